@@ -1,0 +1,1 @@
+//! The bytes: storage policies, containers and validation. No operating system, no threads.
