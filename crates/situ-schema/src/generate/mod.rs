@@ -1,0 +1,54 @@
+//! The generation driver: a schema in, source files out.
+
+mod cpp;
+mod rust;
+
+use std::path::PathBuf;
+
+use crate::Schema;
+
+/// A language that code can be generated for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// Rust: one file with nested modules.
+    Rust,
+    /// C++20: headers.
+    Cpp,
+}
+
+/// What to generate and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The language.
+    pub language: Language,
+    /// Rust: the path under which the generated code finds Situ, `::situ` by default.
+    pub situ_path: String,
+    /// Whether to generate included types too, or only those in files that were asked for by name.
+    pub included: bool,
+    /// The name of the single output file without its extension, where the language writes a single one: `messages`.
+    pub file_stem: String,
+}
+
+impl Options {
+    /// The defaults for a language.
+    pub fn new(language: Language) -> Self {
+        Self { language, situ_path: "::situ".into(), included: true, file_stem: "messages".into() }
+    }
+}
+
+/// A file that a generator made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GeneratedFile {
+    /// Its path, relative to the output folder.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+/// Generates code for the types of `schema`. The same schema and options always give the same bytes.
+pub fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
+    match options.language {
+        Language::Rust => rust::generate(schema, options),
+        Language::Cpp => cpp::generate(schema, options),
+    }
+}

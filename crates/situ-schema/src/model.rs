@@ -1,0 +1,488 @@
+//! The one model that every front end produces and every generator reads.
+//!
+//! Everything here is plain data. Questions that need the whole graph of types (Is this recursive? Where does a
+//! member lie in memory?) are answered by [`crate::Schema`].
+
+use crate::source::Span;
+
+/// Names a [`Definition`] of a [`crate::Schema`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(pub(crate) u32);
+
+impl TypeId {
+    /// The position of the definition in [`crate::Schema::definitions`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A fully qualified name such as `sensor_msgs::msg::Image`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name {
+    text: String,
+}
+
+impl Name {
+    /// From its text, the parts separated by `::`.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+
+    /// The whole name.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The last part: `Image`.
+    pub fn simple(&self) -> &str {
+        self.text.rsplit("::").next().unwrap_or(&self.text)
+    }
+
+    /// All parts but the last: `["sensor_msgs", "msg"]`.
+    pub fn modules(&self) -> Vec<&str> {
+        let mut parts: Vec<&str> = self.text.split("::").collect();
+        parts.pop();
+        parts
+    }
+
+    /// The text in front of the last part, without its `::`: `sensor_msgs::msg`, or the empty string.
+    pub fn scope(&self) -> &str {
+        self.text.rfind("::").map_or("", |at| &self.text[..at])
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A type with a fixed size of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Primitive {
+    /// `boolean`: one byte, 0 or 1.
+    Bool,
+    /// `int8`.
+    I8,
+    /// `uint8`, `octet`; ROS `byte` and `char`.
+    U8,
+    /// `int16`, `short`.
+    I16,
+    /// `uint16`, `unsigned short`.
+    U16,
+    /// `int32`, `long`.
+    I32,
+    /// `uint32`, `unsigned long`.
+    U32,
+    /// `int64`, `long long`.
+    I64,
+    /// `uint64`, `unsigned long long`.
+    U64,
+    /// `float`.
+    F32,
+    /// `double`.
+    F64,
+    /// `char`: one byte.
+    Char8,
+    /// `wchar`: one UTF-16 code unit.
+    WChar,
+}
+
+impl Primitive {
+    /// The number of bytes, which is also the natural alignment.
+    pub fn size(self) -> u64 {
+        match self {
+            Self::Bool | Self::I8 | Self::U8 | Self::Char8 => 1,
+            Self::I16 | Self::U16 | Self::WChar => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
+
+    /// The keyword of the canonical text.
+    pub fn idl(self) -> &'static str {
+        match self {
+            Self::Bool => "boolean",
+            Self::I8 => "int8",
+            Self::U8 => "uint8",
+            Self::I16 => "int16",
+            Self::U16 => "uint16",
+            Self::I32 => "int32",
+            Self::U32 => "uint32",
+            Self::I64 => "int64",
+            Self::U64 => "uint64",
+            Self::F32 => "float",
+            Self::F64 => "double",
+            Self::Char8 => "char",
+            Self::WChar => "wchar",
+        }
+    }
+
+    /// The smallest and largest value of an integer type (characters and booleans count as unsigned integers).
+    pub fn integer_range(self) -> Option<(i128, i128)> {
+        Some(match self {
+            Self::Bool => (0, 1),
+            Self::I8 => (i8::MIN.into(), i8::MAX.into()),
+            Self::U8 | Self::Char8 => (0, u8::MAX.into()),
+            Self::I16 => (i16::MIN.into(), i16::MAX.into()),
+            Self::U16 | Self::WChar => (0, u16::MAX.into()),
+            Self::I32 => (i32::MIN.into(), i32::MAX.into()),
+            Self::U32 => (0, u32::MAX.into()),
+            Self::I64 => (i64::MIN.into(), i64::MAX.into()),
+            Self::U64 => (0, u64::MAX.into()),
+            Self::F32 | Self::F64 => return None,
+        })
+    }
+
+    /// Whether this is `float` or `double`.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+}
+
+/// The type of a member, an element, a constant or an alias.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A type with a fixed size of its own.
+    Primitive(Primitive),
+    /// UTF-8 text of at most `bound` bytes.
+    String {
+        /// The largest number of bytes, without the terminating zero.
+        bound: Option<u32>,
+    },
+    /// UTF-16 text of at most `bound` code units.
+    WString {
+        /// The largest number of code units, without the terminating zero.
+        bound: Option<u32>,
+    },
+    /// A sequence of at most `bound` elements.
+    Sequence {
+        /// The type of an element.
+        element: Box<Type>,
+        /// The largest number of elements.
+        bound: Option<u32>,
+    },
+    /// An array. `long a[2][3]` has the dimensions `[2, 3]`; the element is never an array once aliases are resolved.
+    Array {
+        /// The type of an element.
+        element: Box<Type>,
+        /// Lengths, outermost first; never empty, never zero.
+        dimensions: Vec<u32>,
+    },
+    /// A map of at most `bound` entries.
+    Map {
+        /// The type of a key: an integer, boolean, character, enum or string.
+        key: Box<Type>,
+        /// The type of a value.
+        value: Box<Type>,
+        /// The largest number of entries.
+        bound: Option<u32>,
+    },
+    /// A struct, union, enum, bitmask or alias.
+    Named(TypeId),
+}
+
+impl Type {
+    /// The number of elements of an array with these dimensions, `None` when it does not fit.
+    pub fn element_count(dimensions: &[u32]) -> Option<u64> {
+        dimensions.iter().try_fold(1u64, |count, &length| count.checked_mul(u64::from(length)))
+    }
+}
+
+/// A value known when the schema is read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Literal {
+    /// A boolean.
+    Bool(bool),
+    /// An integer, character or bitmask.
+    Integer(i128),
+    /// A floating-point number (already rounded if the type is `float`).
+    Float(f64),
+    /// A string or wide string.
+    String(String),
+    /// An enumerator.
+    Enumerator {
+        /// The enum.
+        of: TypeId,
+        /// Its position in [`Enum::enumerators`].
+        index: usize,
+    },
+    /// The elements of an array or sequence.
+    List(Vec<Literal>),
+}
+
+/// An annotation that Situ does not know, kept as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotation {
+    /// Its name without the `@`.
+    pub name: String,
+    /// Its parameters: the name, empty for a single unnamed one, and the text of the value.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// How a type may change over time, which decides how CDR encodes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Extensibility {
+    /// Never: encoded plainly. The default, as in ROS 2.
+    Final,
+    /// Members may be added at the end: XCDR2 puts a length in front.
+    Appendable,
+    /// Members may come, go and change places: each is encoded with its id.
+    Mutable,
+}
+
+impl Extensibility {
+    /// The name of its annotation without the `@`.
+    pub fn idl(self) -> &'static str {
+        match self {
+            Self::Final => "final",
+            Self::Appendable => "appendable",
+            Self::Mutable => "mutable",
+        }
+    }
+}
+
+/// A named type.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    /// Its fully qualified name.
+    pub name: Name,
+    /// Its documentation, lines separated by `\n`, without comment signs; empty when there is none.
+    pub docs: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// Annotations that Situ does not know.
+    pub annotations: Vec<Annotation>,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a [`Definition`] is.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// A struct: also ROS messages.
+    Struct(Struct),
+    /// A union.
+    Union(Union),
+    /// An enum.
+    Enum(Enum),
+    /// A bitmask.
+    Bitmask(Bitmask),
+    /// A typedef.
+    Alias(Type),
+}
+
+impl Kind {
+    /// The struct, if this is one.
+    pub fn as_struct(&self) -> Option<&Struct> {
+        if let Self::Struct(it) = self { Some(it) } else { None }
+    }
+
+    /// The enum, if this is one.
+    pub fn as_enum(&self) -> Option<&Enum> {
+        if let Self::Enum(it) = self { Some(it) } else { None }
+    }
+
+    /// What it is, in a word for messages.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Struct(_) => "struct",
+            Self::Union(_) => "union",
+            Self::Enum(_) => "enum",
+            Self::Bitmask(_) => "bitmask",
+            Self::Alias(_) => "typedef",
+        }
+    }
+}
+
+/// A struct.
+#[derive(Debug, Clone)]
+pub struct Struct {
+    /// The struct whose members come first.
+    pub base: Option<TypeId>,
+    /// Its own members, in declaration order.
+    pub members: Vec<Member>,
+    /// How it may change.
+    pub extensibility: Extensibility,
+    /// Whether it is marked `@flat`: its default storage is then Flat.
+    pub flat: bool,
+    /// Whether it is marked `@nested`: not meant to be a topic of its own.
+    pub nested: bool,
+}
+
+/// A member of a struct or of a union.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+    /// Its member id: from `@id`, otherwise one more than the one before it (bases first), from 0.
+    pub id: u32,
+    /// Whether it is part of the key.
+    pub key: bool,
+    /// Whether it may be absent.
+    pub optional: bool,
+    /// Whether it lies in the body of a flat message.
+    pub bulk: bool,
+    /// Whether a reader that does not know it must refuse the message.
+    pub must_understand: bool,
+    /// Its default value, already checked against its type; `None` means zero, empty or the first enumerator.
+    pub default: Option<Literal>,
+    /// Its unit of measure.
+    pub unit: Option<String>,
+    /// Its documentation, lines separated by `\n`; empty when there is none.
+    pub docs: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// Annotations that Situ does not know.
+    pub annotations: Vec<Annotation>,
+}
+
+/// A union.
+#[derive(Debug, Clone)]
+pub struct Union {
+    /// The type of the discriminator: a boolean, character, integer or enum (an alias is already resolved).
+    pub discriminator: Type,
+    /// Its cases, in declaration order.
+    pub cases: Vec<Case>,
+    /// How it may change.
+    pub extensibility: Extensibility,
+}
+
+impl Union {
+    /// The case that the discriminator value selects.
+    pub fn case_of(&self, discriminator: i128) -> Option<usize> {
+        self.cases
+            .iter()
+            .position(|case| case.labels.contains(&discriminator))
+            .or_else(|| self.cases.iter().position(|case| case.is_default))
+    }
+}
+
+/// A case of a union.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The discriminator values that select it: an enumerator's value, a character's code, 0 or 1 for booleans.
+    pub labels: Vec<i128>,
+    /// Whether it also bears the label `default`.
+    pub is_default: bool,
+    /// Its value.
+    pub member: Member,
+}
+
+/// An enum. 32 bits, signed.
+#[derive(Debug, Clone)]
+pub struct Enum {
+    /// Its enumerators, in declaration order; never empty, values unique.
+    pub enumerators: Vec<Enumerator>,
+    /// The position of the default enumerator: the first, unless one is marked `@default_literal`.
+    pub default: usize,
+}
+
+impl Enum {
+    /// The enumerator that a new value holds.
+    pub fn default_enumerator(&self) -> &Enumerator {
+        &self.enumerators[self.default]
+    }
+
+    /// The enumerator with this value.
+    pub fn by_value(&self, value: i32) -> Option<&Enumerator> {
+        self.enumerators.iter().find(|it| it.value == value)
+    }
+}
+
+/// One value of an enum.
+#[derive(Debug, Clone)]
+pub struct Enumerator {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: i32,
+    /// Its documentation.
+    pub docs: String,
+    /// Where its name stands.
+    pub span: Span,
+}
+
+/// A bitmask.
+#[derive(Debug, Clone)]
+pub struct Bitmask {
+    /// The number of bits, 1 to 64; decides the storage.
+    pub bit_bound: u8,
+    /// Its flags, in declaration order; positions unique and below the bit bound.
+    pub flags: Vec<Flag>,
+}
+
+impl Bitmask {
+    /// The unsigned integer that stores it.
+    pub fn storage(&self) -> Primitive {
+        match self.bit_bound {
+            0..=8 => Primitive::U8,
+            9..=16 => Primitive::U16,
+            17..=32 => Primitive::U32,
+            _ => Primitive::U64,
+        }
+    }
+}
+
+/// One flag of a bitmask.
+#[derive(Debug, Clone)]
+pub struct Flag {
+    /// Its name.
+    pub name: String,
+    /// Which bit, 0 being the least significant.
+    pub position: u8,
+    /// Its documentation.
+    pub docs: String,
+    /// Where its name stands.
+    pub span: Span,
+}
+
+/// A constant.
+///
+/// The constants of a ROS message `pkg/msg/X` are, as in ROS 2's own IDL, in the module `pkg::msg::X_Constants`;
+/// [`crate::Schema::constants_of`] finds them.
+#[derive(Debug, Clone)]
+pub struct Constant {
+    /// Its fully qualified name.
+    pub name: Name,
+    /// Its type: a primitive, a string, or an enum.
+    pub ty: Type,
+    /// Its value, already checked against its type.
+    pub value: Literal,
+    /// Its documentation.
+    pub docs: String,
+    /// Where its name stands.
+    pub span: Span,
+}
+
+/// A service: a request and its response.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// Its fully qualified name: `std_srvs::srv::SetBool`.
+    pub name: Name,
+    /// The type of the request, `…_Request`.
+    pub request: TypeId,
+    /// The type of the response, `…_Response`.
+    pub response: TypeId,
+}
+
+/// An action: a goal, its result, feedback on the way, and the services and topic that carry them.
+#[derive(Debug, Clone)]
+pub struct Action {
+    /// Its fully qualified name: `test_msgs::action::Fibonacci`.
+    pub name: Name,
+    /// `…_Goal`.
+    pub goal: TypeId,
+    /// `…_Result`.
+    pub result: TypeId,
+    /// `…_Feedback`.
+    pub feedback: TypeId,
+    /// `…_SendGoal`.
+    pub send_goal: Service,
+    /// `…_GetResult`.
+    pub get_result: Service,
+    /// `…_FeedbackMessage`.
+    pub feedback_message: TypeId,
+}
