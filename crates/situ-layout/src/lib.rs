@@ -1,1 +1,30 @@
-//! The bytes: storage policies, containers and validation. No operating system, no threads.
+//! The bytes of a Situ message: storage policies, containers, in-place construction and validation.
+//!
+//! A message type is generated once and is generic over its [`Storage`]: [`Heap`] keeps variable-length parts in
+//! ordinary vectors and strings, [`Flat`] keeps them inline, so that the message is one block of plain memory with the
+//! same bytes in every language (`spec/flat.md`). This crate knows no operating system and no threads.
+//!
+//! - [`Message`] and [`FlatMessage`] are what generated types implement and what a transport builds on.
+//! - [`Value`] is what every member of a message implements.
+//! - [`flat`] and [`heap`] hold the containers behind the two policies; [`api`] the operations they share.
+
+pub mod api;
+mod bulk;
+mod error;
+pub mod flat;
+pub mod heap;
+mod message;
+mod primitive;
+mod storage;
+mod value;
+
+pub use api::{List, Maybe, Table, Text, WideText};
+pub use bulk::{BULK_ALIGN, BulkCursor, BulkError, BulkField, BulkRef, UNBOUNDED};
+pub use error::{BoundError, FieldPath, Segment, ValidateError, ValidateProblem};
+pub use flat::{FlatMap, FlatOptional, FlatSequence, FlatString, FlatWString};
+pub use heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, WString};
+pub use message::{FlatMessage, Message, Service};
+pub use storage::{Flat, Heap, Storage, StorageKind, Unbounded};
+pub use value::{
+    InPlace, Key, Plain, SelfContained, Validation, Value, assert_self_contained, boxed, default_value,
+};

@@ -1,0 +1,134 @@
+//! The operations that the containers of all storage policies share, for code that is generic over the storage.
+//!
+//! Every container has the same methods inherently, so that code for one storage need not import these traits.
+
+use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
+
+use crate::error::BoundError;
+use crate::value::{Key, Value};
+
+/// A string: [`FlatString`](crate::FlatString), [`BoundedString`](crate::BoundedString) or [`String`].
+pub trait Text: Deref<Target = str> + Default + AsRef<str> {
+    /// The greatest length in bytes; `None` if there is no bound.
+    const BOUND: Option<usize>;
+
+    /// Replaces the text.
+    fn try_assign(&mut self, text: &str) -> Result<(), BoundError>;
+
+    /// Appends to the text.
+    fn try_push_str(&mut self, text: &str) -> Result<(), BoundError>;
+
+    /// Makes the text empty.
+    fn clear(&mut self);
+}
+
+/// A string of 16-bit characters: [`FlatWString`](crate::FlatWString), [`BoundedWString`](crate::BoundedWString) or
+/// [`WString`](crate::WString).
+pub trait WideText: Deref<Target = [u16]> + Default {
+    /// The greatest length in 16-bit units; `None` if there is no bound.
+    const BOUND: Option<usize>;
+
+    /// Replaces the text by these 16-bit units.
+    fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError>;
+
+    /// Replaces the text by the UTF-16 form of a string.
+    fn try_assign_str(&mut self, text: &str) -> Result<(), BoundError>;
+
+    /// Makes the text empty.
+    fn clear(&mut self);
+}
+
+/// A sequence: [`FlatSequence`](crate::FlatSequence), [`BoundedVec`](crate::BoundedVec) or [`Vec`].
+pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
+    /// The greatest number of elements; `None` if there is no bound.
+    const BOUND: Option<usize>;
+
+    /// Appends an element.
+    fn try_push(&mut self, element: T) -> Result<(), BoundError>;
+
+    /// Appends a default element, built in place, and lends it.
+    fn try_push_default(&mut self) -> Result<&mut T, BoundError>;
+
+    /// Appends copies of all elements.
+    fn try_extend_from_slice(&mut self, elements: &[T]) -> Result<(), BoundError>;
+
+    /// Appends `additional` elements that `fill` writes; if it fails, nothing is appended.
+    ///
+    /// # Safety
+    /// When `fill` returns `Ok`, it has initialized the whole slice.
+    unsafe fn try_extend_with<E: From<BoundError>>(
+        &mut self,
+        additional: usize,
+        fill: impl FnOnce(&mut [MaybeUninit<T>]) -> Result<(), E>,
+    ) -> Result<(), E>;
+
+    /// Shortens to `len` elements, or grows with default elements.
+    fn try_resize(&mut self, len: usize) -> Result<(), BoundError>;
+
+    /// Removes all elements.
+    fn clear(&mut self);
+
+    /// Replaces the elements by copies of these.
+    fn try_assign(&mut self, elements: &[T]) -> Result<(), BoundError> {
+        check(Self::BOUND, elements.len())?;
+        self.clear();
+        self.try_extend_from_slice(elements)
+    }
+}
+
+/// A map: [`FlatMap`](crate::FlatMap), [`BoundedMap`](crate::BoundedMap) or [`BTreeMap`](std::collections::BTreeMap).
+pub trait Table<K: Key, V: Value>: Default {
+    /// The greatest number of entries; `None` if there is no bound.
+    const BOUND: Option<usize>;
+
+    /// The number of entries.
+    fn entry_count(&self) -> usize;
+
+    /// The value of a key.
+    fn get(&self, key: &K) -> Option<&V>;
+
+    /// The value of a key, to be changed.
+    fn get_mut(&mut self, key: &K) -> Option<&mut V>;
+
+    /// Sets the value of a key and returns the value it had.
+    fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, BoundError>;
+
+    /// Removes a key and returns its value.
+    fn remove(&mut self, key: &K) -> Option<V>;
+
+    /// All entries, in ascending order of their keys.
+    fn entries<'a>(&'a self) -> impl Iterator<Item = (&'a K, &'a V)>
+    where
+        K: 'a,
+        V: 'a;
+
+    /// Removes all entries.
+    fn clear(&mut self);
+}
+
+/// An optional member: [`FlatOptional`](crate::FlatOptional) or [`Option`].
+pub trait Maybe<T: Value>: Default {
+    /// The value, if there is one.
+    fn as_ref(&self) -> Option<&T>;
+
+    /// The value, if there is one, to be changed.
+    fn as_mut(&mut self) -> Option<&mut T>;
+
+    /// Makes it present.
+    fn set(&mut self, value: T);
+
+    /// Makes it present with a default value, built in place, and lends it.
+    fn set_default(&mut self) -> &mut T;
+
+    /// Makes it absent.
+    fn clear(&mut self);
+}
+
+/// Fails if `size` exceeds the bound.
+pub(crate) const fn check(bound: Option<usize>, size: usize) -> Result<(), BoundError> {
+    match bound {
+        Some(bound) if size > bound => Err(BoundError::new(bound, size)),
+        _ => Ok(()),
+    }
+}

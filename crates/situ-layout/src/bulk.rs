@@ -1,0 +1,245 @@
+//! Bulk members: big arrays that lie in the body of a message, and the descriptors in its head.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use thiserror::Error;
+
+use crate::error::{ValidateError, ValidateProblem};
+use crate::heap::BoundedVec;
+use crate::value::{InPlace, Plain, SelfContained, Validation, Value};
+
+/// The alignment of every bulk member within the body, in bytes.
+pub const BULK_ALIGN: usize = 64;
+
+/// The bound of a bulk sequence without one.
+pub const UNBOUNDED: usize = usize::MAX;
+
+/// Why a bulk member cannot be had as a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BulkError {
+    /// The member does not lie within the body.
+    #[error(
+        "bulk data at {offset}, {len} elements of {size} bytes, lies outside the body of {body} bytes; was the \
+             body taken from another message?"
+    )]
+    OutsideBody {
+        /// Where the data begins, in bytes from the start of the body.
+        offset: u64,
+        /// The number of elements.
+        len: u64,
+        /// The size of one element.
+        size: usize,
+        /// The size of the body.
+        body: usize,
+    },
+    /// The data is not aligned for its elements.
+    #[error("bulk data at {offset} is not aligned to {align}; a body must begin at a multiple of 64 bytes")]
+    Misaligned {
+        /// Where the data begins, in bytes from the start of the body.
+        offset: u64,
+        /// The alignment the elements need.
+        align: usize,
+    },
+}
+
+/// The end of the bulk data laid out so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BulkCursor {
+    end: usize,
+}
+
+impl BulkCursor {
+    /// Makes room for `len` elements and says where they begin; `None` on overflow.
+    pub fn advance<T>(&mut self, len: usize) -> Option<u64> {
+        let start = self.end.checked_next_multiple_of(BULK_ALIGN)?;
+        self.end = start.checked_add(len.checked_mul(size_of::<T>())?)?;
+        // The body must be addressable as a slice.
+        isize::try_from(self.end).ok()?;
+        u64::try_from(start).ok()
+    }
+
+    /// The size of a body that ends here.
+    pub const fn end(&self) -> usize {
+        self.end
+    }
+}
+
+/// What a bulk member is stored as: a vector ([`Heap`](crate::Heap)) or a descriptor ([`Flat`](crate::Flat)).
+pub trait BulkField<T: Plain>: Sized {
+    /// The greatest number of elements.
+    const BOUND: usize;
+
+    /// The number of elements.
+    fn element_count(&self) -> usize;
+
+    /// Makes the member hold `len` elements at `offset` in the body. A vector grows with default elements.
+    fn place(&mut self, offset: u64, len: usize);
+
+    /// The elements, given the message's body (which vectors ignore).
+    fn elements<'a>(&'a self, body: &'a [u8]) -> Result<&'a [T], BulkError>;
+}
+
+/// A bulk member in the head of a flat message: where its elements lie in the body, and how many there are.
+///
+/// Two descriptors are equal when they name the same range; compare the slices to compare the elements.
+#[repr(C)]
+pub struct BulkRef<T, const N: usize = UNBOUNDED> {
+    offset: u64,
+    len: u64,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Plain, const N: usize> BulkRef<T, N> {
+    /// A descriptor; it is checked against the body when it is used.
+    pub const fn new(offset: u64, len: u64) -> Self {
+        Self { offset, len, element: PhantomData }
+    }
+
+    /// Where the elements begin, in bytes from the start of the body.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The number of elements, at most the bound.
+    pub const fn len(&self) -> usize {
+        if self.len > N as u64 { N } else { self.len as usize }
+    }
+
+    /// Whether there are no elements.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements' range in a body of `body` bytes.
+    fn range(&self, body: usize) -> Result<std::ops::Range<usize>, BulkError> {
+        let outside =
+            || BulkError::OutsideBody { offset: self.offset, len: self.len, size: size_of::<T>(), body };
+        let start = usize::try_from(self.offset).map_err(|_| outside())?;
+        let bytes = self.len().checked_mul(size_of::<T>()).ok_or_else(outside)?;
+        let end = start.checked_add(bytes).ok_or_else(outside)?;
+        if end > body { Err(outside()) } else { Ok(start..end) }
+    }
+
+    /// The elements in the message's body.
+    pub fn slice<'b>(&self, body: &'b [u8]) -> Result<&'b [T], BulkError> {
+        let bytes = &body[self.range(body.len())?];
+        let start = bytes.as_ptr().cast::<T>();
+        if !start.is_aligned() {
+            return Err(BulkError::Misaligned { offset: self.offset, align: align_of::<T>() });
+        }
+        // SAFETY: the range lies within the body and covers len elements, the start is aligned, the bytes of the body
+        // are initialized, and Plain promises that any bytes are valid elements. The lifetime is the body's.
+        Ok(unsafe { std::slice::from_raw_parts(start, self.len()) })
+    }
+
+    /// The elements in the message's body, to be changed.
+    pub fn slice_mut<'b>(&self, body: &'b mut [u8]) -> Result<&'b mut [T], BulkError> {
+        let range = self.range(body.len())?;
+        let start = body[range].as_mut_ptr().cast::<T>();
+        if !start.is_aligned() {
+            return Err(BulkError::Misaligned { offset: self.offset, align: align_of::<T>() });
+        }
+        // SAFETY: as in `slice`; the exclusive borrow of the body makes the elements exclusive.
+        Ok(unsafe { std::slice::from_raw_parts_mut(start, self.len()) })
+    }
+}
+
+impl<T: Plain, const N: usize> BulkField<T> for BulkRef<T, N> {
+    const BOUND: usize = N;
+
+    fn element_count(&self) -> usize {
+        self.len()
+    }
+
+    fn place(&mut self, offset: u64, len: usize) {
+        *self = Self::new(offset, len as u64);
+    }
+
+    fn elements<'a>(&'a self, body: &'a [u8]) -> Result<&'a [T], BulkError> {
+        self.slice(body)
+    }
+}
+
+impl<T: Plain, const N: usize> BulkField<T> for BoundedVec<T, N> {
+    const BOUND: usize = N;
+
+    fn element_count(&self) -> usize {
+        self.len()
+    }
+
+    fn place(&mut self, _offset: u64, len: usize) {
+        // measure_bulk has checked the bound; a vector that stays shorter is safe in any case.
+        let within_bound = self.try_resize(len);
+        debug_assert!(within_bound.is_ok());
+    }
+
+    fn elements<'a>(&'a self, _body: &'a [u8]) -> Result<&'a [T], BulkError> {
+        Ok(self)
+    }
+}
+
+impl<T, const N: usize> Clone for BulkRef<T, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, const N: usize> Copy for BulkRef<T, N> {}
+
+impl<T, const N: usize> PartialEq for BulkRef<T, N> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.offset, self.len) == (other.offset, other.len)
+    }
+}
+
+impl<T, const N: usize> Eq for BulkRef<T, N> {}
+
+impl<T: Plain, const N: usize> Default for BulkRef<T, N> {
+    fn default() -> Self {
+        Self::new(0, 0)
+    }
+}
+
+impl<T, const N: usize> fmt::Debug for BulkRef<T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BulkRef {{ offset: {}, len: {} }}", self.offset, self.len)
+    }
+}
+
+// SAFETY: both functions write a whole descriptor.
+unsafe impl<T: Plain, const N: usize> InPlace for BulkRef<T, N> {
+    unsafe fn default_at(dst: *mut Self) {
+        // SAFETY: the caller promises that dst is valid for writes and aligned.
+        unsafe { dst.write(Self::default()) }
+    }
+
+    unsafe fn clone_at(&self, dst: *mut Self) {
+        // SAFETY: as above.
+        unsafe { dst.write(*self) }
+    }
+}
+
+impl<T: Plain, const N: usize> Value for BulkRef<T, N> {
+    unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError> {
+        // SAFETY: the caller promises initialized, aligned bytes; any two u64 are a descriptor.
+        let Self { offset, len, .. } = unsafe { src.read() };
+        if len > N as u64 {
+            return Err(ValidateProblem::TooLong { length: len, bound: N as u64 }.into());
+        }
+        let body = validation.body_len as u64;
+        let bytes = len.saturating_mul(size_of::<T>() as u64);
+        if offset.checked_add(bytes).is_none_or(|end| end > body) {
+            return Err(ValidateProblem::OutsideBody { offset, bytes, body }.into());
+        }
+        let align = align_of::<T>();
+        if !offset.is_multiple_of(align as u64) {
+            return Err(ValidateProblem::Misaligned { offset, align }.into());
+        }
+        Ok(())
+    }
+}
+
+// SAFETY: a descriptor is two numbers relative to the body.
+unsafe impl<T: Plain, const N: usize> SelfContained for BulkRef<T, N> {}

@@ -1,0 +1,11 @@
+//! The containers of heap storage: vectors, strings and maps that enforce the bounds of the schema.
+
+mod map;
+mod string;
+mod vec;
+mod wstring;
+
+pub use map::BoundedMap;
+pub use string::BoundedString;
+pub use vec::BoundedVec;
+pub use wstring::{BoundedWString, WString};

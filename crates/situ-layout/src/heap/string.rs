@@ -1,0 +1,195 @@
+//! `string` and `string<N>` in heap storage.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::ops::Deref;
+
+use crate::api::{Text, check};
+use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::value::{InPlace, Key, Validation, Value};
+
+/// A string of at most `N` bytes.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BoundedString<const N: usize> {
+    text: String,
+}
+
+impl<const N: usize> BoundedString<N> {
+    /// Copies the text.
+    pub fn try_from_str(text: &str) -> Result<Self, BoundError> {
+        check(Some(N), text.len())?;
+        Ok(Self { text: text.to_owned() })
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The string itself.
+    pub fn into_string(self) -> String {
+        self.text
+    }
+
+    /// The greatest length in bytes.
+    pub const fn capacity(&self) -> usize {
+        N
+    }
+
+    /// Replaces the text.
+    pub fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
+        check(Some(N), text.len())?;
+        self.text.clear();
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    /// Appends to the text.
+    pub fn try_push_str(&mut self, text: &str) -> Result<(), BoundError> {
+        check(Some(N), self.text.len().saturating_add(text.len()))?;
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    /// Makes the text empty.
+    pub fn clear(&mut self) {
+        self.text.clear();
+    }
+}
+
+impl<const N: usize> Text for BoundedString<N> {
+    const BOUND: Option<usize> = Some(N);
+
+    fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
+        self.try_assign(text)
+    }
+
+    fn try_push_str(&mut self, text: &str) -> Result<(), BoundError> {
+        self.try_push_str(text)
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+impl Text for String {
+    const BOUND: Option<usize> = None;
+
+    fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
+        self.clear();
+        self.push_str(text);
+        Ok(())
+    }
+
+    fn try_push_str(&mut self, text: &str) -> Result<(), BoundError> {
+        self.push_str(text);
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+// SAFETY: both functions write a whole value.
+unsafe impl<const N: usize> InPlace for BoundedString<N> {
+    unsafe fn default_at(dst: *mut Self) {
+        // SAFETY: the caller promises that dst is valid for writes and aligned.
+        unsafe { dst.write(Self::default()) }
+    }
+
+    unsafe fn clone_at(&self, dst: *mut Self) {
+        // SAFETY: as above.
+        unsafe { dst.write(self.clone()) }
+    }
+}
+
+// SAFETY: both functions write a whole value.
+unsafe impl InPlace for String {
+    unsafe fn default_at(dst: *mut Self) {
+        // SAFETY: the caller promises that dst is valid for writes and aligned.
+        unsafe { dst.write(Self::new()) }
+    }
+
+    unsafe fn clone_at(&self, dst: *mut Self) {
+        // SAFETY: as above.
+        unsafe { dst.write(self.clone()) }
+    }
+}
+
+impl<const N: usize> Value for BoundedString<N> {
+    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
+        Err(ValidateProblem::NotFlat.into())
+    }
+}
+
+impl Value for String {
+    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
+        Err(ValidateProblem::NotFlat.into())
+    }
+}
+
+impl<const N: usize> Key for BoundedString<N> {}
+impl Key for String {}
+
+impl<const N: usize> Deref for BoundedString<N> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl<const N: usize> AsRef<str> for BoundedString<N> {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl<const N: usize> Borrow<str> for BoundedString<N> {
+    fn borrow(&self) -> &str {
+        &self.text
+    }
+}
+
+impl<const N: usize> TryFrom<&str> for BoundedString<N> {
+    type Error = BoundError;
+
+    fn try_from(text: &str) -> Result<Self, BoundError> {
+        Self::try_from_str(text)
+    }
+}
+
+impl<const N: usize> TryFrom<String> for BoundedString<N> {
+    type Error = BoundError;
+
+    fn try_from(text: String) -> Result<Self, BoundError> {
+        check(Some(N), text.len())?;
+        Ok(Self { text })
+    }
+}
+
+impl<const N: usize> PartialEq<str> for BoundedString<N> {
+    fn eq(&self, other: &str) -> bool {
+        self.text == other
+    }
+}
+
+impl<const N: usize> PartialEq<&str> for BoundedString<N> {
+    fn eq(&self, other: &&str) -> bool {
+        self.text == *other
+    }
+}
+
+impl<const N: usize> fmt::Debug for BoundedString<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, f)
+    }
+}
+
+impl<const N: usize> fmt::Display for BoundedString<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.text, f)
+    }
+}

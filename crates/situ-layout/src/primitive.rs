@@ -1,0 +1,106 @@
+//! [`Value`] for numbers, booleans and arrays.
+
+use crate::error::{ValidateError, ValidateProblem};
+use crate::value::{InPlace, Key, Plain, SelfContained, Validation, Value};
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        // SAFETY: both functions write a whole value.
+        unsafe impl InPlace for $number {
+            unsafe fn default_at(dst: *mut Self) {
+                // SAFETY: the caller promises that dst is valid for writes and aligned.
+                unsafe { dst.write(Self::default()) }
+            }
+
+            unsafe fn clone_at(&self, dst: *mut Self) {
+                // SAFETY: as above.
+                unsafe { dst.write(*self) }
+            }
+        }
+
+        impl Value for $number {
+            const DENSE: bool = true;
+
+            unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
+                Ok(())
+            }
+        }
+
+        // SAFETY: a number holds no pointer.
+        unsafe impl SelfContained for $number {}
+        // SAFETY: every bit pattern is a number.
+        unsafe impl Plain for $number {}
+    )*};
+}
+
+numbers!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+
+macro_rules! keys {
+    ($($key:ty),*) => {$(impl Key for $key {})*};
+}
+
+keys!(bool, u8, i8, u16, i16, u32, i32, u64, i64);
+
+// SAFETY: both functions write a whole value.
+unsafe impl InPlace for bool {
+    unsafe fn default_at(dst: *mut Self) {
+        // SAFETY: the caller promises that dst is valid for writes and aligned.
+        unsafe { dst.write(false) }
+    }
+
+    unsafe fn clone_at(&self, dst: *mut Self) {
+        // SAFETY: as above.
+        unsafe { dst.write(*self) }
+    }
+}
+
+impl Value for bool {
+    unsafe fn validate_at(src: *const Self, _: &Validation) -> Result<(), ValidateError> {
+        // SAFETY: the caller promises one initialized byte at src; as a u8 every value of it is valid.
+        match unsafe { src.cast::<u8>().read() } {
+            0 | 1 => Ok(()),
+            value => Err(ValidateProblem::NotABool { value }.into()),
+        }
+    }
+}
+
+// SAFETY: a boolean holds no pointer.
+unsafe impl SelfContained for bool {}
+
+// SAFETY: every element is written.
+unsafe impl<T: Value, const N: usize> InPlace for [T; N] {
+    unsafe fn default_at(dst: *mut Self) {
+        for index in 0..N {
+            // SAFETY: dst is valid for N elements, and index is less than N.
+            unsafe { T::default_at(dst.cast::<T>().add(index)) }
+        }
+    }
+
+    unsafe fn clone_at(&self, dst: *mut Self) {
+        for (index, element) in self.iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { element.clone_at(dst.cast::<T>().add(index)) }
+        }
+    }
+}
+
+impl<T: Value, const N: usize> Value for [T; N] {
+    const DENSE: bool = T::DENSE;
+
+    unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError> {
+        if T::DENSE {
+            return Ok(());
+        }
+        for index in 0..N {
+            // SAFETY: src is valid for N elements, and index is less than N.
+            unsafe { T::validate_at(src.cast::<T>().add(index), validation) }
+                .map_err(|error| error.in_element(index))?;
+        }
+        Ok(())
+    }
+}
+
+// SAFETY: an array holds nothing but its elements.
+unsafe impl<T: SelfContained, const N: usize> SelfContained for [T; N] {}
+// SAFETY: an array is its elements without padding between them, each of which takes any bit pattern.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}

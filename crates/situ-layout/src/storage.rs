@@ -1,0 +1,92 @@
+//! Storage policies: where the variable-length parts of a message live.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use crate::api::{List, Maybe, Table, Text, WideText};
+use crate::bulk::{BulkField, BulkRef};
+use crate::flat::{FlatMap, FlatOptional, FlatSequence, FlatString, FlatWString};
+use crate::heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, WString};
+use crate::value::{Key, Plain, Value};
+
+/// The storage policies, as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StorageKind {
+    /// Ordinary vectors and strings; travels serialized.
+    Heap,
+    /// Bounded and inline; the memory is the message.
+    Flat,
+}
+
+/// Where the variable-length parts of a message live.
+///
+/// Generated types are generic over this trait: `PointCloud2<Flat>` and `PointCloud2<Heap>` have the same members and
+/// the same methods.
+pub trait Storage: Copy + Clone + Default + PartialEq + Eq + Debug + Send + Sync + 'static {
+    /// This policy as a value.
+    const KIND: StorageKind;
+    /// `string<N>`.
+    type String<const N: usize>: Text + Key;
+    /// `wstring<N>`.
+    type WString<const N: usize>: WideText + Key;
+    /// `sequence<T, N>`.
+    type Sequence<T: Value, const N: usize>: List<T> + Value;
+    /// `map<K, V, N>`.
+    type Map<K: Key, V: Value, const N: usize>: Table<K, V> + Value;
+    /// `@optional T`.
+    type Optional<T: Value>: Maybe<T> + Value;
+    /// `@bulk sequence<T>` ([`UNBOUNDED`](crate::UNBOUNDED) for `N`) or `@bulk sequence<T, N>`.
+    type Bulk<T: Plain, const N: usize>: BulkField<T> + Value;
+}
+
+/// A storage policy that has room for strings, sequences and maps without a bound.
+#[diagnostic::on_unimplemented(
+    message = "this message has a member without a bound, so it cannot be stored as `{Self}`",
+    label = "needs a storage with room for unbounded members",
+    note = "use `Heap`, or give every string, sequence and map of the message a bound (or `@bulk`) in its schema"
+)]
+pub trait Unbounded: Storage {
+    /// `string`.
+    type UnboundedString: Text + Key;
+    /// `wstring`.
+    type UnboundedWString: WideText + Key;
+    /// `sequence<T>`.
+    type UnboundedSequence<T: Value>: List<T> + Value;
+    /// `map<K, V>`.
+    type UnboundedMap<K: Key, V: Value>: Table<K, V> + Value;
+}
+
+/// Ordinary vectors, strings and maps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heap;
+
+impl Storage for Heap {
+    const KIND: StorageKind = StorageKind::Heap;
+    type String<const N: usize> = BoundedString<N>;
+    type WString<const N: usize> = BoundedWString<N>;
+    type Sequence<T: Value, const N: usize> = BoundedVec<T, N>;
+    type Map<K: Key, V: Value, const N: usize> = BoundedMap<K, V, N>;
+    type Optional<T: Value> = Option<T>;
+    type Bulk<T: Plain, const N: usize> = BoundedVec<T, N>;
+}
+
+impl Unbounded for Heap {
+    type UnboundedString = String;
+    type UnboundedWString = WString;
+    type UnboundedSequence<T: Value> = Vec<T>;
+    type UnboundedMap<K: Key, V: Value> = BTreeMap<K, V>;
+}
+
+/// Bounded, inline, plain memory: the same bytes in every process and language.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flat;
+
+impl Storage for Flat {
+    const KIND: StorageKind = StorageKind::Flat;
+    type String<const N: usize> = FlatString<N>;
+    type WString<const N: usize> = FlatWString<N>;
+    type Sequence<T: Value, const N: usize> = FlatSequence<T, N>;
+    type Map<K: Key, V: Value, const N: usize> = FlatMap<K, V, N>;
+    type Optional<T: Value> = FlatOptional<T>;
+    type Bulk<T: Plain, const N: usize> = BulkRef<T, N>;
+}

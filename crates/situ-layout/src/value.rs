@@ -1,0 +1,105 @@
+//! What every member of a message implements, and the marker traits for plain and self-contained memory.
+
+use std::alloc::{Layout, alloc, handle_alloc_error};
+use std::fmt::Debug;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use crate::error::ValidateError;
+
+/// Construction at an address, without a temporary and without touching unoccupied bytes.
+///
+/// # Safety
+/// When `default_at` or `clone_at` returns, the destination holds a valid value of the type. If either unwinds, nothing may
+/// depend on the destination.
+pub unsafe trait InPlace: Sized {
+    /// Writes the default value.
+    ///
+    /// # Safety
+    /// `dst` is valid for writes of `Self` and aligned. What lies there is overwritten, not dropped.
+    unsafe fn default_at(dst: *mut Self);
+
+    /// Writes a copy of `self`; of variable-length parts only what is occupied.
+    ///
+    /// # Safety
+    /// As for [`default_at`](Self::default_at), and `dst` does not overlap `self`.
+    unsafe fn clone_at(&self, dst: *mut Self);
+}
+
+/// What validation of flat bytes needs to know besides the bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Validation {
+    /// The size of the message's body.
+    pub body_len: usize,
+}
+
+/// Anything that can be a member of a message: primitives, containers, and generated types.
+pub trait Value: InPlace + Clone + PartialEq + Debug + Send + Sync + 'static {
+    /// Whether every bit pattern is a valid value and the type has no padding and no variable-length parts, so that
+    /// slices of it may be copied as bytes.
+    const DENSE: bool = false;
+
+    /// Checks that the bytes at `src` are a valid value. Types with heap storage always fail.
+    ///
+    /// # Safety
+    /// `src` is aligned and valid for reads of `size_of::<Self>()` initialized bytes.
+    unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError>;
+}
+
+/// A value that may be the key of a map.
+pub trait Key: Value + Ord {}
+
+/// Memory without pointers: it means the same in every process that maps it.
+///
+/// Generated types implement it for their flat form; every member is asked for it at compile time with
+/// [`assert_self_contained`].
+///
+/// # Safety
+/// The type holds no pointer, reference, handle or other thing that is valid in one process only, and has no destructor
+/// that does anything.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not self-contained, so it cannot lie in memory that other processes read",
+    note = "only plain values and `Flat` containers of them are self-contained"
+)]
+pub unsafe trait SelfContained {}
+
+/// Fixed-size plain memory of which every bit pattern is a valid value; may be the element of bulk data.
+///
+/// # Safety
+/// Any initialized bytes of the type's size are a valid value, and the type is [`SelfContained`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` may hold invalid bit patterns, so it cannot be the element of a `@bulk` sequence",
+    note = "bulk elements are numbers, characters, enums, bitmasks, and arrays and structures of these; not booleans"
+)]
+pub unsafe trait Plain: Value + SelfContained + Copy {}
+
+/// Fails to compile unless `T` is [`SelfContained`].
+pub const fn assert_self_contained<T: SelfContained>() {}
+
+/// The default value of anything that can be a member; arrays of any length included.
+pub fn default_value<T: InPlace>() -> T {
+    let mut value = MaybeUninit::uninit();
+    // SAFETY: the pointer is to a whole T, which default_at initializes.
+    unsafe {
+        T::default_at(value.as_mut_ptr());
+        value.assume_init()
+    }
+}
+
+/// A default value on the heap, built there; however large the type, it never lies on the stack.
+pub fn boxed<T: InPlace>() -> Box<T> {
+    let layout = Layout::new::<T>();
+    let memory = if layout.size() == 0 {
+        NonNull::<T>::dangling()
+    } else {
+        // SAFETY: the layout's size is not zero.
+        let memory = unsafe { alloc(layout) }.cast::<T>();
+        NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
+    };
+    // SAFETY: the memory is fresh, of T's size and alignment, and comes from the global allocator with T's layout, so a
+    // Box may own it once it is initialized.
+    unsafe {
+        T::default_at(memory.as_ptr());
+        Box::from_raw(memory.as_ptr())
+    }
+}
