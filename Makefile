@@ -1,0 +1,54 @@
+# Situ's front door: everything a newcomer or a build server types. `make` alone lists the targets.
+
+# The demo:  make demo INPUT=scan.bin FRAMES=200 JSON=1 ARGS="--rate 100"
+INPUT  ?=
+FRAMES ?=
+JSON   ?=
+ARGS   ?=
+# The bench: make bench TABLE=hop JSON=1 FULL=1
+TABLE  ?=
+FULL   ?=
+# Chaos:     make chaos KILLS=10000
+KILLS  ?= 10000
+# Fuzzing:   make fuzz SECONDS=60
+SECONDS ?= 60
+
+DEMO_ARGS = $(if $(INPUT),--input '$(INPUT)') $(if $(FRAMES),--frames $(FRAMES)) $(if $(JSON),--json) $(ARGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench lint format fuzz chaos docs clean
+
+help:  ## Show this list
+	@echo 'Situ: a message is built where it will be read.'
+	@echo
+	@sed -n 's/^\([a-z]*\):  ## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+	@echo
+	@echo 'make demo INPUT=scan.bin FRAMES=200 JSON=1   plays a KITTI .bin, a .pcd or a .png and prints one JSON object'
+	@echo 'make -s bench TABLE=hop JSON=1               prints one table as JSON lines'
+
+demo:  ## Run the demo: a lidar, a C++ filter and a viewer, three processes, no copy
+	@scripts/demo.sh $(DEMO_ARGS)
+
+test:  ## Build and run every test
+	@scripts/test.sh
+
+bench:  ## Measure against the peers (TABLE=hop for one table, JSON=1, FULL=1)
+	@scripts/bench.sh '$(TABLE)' '$(JSON)' '$(FULL)'
+
+lint:  ## Check formatting and warnings
+	@scripts/lint.sh
+
+format:  ## Format the Rust and C++ sources
+	@scripts/lint.sh --fix
+
+fuzz:  ## Fuzz the readers (SECONDS=60 for each target)
+	@scripts/fuzz.sh $(SECONDS)
+
+chaos:  ## Kill processes at random, KILLS=10000 times, and check what is left
+	@scripts/chaos.sh $(KILLS)
+
+docs:  ## Build the book and the API reference
+	@scripts/docs.sh
+
+clean:  ## Remove everything that was built
+	rm -rf target build bench/target bench/build

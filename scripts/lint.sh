@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Checks formatting and warnings of Rust and C++; with --fix formats instead.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh rust lint
+[ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
+clang_format=$(command -v clang-format || command -v clang-format-14)
+sources() { git ls-files -co --exclude-standard '*.hpp' '*.cpp' '*.h'; }
+
+if [ "${1:-}" = --fix ]; then
+  cargo fmt --all
+  sources | xargs -r "$clang_format" -i
+  exit
+fi
+
+echo '==> cargo fmt'
+cargo fmt --all --check
+echo '==> clang-format'
+sources | xargs -r "$clang_format" --dry-run --Werror
+echo '==> clippy'
+cargo clippy --workspace --all-targets -- -D warnings
+echo '==> documentation'
+RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --quiet
+echo 'lint: all clean'
