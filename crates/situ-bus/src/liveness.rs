@@ -1,0 +1,192 @@
+//! Who is alive: one file per node, locked for as long as its process lives.
+//!
+//! The lock belongs to the open file, and the kernel drops it with the process, whatever it dies of. Anybody can ask
+//! whether it is held; nobody has to be told. A process that forks hands its lock to the child for as long as the
+//! child keeps the descriptor (it is closed on `exec`).
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::FlockOperation;
+
+use crate::root::Root;
+
+/// The number of a node, unique among all that lie in a root directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u64);
+
+impl std::fmt::Display for NodeId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// What a node's file says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeInfo {
+    /// Its number.
+    pub id: NodeId,
+    /// The name it was given.
+    pub name: String,
+    /// Its process.
+    pub pid: u32,
+    /// The program it runs.
+    pub program: String,
+    /// When it was made, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// Whether its process still lives.
+    pub alive: bool,
+}
+
+const EXTENSION: &str = "node";
+
+fn path_of(root: &Root, id: NodeId) -> PathBuf {
+    root.nodes().join(format!("{id}.{EXTENSION}"))
+}
+
+/// A number that no other process draws: from the kernel's random source.
+pub(crate) fn unique() -> u64 {
+    let mut bytes = [0u8; 8];
+    // The kernel's source does not fail once it is seeded, which is long before a program runs; if it is missing, the
+    // clock and the process number are unique enough on one machine.
+    match File::open("/dev/urandom").and_then(|mut file| io::Read::read_exact(&mut file, &mut bytes)) {
+        Ok(()) => u64::from_ne_bytes(bytes),
+        Err(_) => crate::clock::now_ns().rotate_left(20) ^ u64::from(std::process::id()),
+    }
+}
+
+/// A node's proof of life. Dropping it removes the file.
+#[derive(Debug)]
+pub(crate) struct Life {
+    id: NodeId,
+    path: PathBuf,
+    _locked: File,
+}
+
+impl Life {
+    /// Writes and locks a node's file.
+    pub(crate) fn begin(root: &Root, name: &str) -> io::Result<Self> {
+        let id = NodeId(unique());
+        let path = path_of(root, id);
+        // Locked under a name that nobody looks at, then renamed: whoever sees it sees it locked.
+        let hidden = path.with_extension("new");
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(root.file_mode()).open(&hidden)?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        if let Some(group) = root.group() {
+            rustix::fs::fchown(&file, None, Some(rustix::fs::Gid::from_raw(group)))?;
+            rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(root.file_mode()))?;
+        }
+        let program = fs::read_link("/proc/self/exe").map(|p| p.display().to_string()).unwrap_or_default();
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
+        let line = |text: &str| text.replace(['\n', '\r'], " ");
+        file.write_all(
+            format!(
+                "situ-node 1\nname {}\npid {}\nstarted {started}\nprogram {}\n",
+                line(name),
+                std::process::id(),
+                line(&program)
+            )
+            .as_bytes(),
+        )?;
+        fs::rename(&hidden, &path)?;
+        Ok(Self { id, path, _locked: file })
+    }
+
+    pub(crate) fn id(&self) -> NodeId {
+        self.id
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether a node's process lives. In doubt (the file cannot be asked), it does.
+pub fn is_alive(root: &Root, id: NodeId) -> bool {
+    is_locked(&path_of(root, id))
+}
+
+fn is_locked(path: &Path) -> bool {
+    match File::open(path) {
+        Ok(file) => rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// All nodes whose files lie there, dead ones included, by name.
+pub fn nodes(root: &Root) -> io::Result<Vec<NodeInfo>> {
+    let entries = match fs::read_dir(root.nodes()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut nodes: Vec<_> = entries.filter_map(|entry| read(&entry.ok()?.path())).collect();
+    nodes.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+    Ok(nodes)
+}
+
+/// What is known of one node; nothing if its file is gone.
+pub fn node(root: &Root, id: NodeId) -> Option<NodeInfo> {
+    read(&path_of(root, id))
+}
+
+fn read(path: &Path) -> Option<NodeInfo> {
+    if path.extension()? != EXTENSION {
+        return None;
+    }
+    let id = NodeId(u64::from_str_radix(path.file_stem()?.to_str()?, 16).ok()?);
+    let text = fs::read_to_string(path).ok()?;
+    let field = |key: &str| {
+        text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).unwrap_or_default().to_owned()
+    };
+    Some(NodeInfo {
+        id,
+        name: field("name"),
+        pid: field("pid").parse().unwrap_or(0),
+        program: field("program"),
+        started_ms: field("started").parse().unwrap_or(0),
+        alive: is_locked(path),
+    })
+}
+
+/// Removes the file of a dead node. Its places in topics are found by its number, which no longer answers.
+pub(crate) fn bury(root: &Root, id: NodeId) {
+    if !is_alive(root, id) {
+        let _ = fs::remove_file(path_of(root, id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_lives_as_long_as_its_lock() {
+        let path = PathBuf::from(format!("/dev/shm/situ-test-life-{}", std::process::id()));
+        let root = Root::at(&path, None);
+        root.prepare().unwrap();
+        let life = Life::begin(&root, "camera\nfront").unwrap();
+        let id = life.id();
+        assert!(is_alive(&root, id));
+        let listed = nodes(&root).unwrap();
+        assert_eq!(listed.len(), 1);
+        assert_eq!((listed[0].name.as_str(), listed[0].pid), ("camera front", std::process::id()));
+        bury(&root, id);
+        assert!(is_alive(&root, id), "the living are not buried");
+        drop(life);
+        assert!(!is_alive(&root, id));
+        // A file without a lock is what a killed process leaves.
+        fs::write(path_of(&root, NodeId(7)), "situ-node 1\nname ghost\npid 1\n").unwrap();
+        assert!(!is_alive(&root, NodeId(7)));
+        assert!(!nodes(&root).unwrap()[0].alive);
+        bury(&root, NodeId(7));
+        assert!(nodes(&root).unwrap().is_empty());
+        fs::remove_dir_all(&path).unwrap();
+    }
+}

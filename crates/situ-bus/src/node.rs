@@ -1,0 +1,119 @@
+//! A node: a named participant that lives as long as its process.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use crate::liveness::{self, Life, NodeId};
+use crate::reactor::Reactor;
+use crate::root::{Root, RootError};
+use crate::topic::sweep;
+
+/// Why a node could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// The root directory cannot be used.
+    #[error(transparent)]
+    Root(#[from] RootError),
+    /// The node's file cannot be written.
+    #[error("cannot register a node in {path}: {source}")]
+    Register {
+        /// The directory of nodes.
+        path: PathBuf,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+}
+
+/// What publishers and subscribers of a node share.
+#[derive(Debug)]
+pub(crate) struct NodeInner {
+    pub(crate) root: Root,
+    pub(crate) life: Life,
+    name: String,
+    reactor: OnceLock<Reactor>,
+}
+
+impl NodeInner {
+    /// The thread that watches topics for those who cannot block; started when first needed.
+    pub(crate) fn reactor(&self) -> &Reactor {
+        self.reactor.get_or_init(Reactor::default)
+    }
+}
+
+/// A named participant of the bus. Publishers and subscribers are made from it, and keep it alive.
+#[derive(Debug, Clone)]
+pub struct Node {
+    pub(crate) inner: Arc<NodeInner>,
+}
+
+impl Node {
+    /// A node in the root directory that the environment names (see [`Root::from_environment`]).
+    ///
+    /// What nodes that died without cleaning up have left there is removed by the way.
+    pub fn new(name: &str) -> Result<Self, NodeError> {
+        Self::in_root(name, Root::from_environment()?)
+    }
+
+    /// A node in a root directory of your choice.
+    pub fn in_root(name: &str, root: Root) -> Result<Self, NodeError> {
+        root.prepare()?;
+        let life = Life::begin(&root, name)
+            .map_err(|source| NodeError::Register { path: root.nodes(), source })?;
+        clean(&root);
+        Ok(Self { inner: Arc::new(NodeInner { root, life, name: name.to_owned(), reactor: OnceLock::new() }) })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Its number.
+    pub fn id(&self) -> NodeId {
+        self.inner.life.id()
+    }
+
+    /// The directory that it lives in.
+    pub fn root(&self) -> &Root {
+        &self.inner.root
+    }
+}
+
+/// What [`clean`] removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Files of dead nodes.
+    pub nodes: Vec<String>,
+    /// Directories of topics that nobody uses.
+    pub topics: Vec<String>,
+}
+
+/// Removes what dead nodes have left: their files, and topics without a living participant.
+///
+/// Costs one look at each node's lock if all live.
+pub fn clean(root: &Root) -> Cleaned {
+    let mut cleaned = Cleaned::default();
+    let dead: Vec<_> = liveness::nodes(root).unwrap_or_default().into_iter().filter(|node| !node.alive).collect();
+    if dead.is_empty() {
+        return cleaned;
+    }
+    cleaned.topics = clean_topics(root);
+    // The nodes' files last: as long as they are there, somebody will come to clean the topics.
+    for node in dead {
+        liveness::bury(root, node.id);
+        cleaned.nodes.push(node.name);
+    }
+    cleaned
+}
+
+/// Repairs every topic and removes those without a living participant, whether or not a dead node's file tells that
+/// there is something to do.
+pub fn clean_topics(root: &Root) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(root.topics()) else { return Vec::new() };
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|directory| sweep(root, directory))
+        .filter_map(|directory| crate::root::topic_name(directory.file_name()?.to_str()?))
+        .collect()
+}

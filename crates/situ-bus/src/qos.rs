@@ -1,0 +1,185 @@
+//! Quality of service, in the field's words.
+
+use std::time::Duration;
+
+/// Whether messages may be lost between a publisher and a subscriber.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reliability {
+    /// A publisher never waits; a subscriber that is too slow loses messages and learns how many.
+    #[default]
+    BestEffort,
+    /// A publisher waits for subscribers that are reliable and keep all.
+    Reliable,
+}
+
+/// How many messages a subscriber wants to find when it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History {
+    /// At most this many of the newest; older ones that it has not taken are skipped.
+    KeepLast(usize),
+    /// All of them. With [`Reliability::Reliable`] the publisher waits rather than overwrite one.
+    KeepAll,
+}
+
+/// What a subscriber that comes late finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Only what is published from then on.
+    #[default]
+    Volatile,
+    /// Also the last messages that publishers keep (as many as their depth).
+    TransientLocal,
+}
+
+/// What a reliable publisher does when a subscriber has no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Wait, at most this long; without a limit for as long as the subscriber lives.
+    Block(Option<Duration>),
+    /// Give the message back at once.
+    Fail,
+}
+
+/// What a publisher offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublisherQos {
+    /// Whether it waits for reliable subscribers.
+    pub reliability: Reliability,
+    /// What it keeps for subscribers that come late.
+    pub durability: Durability,
+    /// How many of its last messages stay available. Also how far a reliable publisher runs ahead.
+    pub depth: usize,
+    /// What to do when a reliable subscriber has no room.
+    pub when_full: WhenFull,
+    /// It promises to publish at least this often.
+    pub deadline: Option<Duration>,
+    /// Messages older than this are not delivered any more.
+    pub lifespan: Option<Duration>,
+}
+
+impl Default for PublisherQos {
+    fn default() -> Self {
+        Self {
+            reliability: Reliability::BestEffort,
+            durability: Durability::Volatile,
+            depth: 8,
+            when_full: WhenFull::Block(None),
+            deadline: None,
+            lifespan: None,
+        }
+    }
+}
+
+/// What a subscriber asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubscriberQos {
+    /// Whether every message must reach it.
+    pub reliability: Reliability,
+    /// Whether it wants what was published before it came.
+    pub durability: Durability,
+    /// How many messages it wants to find.
+    pub history: History,
+    /// It expects a message at least this often.
+    pub deadline: Option<Duration>,
+}
+
+impl Default for SubscriberQos {
+    fn default() -> Self {
+        Self {
+            reliability: Reliability::BestEffort,
+            durability: Durability::Volatile,
+            history: History::KeepAll,
+            deadline: None,
+        }
+    }
+}
+
+/// The first thing in which an offer and a request do not meet.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QosMismatch {
+    /// A reliable subscriber and a publisher that does not wait.
+    #[error("the subscriber asks for reliable delivery, the publisher offers best effort")]
+    Reliability,
+    /// A subscriber that wants history and a publisher that keeps none.
+    #[error("the subscriber asks for transient-local durability, the publisher offers volatile")]
+    Durability,
+    /// A publisher that promises less often than the subscriber expects.
+    #[error("the subscriber expects a message every {requested:?}, the publisher promises {offered}")]
+    Deadline {
+        /// What the subscriber expects.
+        requested: Duration,
+        /// What the publisher promises, in words.
+        offered: String,
+    },
+}
+
+/// The part of the quality of service that both sides must agree on, as it lies in shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub reliable: bool,
+    pub transient_local: bool,
+    /// 0: none.
+    pub deadline_ns: u64,
+}
+
+impl Terms {
+    pub(crate) fn of_publisher(qos: &PublisherQos) -> Self {
+        Self {
+            reliable: qos.reliability == Reliability::Reliable,
+            transient_local: qos.durability == Durability::TransientLocal,
+            deadline_ns: nanoseconds(qos.deadline),
+        }
+    }
+
+    pub(crate) fn of_subscriber(qos: &SubscriberQos) -> Self {
+        Self {
+            reliable: qos.reliability == Reliability::Reliable,
+            transient_local: qos.durability == Durability::TransientLocal,
+            deadline_ns: nanoseconds(qos.deadline),
+        }
+    }
+
+    /// Whether what `self` offers is what `requested` asks for.
+    pub(crate) fn satisfies(self, requested: Self) -> Result<(), QosMismatch> {
+        if requested.reliable && !self.reliable {
+            return Err(QosMismatch::Reliability);
+        }
+        if requested.transient_local && !self.transient_local {
+            return Err(QosMismatch::Durability);
+        }
+        if requested.deadline_ns != 0 && (self.deadline_ns == 0 || self.deadline_ns > requested.deadline_ns) {
+            return Err(QosMismatch::Deadline {
+                requested: Duration::from_nanos(requested.deadline_ns),
+                offered: match self.deadline_ns {
+                    0 => "no deadline".to_owned(),
+                    promised => format!("one every {:?}", Duration::from_nanos(promised)),
+                },
+            });
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn nanoseconds(time: Option<Duration>) -> u64 {
+    time.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offers_and_requests_meet_as_documented() {
+        let terms = |reliable, transient_local, deadline_ns| Terms { reliable, transient_local, deadline_ns };
+        assert_eq!(terms(true, true, 5).satisfies(terms(false, false, 0)), Ok(()));
+        assert_eq!(terms(true, true, 5).satisfies(terms(true, true, 5)), Ok(()));
+        assert_eq!(terms(false, true, 5).satisfies(terms(true, false, 0)), Err(QosMismatch::Reliability));
+        assert_eq!(terms(true, false, 0).satisfies(terms(true, true, 0)), Err(QosMismatch::Durability));
+        for offered in [0, 6] {
+            assert!(matches!(
+                terms(true, true, offered).satisfies(terms(true, true, 5)),
+                Err(QosMismatch::Deadline { .. })
+            ));
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The ring of references: what a topic is, and how a message is put into its order.
+//!
+//! A row is one 64-bit word. It names a slot, and the lap in which it was written:
+//!
+//! ```text
+//!   63            40 39      32 31          16 15            0
+//!   +---------------+----------+--------------+---------------+
+//!   | lap + 1 (24)  | pool (8) |  slot (16)   | generation(16)|
+//!   +---------------+----------+--------------+---------------+
+//! ```
+//!
+//! Message number `n` goes into row `n % depth` in lap `n / depth`. The compare-and-swap that replaces the word of lap
+//! `l - 1` by one of lap `l` *is* the claim of number `n`: there is no moment at which a number is taken and its row
+//! not yet written, so a publisher that dies at any instruction leaves no hole. Several publishers race for the same
+//! row; one wins, the others see its word and go on to the next number. Hence one total order.
+//!
+//! `head` is a hint that lies at or before the end. Anyone may advance it; nothing depends on it but speed.
+//!
+//! The lap is compared modulo 2^24 as a signed distance: only somebody who sleeps for 2^23 laps can be mistaken.
+
+use situ_memory::sync::atomic::{AtomicU64, Ordering};
+
+const LAP_BITS: u32 = 24;
+const LAP_MASK: u64 = (1 << LAP_BITS) - 1;
+
+/// What a row refers to: a slot of a publisher's pool, in one of its generations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reference {
+    /// The publisher's entry in the topic, whose pool holds the slot.
+    pub pool: u8,
+    /// The slot's number in the pool.
+    pub slot: u16,
+    /// The low 16 bits of the slot's generation.
+    pub generation: u16,
+}
+
+impl Reference {
+    fn to_bits(self) -> u64 {
+        u64::from(self.pool) << 32 | u64::from(self.slot) << 16 | u64::from(self.generation)
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        Self { pool: (bits >> 32) as u8, slot: (bits >> 16) as u16, generation: bits as u16 }
+    }
+}
+
+/// What a row says about a message number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// It is not published yet.
+    NotYet,
+    /// It is published and this is where. The bits are the row's whole word, to compare with later.
+    Here(Reference, u64),
+    /// Its row was reused: the row now belongs to this later number.
+    Passed(u64),
+}
+
+/// Why a message could not be put into the order.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ClaimError<E> {
+    /// The caller's admission check refused.
+    Refused(E),
+    /// The rows contradict the head, which no publisher of ours can cause.
+    Corrupted,
+}
+
+/// The rows of a topic and the hint of where they end.
+#[derive(Clone, Copy)]
+pub struct Ring<'a> {
+    rows: &'a [AtomicU64],
+    head: &'a AtomicU64,
+}
+
+impl<'a> Ring<'a> {
+    /// A ring over rows whose number is a power of two. Zeroed rows are a ring in which nothing was published.
+    pub fn new(rows: &'a [AtomicU64], head: &'a AtomicU64) -> Self {
+        debug_assert!(rows.len().is_power_of_two());
+        Self { rows, head }
+    }
+
+    /// The number of rows.
+    #[inline]
+    pub fn depth(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    #[inline]
+    fn row(&self, number: u64) -> &'a AtomicU64 {
+        &self.rows[number as usize & (self.rows.len() - 1)]
+    }
+
+    /// The lap mark that the word of message `number` carries.
+    #[inline]
+    fn mark(&self, number: u64) -> u64 {
+        ((number >> self.rows.len().trailing_zeros()) + 1) & LAP_MASK
+    }
+
+    /// How many laps `word` is ahead of (or, negative, behind) message `number`.
+    #[inline]
+    fn distance(&self, word: u64, number: u64) -> i64 {
+        let difference = ((word >> (64 - LAP_BITS)).wrapping_sub(self.mark(number))) & LAP_MASK;
+        // Sign-extend 24 bits.
+        ((difference << (64 - LAP_BITS)) as i64) >> (64 - LAP_BITS)
+    }
+
+    /// What has become of message `number`.
+    ///
+    /// Everything that its publisher wrote before publishing is visible after `Here`. The load is sequentially
+    /// consistent because a subscriber looks here once more after it has announced that it will sleep.
+    #[inline]
+    pub fn look(&self, number: u64) -> Look {
+        let word = self.row(number).load(Ordering::SeqCst);
+        match self.distance(word, number) {
+            0 => Look::Here(Reference::from_bits(word), word),
+            ahead @ 1.. => Look::Passed(number.wrapping_add(ahead as u64 * self.depth())),
+            _ => Look::NotYet,
+        }
+    }
+
+    /// Whether the row of message `number` still holds this word.
+    #[inline]
+    pub fn still(&self, number: u64, word: u64) -> bool {
+        self.row(number).load(Ordering::SeqCst) == word
+    }
+
+    /// Puts a reference into the order and gives its number.
+    ///
+    /// `from` is where the caller believes the end to be (its last number plus one). `admit` is asked before each
+    /// attempt whether that number may be used (a reliable publisher must not lap its subscribers).
+    ///
+    /// Publication: the swap releases everything that the caller wrote into the slot. If the process dies before
+    /// it, nothing has happened; if it dies after it, the message is published, and only the hint is behind.
+    #[inline]
+    pub fn publish<E>(
+        &self,
+        from: u64,
+        reference: Reference,
+        mut admit: impl FnMut(u64) -> Result<(), E>,
+    ) -> Result<u64, ClaimError<E>> {
+        let mut number = from;
+        loop {
+            let row = self.row(number);
+            let word = row.load(Ordering::Relaxed);
+            match self.distance(word, number) {
+                -1 => {
+                    admit(number).map_err(ClaimError::Refused)?;
+                    let new = self.mark(number) << (64 - LAP_BITS) | reference.to_bits();
+                    // SeqCst: also orders the publisher's next look at the wake word after the row.
+                    if row.compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+                        if self.head.load(Ordering::Relaxed) <= number {
+                            self.head.store(number + 1, Ordering::Release);
+                        }
+                        return Ok(number);
+                    }
+                }
+                // Somebody else has this number: go on behind the furthest that is known.
+                ahead @ 0.. => {
+                    let after = number.wrapping_add(ahead as u64 * self.depth()).wrapping_add(1);
+                    number = after.max(self.head.load(Ordering::Relaxed));
+                }
+                _ => return Err(ClaimError::Corrupted),
+            }
+        }
+    }
+
+    /// The number of the next message to be published, as of now.
+    pub fn end(&self) -> u64 {
+        let mut number = self.head.load(Ordering::Acquire);
+        loop {
+            match self.look(number) {
+                Look::NotYet => return number,
+                Look::Here(..) => number += 1,
+                Look::Passed(later) => number = later.wrapping_add(1),
+            }
+        }
+    }
+
+    /// Whether any row refers to the given publisher's pool.
+    pub fn refers_to(&self, pool: u8) -> bool {
+        self.rows.iter().any(|row| {
+            let word = row.load(Ordering::SeqCst);
+            word != 0 && Reference::from_bits(word).pool == pool
+        })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn at(slot: u16) -> Reference {
+        Reference { pool: 3, slot, generation: 0xfffe }
+    }
+
+    fn admit(_: u64) -> Result<(), ()> {
+        Ok(())
+    }
+
+    #[test]
+    fn numbers_follow_each_other_over_many_laps() {
+        let rows: Vec<_> = (0..4).map(|_| AtomicU64::new(0)).collect();
+        let head = AtomicU64::new(0);
+        let ring = Ring::new(&rows, &head);
+        assert_eq!(ring.look(0), Look::NotYet);
+        for number in 0..1000u64 {
+            assert_eq!(ring.end(), number);
+            assert_eq!(ring.publish(number, at(number as u16), admit), Ok(number));
+            assert!(matches!(ring.look(number), Look::Here(found, _) if found == at(number as u16)));
+            assert_eq!(ring.look(number + 1), Look::NotYet);
+            if number >= 4 {
+                assert_eq!(ring.look(number - 4), Look::Passed(number));
+            }
+        }
+    }
+
+    #[test]
+    fn a_stale_start_finds_the_end_even_without_the_hint() {
+        let rows: Vec<_> = (0..8).map(|_| AtomicU64::new(0)).collect();
+        let head = AtomicU64::new(0);
+        let ring = Ring::new(&rows, &head);
+        for number in 0..100 {
+            assert_eq!(ring.publish(0, at(1), admit), Ok(number));
+        }
+        head.store(0, Ordering::Relaxed);
+        assert_eq!(ring.end(), 100);
+        head.store(0, Ordering::Relaxed);
+        assert_eq!(ring.publish(17, at(1), admit), Ok(100));
+    }
+
+    #[test]
+    fn the_lap_may_wrap() {
+        let rows: Vec<_> = (0..2).map(|_| AtomicU64::new(0)).collect();
+        let start = (1u64 << 25) - 6;
+        let head = AtomicU64::new(start);
+        let ring = Ring::new(&rows, &head);
+        for number in start - 2..start {
+            ring.row(number).store(ring.mark(number) << 40, Ordering::Relaxed);
+        }
+        for number in start..start + 20 {
+            assert_eq!(ring.publish(start, at(9), admit), Ok(number));
+            assert!(matches!(ring.look(number), Look::Here(..)));
+            assert_eq!(ring.look(number + 2), Look::NotYet);
+        }
+    }
+
+    #[test]
+    fn a_refusal_leaves_the_row_alone_and_nonsense_is_told() {
+        let rows: Vec<_> = (0..4).map(|_| AtomicU64::new(0)).collect();
+        let head = AtomicU64::new(0);
+        let ring = Ring::new(&rows, &head);
+        assert_eq!(ring.publish(0, at(0), |number| Err(number)), Err(ClaimError::Refused(0)));
+        assert_eq!(ring.look(0), Look::NotYet);
+        assert_eq!(ring.publish(4000, at(0), admit), Err(ClaimError::Corrupted));
+    }
+}

@@ -1,0 +1,542 @@
+//! Taking: finding a message, pinning it, and letting go.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{PoolView, SlotControl, SlotId, ViewError};
+
+use crate::clock::{Deadline, now_ns};
+use crate::liveness::NodeId;
+use crate::node::{Node, NodeInner};
+use crate::prefetch::prefetch;
+use crate::publisher::periods;
+use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
+use crate::ring::{Look, Reference};
+use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
+use crate::topic::{Encoding, RegisterError, Registration, Topic, TypeDescription};
+use crate::wake::SLICE;
+
+/// Why a message could not be taken. The message is passed over; the next call goes on behind it.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeError {
+    /// Its pool cannot be mapped.
+    #[error("message {sequence} of topic {topic:?} cannot be read: {source}")]
+    Pool {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// What is wrong with the pool.
+        source: ViewError,
+    },
+    /// What its publisher wrote about it makes no sense.
+    #[error("message {sequence} of topic {topic:?} is malformed: {reason}; its publisher is broken or hostile")]
+    Malformed {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// What keeps a subscriber's place: itself, and every sample that it took.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) topic: Arc<Topic>,
+    pub(crate) node: Arc<NodeInner>,
+    place: usize,
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.topic.leave_place(self.place);
+    }
+}
+
+/// A publisher's pool, mapped by a subscriber, and the place it reads with.
+#[derive(Debug)]
+struct Mapped {
+    number: u64,
+    view: PoolView,
+    core: Arc<Core>,
+}
+
+/// Subscribes to a topic whose type is known only at run time. One thread at a time; the samples it gives may go to
+/// others.
+#[derive(Debug)]
+pub struct RawSubscriber {
+    core: Arc<Core>,
+    qos: SubscriberQos,
+    keep_last: u64,
+    backpressure: bool,
+    /// What was published before this was never promised, so missing it is no loss.
+    joined_at: u64,
+    cursor: Cell<u64>,
+    lost: Cell<u64>,
+    skipped: Cell<u64>,
+    expired: Cell<u64>,
+    taken: Cell<u64>,
+    received_ns: Cell<u64>,
+    missed: Cell<u64>,
+    pools: RefCell<Vec<Option<Arc<Mapped>>>>,
+    /// When dead publishers were last looked for.
+    repaired_ns: Cell<u64>,
+}
+
+impl RawSubscriber {
+    /// Joins a topic as subscriber.
+    pub fn create(
+        node: &Node,
+        topic: &str,
+        description: &TypeDescription,
+        qos: SubscriberQos,
+    ) -> Result<Self, RegisterError> {
+        let inner = &node.inner;
+        let keep_last = match qos.history {
+            History::KeepLast(number) => number.max(1),
+            History::KeepAll => 0,
+        };
+        let backpressure = qos.reliability == Reliability::Reliable && keep_last == 0;
+        let registration = Registration {
+            root: &inner.root,
+            node: inner.life.id(),
+            topic,
+            description,
+            terms: Terms::of_subscriber(&qos),
+            depth: keep_last,
+        };
+        let joined = registration.join()?;
+        let wants = match (qos.durability, keep_last) {
+            (Durability::Volatile, _) => 0,
+            (Durability::TransientLocal, 0) => u64::MAX,
+            (Durability::TransientLocal, last) => last as u64,
+        };
+        let place = joined.take_place(&registration, backpressure, wants, keep_last as u64)?;
+        let topic = joined.topic.clone();
+        drop(joined);
+        let cursor = topic.place(place).cursor.load(Ordering::Relaxed);
+        let joined_at = topic.ring().end();
+        Ok(Self {
+            core: Arc::new(Core { topic, node: inner.clone(), place }),
+            qos,
+            keep_last: keep_last as u64,
+            backpressure,
+            joined_at,
+            cursor: Cell::new(cursor),
+            lost: Cell::new(0),
+            skipped: Cell::new(0),
+            expired: Cell::new(0),
+            taken: Cell::new(0),
+            received_ns: Cell::new(now_ns()),
+            missed: Cell::new(0),
+            pools: RefCell::new(Vec::new()),
+            repaired_ns: Cell::new(now_ns()),
+        })
+    }
+
+    /// The topic's name.
+    pub fn topic(&self) -> &str {
+        &self.core.topic.name
+    }
+
+    /// The schema of the topic's type, as the topic carries it.
+    pub fn schema(&self) -> &str {
+        &self.core.topic.schema
+    }
+
+    /// The node that it belongs to.
+    pub fn node(&self) -> Node {
+        Node { inner: self.core.node.clone() }
+    }
+
+    /// What it asks for.
+    pub fn qos(&self) -> &SubscriberQos {
+        &self.qos
+    }
+
+    /// How many messages it lost: they were overwritten before it came to take them.
+    pub fn lost(&self) -> u64 {
+        self.lost.get()
+    }
+
+    /// How many messages it skipped because it keeps only the last.
+    pub fn skipped(&self) -> u64 {
+        self.skipped.get()
+    }
+
+    /// How many messages were too old when it came to take them.
+    pub fn expired(&self) -> u64 {
+        self.expired.get()
+    }
+
+    /// How many messages it took.
+    pub fn taken(&self) -> u64 {
+        self.taken.get()
+    }
+
+    /// How many deadlines went by without a message, the current one included.
+    pub fn deadlines_missed(&self) -> u64 {
+        self.missed.get() + periods(self.received_ns.get(), now_ns(), self.qos.deadline)
+    }
+
+    /// How many publishers the topic has at the moment.
+    pub fn publishers(&self) -> usize {
+        self.core.topic.publishers()
+    }
+
+    /// Whether [`take`](Self::take) would find something. One load.
+    #[inline]
+    pub fn has_next(&self) -> bool {
+        self.core.topic.ring().look(self.cursor.get()) != Look::NotYet
+    }
+
+    /// Takes the next message, if there is one. Never waits, never copies.
+    #[inline]
+    pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
+        let ring = self.core.topic.ring();
+        let mut number = self.cursor.get();
+        let mut behind = false;
+        loop {
+            match ring.look(number) {
+                Look::NotYet => {
+                    self.advance(number);
+                    return Ok(None);
+                }
+                Look::Passed(later) => {
+                    // The row of `number` holds `later`, so this is the oldest that can still be there.
+                    let oldest = later.saturating_add(1).saturating_sub(ring.depth()).max(number + 1);
+                    self.count_lost(number, oldest);
+                    number = oldest;
+                    behind = true;
+                }
+                Look::Here(reference, word) => {
+                    if self.keep_last != 0 && ring.look(number + self.keep_last) != Look::NotYet {
+                        let first = ring.end().saturating_sub(self.keep_last).max(number + 1);
+                        self.skipped.set(self.skipped.get() + (first - number));
+                        number = first;
+                        continue;
+                    }
+                    match self.pin(reference, number, word, behind) {
+                        Ok(Some(sample)) => {
+                            if sample.is_expired() {
+                                self.expired.set(self.expired.get() + 1);
+                                number += 1;
+                                continue;
+                            }
+                            self.advance(number + 1);
+                            self.taken.set(self.taken.get() + 1);
+                            self.core.topic.place(self.core.place).taken.store(self.taken.get(), Ordering::Relaxed);
+                            self.note_arrival();
+                            return Ok(Some(sample));
+                        }
+                        Ok(None) => {
+                            self.count_lost(number, number + 1);
+                            number += 1;
+                            behind = true;
+                        }
+                        Err(error) => {
+                            self.count_lost(number, number + 1);
+                            self.advance(number + 1);
+                            return Err(error);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Pins the slot that a row refers to. Nothing if it was recycled meanwhile.
+    #[inline]
+    fn pin(
+        &self,
+        reference: Reference,
+        number: u64,
+        word: u64,
+        behind: bool,
+    ) -> Result<Option<RawSample>, TakeError> {
+        let topic = &self.core.topic;
+        let mapped = match self.mapped(reference.pool) {
+            Ok(mapped) => mapped,
+            Err(ViewError::Gone(_)) => return Ok(None),
+            Err(source) => {
+                return Err(TakeError::Pool { topic: topic.name.clone(), sequence: number, source });
+            }
+        };
+        let slot = SlotId::from(reference.slot);
+        let malformed = |reason: &str| TakeError::Malformed {
+            topic: topic.name.clone(),
+            sequence: number,
+            reason: reason.to_owned(),
+        };
+        let control = mapped.view.control(slot).ok_or_else(|| malformed("its slot does not exist"))?;
+        if let Some((memory, _)) = mapped.view.memory(slot) {
+            // The lines of the message travel while the pin below waits for the line of the control.
+            prefetch(memory);
+            prefetch(memory.wrapping_add(DESCRIPTOR));
+        }
+        // Far behind, most slots are recycled: do not disturb their lines to find that out.
+        if behind && control.generation() as u16 != reference.generation {
+            return Ok(None);
+        }
+        if !control.pin(self.core.place, reference.generation) {
+            return Ok(None);
+        }
+        // From here on the slot is held, and `Pin` lets go of it on every way out.
+        let pin = Pin { mapped, slot };
+        if !topic.ring().still(number, word) {
+            return Ok(None);
+        }
+        let Some((memory, len)) = pin.mapped.view.memory(slot) else {
+            return Err(malformed("its slot lies outside of the pool"));
+        };
+        if len < DESCRIPTOR {
+            return Err(malformed("its slot is too small for a descriptor"));
+        }
+        // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a descriptor
+        // consists of atomics, for which any bits are valid.
+        let descriptor = unsafe { &*memory.cast::<Descriptor>() };
+        // Each word is read once and checked: its publisher could change it at any time.
+        let head_size = descriptor.head_size.load(Ordering::Relaxed) as usize;
+        let body_size = usize::try_from(descriptor.body_size.load(Ordering::Relaxed));
+        let body_offset = usize::try_from(descriptor.body_offset.load(Ordering::Relaxed));
+        let encoding = Encoding::from_number(descriptor.encoding.load(Ordering::Relaxed));
+        let (Ok(body_size), Ok(body_offset), Some(encoding)) = (body_size, body_offset, encoding) else {
+            return Err(malformed("its descriptor holds impossible numbers"));
+        };
+        let head_end = DESCRIPTOR + head_size;
+        let fits = head_end <= len
+            && body_offset >= head_end
+            && body_offset.is_multiple_of(64)
+            && body_offset.checked_add(body_size).is_some_and(|end| end <= len)
+            && descriptor.body_pool.load(Ordering::Relaxed) == BODY_IN_SLOT;
+        // An empty body may begin right behind a head that fills its slot.
+        let fits = fits || (head_end <= len && body_size == 0);
+        if !fits {
+            return Err(malformed("its head or body reaches out of its slot"));
+        }
+        Ok(Some(RawSample {
+            head: memory.wrapping_add(DESCRIPTOR),
+            head_size,
+            body: if body_size == 0 { memory } else { memory.wrapping_add(body_offset) },
+            body_size,
+            encoding,
+            sequence: number,
+            descriptor,
+            pin,
+        }))
+    }
+
+    /// The pool of a publisher, mapped when it is first needed.
+    #[inline]
+    fn mapped(&self, publisher: u8) -> Result<Arc<Mapped>, ViewError> {
+        let number = self.core.topic.publisher(usize::from(publisher)).pool.load(Ordering::Relaxed);
+        if let Some(Some(mapped)) = self.pools.borrow().get(usize::from(publisher))
+            && mapped.number == number
+        {
+            return Ok(mapped.clone());
+        }
+        self.map(publisher, number)
+    }
+
+    #[cold]
+    fn map(&self, publisher: u8, number: u64) -> Result<Arc<Mapped>, ViewError> {
+        let view = PoolView::open(&self.core.topic.pool_path(number))?;
+        let mapped = Arc::new(Mapped { number, view, core: self.core.clone() });
+        let mut pools = self.pools.borrow_mut();
+        let index = usize::from(publisher);
+        if pools.len() <= index {
+            pools.resize(index + 1, None);
+        }
+        pools[index] = Some(mapped.clone());
+        Ok(mapped)
+    }
+
+    /// Moves the cursor. Publishers that see it have, by then, every holder bit that was set before (release).
+    #[inline]
+    fn advance(&self, number: u64) {
+        if self.cursor.replace(number) == number {
+            return;
+        }
+        let place = self.core.topic.place(self.core.place);
+        if self.backpressure {
+            // A publisher may be about to sleep until this moves: it announces, then looks at the cursor; we move the
+            // cursor, then look for an announcement. Hence the sequentially consistent exchange.
+            place.cursor.swap(number, Ordering::SeqCst);
+            self.core.topic.room().notify();
+        } else {
+            place.cursor.store(number, Ordering::Release);
+        }
+    }
+
+    #[cold]
+    fn count_lost(&self, from: u64, to: u64) {
+        let lost = to.saturating_sub(from.max(self.joined_at));
+        if lost > 0 {
+            self.lost.set(self.lost.get() + lost);
+            self.core.topic.place(self.core.place).lost.store(self.lost.get(), Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn note_arrival(&self) {
+        if self.qos.deadline.is_some() {
+            let now = now_ns();
+            self.missed.set(self.missed.get() + periods(self.received_ns.replace(now), now, self.qos.deadline));
+        }
+    }
+
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        if self.has_next() {
+            return true;
+        }
+        let deadline = Deadline::after(timeout);
+        let wake = self.core.topic.wake();
+        loop {
+            let announced = wake.announce();
+            if self.has_next() {
+                return true;
+            }
+            let Some(slice) = deadline.slice(SLICE) else { return false };
+            wake.sleep(announced, slice);
+            if self.has_next() {
+                return true;
+            }
+            self.look_after_the_dead();
+        }
+    }
+
+    /// Idle subscribers have time: once a second they look whether a publisher died and left a pool behind.
+    pub(crate) fn look_after_the_dead(&self) {
+        let now = now_ns();
+        if now.saturating_sub(self.repaired_ns.get()) > 1_000_000_000 {
+            self.repaired_ns.set(now);
+            self.core.topic.repair_if_free();
+        }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    /// The number of the next message that it wants.
+    pub(crate) fn cursor(&self) -> u64 {
+        self.cursor.get()
+    }
+}
+
+/// A hold on a slot.
+#[derive(Debug)]
+struct Pin {
+    mapped: Arc<Mapped>,
+    slot: SlotId,
+}
+
+impl Drop for Pin {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(control) = self.mapped.view.control(self.slot) {
+            SlotControl::release(control, self.mapped.core.place);
+        }
+    }
+}
+
+/// A message that was taken: its bytes stay as they are until it is dropped, whatever its publisher does. May be sent
+/// to other threads and outlive its subscriber.
+#[derive(Debug)]
+pub struct RawSample {
+    head: *const u8,
+    head_size: usize,
+    body: *const u8,
+    body_size: usize,
+    encoding: Encoding,
+    sequence: u64,
+    descriptor: *const Descriptor,
+    pin: Pin,
+}
+
+// SAFETY: a sample is a read-only view of memory that nobody writes while its pin lasts; the pin is released by an
+// atomic operation that any thread may do.
+unsafe impl Send for RawSample {}
+// SAFETY: as above; there is no interior state.
+unsafe impl Sync for RawSample {}
+
+impl RawSample {
+    fn descriptor(&self) -> &Descriptor {
+        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin.
+        unsafe { &*self.descriptor }
+    }
+
+    /// The head's bytes.
+    #[inline]
+    pub fn head(&self) -> &[u8] {
+        // SAFETY: checked to lie in the pool by `RawSubscriber::pin`; not written while the pin lasts.
+        unsafe { std::slice::from_raw_parts(self.head, self.head_size) }
+    }
+
+    /// The body's bytes.
+    #[inline]
+    pub fn body(&self) -> &[u8] {
+        // SAFETY: as for the head.
+        unsafe { std::slice::from_raw_parts(self.body, self.body_size) }
+    }
+
+    /// How the bytes are laid out.
+    #[inline]
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// The message's number in the topic's order, from 0.
+    #[inline]
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// When it was published, by [`now_ns`](crate::now_ns); 0 if its publisher leaves out time stamps.
+    pub fn published_at_ns(&self) -> u64 {
+        self.descriptor().published_at_ns.load(Ordering::Relaxed)
+    }
+
+    /// The node that published it.
+    pub fn publisher(&self) -> NodeId {
+        NodeId(self.descriptor().publisher.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    fn is_expired(&self) -> bool {
+        let lifespan = self.descriptor().lifespan_ns.load(Ordering::Relaxed);
+        lifespan != 0 && now_ns().saturating_sub(self.published_at_ns()) > lifespan
+    }
+}
+
+/// Counts copies that Situ makes on behalf of one process, so that programs can show that there are none.
+#[derive(Debug, Default)]
+pub struct CopyCounter {
+    copies: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl CopyCounter {
+    /// The counter of this process.
+    pub fn of_process() -> &'static Self {
+        static COUNTER: CopyCounter = CopyCounter { copies: AtomicU64::new(0), bytes: AtomicU64::new(0) };
+        &COUNTER
+    }
+
+    /// Notes a copy of a message, or its serialization, of so many bytes.
+    pub fn count(&self, bytes: usize) {
+        self.copies.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// How many copies there were, and of how many bytes together.
+    pub fn get(&self) -> (u64, u64) {
+        (self.copies.load(std::sync::atomic::Ordering::Relaxed), self.bytes.load(std::sync::atomic::Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,207 @@
+//! A topic's file, mapped, and its parts by name.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use situ_memory::sync::atomic::AtomicU64;
+use situ_memory::{Access, Mapping, MemoryError};
+
+use super::TypeDescription;
+use super::format::{
+    DOMAIN_TABLE_OFFSET, HEAD_OFFSET, Head, Header, PAGE, Parts, Place, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET,
+    Registry, WAKE_OFFSET, domain_to_word,
+};
+use crate::liveness::unique;
+use crate::ring::Ring;
+use crate::root::Root;
+use crate::wake::WakeWord;
+
+/// An open topic.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    pub(crate) root: Root,
+    pub(crate) directory: PathBuf,
+    pub(crate) name: String,
+    pub(crate) header: Header,
+    pub(crate) type_name: String,
+    pub(crate) schema: String,
+    parts: Parts,
+    map: Mapping,
+}
+
+fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
+    MemoryError::System { action, path: path.to_owned(), source }
+}
+
+/// The path of a topic's file in its directory.
+pub(crate) fn path_in(directory: &Path) -> PathBuf {
+    directory.join("topic")
+}
+
+impl Topic {
+    /// Makes the file of a new topic. The caller holds the directory's lock.
+    pub(crate) fn create(
+        root: &Root,
+        directory: &Path,
+        name: &str,
+        description: &TypeDescription,
+        depth: u32,
+    ) -> Result<Self, MemoryError> {
+        let texts = [name, &description.name, &description.schema];
+        let header = Header::new(unique(), depth, description.schema_hash, texts);
+        let parts = Parts::of(depth, texts.iter().map(|text| text.len()).sum());
+        // Made under another name, so that who reads the directory never finds half a topic.
+        let (hidden, path) = (directory.join("topic.new"), path_in(directory));
+        let _ = fs::remove_file(&hidden);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(root.file_mode())
+            .open(&hidden)
+            .map_err(|error| system("create", &hidden, error))?;
+        if let Some(group) = root.group() {
+            rustix::fs::fchown(&file, None, Some(rustix::fs::Gid::from_raw(group)))
+                .and_then(|()| rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(root.file_mode())))
+                .map_err(|error| system("give to the group", &hidden, error.into()))?;
+        }
+        // All of it has memory from the start, so that no later write can meet a full file system. (The columns of
+        // domains that are never used are left out.)
+        file.set_len(parts.end as u64).map_err(|error| system("size", &hidden, error))?;
+        let mode = rustix::fs::FallocateFlags::empty();
+        let (first, rest) = (parts.columns as u64, parts.places as u64);
+        rustix::fs::fallocate(&file, mode, 0, first)
+            .and_then(|()| rustix::fs::fallocate(&file, mode, rest, parts.end as u64 - rest))
+            .map_err(|error| system("find memory for", &hidden, error.into()))?;
+        let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
+            .map_err(|error| system("map", &hidden, error))?;
+        // SAFETY: the mapping begins on a page and is larger than a header; nobody else knows the file yet.
+        unsafe { map.base().cast::<Header>().write(header) };
+        let text = texts.concat();
+        // SAFETY: `Parts::of` made room for exactly this much text; as above.
+        unsafe { map.base().add(parts.text).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
+        // SAFETY: the table lies in the header page; its first word is the domain that every topic has.
+        unsafe { map.base().add(DOMAIN_TABLE_OFFSET).cast::<u64>().write(domain_to_word(situ_memory::HOST) | 1 << 63) };
+        fs::rename(&hidden, &path).map_err(|error| system("name", &path, error))?;
+        Ok(Self {
+            root: root.clone(),
+            directory: directory.to_owned(),
+            name: name.to_owned(),
+            header,
+            type_name: description.name.clone(),
+            schema: description.schema.clone(),
+            parts,
+            map,
+        })
+    }
+
+    /// Opens and checks a topic that is there; nothing if there is none.
+    pub(crate) fn open(root: &Root, directory: &Path) -> Result<Option<Self>, MemoryError> {
+        let path = path_in(directory);
+        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(system("open", &path, error)),
+        };
+        let malformed = |reason: &str| MemoryError::Malformed { path: path.clone(), reason: reason.to_owned() };
+        let (header, parts) = Self::read_header(&file, &path)?;
+        let map =
+            Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite).map_err(|error| system("map", &path, error))?;
+        let mut at = parts.text as u64;
+        let mut text = |len: u32| -> Result<String, MemoryError> {
+            let mut bytes = vec![0; len as usize];
+            file.read_exact_at(&mut bytes, at).map_err(|error| system("read", &path, error))?;
+            at += u64::from(len);
+            String::from_utf8(bytes).map_err(|_| malformed("its text is not UTF-8"))
+        };
+        let (name, type_name, schema) =
+            (text(header.topic_len)?, text(header.type_len)?, text(header.schema_len)?);
+        Ok(Some(Self {
+            root: root.clone(),
+            directory: directory.to_owned(),
+            name,
+            header,
+            type_name,
+            schema,
+            parts,
+            map,
+        }))
+    }
+
+    fn read_header(file: &File, path: &Path) -> Result<(Header, Parts), MemoryError> {
+        let size = file.metadata().map_err(|error| system("look at", path, error))?.len();
+        if size < PAGE as u64 {
+            return Err(MemoryError::Malformed { path: path.to_owned(), reason: "it is too short".to_owned() });
+        }
+        let mut bytes = [0u8; size_of::<Header>()];
+        file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;
+        // SAFETY: a header is plain numbers without padding, for which any bytes are valid.
+        let header = unsafe { bytes.as_ptr().cast::<Header>().read_unaligned() };
+        let parts = header
+            .check(size)
+            .map_err(|reason| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() })?;
+        Ok((header, parts))
+    }
+
+    /// A structure of atomics at an offset that [`Parts`] laid out.
+    #[inline]
+    fn part<T>(&self, offset: usize) -> &T {
+        debug_assert!(self.map.at::<T>(offset).is_some());
+        // SAFETY: the offsets come from `Parts`, which were checked against the mapping's length and are aligned to
+        // their types; all parts consist of atomics, for which any bits are valid and sharing is no data race.
+        unsafe { &*self.map.base().add(offset).cast::<T>() }
+    }
+
+    /// The ring of references.
+    #[inline]
+    pub(crate) fn ring(&self) -> Ring<'_> {
+        // SAFETY: as in `part`: `depth` words lie at `rows`.
+        let rows = unsafe {
+            std::slice::from_raw_parts(
+                self.map.base().add(self.parts.rows).cast::<AtomicU64>(),
+                self.header.depth as usize,
+            )
+        };
+        Ring::new(rows, &self.part::<Head>(HEAD_OFFSET).end)
+    }
+
+    /// Where subscribers sleep until a message comes.
+    #[inline]
+    pub(crate) fn wake(&self) -> &WakeWord {
+        self.part(WAKE_OFFSET)
+    }
+
+    /// Where publishers sleep until there is room.
+    #[inline]
+    pub(crate) fn room(&self) -> &WakeWord {
+        self.part(ROOM_OFFSET)
+    }
+
+    /// Who was ever here.
+    #[inline]
+    pub(crate) fn registry(&self) -> &Registry {
+        self.part(REGISTRY_OFFSET)
+    }
+
+    /// A subscriber's place, below [`format::PLACES`](super::format::PLACES).
+    #[inline]
+    pub(crate) fn place(&self, index: usize) -> &Place {
+        assert!(index < super::format::PLACES as usize);
+        self.part(self.parts.places + index * size_of::<Place>())
+    }
+
+    /// A publisher's entry, below [`format::PUBLISHERS`](super::format::PUBLISHERS).
+    #[inline]
+    pub(crate) fn publisher(&self, index: usize) -> &PublisherEntry {
+        assert!(index < super::format::PUBLISHERS as usize);
+        self.part(self.parts.publishers + index * size_of::<PublisherEntry>())
+    }
+
+    /// The control file of the pool with this number.
+    pub(crate) fn pool_path(&self, pool: u64) -> PathBuf {
+        self.directory.join(format!("{pool:016x}.pool"))
+    }
+}

@@ -1,0 +1,255 @@
+//! The bytes of a topic file. The normative description is `spec/topic.md`.
+
+use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use situ_memory::{DomainId, DomainKind};
+
+use crate::wake::WakeWord;
+
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
+pub(crate) const VERSION: u32 = 1;
+pub(crate) const PAGE: usize = 4096;
+
+/// How many rows a topic has unless more are asked for: rows are 8 bytes, so plenty.
+pub(crate) const DEPTH: u32 = 1024;
+pub(crate) const MOST_DEPTH: u32 = 1 << 16;
+/// How many subscribers a topic has places for: as many as a slot has holder bits.
+pub(crate) const PLACES: u32 = situ_memory::HOLDERS as u32;
+/// How many publishers: a row names one in 8 bits.
+pub(crate) const PUBLISHERS: u32 = 256;
+/// How many memory domains a topic has columns for.
+pub(crate) const DOMAINS: u32 = 32;
+/// How much text (names and schema) a topic may carry.
+pub(crate) const MOST_TEXT: u32 = 1 << 24;
+
+/// The first line of a topic file: fixed when the topic is made.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub magic: u64,
+    pub version: u32,
+    pub header_size: u32,
+    /// The topic's own number; a topic of the same name that is made anew has another.
+    pub id: u64,
+    pub schema_hash: u64,
+    pub depth: u32,
+    pub places: u32,
+    pub publishers: u32,
+    pub domains: u32,
+    pub rows_offset: u64,
+    pub columns_offset: u64,
+    pub places_offset: u64,
+    pub publishers_offset: u64,
+    pub text_offset: u64,
+    pub topic_len: u32,
+    pub type_len: u32,
+    pub schema_len: u32,
+    /// The number of the topic file that continues this one; 0: none.
+    pub successor: u32,
+}
+
+const _: () = assert!(size_of::<Header>() == 104);
+
+/// Where the changing words of the header page lie.
+pub(crate) const HEAD_OFFSET: usize = 1024;
+pub(crate) const WAKE_OFFSET: usize = 1088;
+pub(crate) const ROOM_OFFSET: usize = 1152;
+pub(crate) const REGISTRY_OFFSET: usize = 1216;
+pub(crate) const DOMAIN_TABLE_OFFSET: usize = 1280;
+
+/// The hint of where the rows end: written by every publisher, so alone on its line.
+#[repr(C, align(64))]
+pub(crate) struct Head {
+    pub end: AtomicU64,
+}
+
+/// What changes when somebody comes or goes: read by every publisher, written rarely.
+#[repr(C, align(64))]
+pub(crate) struct Registry {
+    /// Changes whenever a place is taken.
+    pub epoch: AtomicU64,
+    /// No place at or beyond this number was ever taken.
+    pub places_used: AtomicU32,
+    /// No publisher's entry at or beyond this number was ever taken.
+    pub publishers_used: AtomicU32,
+    /// How many entries belong to publishers that are gone but whose pool is still needed.
+    pub gone: AtomicU32,
+}
+
+/// The bits of a place's and a publisher's state word; the count above them changes with each taker, so that a
+/// compare-and-swap never hits a later one.
+pub(crate) mod state {
+    pub const ACTIVE: u32 = 1;
+    /// Its node was found dead, or it left and something of it is still needed.
+    pub const GONE: u32 = 2;
+    /// A publisher waits for this subscriber.
+    pub const BACKPRESSURE: u32 = 4;
+    pub const RELIABLE: u32 = 8;
+    pub const TRANSIENT_LOCAL: u32 = 16;
+    /// A gone publisher's files were removed; the entry waits until no row names it.
+    pub const UNLINKED: u32 = 32;
+    pub const COUNT: u32 = 64;
+
+    /// The state word of the next taker.
+    pub fn next(word: u32, bits: u32) -> u32 {
+        (word & !(COUNT - 1)).wrapping_add(COUNT) | bits
+    }
+}
+
+/// A subscriber's place: its cursor, alone on its line.
+#[repr(C, align(64))]
+pub(crate) struct Place {
+    /// The number of the next message it wants.
+    pub cursor: AtomicU64,
+    pub state: AtomicU32,
+    /// How its type's bytes are laid out in memory: 0 any, 1 flat, 2 serialized.
+    pub encoding: AtomicU32,
+    pub node: AtomicU64,
+    pub deadline_ns: AtomicU64,
+    /// Messages that it lost.
+    pub lost: AtomicU64,
+    /// Messages that it took.
+    pub taken: AtomicU64,
+    /// The domain that it takes in: kind in the upper half, number in the lower.
+    pub domain: AtomicU64,
+    /// How many messages it keeps; 0: all.
+    pub keep_last: AtomicU64,
+}
+
+/// A publisher's entry. Its number is the `pool` of a row.
+#[repr(C, align(64))]
+pub(crate) struct PublisherEntry {
+    pub state: AtomicU32,
+    /// The encoding of what it publishes, as in a descriptor.
+    pub encoding: AtomicU32,
+    pub node: AtomicU64,
+    /// The number of its pool, which is also the name of the pool's file.
+    pub pool: AtomicU64,
+    pub domain: AtomicU64,
+    pub layout_hash: AtomicU64,
+    pub deadline_ns: AtomicU64,
+    pub depth: AtomicU64,
+    pub lifespan_ns: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Head>() == 64 && size_of::<WakeWord>() == 64 && size_of::<Registry>() == 64);
+const _: () = assert!(size_of::<Place>() == 64 && size_of::<PublisherEntry>() == 64);
+
+/// What lies at the beginning of every slot, before the head: written by the publisher, read-only for everybody
+/// else, and checked by them before use.
+#[repr(C, align(64))]
+pub(crate) struct Descriptor {
+    pub published_at_ns: AtomicU64,
+    pub sequence: AtomicU64,
+    pub head_size: AtomicU32,
+    pub encoding: AtomicU32,
+    /// From the beginning of the slot; the body of a message of another domain has a slot of its own instead.
+    pub body_offset: AtomicU64,
+    pub body_size: AtomicU64,
+    /// The pool of the body: `u32::MAX` if it lies in this slot.
+    pub body_pool: AtomicU32,
+    pub body_slot: AtomicU32,
+    pub lifespan_ns: AtomicU64,
+    /// Which publisher: its node.
+    pub publisher: AtomicU64,
+}
+
+pub(crate) const DESCRIPTOR: usize = size_of::<Descriptor>();
+pub(crate) const BODY_IN_SLOT: u32 = u32::MAX;
+const _: () = assert!(DESCRIPTOR == 64);
+
+/// Where the parts of a topic file lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub rows: usize,
+    pub columns: usize,
+    pub places: usize,
+    pub publishers: usize,
+    pub text: usize,
+    pub end: usize,
+}
+
+impl Parts {
+    /// The parts of a topic of this many rows and this much text.
+    pub(crate) fn of(depth: u32, text: usize) -> Self {
+        let rows = PAGE;
+        let columns = (rows + depth as usize * 8).next_multiple_of(64);
+        let places = columns + DOMAINS as usize * depth as usize * 8;
+        let publishers = places + PLACES as usize * size_of::<Place>();
+        let text_at = publishers + PUBLISHERS as usize * size_of::<PublisherEntry>();
+        Self { rows, columns, places, publishers, text: text_at, end: (text_at + text).next_multiple_of(PAGE) }
+    }
+}
+
+impl Header {
+    pub(crate) fn new(id: u64, depth: u32, schema_hash: u64, texts: [&str; 3]) -> Self {
+        let parts = Parts::of(depth, texts.iter().map(|text| text.len()).sum());
+        Self {
+            magic: MAGIC,
+            version: VERSION,
+            header_size: size_of::<Self>() as u32,
+            id,
+            schema_hash,
+            depth,
+            places: PLACES,
+            publishers: PUBLISHERS,
+            domains: DOMAINS,
+            rows_offset: parts.rows as u64,
+            columns_offset: parts.columns as u64,
+            places_offset: parts.places as u64,
+            publishers_offset: parts.publishers as u64,
+            text_offset: parts.text as u64,
+            topic_len: texts[0].len() as u32,
+            type_len: texts[1].len() as u32,
+            schema_len: texts[2].len() as u32,
+            successor: 0,
+        }
+    }
+
+    /// Checks a header that another process wrote: everything that an access relies on follows from it.
+    pub(crate) fn check(&self, file_size: u64) -> Result<Parts, &'static str> {
+        if self.magic != MAGIC {
+            return Err("it does not begin with SITUTOPI");
+        }
+        if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
+            return Err("it was written by another version of Situ");
+        }
+        if !self.depth.is_power_of_two() || self.depth > MOST_DEPTH {
+            return Err("impossible number of rows");
+        }
+        let text = [self.topic_len, self.type_len, self.schema_len];
+        if text.iter().any(|len| *len > MOST_TEXT) {
+            return Err("impossibly long text");
+        }
+        let parts = Parts::of(self.depth, text.iter().map(|len| *len as usize).sum());
+        let right = Self {
+            places: PLACES,
+            publishers: PUBLISHERS,
+            domains: DOMAINS,
+            rows_offset: parts.rows as u64,
+            columns_offset: parts.columns as u64,
+            places_offset: parts.places as u64,
+            publishers_offset: parts.publishers as u64,
+            text_offset: parts.text as u64,
+            ..*self
+        };
+        if *self != right {
+            return Err("its parts are not where they belong");
+        }
+        if file_size < parts.end as u64 {
+            return Err("the file is too short");
+        }
+        Ok(parts)
+    }
+}
+
+pub(crate) fn domain_to_word(domain: DomainId) -> u64 {
+    u64::from(domain.kind as u32) << 32 | u64::from(domain.number)
+}
+
+pub(crate) fn domain_from_word(word: &AtomicU64) -> DomainId {
+    let word = word.load(Ordering::Relaxed);
+    DomainId {
+        kind: DomainKind::from_number((word >> 32) as u32).unwrap_or(DomainKind::Host),
+        number: word as u32,
+    }
+}

@@ -1,0 +1,43 @@
+//! A topic: one shared file with a ring of references, the cursors of its subscribers, and who publishes to it.
+
+mod file;
+pub(crate) mod format;
+mod registry;
+
+pub(crate) use file::Topic;
+pub use registry::RegisterError;
+pub(crate) use registry::{Registration, sweep};
+
+/// How the bytes of a message are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Encoding {
+    /// The flat layout: the type itself (`spec/flat.md`).
+    Flat = 1,
+    /// Serialized as XCDR1, with its encapsulation header (`spec/cdr.md`).
+    Xcdr1 = 2,
+    /// Serialized as XCDR2, with its encapsulation header.
+    Xcdr2 = 3,
+}
+
+impl Encoding {
+    /// The encoding that a number in shared memory stands for.
+    pub fn from_number(number: u32) -> Option<Self> {
+        [Self::Flat, Self::Xcdr1, Self::Xcdr2].into_iter().find(|encoding| *encoding as u32 == number)
+    }
+}
+
+/// What a topic carries: everything that must agree between its participants, and what a stranger needs to read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeDescription {
+    /// The type's full name, for instance `situ::sensor::PointCloud2`.
+    pub name: String,
+    /// The schema as canonical text, with all types it depends on.
+    pub schema: String,
+    /// The hash of the schema (`spec/signature.md`).
+    pub schema_hash: u64,
+    /// The hash of the flat layout; 0 if messages are serialized.
+    pub layout_hash: u64,
+    /// How messages are laid out.
+    pub encoding: Encoding,
+}

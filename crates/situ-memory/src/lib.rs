@@ -1,0 +1,36 @@
+//! The places: memory domains, the pools in them, and the slots that messages are built in.
+//!
+//! A [`Domain`] is a kind of memory (host shared memory, a GPU, an emulated device). A *pool* is a piece of it that
+//! one process owns: only the owner allocates and frees, so no allocator lock is ever shared. A pool is cut into
+//! *slots*; each has a 64-byte [`SlotControl`] in host shared memory, whatever the domain of its bytes. The byte
+//! format is `spec/pool.md`.
+//!
+//! ```text
+//!   <id>.pool   (host shared memory)                       <id>.data   (memory of the domain)
+//!   +--------+-----------------+-------------------+       +----------------------------------+
+//!   | header | directory       | controls          |       | slot | slot      | slot |  ...   |
+//!   |        | offset,capacity | generation,holders|       +----------------------------------+
+//!   +--------+-----------------+-------------------+       readers map it read-only
+//!     readers: read-only          readers: read-write
+//! ```
+
+mod control;
+#[cfg(not(loom))]
+mod domain;
+#[cfg(not(loom))]
+mod mapping;
+#[cfg(not(loom))]
+mod pool;
+mod size_class;
+pub mod sync;
+
+pub use control::{HOLDERS, Held, SlotControl};
+#[cfg(not(loom))]
+pub use domain::{Capabilities, Domain, DomainId, DomainKind, HOST, HostDomain};
+#[cfg(not(loom))]
+pub use mapping::{Access, Mapping, MemoryError};
+#[cfg(not(loom))]
+pub use pool::{
+    AllocateError, GRANULE, PoolHeader, PoolOptions, PoolOwner, PoolStatistics, PoolView, SlotId, ViewError,
+};
+pub use size_class::{class_of, class_size};

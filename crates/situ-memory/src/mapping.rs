@@ -1,0 +1,138 @@
+//! A file of shared memory, mapped: the only place that calls `mmap`.
+
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::ptr::NonNull;
+
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+/// What a mapping may do with the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reading only: a write dies by `SIGSEGV`.
+    Read,
+    /// Reading and writing.
+    ReadWrite,
+}
+
+/// Why a file of shared memory could not be made or mapped.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// The kernel refused to create, size or map a file.
+    #[error("cannot {action} {path}: {source}{}", advice(.source))]
+    System {
+        /// What was tried, for instance "create" or "map".
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("{path} is not usable: {reason}; remove it with `situ clean` if nothing uses it")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// What to do about the errors that people meet.
+fn advice(error: &io::Error) -> &'static str {
+    match rustix::io::Errno::from_io_error(error) {
+        Some(rustix::io::Errno::NOSPC) => {
+            " (shared memory is full: enlarge it, for instance `mount -o remount,size=8G /dev/shm`)"
+        }
+        Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+            " (it belongs to another user: see SITU_ROOT and the group setting)"
+        }
+        Some(rustix::io::Errno::MFILE) => " (too many open files: raise `ulimit -n`)",
+        _ => "",
+    }
+}
+
+/// A range of a file in this process' address space. Unmapped on drop.
+#[derive(Debug)]
+pub struct Mapping {
+    base: NonNull<u8>,
+    len: usize,
+    access: Access,
+}
+
+// SAFETY: a mapping is an address range; what may be done with its bytes is argued where they are used.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; `Mapping` itself has no interior state.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `len` bytes of `file` from `offset` (a multiple of the page size), shared with every other process.
+    pub fn new(file: BorrowedFd<'_>, offset: u64, len: usize, access: Access) -> io::Result<Self> {
+        let protection = match access {
+            Access::Read => ProtFlags::READ,
+            Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
+        };
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
+        let base = unsafe {
+            rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file.as_fd(), offset)
+        }?;
+        let base = NonNull::new(base.cast::<u8>()).ok_or_else(|| io::Error::other("mapped at address zero"))?;
+        Ok(Self { base, len, access })
+    }
+
+    /// The first byte.
+    #[inline]
+    pub fn base(&self) -> *mut u8 {
+        self.base.as_ptr()
+    }
+
+    /// How many bytes are mapped.
+    #[inline]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether this process may write here.
+    #[inline]
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// A pointer to a `T` at `offset`, if it lies within and is aligned.
+    #[inline]
+    pub fn at<T>(&self, offset: usize) -> Option<*mut T> {
+        let end = offset.checked_add(size_of::<T>())?;
+        if end > self.len || !offset.is_multiple_of(align_of::<T>()) {
+            return None;
+        }
+        Some(self.base.as_ptr().wrapping_add(offset).cast())
+    }
+
+    /// Makes pages present for writing, so that using them costs no page fault. Best effort: an older kernel
+    /// (before 5.14) faults them in one by one as ever.
+    pub fn populate(&self, offset: usize, len: usize) {
+        const PAGE: usize = 4096;
+        let start = offset / PAGE * PAGE;
+        let end = offset.saturating_add(len).min(self.len);
+        if start < end && self.access == Access::ReadWrite {
+            // SAFETY: the range lies in this mapping; populating does not change its contents.
+            let _ = unsafe {
+                rustix::mm::madvise(
+                    self.base.as_ptr().wrapping_add(start).cast::<c_void>(),
+                    end - start,
+                    Advice::LinuxPopulateWrite,
+                )
+            };
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the range was mapped by `new` and nobody can hold a reference that outlives `self`.
+        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast::<c_void>(), self.len) };
+    }
+}

@@ -1,0 +1,144 @@
+//! The host pool: allocation, sharing with a view, exhaustion, and malformed files.
+#![cfg(not(loom))]
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use situ_memory::{
+    AllocateError, Domain, GRANULE, HOST, Held, HostDomain, MemoryError, PoolOptions, PoolOwner, PoolView, ViewError,
+};
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = PathBuf::from(format!("/dev/shm/situ-test-pool-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+    fn control(&self) -> PathBuf {
+        self.0.join("p.pool")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn options(slots: u32, capacity: u64) -> PoolOptions {
+    PoolOptions { id: 0x1_0007, owner: 42, domain: HOST, slots, capacity, mode: 0o600, group: None }
+}
+
+#[test]
+fn what_the_owner_writes_the_view_reads() {
+    let scratch = Scratch::new("share");
+    let mut owner = HostDomain.create_pool(&scratch.control(), &options(64, 1 << 20)).unwrap();
+    let slot = owner.allocate(1000).unwrap();
+    let (memory, len) = owner.memory(slot);
+    assert!(len >= 1000 && (memory as usize).is_multiple_of(GRANULE));
+    unsafe { memory.write_bytes(7, 1000) };
+    let view = HostDomain.import_pool(&scratch.control()).unwrap();
+    let generation = owner.control(slot).generation();
+    assert_eq!(generation, 7, "the first generation is the low half of the pool's number");
+    assert!(view.control(slot).unwrap().pin(200, generation as u16));
+    let (seen, seen_len) = view.memory(slot).unwrap();
+    assert_eq!(seen_len, len);
+    assert_eq!(unsafe { std::slice::from_raw_parts(seen, 1000) }, [7u8; 1000]);
+    assert_eq!(view.usage(), (1, 1));
+    assert_eq!(owner.control(slot).retire(), Held::Yes);
+    assert_eq!(owner.control(slot).holders().collect::<Vec<_>>(), [200]);
+    assert!(!view.control(slot).unwrap().pin(3, generation as u16), "a retired slot cannot be pinned");
+    assert_eq!(view.release_all(200), 1);
+    assert_eq!(owner.control(slot).held(), Held::No);
+}
+
+#[test]
+fn the_most_recently_freed_slot_comes_first_and_exhaustion_says_so() {
+    let scratch = Scratch::new("exhaust");
+    let mut owner = PoolOwner::create(&scratch.control(), &options(64, 64 << 10)).unwrap();
+    let slots: Vec<_> = (0..16).map(|_| owner.allocate(4096).unwrap()).collect();
+    assert!(matches!(owner.allocate(4096), Err(AllocateError::Exhausted { in_use: 16, .. })));
+    assert!(matches!(owner.allocate(65 << 10), Err(AllocateError::TooLarge { .. })));
+    owner.free(slots[3]);
+    owner.free(slots[9]);
+    assert_eq!(owner.allocate(4000).unwrap(), slots[9]);
+    assert_eq!(owner.allocate(4000).unwrap(), slots[3]);
+    // Memory of one size returns to be used for another.
+    slots.iter().for_each(|slot| owner.free(*slot));
+    let whole = owner.allocate(64 << 10).unwrap();
+    assert_eq!(owner.memory(whole).1, 64 << 10);
+    owner.free(whole);
+    assert_eq!(owner.statistics().in_use, 0);
+    assert!(owner.allocate(64).is_ok());
+}
+
+#[test]
+fn random_allocations_never_overlap() {
+    let scratch = Scratch::new("random");
+    let mut owner = PoolOwner::create(&scratch.control(), &options(256, 4 << 20)).unwrap();
+    let mut live: Vec<(u32, usize, usize)> = Vec::new();
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    for _ in 0..20_000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let random = (state >> 33) as usize;
+        if random % 3 == 0 && !live.is_empty() {
+            let (slot, ..) = live.swap_remove(random % live.len());
+            owner.free(slot);
+        } else if let Ok(slot) = owner.allocate(1 << (random % 17)) {
+            let (memory, len) = owner.memory(slot);
+            assert!(len >= 1 << (random % 17));
+            let (start, end) = (memory as usize, memory as usize + len);
+            assert!(live.iter().all(|(_, s, e)| end <= *s || start >= *e), "overlap");
+            live.push((slot, start, end));
+        }
+    }
+}
+
+#[test]
+fn a_full_file_system_is_an_error_and_not_a_signal() {
+    let scratch = Scratch::new("full");
+    let mut owner = PoolOwner::create(&scratch.control(), &options(64, 1 << 46)).unwrap();
+    match owner.allocate(100 << 30) {
+        Err(AllocateError::Memory(MemoryError::System { source, .. })) => {
+            assert_eq!(source.raw_os_error(), Some(28), "ENOSPC");
+        }
+        other => panic!("a hundred GiB cannot be had: {other:?}"),
+    }
+    assert!(owner.allocate(4096).is_ok(), "and the pool goes on");
+}
+
+#[test]
+fn malformed_files_are_refused() {
+    let scratch = Scratch::new("malformed");
+    assert!(matches!(PoolView::open(&scratch.control()), Err(ViewError::Gone(_))));
+    let _owner = PoolOwner::create(&scratch.control(), &options(64, 1 << 20)).unwrap();
+    let file = fs::OpenOptions::new().read(true).write(true).open(scratch.control()).unwrap();
+    let mut header = [0u8; 72];
+    file.read_exact_at(&mut header, 0).unwrap();
+    let mut refused = 0;
+    for byte in 0..72 {
+        for value in [0u8, 0x7f, 0xff] {
+            let mut changed = header;
+            changed[byte] = value;
+            file.write_all_at(&changed, 0).unwrap();
+            match PoolView::open(&scratch.control()) {
+                Err(ViewError::Memory(_)) => refused += 1,
+                Err(ViewError::Gone(_)) => panic!("it is there"),
+                // What may vary freely: its number, its owner, its domain's number. All slots must still be safe.
+                Ok(view) => {
+                    for slot in [0, 63, 64, u32::MAX] {
+                        let _ = view.control(slot).map(|control| control.held());
+                        let _ = view.memory(slot);
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 100, "{refused}");
+    file.write_all_at(&header, 0).unwrap();
+    file.set_len(100).unwrap();
+    assert!(matches!(PoolView::open(&scratch.control()), Err(ViewError::Memory(MemoryError::Malformed { .. }))));
+}
