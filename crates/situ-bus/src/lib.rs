@@ -1,1 +1,66 @@
-//! bus
+//! The motion: nodes, topics, publishing and taking, waiting, liveness and repair.
+//!
+//! A topic is a shared file with a ring of references. Publishing stores a reference to a slot in the publisher's own
+//! pool; taking pins the slot and reads it where it lies. Nobody is in charge: there is no daemon, and whoever notices
+//! that somebody died repairs what it left. The formats are `spec/topic.md` and `spec/pool.md`.
+//!
+//! ```text
+//!    publisher A: pool        topic: ring of rows              subscriber
+//!   +----+----+----+         +---+---+---+---+---+          cursor = 7
+//!   | s0 | s1 | s2 | <------ | 5 | 6 | 7 |   |   | <------- 1. look at row 7
+//!   +----+----+----+   +---- +---+---+---+---+---+          2. pin the slot (set my holder bit)
+//!    publisher B: pool |       one compare-and-swap         3. read in place
+//!   +----+----+----+   |       claims row and order         4. let go (clear my bit)
+//!   | s0 | s1 | s2 | <-+
+//!   +----+----+----+
+//! ```
+
+#[cfg(not(loom))]
+mod asynchronous;
+#[cfg(not(loom))]
+mod clock;
+#[cfg(not(loom))]
+pub mod inspect;
+#[cfg(not(loom))]
+mod liveness;
+#[cfg(not(loom))]
+mod node;
+#[cfg(not(loom))]
+mod prefetch;
+#[cfg(not(loom))]
+mod publisher;
+#[cfg(not(loom))]
+mod qos;
+#[cfg(not(loom))]
+mod reactor;
+pub mod ring;
+#[cfg(not(loom))]
+mod root;
+#[cfg(not(loom))]
+mod subscriber;
+#[cfg(not(loom))]
+mod topic;
+#[cfg(not(loom))]
+mod typed;
+#[cfg(not(loom))]
+mod wait;
+pub mod wake;
+
+#[cfg(not(loom))]
+pub use self::{
+    asynchronous::Messages,
+    clock::now_ns,
+    liveness::{NodeId, NodeInfo},
+    node::{Cleaned, Node, NodeError, clean, clean_topics},
+    publisher::{LoanError, PublishError, RawLoan, RawPublisher},
+    qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
+    reactor::EventFd,
+    root::{Root, RootError},
+    subscriber::{CopyCounter, RawSample, RawSubscriber, TakeError},
+    topic::{Encoding, RegisterError, TypeDescription},
+    typed::{
+        Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,
+        SubscriberBuilder, describe,
+    },
+    wait::wait_any,
+};

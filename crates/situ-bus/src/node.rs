@@ -58,10 +58,12 @@ impl Node {
     /// A node in a root directory of your choice.
     pub fn in_root(name: &str, root: Root) -> Result<Self, NodeError> {
         root.prepare()?;
-        let life = Life::begin(&root, name)
-            .map_err(|source| NodeError::Register { path: root.nodes(), source })?;
+        let life =
+            Life::begin(&root, name).map_err(|source| NodeError::Register { path: root.nodes(), source })?;
         clean(&root);
-        Ok(Self { inner: Arc::new(NodeInner { root, life, name: name.to_owned(), reactor: OnceLock::new() }) })
+        Ok(Self {
+            inner: Arc::new(NodeInner { root, life, name: name.to_owned(), reactor: OnceLock::new() }),
+        })
     }
 
     /// Its name.
@@ -94,7 +96,8 @@ pub struct Cleaned {
 /// Costs one look at each node's lock if all live.
 pub fn clean(root: &Root) -> Cleaned {
     let mut cleaned = Cleaned::default();
-    let dead: Vec<_> = liveness::nodes(root).unwrap_or_default().into_iter().filter(|node| !node.alive).collect();
+    let dead: Vec<_> =
+        liveness::nodes(root).unwrap_or_default().into_iter().filter(|node| !node.alive).collect();
     if dead.is_empty() {
         return cleaned;
     }

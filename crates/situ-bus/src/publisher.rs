@@ -37,7 +37,9 @@ pub enum LoanError {
     #[error(transparent)]
     Memory(#[from] AllocateError),
     /// The sizes asked for make no sense.
-    #[error("a head of {head_size} bytes aligned to {head_align} with a body of {body_size} bytes cannot be lent: {reason}")]
+    #[error(
+        "a head of {head_size} bytes aligned to {head_align} with a body of {body_size} bytes cannot be lent: {reason}"
+    )]
     Size {
         /// The head's size in bytes.
         head_size: usize,
@@ -69,7 +71,9 @@ pub enum PublishError {
         waited: Duration,
     },
     /// The topic's rows contradict each other.
-    #[error("the rows of topic {topic:?} are corrupted: another process wrote to them; stop its users and run `situ clean`")]
+    #[error(
+        "the rows of topic {topic:?} are corrupted: another process wrote to them; stop its users and run `situ clean`"
+    )]
     Corrupted {
         /// The topic.
         topic: String,
@@ -210,7 +214,12 @@ impl RawPublisher {
     }
 
     /// Lends a slot for a head and a body. The bytes are whatever was there before: write the head before publishing.
-    pub fn loan(&self, head_size: usize, head_align: usize, body_size: usize) -> Result<RawLoan<'_>, LoanError> {
+    pub fn loan(
+        &self,
+        head_size: usize,
+        head_align: usize,
+        body_size: usize,
+    ) -> Result<RawLoan<'_>, LoanError> {
         let size = |reason| LoanError::Size { head_size, head_align, body_size, reason };
         if head_align > DESCRIPTOR || !head_align.is_power_of_two() {
             return Err(size("the alignment must be a power of two up to 64"));
@@ -219,7 +228,8 @@ impl RawPublisher {
             return Err(size("a head must be smaller than 4 GiB; mark large fields @bulk"));
         }
         let body_offset = (DESCRIPTOR + head_size).next_multiple_of(64);
-        let total = body_offset.checked_add(body_size).ok_or(size("they are larger than the address space"))?;
+        let total =
+            body_offset.checked_add(body_size).ok_or(size("they are larger than the address space"))?;
         let mut inner = self.inner.borrow_mut();
         self.reclaim(&mut inner, total);
         let slot = match inner.pool.allocate(total) {
@@ -232,7 +242,15 @@ impl RawPublisher {
         };
         let (memory, len) = inner.pool.memory(slot);
         debug_assert!(len >= total);
-        Ok(RawLoan { publisher: self, slot, memory, head_size, body_offset, body_size, encoding: self.encoding })
+        Ok(RawLoan {
+            publisher: self,
+            slot,
+            memory,
+            head_size,
+            body_offset,
+            body_size,
+            encoding: self.encoding,
+        })
     }
 
     /// Takes out of circulation what need not be available any more, and gives back what nobody holds.
@@ -348,7 +366,11 @@ impl RawPublisher {
             // Cursors only move on, so a remembered minimum errs on the safe side, unless somebody new came.
             let epoch = self.topic.registry().epoch.load(Ordering::SeqCst);
             let fits = |slowest: u64| slowest == u64::MAX || number < slowest.saturating_add(window);
-            if (epoch == inner.epoch && fits(inner.slowest)) || fits(self.refresh(inner)) { Ok(()) } else { Err(()) }
+            if (epoch == inner.epoch && fits(inner.slowest)) || fits(self.refresh(inner)) {
+                Ok(())
+            } else {
+                Err(())
+            }
         })
     }
 

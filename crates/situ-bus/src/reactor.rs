@@ -111,7 +111,8 @@ impl Default for Reactor {
             stop: AtomicBool::new(false),
         });
         let watched = shared.clone();
-        let thread = std::thread::Builder::new().name("situ-watch".to_owned()).spawn(move || watch(&watched)).ok();
+        let thread =
+            std::thread::Builder::new().name("situ-watch".to_owned()).spawn(move || watch(&watched)).ok();
         Self { shared, thread }
     }
 }

@@ -18,7 +18,9 @@ pub struct Root {
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// The kernel refused.
-    #[error("cannot {action} {path}: {source}; set SITU_ROOT to a directory of a memory file system that is yours")]
+    #[error(
+        "cannot {action} {path}: {source}; set SITU_ROOT to a directory of a memory file system that is yours"
+    )]
     System {
         /// What was tried.
         action: &'static str,
@@ -120,8 +122,7 @@ impl Root {
     }
 
     fn check(&self) -> Result<(), RootError> {
-        let unsafe_because =
-            |reason: String| Err(RootError::Unsafe { path: self.path.clone(), reason });
+        let unsafe_because = |reason: String| Err(RootError::Unsafe { path: self.path.clone(), reason });
         let metadata = fs::symlink_metadata(&self.path).map_err(|source| RootError::System {
             action: "look at",
             path: self.path.clone(),

@@ -33,7 +33,9 @@ pub enum TakeError {
         source: ViewError,
     },
     /// What its publisher wrote about it makes no sense.
-    #[error("message {sequence} of topic {topic:?} is malformed: {reason}; its publisher is broken or hostile")]
+    #[error(
+        "message {sequence} of topic {topic:?} is malformed: {reason}; its publisher is broken or hostile"
+    )]
     Malformed {
         /// The topic.
         topic: String,
@@ -230,7 +232,11 @@ impl RawSubscriber {
                             }
                             self.advance(number + 1);
                             self.taken.set(self.taken.get() + 1);
-                            self.core.topic.place(self.core.place).taken.store(self.taken.get(), Ordering::Relaxed);
+                            self.core
+                                .topic
+                                .place(self.core.place)
+                                .taken
+                                .store(self.taken.get(), Ordering::Relaxed);
                             self.note_arrival();
                             return Ok(Some(sample));
                         }
@@ -327,7 +333,7 @@ impl RawSubscriber {
             encoding,
             sequence: number,
             descriptor,
-            pin,
+            _pin: pin,
         }))
     }
 
@@ -386,7 +392,8 @@ impl RawSubscriber {
     fn note_arrival(&self) {
         if self.qos.deadline.is_some() {
             let now = now_ns();
-            self.missed.set(self.missed.get() + periods(self.received_ns.replace(now), now, self.qos.deadline));
+            self.missed
+                .set(self.missed.get() + periods(self.received_ns.replace(now), now, self.qos.deadline));
         }
     }
 
@@ -457,7 +464,7 @@ pub struct RawSample {
     encoding: Encoding,
     sequence: u64,
     descriptor: *const Descriptor,
-    pin: Pin,
+    _pin: Pin,
 }
 
 // SAFETY: a sample is a read-only view of memory that nobody writes while its pin lasts; the pin is released by an
@@ -537,6 +544,9 @@ impl CopyCounter {
 
     /// How many copies there were, and of how many bytes together.
     pub fn get(&self) -> (u64, u64) {
-        (self.copies.load(std::sync::atomic::Ordering::Relaxed), self.bytes.load(std::sync::atomic::Ordering::Relaxed))
+        (
+            self.copies.load(std::sync::atomic::Ordering::Relaxed),
+            self.bytes.load(std::sync::atomic::Ordering::Relaxed),
+        )
     }
 }

@@ -60,10 +60,7 @@ pub(crate) fn sleep_on_any(words: &[(&WakeWord, u32)], time: Duration) {
         waiter.flags = futex::WaitFlags::SIZE_U32;
     }
     let end = now_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-    let end = futex::Timespec {
-        tv_sec: (end / 1_000_000_000) as i64,
-        tv_nsec: (end % 1_000_000_000) as i64,
-    };
+    let end = futex::Timespec { tv_sec: (end / 1_000_000_000) as i64, tv_nsec: (end % 1_000_000_000) as i64 };
     let result = futex::waitv(
         &waiters[..words.len()],
         futex::WaitvFlags::empty(),

@@ -78,7 +78,8 @@ impl Mapping {
         let base = unsafe {
             rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file.as_fd(), offset)
         }?;
-        let base = NonNull::new(base.cast::<u8>()).ok_or_else(|| io::Error::other("mapped at address zero"))?;
+        let base =
+            NonNull::new(base.cast::<u8>()).ok_or_else(|| io::Error::other("mapped at address zero"))?;
         Ok(Self { base, len, access })
     }
 

@@ -96,7 +96,9 @@ pub struct PoolStatistics {
 #[derive(Debug, thiserror::Error)]
 pub enum AllocateError {
     /// The message can never fit.
-    #[error("a message of {size} bytes is larger than the pool's capacity of {capacity} bytes; raise the capacity")]
+    #[error(
+        "a message of {size} bytes is larger than the pool's capacity of {capacity} bytes; raise the capacity"
+    )]
     TooLarge {
         /// What was asked for, in bytes.
         size: u64,
@@ -352,12 +354,12 @@ impl PoolOwner {
     pub fn trim(&mut self) {
         for slot in self.free.iter_mut().flat_map(std::mem::take).collect::<Vec<_>>() {
             if let Some(Slot { allocation, size }) = self.slots[slot as usize].take() {
-                let (offset, len) = (u64::from(allocation.offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
+                let (offset, len) =
+                    (u64::from(allocation.offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
                 let (start, end) =
                     (offset.next_multiple_of(PAGE as u64), (offset + len) / PAGE as u64 * PAGE as u64);
                 if start < end {
-                    let mode =
-                        rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+                    let mode = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
                     // Best effort: a file system without holes merely keeps the memory.
                     let _ = rustix::fs::fallocate(&self.data_file, mode, start, end - start);
                 }
@@ -450,17 +452,21 @@ impl PoolView {
     pub fn open(control_path: &Path) -> Result<Self, ViewError> {
         let open = |path: &Path, write: bool| match OpenOptions::new().read(true).write(write).open(path) {
             Ok(file) => Ok(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ViewError::Gone(control_path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(ViewError::Gone(control_path.to_owned()))
+            }
             Err(error) => Err(system("open", path, error).into()),
         };
         let control_file = open(control_path, true)?;
         let header = read_header(&control_file, control_path)?;
         let (_, controls_offset, end) = parts(header.slots);
         let map = |file: &File, path: &Path, offset: usize, len: usize, access| {
-            Mapping::new(file.as_fd(), offset as u64, len, access).map_err(|source| system("map", path, source))
+            Mapping::new(file.as_fd(), offset as u64, len, access)
+                .map_err(|source| system("map", path, source))
         };
         let directory = map(&control_file, control_path, 0, controls_offset, Access::Read)?;
-        let controls = map(&control_file, control_path, controls_offset, end - controls_offset, Access::ReadWrite)?;
+        let controls =
+            map(&control_file, control_path, controls_offset, end - controls_offset, Access::ReadWrite)?;
         let data_path = data_path(control_path);
         let data_file = open(&data_path, false)?;
         let size = data_file.metadata().map_err(|source| system("look at", &data_path, source))?.len();
@@ -491,9 +497,9 @@ impl PoolView {
         if slot >= self.header.slots {
             return None;
         }
-        let entry = self
-            .directory
-            .at::<DirectoryEntry>(self.header.directory_offset as usize + slot as usize * size_of::<DirectoryEntry>())?;
+        let entry = self.directory.at::<DirectoryEntry>(
+            self.header.directory_offset as usize + slot as usize * size_of::<DirectoryEntry>(),
+        )?;
         // SAFETY: `at` checked bounds and alignment; an entry consists of atomics.
         let entry = unsafe { &*entry };
         let offset = usize::try_from(entry.offset.load(Ordering::Relaxed)).ok()?;
@@ -524,11 +530,19 @@ impl PoolView {
 
     /// How many slots are held by anybody, and how many have memory.
     pub fn usage(&self) -> (usize, usize) {
-        let with_memory = (0..self.header.slots).take_while(|slot| matches!(self.memory(*slot), Some((_, 1..))));
+        let with_memory =
+            (0..self.header.slots).take_while(|slot| matches!(self.memory(*slot), Some((_, 1..))));
         with_memory.fold((0, 0), |(held, all), slot| {
             let is_held = self.control(slot).is_some_and(|control| control.held() == Held::Yes);
             (held + usize::from(is_held), all + 1)
         })
+    }
+
+    /// How many bytes of memory the files of the pool at this path take; 0 if it is gone.
+    pub fn memory_bytes(control_path: &Path) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        let blocks = |path: &Path| path.metadata().map_or(0, |metadata| metadata.blocks());
+        (blocks(control_path) + blocks(&data_path(control_path))) * 512
     }
 
     /// Removes the files of the pool at this path.
@@ -549,12 +563,18 @@ fn read_header(file: &File, path: &Path) -> Result<PoolHeader, MemoryError> {
     let checks = [
         (header.magic == MAGIC, "it does not begin with SITUPOOL"),
         (header.version == VERSION, "it was written by another version of Situ"),
-        ((64..=MOST_SLOTS).contains(&header.slots) && header.slots.is_multiple_of(64), "impossible number of slots"),
+        (
+            (64..=MOST_SLOTS).contains(&header.slots) && header.slots.is_multiple_of(64),
+            "impossible number of slots",
+        ),
         (header.directory_offset == directory as u64, "the directory is not where it belongs"),
         (header.controls_offset == controls as u64, "the controls are not where they belong"),
         (size >= end as u64, "the file is too short"),
         (DomainKind::from_number(header.domain_kind).is_some(), "unknown memory domain"),
-        (usize::try_from(header.capacity).is_ok_and(|c| c > 0 && c.is_multiple_of(PAGE)), "impossible capacity"),
+        (
+            usize::try_from(header.capacity).is_ok_and(|c| c > 0 && c.is_multiple_of(PAGE)),
+            "impossible capacity",
+        ),
     ];
     match checks.iter().find(|(ok, _)| !ok) {
         Some((_, reason)) => Err(malformed(path, *reason)),

@@ -48,7 +48,10 @@ mod tests {
             let size = class_size(class);
             assert!(size >= granules, "{granules} does not fit {size}");
             assert!(class == 0 || class_size(class - 1) < granules, "{granules} fits a smaller class");
-            assert!(size <= 8 || u64::from(size) * 4 <= u64::from(granules) * 5, "{granules} wastes in {size}");
+            assert!(
+                size <= 8 || u64::from(size) * 4 <= u64::from(granules) * 5,
+                "{granules} wastes in {size}"
+            );
         }
     }
 }

@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use situ_memory::{
-    AllocateError, Domain, GRANULE, HOST, Held, HostDomain, MemoryError, PoolOptions, PoolOwner, PoolView, ViewError,
+    AllocateError, Domain, GRANULE, HOST, Held, HostDomain, MemoryError, PoolOptions, PoolOwner, PoolView,
+    ViewError,
 };
 
 struct Scratch(PathBuf);
@@ -140,5 +141,8 @@ fn malformed_files_are_refused() {
     assert!(refused > 100, "{refused}");
     file.write_all_at(&header, 0).unwrap();
     file.set_len(100).unwrap();
-    assert!(matches!(PoolView::open(&scratch.control()), Err(ViewError::Memory(MemoryError::Malformed { .. }))));
+    assert!(matches!(
+        PoolView::open(&scratch.control()),
+        Err(ViewError::Memory(MemoryError::Malformed { .. }))
+    ));
 }

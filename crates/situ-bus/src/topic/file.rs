@@ -11,8 +11,8 @@ use situ_memory::{Access, Mapping, MemoryError};
 
 use super::TypeDescription;
 use super::format::{
-    DOMAIN_TABLE_OFFSET, HEAD_OFFSET, Head, Header, PAGE, Parts, Place, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET,
-    Registry, WAKE_OFFSET, domain_to_word,
+    DOMAIN_TABLE_OFFSET, HEAD_OFFSET, Head, Header, PAGE, Parts, Place, PublisherEntry, REGISTRY_OFFSET,
+    ROOM_OFFSET, Registry, WAKE_OFFSET, domain_to_word,
 };
 use crate::liveness::unique;
 use crate::ring::Ring;
@@ -84,7 +84,12 @@ impl Topic {
         // SAFETY: `Parts::of` made room for exactly this much text; as above.
         unsafe { map.base().add(parts.text).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
         // SAFETY: the table lies in the header page; its first word is the domain that every topic has.
-        unsafe { map.base().add(DOMAIN_TABLE_OFFSET).cast::<u64>().write(domain_to_word(situ_memory::HOST) | 1 << 63) };
+        unsafe {
+            map.base()
+                .add(DOMAIN_TABLE_OFFSET)
+                .cast::<u64>()
+                .write(domain_to_word(situ_memory::HOST) | 1 << 63)
+        };
         fs::rename(&hidden, &path).map_err(|error| system("name", &path, error))?;
         Ok(Self {
             root: root.clone(),
@@ -106,10 +111,11 @@ impl Topic {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(system("open", &path, error)),
         };
-        let malformed = |reason: &str| MemoryError::Malformed { path: path.clone(), reason: reason.to_owned() };
+        let malformed =
+            |reason: &str| MemoryError::Malformed { path: path.clone(), reason: reason.to_owned() };
         let (header, parts) = Self::read_header(&file, &path)?;
-        let map =
-            Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite).map_err(|error| system("map", &path, error))?;
+        let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
+            .map_err(|error| system("map", &path, error))?;
         let mut at = parts.text as u64;
         let mut text = |len: u32| -> Result<String, MemoryError> {
             let mut bytes = vec![0; len as usize];
@@ -134,7 +140,10 @@ impl Topic {
     fn read_header(file: &File, path: &Path) -> Result<(Header, Parts), MemoryError> {
         let size = file.metadata().map_err(|error| system("look at", path, error))?.len();
         if size < PAGE as u64 {
-            return Err(MemoryError::Malformed { path: path.to_owned(), reason: "it is too short".to_owned() });
+            return Err(MemoryError::Malformed {
+                path: path.to_owned(),
+                reason: "it is too short".to_owned(),
+            });
         }
         let mut bytes = [0u8; size_of::<Header>()];
         file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;

@@ -176,7 +176,14 @@ impl Parts {
         let places = columns + DOMAINS as usize * depth as usize * 8;
         let publishers = places + PLACES as usize * size_of::<Place>();
         let text_at = publishers + PUBLISHERS as usize * size_of::<PublisherEntry>();
-        Self { rows, columns, places, publishers, text: text_at, end: (text_at + text).next_multiple_of(PAGE) }
+        Self {
+            rows,
+            columns,
+            places,
+            publishers,
+            text: text_at,
+            end: (text_at + text).next_multiple_of(PAGE),
+        }
     }
 }
 

@@ -95,7 +95,9 @@ pub enum RegisterError {
         most: u32,
     },
     /// More messages are to be kept than the topic has rows.
-    #[error("a depth of {asked} does not fit topic {topic:?}, which has {rows} rows; join first with the largest depth")]
+    #[error(
+        "a depth of {asked} does not fit topic {topic:?}, which has {rows} rows; join first with the largest depth"
+    )]
     Depth {
         /// The topic.
         topic: String,
@@ -105,7 +107,9 @@ pub enum RegisterError {
         rows: u32,
     },
     /// Somebody else holds the topic's lock and does not let go.
-    #[error("topic {topic:?} was locked by another process for {waited:?}; look for a stopped process (`situ doctor`)")]
+    #[error(
+        "topic {topic:?} was locked by another process for {waited:?}; look for a stopped process (`situ doctor`)"
+    )]
     Busy {
         /// The topic.
         topic: String,
@@ -121,7 +125,8 @@ impl Lock {
     /// Waits for the lock. The directory is made if it is missing, and made again if its last user removed it while
     /// this process was waiting.
     fn acquire(root: &Root, directory: &Path, topic: &str) -> Result<Self, RegisterError> {
-        let system = |action, source: io::Error| MemoryError::System { action, path: directory.to_owned(), source };
+        let system =
+            |action, source: io::Error| MemoryError::System { action, path: directory.to_owned(), source };
         let start = Instant::now();
         loop {
             root.make(directory)?;
@@ -175,13 +180,16 @@ pub(crate) struct Registration<'a> {
 /// A topic that was joined, while its lock is held.
 pub(crate) struct Joined {
     pub topic: Arc<Topic>,
-    lock: Lock,
+    _lock: Lock,
 }
 
 impl Registration<'_> {
     /// Opens the topic, or makes it, and repairs what the dead left in it.
     pub(crate) fn join(&self) -> Result<Joined, RegisterError> {
-        if self.topic.is_empty() || self.topic.chars().count() > 80 || self.topic.chars().any(char::is_control) {
+        if self.topic.is_empty()
+            || self.topic.chars().count() > 80
+            || self.topic.chars().any(char::is_control)
+        {
             return Err(RegisterError::InvalidName(self.topic.to_owned()));
         }
         self.root.prepare()?;
@@ -194,13 +202,14 @@ impl Registration<'_> {
                 remove_files(&directory);
             } else {
                 self.check_type(&topic)?;
-                return Ok(Joined { topic: Arc::new(topic), lock });
+                return Ok(Joined { topic: Arc::new(topic), _lock: lock });
             }
         }
-        let depth = (self.depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MOST_DEPTH)) as u32;
+        let depth =
+            (self.depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MOST_DEPTH)) as u32;
         let depth = depth.next_power_of_two();
         let topic = Topic::create(self.root, &directory, self.topic, self.description, depth)?;
-        Ok(Joined { topic: Arc::new(topic), lock })
+        Ok(Joined { topic: Arc::new(topic), _lock: lock })
     }
 
     fn check_type(&self, topic: &Topic) -> Result<(), RegisterError> {
@@ -261,8 +270,9 @@ impl Joined {
                 return Err(registration.layout_error(node, theirs));
             }
         }
-        let free = (0..PLACES as usize)
-            .find(|index| topic.place(*index).state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) == 0);
+        let free = (0..PLACES as usize).find(|index| {
+            topic.place(*index).state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) == 0
+        });
         let Some(index) = free else {
             return Err(RegisterError::Full { topic: topic.name.clone(), role: "subscriber", most: PLACES });
         };
@@ -332,7 +342,11 @@ impl Joined {
             word & (state::ACTIVE | state::GONE | state::UNLINKED) == 0
         });
         let Some(index) = free else {
-            return Err(RegisterError::Full { topic: topic.name.clone(), role: "publisher", most: PUBLISHERS });
+            return Err(RegisterError::Full {
+                topic: topic.name.clone(),
+                role: "publisher",
+                most: PUBLISHERS,
+            });
         };
         // The pool's files come first and the entry after them: who dies in between leaves files that no entry names,
         // which the next repair removes.
@@ -369,7 +383,11 @@ pub(crate) fn place_terms(place: &Place) -> Terms {
 }
 
 fn terms(word: u32, deadline_ns: u64) -> Terms {
-    Terms { reliable: word & state::RELIABLE != 0, transient_local: word & state::TRANSIENT_LOCAL != 0, deadline_ns }
+    Terms {
+        reliable: word & state::RELIABLE != 0,
+        transient_local: word & state::TRANSIENT_LOCAL != 0,
+        deadline_ns,
+    }
 }
 
 /// Places that a subscriber was given and did not lose.
@@ -476,8 +494,9 @@ fn repair(topic: &Topic, _lock: &Lock) {
 /// Frees the places of those who are gone: first their bits in every pool, then the place.
 fn free_places(topic: &Topic) {
     let used = topic.registry().places_used.load(Ordering::SeqCst).min(PLACES) as usize;
-    let gone: Vec<usize> =
-        (0..used).filter(|index| topic.place(*index).state.load(Ordering::SeqCst) & state::GONE != 0).collect();
+    let gone: Vec<usize> = (0..used)
+        .filter(|index| topic.place(*index).state.load(Ordering::SeqCst) & state::GONE != 0)
+        .collect();
     if gone.is_empty() {
         return;
     }

@@ -1,0 +1,198 @@
+//! What is running: read from the files that lie there, without taking part.
+
+use std::io;
+
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{DomainId, MemoryError, PoolView};
+
+use crate::liveness::{self, NodeId, NodeInfo};
+use crate::qos::Durability;
+use crate::root::{Root, topic_name};
+use crate::topic::format::{PLACES, PUBLISHERS, domain_from_word, state};
+use crate::topic::{Encoding, Topic, TypeDescription};
+
+/// A topic and who takes part in it.
+#[derive(Debug, Clone)]
+pub struct TopicInfo {
+    /// Its name.
+    pub name: String,
+    /// What it carries. Encoding and layout are those of its first publisher, if it has one.
+    pub description: TypeDescription,
+    /// How many rows its ring has.
+    pub depth: u32,
+    /// How many messages were published so far.
+    pub published: u64,
+    /// Its publishers, those that are gone but whose messages are still there included.
+    pub publishers: Vec<PublisherInfo>,
+    /// Its subscribers.
+    pub subscribers: Vec<SubscriberInfo>,
+}
+
+/// A publisher of a topic.
+#[derive(Debug, Clone)]
+pub struct PublisherInfo {
+    /// The node that it belongs to.
+    pub node: NodeId,
+    /// Whether that node lives and the publisher is there.
+    pub alive: bool,
+    /// Whether it waits for reliable subscribers.
+    pub reliable: bool,
+    /// What it keeps for subscribers that come late.
+    pub durability: Durability,
+    /// How many of its last messages stay available.
+    pub depth: u64,
+    /// How its messages are laid out.
+    pub encoding: Option<Encoding>,
+    /// The memory domain of its bodies.
+    pub domain: DomainId,
+    /// How many slots of its pool are held by a subscriber.
+    pub held_slots: usize,
+    /// How many slots its pool has.
+    pub slots: usize,
+    /// How many bytes of memory its pool takes.
+    pub memory_bytes: u64,
+}
+
+/// A subscriber of a topic.
+#[derive(Debug, Clone)]
+pub struct SubscriberInfo {
+    /// The node that it belongs to.
+    pub node: NodeId,
+    /// Whether that node lives.
+    pub alive: bool,
+    /// Whether it asks for reliable delivery.
+    pub reliable: bool,
+    /// Whether publishers wait for it.
+    pub backpressure: bool,
+    /// Whether it wants what was published before it came.
+    pub durability: Durability,
+    /// How many messages it keeps; nothing for all.
+    pub keep_last: Option<u64>,
+    /// How many messages it took.
+    pub taken: u64,
+    /// How many it lost.
+    pub lost: u64,
+    /// How many are published that it has not looked at yet.
+    pub behind: u64,
+    /// The memory domain that it takes in.
+    pub domain: DomainId,
+}
+
+/// All topics of a root directory, by name. Files that are not readable as topics are left out.
+pub fn topics(root: &Root) -> io::Result<Vec<TopicInfo>> {
+    let entries = match std::fs::read_dir(root.topics()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found: Vec<_> = entries
+        .filter_map(|entry| topic_name(entry.ok()?.file_name().to_str()?))
+        .filter_map(|name| topic(root, &name).ok().flatten())
+        .collect();
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// One topic; nothing if there is none of this name.
+pub fn topic(root: &Root, name: &str) -> Result<Option<TopicInfo>, MemoryError> {
+    Ok(Topic::open(root, &root.topic(name))?.map(|topic| describe(&topic)))
+}
+
+/// All nodes of a root directory, dead ones included, by name.
+pub fn nodes(root: &Root) -> io::Result<Vec<NodeInfo>> {
+    liveness::nodes(root)
+}
+
+/// What is known of one node; nothing if it has left.
+pub fn node(root: &Root, id: NodeId) -> Option<NodeInfo> {
+    liveness::node(root, id)
+}
+
+fn durability(word: u32) -> Durability {
+    if word & state::TRANSIENT_LOCAL != 0 { Durability::TransientLocal } else { Durability::Volatile }
+}
+
+fn describe(topic: &Topic) -> TopicInfo {
+    let published = topic.ring().end();
+    let publishers: Vec<PublisherInfo> = used(&topic.registry().publishers_used, PUBLISHERS)
+        .map(|index| topic.publisher(index))
+        .filter_map(|entry| {
+            let word = entry.state.load(Ordering::SeqCst);
+            if word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 {
+                return None;
+            }
+            let node = NodeId(entry.node.load(Ordering::Relaxed));
+            let path = topic.pool_path(entry.pool.load(Ordering::Relaxed));
+            let (held_slots, slots) = PoolView::open(&path).map_or((0, 0), |view| view.usage());
+            Some(PublisherInfo {
+                node,
+                alive: word & state::ACTIVE != 0 && liveness::is_alive(&topic.root, node),
+                reliable: word & state::RELIABLE != 0,
+                durability: durability(word),
+                depth: entry.depth.load(Ordering::Relaxed),
+                encoding: Encoding::from_number(entry.encoding.load(Ordering::Relaxed)),
+                domain: domain_from_word(&entry.domain),
+                held_slots,
+                slots,
+                memory_bytes: PoolView::memory_bytes(&path),
+            })
+        })
+        .collect();
+    let subscribers = used(&topic.registry().places_used, PLACES)
+        .map(|index| topic.place(index))
+        .filter_map(|place| {
+            let word = place.state.load(Ordering::SeqCst);
+            if word & state::ACTIVE == 0 {
+                return None;
+            }
+            let node = NodeId(place.node.load(Ordering::Relaxed));
+            Some(SubscriberInfo {
+                node,
+                alive: word & state::GONE == 0 && liveness::is_alive(&topic.root, node),
+                reliable: word & state::RELIABLE != 0,
+                backpressure: word & state::BACKPRESSURE != 0,
+                durability: durability(word),
+                keep_last: match place.keep_last.load(Ordering::Relaxed) {
+                    0 => None,
+                    last => Some(last),
+                },
+                taken: place.taken.load(Ordering::Relaxed),
+                lost: place.lost.load(Ordering::Relaxed),
+                behind: published.saturating_sub(place.cursor.load(Ordering::Relaxed)),
+                domain: domain_from_word(&place.domain),
+            })
+        })
+        .collect();
+    let first = used(&topic.registry().publishers_used, PUBLISHERS)
+        .map(|index| topic.publisher(index))
+        .find(|entry| entry.state.load(Ordering::SeqCst) & state::ACTIVE != 0);
+    TopicInfo {
+        name: topic.name.clone(),
+        description: TypeDescription {
+            name: topic.type_name.clone(),
+            schema: topic.schema.clone(),
+            schema_hash: topic.header.schema_hash,
+            layout_hash: first.map_or(0, |entry| entry.layout_hash.load(Ordering::Relaxed)),
+            encoding: first
+                .and_then(|entry| Encoding::from_number(entry.encoding.load(Ordering::Relaxed)))
+                .unwrap_or(Encoding::Flat),
+        },
+        depth: topic.header.depth,
+        published,
+        publishers,
+        subscribers,
+    }
+}
+
+fn used(counter: &situ_memory::sync::atomic::AtomicU32, most: u32) -> impl Iterator<Item = usize> {
+    0..counter.load(Ordering::SeqCst).min(most) as usize
+}
+
+impl Topic {
+    /// How many publishers are there.
+    pub(crate) fn publishers(&self) -> usize {
+        used(&self.registry().publishers_used, PUBLISHERS)
+            .filter(|index| self.publisher(*index).state.load(Ordering::SeqCst) & state::ACTIVE != 0)
+            .count()
+    }
+}

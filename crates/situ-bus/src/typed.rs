@@ -1,0 +1,477 @@
+//! Publishers and subscribers of generated types.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+use situ_layout::{BulkRef, FlatMessage, Message, Plain, StorageKind, ValidateError};
+
+use crate::asynchronous::Messages;
+use crate::clock::Deadline;
+use crate::liveness::NodeId;
+use crate::node::Node;
+use crate::publisher::{LoanError, PublishError, RawLoan, RawPublisher};
+use crate::qos::{Durability, History, PublisherQos, Reliability, SubscriberQos, WhenFull};
+use crate::reactor::EventFd;
+use crate::subscriber::{RawSample, RawSubscriber, TakeError};
+use crate::topic::{Encoding, RegisterError, TypeDescription};
+
+/// The description of a generated type, as its topics carry it.
+pub fn describe<T: Message>() -> TypeDescription {
+    TypeDescription {
+        name: T::NAME.to_owned(),
+        schema: T::SCHEMA.to_owned(),
+        schema_hash: T::SCHEMA_HASH,
+        layout_hash: T::LAYOUT_HASH,
+        encoding: match T::STORAGE {
+            StorageKind::Flat => Encoding::Flat,
+            StorageKind::Heap => Encoding::Xcdr1,
+        },
+    }
+}
+
+impl Node {
+    /// A publisher of `T` on a topic: set what it offers, then [`create`](PublisherBuilder::create) it.
+    pub fn publisher<T: Message>(&self, topic: &str) -> PublisherBuilder<T> {
+        PublisherBuilder {
+            node: self.clone(),
+            topic: topic.to_owned(),
+            qos: PublisherQos::default(),
+            stamps: true,
+            message: PhantomData,
+        }
+    }
+
+    /// A subscriber of `T` on a topic: set what it asks for, then [`create`](SubscriberBuilder::create) it.
+    pub fn subscriber<T: Message>(&self, topic: &str) -> SubscriberBuilder<T> {
+        SubscriberBuilder {
+            node: self.clone(),
+            topic: topic.to_owned(),
+            qos: SubscriberQos::default(),
+            message: PhantomData,
+        }
+    }
+}
+
+/// A publisher in the making.
+#[derive(Debug, Clone)]
+pub struct PublisherBuilder<T> {
+    node: Node,
+    topic: String,
+    qos: PublisherQos,
+    stamps: bool,
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> PublisherBuilder<T> {
+    /// Waits for reliable subscribers rather than overwrite what they have not taken.
+    pub fn reliable(mut self) -> Self {
+        self.qos.reliability = Reliability::Reliable;
+        self
+    }
+
+    /// What to do when a reliable subscriber has no room. Waits without limit unless told otherwise.
+    pub fn when_full(mut self, when_full: WhenFull) -> Self {
+        self.qos.when_full = when_full;
+        self
+    }
+
+    /// How many of its last messages stay available, and how far a reliable publisher runs ahead. 8 unless told
+    /// otherwise.
+    pub fn depth(mut self, depth: usize) -> Self {
+        self.qos.depth = depth;
+        self
+    }
+
+    /// Keeps its last messages for subscribers that come later.
+    pub fn transient_local(mut self) -> Self {
+        self.qos.durability = Durability::TransientLocal;
+        self
+    }
+
+    /// Promises to publish at least this often.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.qos.deadline = Some(deadline);
+        self
+    }
+
+    /// Messages older than this are not delivered any more.
+    pub fn lifespan(mut self, lifespan: Duration) -> Self {
+        self.qos.lifespan = Some(lifespan);
+        self
+    }
+
+    /// Sets everything at once.
+    pub fn qos(mut self, qos: PublisherQos) -> Self {
+        self.qos = qos;
+        self
+    }
+
+    /// Leaves out the time stamp of each message: see [`RawPublisher::without_stamps`].
+    pub fn without_stamps(mut self) -> Self {
+        self.stamps = false;
+        self
+    }
+
+    /// Joins the topic.
+    pub fn create(self) -> Result<Publisher<T>, RegisterError> {
+        let raw = RawPublisher::create(&self.node, &self.topic, &describe::<T>(), self.qos)?;
+        let raw = if self.stamps { raw } else { raw.without_stamps() };
+        Ok(Publisher { raw, message: PhantomData })
+    }
+}
+
+/// Publishes messages of type `T`. One thread at a time.
+#[derive(Debug)]
+pub struct Publisher<T> {
+    raw: RawPublisher,
+    message: PhantomData<fn() -> T>,
+}
+
+/// Why a value could not be published.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishValueError {
+    /// No slot could be had for it.
+    #[error(transparent)]
+    Loan(#[from] LoanError),
+    /// It could not be put into the order.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    /// The value refers to bulk data, which lies in no body.
+    #[error("{type_name} has bulk data, which only a loan has room for: use `loan_with` and fill its body")]
+    BulkWithoutBody {
+        /// The type.
+        type_name: &'static str,
+    },
+}
+
+impl<T: Message> Publisher<T> {
+    /// What it is without its type.
+    pub fn raw(&self) -> &RawPublisher {
+        &self.raw
+    }
+}
+
+impl<T: FlatMessage> Publisher<T> {
+    /// Lends a message, default-initialized in place: only what is occupied is written, however large the type.
+    #[inline]
+    pub fn loan(&self) -> Result<Loan<'_, T>, LoanError> {
+        self.loan_with(T::BulkLengths::default())
+    }
+
+    /// Lends a message whose bulk members hold so many elements. The body costs what it holds; its bytes are whatever
+    /// was there before.
+    #[inline]
+    pub fn loan_with(&self, lengths: T::BulkLengths) -> Result<Loan<'_, T>, LoanError> {
+        let body = T::body_size(&lengths).ok_or(LoanError::Size {
+            head_size: size_of::<T>(),
+            head_align: align_of::<T>(),
+            body_size: usize::MAX,
+            reason: "a bulk member exceeds its bound or the address space",
+        })?;
+        let raw = self.raw.loan(size_of::<T>(), align_of::<T>(), body)?;
+        // SAFETY: the loan's head is large enough and aligned (`loan` refuses alignments beyond 64), nobody else can
+        // reach it, and `body_size` accepted the lengths.
+        unsafe { T::init_at(raw.head().cast::<T>(), &lengths) };
+        Ok(Loan { raw, message: PhantomData })
+    }
+}
+
+/// A message under construction, in the memory where it will be read. Dropping it publishes nothing.
+pub struct Loan<'p, T: FlatMessage> {
+    raw: RawLoan<'p>,
+    message: PhantomData<T>,
+}
+
+impl<T: FlatMessage> Loan<'_, T> {
+    /// A bulk member's elements, for writing: `loan.bulk_mut(|cloud| &cloud.data)`. Empty if the descriptor is not this
+    /// message's own.
+    #[inline]
+    pub fn bulk_mut<U: Plain, const N: usize>(
+        &mut self,
+        member: impl FnOnce(&T) -> &BulkRef<U, N>,
+    ) -> &mut [U] {
+        let descriptor = *member(self);
+        descriptor.slice_mut(self.raw.body_bytes()).unwrap_or_default()
+    }
+
+    /// Publishes the message and gives its number in the topic's order.
+    #[inline]
+    pub fn publish(self) -> Result<u64, PublishError> {
+        self.raw.publish()
+    }
+
+    /// Publishes the message; on failure gives it back along with the reason.
+    pub fn publish_or_return(self) -> Result<u64, (PublishError, Self)> {
+        self.raw.publish_or_return().map_err(|(error, raw)| (error, Self { raw, message: PhantomData }))
+    }
+}
+
+impl<T: FlatMessage> Deref for Loan<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: `loan_with` initialized it; only this loan reaches it.
+        unsafe { &*self.raw.head().cast::<T>() }
+    }
+}
+
+impl<T: FlatMessage> DerefMut for Loan<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`.
+        unsafe { &mut *self.raw.head().cast::<T>() }
+    }
+}
+
+impl<T: FlatMessage> fmt::Debug for Loan<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Loan").field(&**self).finish()
+    }
+}
+
+/// A subscriber in the making.
+#[derive(Debug, Clone)]
+pub struct SubscriberBuilder<T> {
+    node: Node,
+    topic: String,
+    qos: SubscriberQos,
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> SubscriberBuilder<T> {
+    /// Asks that no message be lost: publishers must be reliable, and wait for it if it keeps all.
+    pub fn reliable(mut self) -> Self {
+        self.qos.reliability = Reliability::Reliable;
+        self
+    }
+
+    /// Keeps at most this many of the newest messages.
+    pub fn keep_last(mut self, number: usize) -> Self {
+        self.qos.history = History::KeepLast(number);
+        self
+    }
+
+    /// Also wants what was published before it came.
+    pub fn transient_local(mut self) -> Self {
+        self.qos.durability = Durability::TransientLocal;
+        self
+    }
+
+    /// Expects a message at least this often.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.qos.deadline = Some(deadline);
+        self
+    }
+
+    /// Sets everything at once.
+    pub fn qos(mut self, qos: SubscriberQos) -> Self {
+        self.qos = qos;
+        self
+    }
+
+    /// Joins the topic.
+    pub fn create(self) -> Result<Subscriber<T>, RegisterError> {
+        let raw = RawSubscriber::create(&self.node, &self.topic, &describe::<T>(), self.qos)?;
+        Ok(Subscriber { raw, message: PhantomData })
+    }
+}
+
+/// Subscribes to messages of type `T`. One thread at a time; the samples may go to others.
+#[derive(Debug)]
+pub struct Subscriber<T> {
+    raw: RawSubscriber,
+    message: PhantomData<fn() -> T>,
+}
+
+/// Why a message could not be received. It is passed over; the next call goes on behind it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReceiveError {
+    /// It could not be taken.
+    #[error(transparent)]
+    Take(#[from] TakeError),
+    /// Its bytes are not a valid message of the type.
+    #[error("message {sequence} of topic {topic:?} is not a valid {type_name}: {source}")]
+    Invalid {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// What is wrong with it.
+        source: ValidateError,
+    },
+    /// Its head is not of the type's size.
+    #[error(
+        "message {sequence} of topic {topic:?} has a head of {found} bytes, but {type_name} has {expected}"
+    )]
+    Size {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// The size of its head in bytes.
+        found: usize,
+        /// The size of the type in bytes.
+        expected: usize,
+    },
+    /// Its layout is not one that the type can be read from.
+    #[error(
+        "message {sequence} of topic {topic:?} is laid out as {encoding:?}, which {type_name} cannot be read from here"
+    )]
+    Encoding {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// The layout.
+        encoding: Encoding,
+    },
+}
+
+impl<T: Message> Subscriber<T> {
+    /// What it is without its type: statistics, and waiting for several (see [`wait_any`](crate::wait_any)).
+    pub fn raw(&self) -> &RawSubscriber {
+        &self.raw
+    }
+
+    /// Takes the next message, if there is one. Never waits. A flat message is not copied.
+    #[inline]
+    pub fn take(&self) -> Result<Option<Sample<T>>, ReceiveError> {
+        match self.raw.take()? {
+            None => Ok(None),
+            Some(raw) => self.open(raw).map(Some),
+        }
+    }
+
+    /// Makes a typed sample of an untyped one.
+    #[inline]
+    fn open(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
+        if raw.encoding() != Encoding::Flat || T::STORAGE != StorageKind::Flat {
+            return Err(ReceiveError::Encoding {
+                topic: self.raw.topic().to_owned(),
+                sequence: raw.sequence(),
+                type_name: T::NAME,
+                encoding: raw.encoding(),
+            });
+        }
+        if raw.head().len() != size_of::<T>() {
+            return Err(ReceiveError::Size {
+                topic: self.raw.topic().to_owned(),
+                sequence: raw.sequence(),
+                type_name: T::NAME,
+                found: raw.head().len(),
+                expected: size_of::<T>(),
+            });
+        }
+        // SAFETY: the head has the type's size and is aligned to 64, the most a loan allows; its bytes are those of a
+        // memory file and so initialized.
+        match unsafe { T::validate(raw.head().as_ptr().cast::<T>(), raw.body().len()) } {
+            Ok(()) => Ok(Sample { raw, message: PhantomData }),
+            Err(source) => Err(ReceiveError::Invalid {
+                topic: self.raw.topic().to_owned(),
+                sequence: raw.sequence(),
+                type_name: T::NAME,
+                source,
+            }),
+        }
+    }
+
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        self.raw.wait(timeout)
+    }
+
+    /// Waits for the next message and takes it; nothing if the time is over.
+    pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<Sample<T>>, ReceiveError> {
+        let deadline = Deadline::after(timeout);
+        loop {
+            if let Some(sample) = self.take()? {
+                return Ok(Some(sample));
+            }
+            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
+            self.raw.wait(Some(slice));
+        }
+    }
+
+    /// A file descriptor for epoll and the like, readable when something was published.
+    pub fn event_fd(&self) -> std::io::Result<EventFd> {
+        self.raw.event_fd()
+    }
+
+    /// The messages as they come, for async code.
+    pub fn into_stream(self) -> Messages<T> {
+        Messages::new(self)
+    }
+}
+
+impl RawSubscriber {
+    /// A file descriptor for epoll and the like, readable when something was published.
+    pub fn event_fd(&self) -> std::io::Result<EventFd> {
+        self.core().node.reactor().event_fd(&self.core().topic, self.cursor())
+    }
+}
+
+/// A message that was taken: read-only, and unchanged until it is dropped. May be sent to other threads.
+pub struct Sample<T> {
+    raw: RawSample,
+    message: PhantomData<T>,
+}
+
+// SAFETY: a sample shows a `T` that lies in memory which nobody writes while the sample lasts; `Message` types are plain
+// values that may be read from any thread, and `RawSample` is `Send` and `Sync` itself.
+unsafe impl<T: Sync> Send for Sample<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Sample<T> {}
+
+impl<T: Message> Sample<T> {
+    /// A bulk member's elements: `sample.bulk(|cloud| &cloud.data)`. Empty if the descriptor is not this message's own.
+    #[inline]
+    pub fn bulk<U: Plain, const N: usize>(&self, member: impl FnOnce(&T) -> &BulkRef<U, N>) -> &[U] {
+        member(self).slice(self.raw.body()).unwrap_or_default()
+    }
+
+    /// The message's number in the topic's order, from 0.
+    #[inline]
+    pub fn sequence(&self) -> u64 {
+        self.raw.sequence()
+    }
+
+    /// When it was published, by [`now_ns`](crate::now_ns); 0 if its publisher leaves out time stamps.
+    pub fn published_at_ns(&self) -> u64 {
+        self.raw.published_at_ns()
+    }
+
+    /// The node that published it.
+    pub fn publisher(&self) -> NodeId {
+        self.raw.publisher()
+    }
+
+    /// Its bytes.
+    pub fn raw(&self) -> &RawSample {
+        &self.raw
+    }
+}
+
+impl<T: Message> Deref for Sample<T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: `open` checked size, alignment and validity; the pin keeps it as it is.
+        unsafe { &*self.raw.head().as_ptr().cast::<T>() }
+    }
+}
+
+impl<T: Message> fmt::Debug for Sample<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sample").field("sequence", &self.sequence()).field("message", &**self).finish()
+    }
+}

@@ -1,0 +1,316 @@
+//! Publishing and taking within one process: order, loss, history, quality of service, and what is left behind.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{Scratch, numbers, publish, take};
+use situ_bus::{
+    Durability, History, PublishError, PublisherQos, QosMismatch, RawPublisher, RawSubscriber, RegisterError,
+    Reliability, SubscriberQos, WhenFull, inspect, wait_any,
+};
+
+fn publisher(node: &situ_bus::Node, qos: PublisherQos) -> RawPublisher {
+    RawPublisher::create(node, "numbers", &numbers(), qos).unwrap()
+}
+
+fn subscriber(node: &situ_bus::Node, qos: SubscriberQos) -> RawSubscriber {
+    RawSubscriber::create(node, "numbers", &numbers(), qos).unwrap()
+}
+
+fn reliable(depth: usize, when_full: WhenFull) -> PublisherQos {
+    PublisherQos { reliability: Reliability::Reliable, depth, when_full, ..Default::default() }
+}
+
+fn asks_for_all() -> SubscriberQos {
+    SubscriberQos { reliability: Reliability::Reliable, history: History::KeepAll, ..Default::default() }
+}
+
+#[test]
+fn what_is_published_is_taken_in_order_without_a_copy() {
+    let scratch = Scratch::new();
+    let (a, b) = (scratch.node("a"), scratch.node("b"));
+    let subscriber = subscriber(&b, SubscriberQos::default());
+    let publisher = publisher(&a, PublisherQos { depth: 16, ..Default::default() });
+    assert!(subscriber.take().unwrap().is_none());
+    for value in 0..10 {
+        assert_eq!(publish(&publisher, value * 7, 100), value);
+    }
+    for value in 0..10 {
+        assert_eq!(take(&subscriber), Some((value, value * 7)));
+    }
+    assert_eq!(take(&subscriber), None);
+    assert_eq!((subscriber.lost(), subscriber.taken()), (0, 10));
+}
+
+#[test]
+fn two_publishers_share_one_order() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let (x, y) = (publisher(&node, PublisherQos::default()), publisher(&node, PublisherQos::default()));
+    let (one, two) =
+        (subscriber(&node, SubscriberQos::default()), subscriber(&node, SubscriberQos::default()));
+    for (value, from) in [(1, &x), (2, &y), (3, &y), (4, &x)] {
+        publish(from, value, 0);
+    }
+    for subscriber in [&one, &two] {
+        for value in 1..=4 {
+            assert_eq!(take(subscriber), Some((value - 1, value)));
+        }
+    }
+}
+
+#[test]
+fn a_slow_subscriber_learns_what_it_lost() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let subscriber = subscriber(&node, SubscriberQos::default());
+    let publisher = publisher(&node, PublisherQos { depth: 4, ..Default::default() });
+    for value in 0..5000 {
+        publish(&publisher, value, 8);
+    }
+    let mut taken = Vec::new();
+    while let Some((sequence, value)) = take(&subscriber) {
+        assert_eq!(sequence, value);
+        taken.push(value);
+    }
+    assert!(taken.len() >= 4 && taken.len() <= 6, "{taken:?}");
+    assert_eq!(taken.last(), Some(&4999));
+    assert!(taken.windows(2).all(|pair| pair[1] == pair[0] + 1));
+    assert_eq!(subscriber.lost() + taken.len() as u64, 5000);
+}
+
+#[test]
+fn keep_last_skips_to_the_newest() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let keep = |number| SubscriberQos { history: History::KeepLast(number), ..Default::default() };
+    let (one, three) = (subscriber(&node, keep(1)), subscriber(&node, keep(3)));
+    let publisher = publisher(&node, PublisherQos { depth: 100, ..Default::default() });
+    for value in 0..50 {
+        publish(&publisher, value, 0);
+    }
+    assert_eq!(take(&one), Some((49, 49)));
+    assert_eq!(take(&one), None);
+    assert_eq!(
+        [take(&three), take(&three), take(&three), take(&three)].map(|t| t.map(|t| t.1)),
+        [Some(47), Some(48), Some(49), None]
+    );
+    assert_eq!((one.skipped(), one.lost(), three.skipped()), (49, 0, 47));
+}
+
+#[test]
+fn a_held_sample_never_changes() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let subscriber = subscriber(&node, SubscriberQos::default());
+    let publisher = publisher(&node, PublisherQos { depth: 1, ..Default::default() });
+    publish(&publisher, 0xab, 100_000);
+    let held = subscriber.take().unwrap().unwrap();
+    let held = std::thread::spawn(move || held).join().unwrap();
+    for value in 0..2000 {
+        publish(&publisher, value, 100_000);
+    }
+    assert!(held.body().iter().all(|byte| *byte == 0xab));
+    drop(subscriber);
+    assert_eq!(held.head(), 0xabu64.to_ne_bytes());
+    let before = publisher.memory();
+    assert!(before.slots <= 5, "slots are reused: {before:?}");
+    drop(held);
+    publish(&publisher, 1, 100_000);
+    publish(&publisher, 1, 100_000);
+    assert_eq!(publisher.memory().slots, before.slots);
+}
+
+#[test]
+fn a_reliable_publisher_waits_or_fails() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let subscriber = subscriber(&node, asks_for_all());
+    let failing = publisher(&node, reliable(4, WhenFull::Fail));
+    for value in 0..4 {
+        publish(&failing, value, 0);
+    }
+    let loan = failing.loan(8, 8, 0).unwrap();
+    match loan.publish_or_return() {
+        Err((PublishError::Full { waiting_for: 0, depth: 4, .. }, loan)) => {
+            assert_eq!(take(&subscriber), Some((0, 0)));
+            assert_eq!(loan.publish().unwrap(), 4);
+        }
+        other => panic!("{other:?}"),
+    }
+    let waiting = publisher(&node, reliable(4, WhenFull::Block(Some(Duration::from_millis(30)))));
+    let start = Instant::now();
+    assert!(matches!(waiting.loan(8, 8, 0).unwrap().publish(), Err(PublishError::Full { .. })));
+    assert!(start.elapsed() >= Duration::from_millis(30));
+    // Somebody takes while the publisher waits.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let blocked = publisher(&node, reliable(4, WhenFull::Block(None)));
+            for value in 0..1000 {
+                publish(&blocked, value, 0);
+            }
+        });
+        let mut taken = 0;
+        while taken < 1004 {
+            if subscriber.wait(Some(Duration::from_secs(5))) {
+                take(&subscriber).unwrap();
+                taken += 1;
+            }
+        }
+    });
+    assert_eq!(subscriber.lost(), 0);
+}
+
+#[test]
+fn a_late_subscriber_finds_what_is_kept_for_it() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let local = |depth| PublisherQos { durability: Durability::TransientLocal, depth, ..Default::default() };
+    let wants =
+        |history| SubscriberQos { durability: Durability::TransientLocal, history, ..Default::default() };
+    let publisher = publisher(&node, local(5));
+    for value in 0..20 {
+        publish(&publisher, value, 0);
+    }
+    let all = subscriber(&node, wants(History::KeepAll));
+    let last_two = subscriber(&node, wants(History::KeepLast(2)));
+    let volatile = subscriber(&node, SubscriberQos::default());
+    let found: Vec<u64> = std::iter::from_fn(|| take(&all)).map(|t| t.1).collect();
+    assert!(found.ends_with(&[15, 16, 17, 18, 19]) && found.len() <= 6, "{found:?}");
+    assert_eq!(all.lost(), 0, "what was gone before it came is no loss");
+    assert_eq!(std::iter::from_fn(|| take(&last_two)).map(|t| t.1).collect::<Vec<_>>(), [18, 19]);
+    assert_eq!(take(&volatile), None);
+}
+
+#[test]
+fn old_messages_expire_and_deadlines_are_counted() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let subscriber =
+        subscriber(&node, SubscriberQos { deadline: Some(Duration::from_millis(10)), ..Default::default() });
+    let publisher = publisher(
+        &node,
+        PublisherQos {
+            lifespan: Some(Duration::from_millis(40)),
+            deadline: Some(Duration::from_millis(10)),
+            ..Default::default()
+        },
+    );
+    publish(&publisher, 1, 0);
+    std::thread::sleep(Duration::from_millis(60));
+    publish(&publisher, 2, 0);
+    assert_eq!(take(&subscriber), Some((1, 2)));
+    assert_eq!((subscriber.expired(), subscriber.lost()), (1, 0));
+    assert!(subscriber.deadlines_missed() >= 6 && publisher.deadlines_missed() >= 6);
+}
+
+#[test]
+fn what_does_not_fit_together_is_told_at_registration() {
+    let scratch = Scratch::new();
+    let (a, b) = (scratch.node("a"), scratch.node("b"));
+    let best_effort = publisher(&a, PublisherQos::default());
+    let refused = RawSubscriber::create(&b, "numbers", &numbers(), asks_for_all());
+    assert!(
+        matches!(refused, Err(RegisterError::Qos { node, mismatch: QosMismatch::Reliability, .. }) if node == a.id())
+    );
+    let wants_history = SubscriberQos { durability: Durability::TransientLocal, ..Default::default() };
+    let refused = RawSubscriber::create(&b, "numbers", &numbers(), wants_history);
+    assert!(matches!(refused, Err(RegisterError::Qos { mismatch: QosMismatch::Durability, .. })));
+    drop(best_effort);
+    let demanding = subscriber(&b, asks_for_all());
+    let refused = RawPublisher::create(&a, "numbers", &numbers(), PublisherQos::default());
+    assert!(matches!(refused, Err(RegisterError::Qos { node, .. }) if node == b.id()));
+    let mut other = numbers();
+    other.schema = other.schema.replace("uint64", "float");
+    other.schema_hash = 9;
+    match RawPublisher::create(&a, "numbers", &other, reliable(4, WhenFull::Fail)) {
+        Err(error @ RegisterError::TypeMismatch { .. }) => {
+            let text = error.to_string();
+            assert!(text.contains("uint64 value;") && text.contains("float value;"), "{text}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let mut other = numbers();
+    other.layout_hash = 1;
+    let _flat = publisher(&a, reliable(4, WhenFull::Fail));
+    let refused = RawPublisher::create(&a, "numbers", &other, reliable(4, WhenFull::Fail));
+    assert!(matches!(refused, Err(RegisterError::LayoutMismatch { .. })));
+    for name in ["", "a\nb", &"x".repeat(81)] {
+        let refused = RawPublisher::create(&a, name, &numbers(), PublisherQos::default());
+        assert!(matches!(refused, Err(RegisterError::InvalidName(_))));
+    }
+    drop(demanding);
+}
+
+#[test]
+fn a_topic_without_participants_leaves_no_file() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    {
+        let publisher = publisher(&node, PublisherQos::default());
+        let one = subscriber(&node, SubscriberQos::default());
+        publish(&publisher, 3, 10);
+        drop(publisher);
+        assert_eq!(take(&one), Some((0, 3)), "what was published before it left is still there");
+        let info = inspect::topic(&scratch.root(), "numbers").unwrap().unwrap();
+        assert_eq!((info.published, info.publishers.len(), info.subscribers.len()), (1, 1, 1));
+        assert!(!info.publishers[0].alive && info.subscribers[0].taken == 1);
+        let second = subscriber(&node, SubscriberQos::default());
+        assert!(
+            inspect::topic(&scratch.root(), "numbers").unwrap().unwrap().publishers.is_empty(),
+            "and then goes"
+        );
+        assert_eq!(take(&second), None);
+    }
+    drop(node);
+    assert_eq!(scratch.files(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn many_places_can_be_taken_and_not_more() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let subscribers: Vec<_> = (0..256).map(|_| subscriber(&node, SubscriberQos::default())).collect();
+    let refused = RawSubscriber::create(&node, "numbers", &numbers(), SubscriberQos::default());
+    assert!(matches!(refused, Err(RegisterError::Full { role: "subscriber", most: 256, .. })));
+    let publisher = publisher(&node, PublisherQos::default());
+    publish(&publisher, 77, 10);
+    for subscriber in &subscribers {
+        assert_eq!(take(subscriber), Some((0, 77)));
+    }
+    drop(subscribers);
+    assert!(RawSubscriber::create(&node, "numbers", &numbers(), SubscriberQos::default()).is_ok());
+}
+
+#[test]
+fn waiting_wakes_for_any_of_several_topics() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let names = ["a", "b", "c"];
+    let make = |name| RawSubscriber::create(&node, name, &numbers(), SubscriberQos::default()).unwrap();
+    let subscribers = names.map(make);
+    let all: Vec<_> = subscribers.iter().collect();
+    let start = Instant::now();
+    assert_eq!(wait_any(&all, Some(Duration::from_millis(20))), None);
+    assert!(start.elapsed() >= Duration::from_millis(20) && start.elapsed() < Duration::from_secs(2));
+    let publishers =
+        names.map(|name| RawPublisher::create(&node, name, &numbers(), PublisherQos::default()).unwrap());
+    std::thread::scope(|scope| {
+        let (started, start) = std::sync::mpsc::channel();
+        let waiting = scope.spawn(move || {
+            started.send(()).unwrap();
+            let index = wait_any(&subscribers.each_ref(), None);
+            (index, Instant::now())
+        });
+        start.recv().unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        let [_, b, _] = publishers;
+        let at = Instant::now();
+        publish(&b, 5, 0);
+        let (index, woken) = waiting.join().unwrap();
+        assert_eq!(index, Some(1));
+        assert!(woken - at < Duration::from_millis(50), "woken by the publisher and not by the slice");
+    });
+}
