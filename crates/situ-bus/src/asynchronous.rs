@@ -15,7 +15,7 @@ use crate::typed::{ReceiveError, Sample, Subscriber};
 /// # async fn demo<T: situ_layout::Message>(subscriber: situ_bus::Subscriber<T>) -> Result<(), Box<dyn std::error::Error>> {
 /// let mut messages = subscriber.into_stream();
 /// loop {
-///     let sample = messages.next().await?;
+///     let sample = messages.receive().await?;
 ///     println!("message {}", sample.sequence());
 /// }
 /// # }
@@ -35,7 +35,7 @@ impl<T: Message> Messages<T> {
     }
 
     /// The next message. Dropping the future loses nothing.
-    pub fn next(&mut self) -> impl Future<Output = Result<Sample<T>, ReceiveError>> + '_ {
+    pub fn receive(&mut self) -> impl Future<Output = Result<Sample<T>, ReceiveError>> + '_ {
         std::future::poll_fn(|context| self.poll(context))
     }
 

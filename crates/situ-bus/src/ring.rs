@@ -248,7 +248,7 @@ mod tests {
         let rows: Vec<_> = (0..4).map(|_| AtomicU64::new(0)).collect();
         let head = AtomicU64::new(0);
         let ring = Ring::new(&rows, &head);
-        assert_eq!(ring.publish(0, at(0), |number| Err(number)), Err(ClaimError::Refused(0)));
+        assert_eq!(ring.publish(0, at(0), Err), Err(ClaimError::Refused(0)));
         assert_eq!(ring.look(0), Look::NotYet);
         assert_eq!(ring.publish(4000, at(0), admit), Err(ClaimError::Corrupted));
     }

@@ -40,6 +40,7 @@ fn what_the_owner_writes_the_view_reads() {
     let slot = owner.allocate(1000).unwrap();
     let (memory, len) = owner.memory(slot);
     assert!(len >= 1000 && (memory as usize).is_multiple_of(GRANULE));
+    // SAFETY: the slot has at least 1000 bytes, and nobody else knows it yet.
     unsafe { memory.write_bytes(7, 1000) };
     let view = HostDomain.import_pool(&scratch.control()).unwrap();
     let generation = owner.control(slot).generation();
@@ -47,6 +48,7 @@ fn what_the_owner_writes_the_view_reads() {
     assert!(view.control(slot).unwrap().pin(200, generation as u16));
     let (seen, seen_len) = view.memory(slot).unwrap();
     assert_eq!(seen_len, len);
+    // SAFETY: the slot is pinned, and has at least 1000 bytes.
     assert_eq!(unsafe { std::slice::from_raw_parts(seen, 1000) }, [7u8; 1000]);
     assert_eq!(view.usage(), (1, 1));
     assert_eq!(owner.control(slot).retire(), Held::Yes);
@@ -85,7 +87,7 @@ fn random_allocations_never_overlap() {
     for _ in 0..20_000 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let random = (state >> 33) as usize;
-        if random % 3 == 0 && !live.is_empty() {
+        if random.is_multiple_of(3) && !live.is_empty() {
             let (slot, ..) = live.swap_remove(random % live.len());
             owner.free(slot);
         } else if let Ok(slot) = owner.allocate(1 << (random % 17)) {

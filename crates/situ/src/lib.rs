@@ -2,10 +2,15 @@
 //!
 //! Generated message types refer to this crate by `::situ::layout::…` and `::situ::wire::…`.
 
+/// Nodes, topics, publishing and taking.
+pub use situ_bus as bus;
 /// Storage policies, containers, in-place construction and validation.
 pub use situ_layout as layout;
+/// Memory domains and their pools.
+pub use situ_memory as memory;
 
 /// What most programs need.
 pub mod prelude {
+    pub use situ_bus::{Loan, Node, Publisher, Sample, Subscriber, wait_any};
     pub use situ_layout::{Flat, FlatMessage, Heap, Message, Storage};
 }

@@ -56,6 +56,7 @@ pub fn numbers() -> TypeDescription {
 /// Publishes one number in the head and as many bytes of it in the body.
 pub fn publish(publisher: &RawPublisher, value: u64, body: usize) -> u64 {
     let mut loan = publisher.loan(8, 8, body).unwrap();
+    // SAFETY: the head has 8 bytes, aligned to 64, and only this loan reaches it.
     unsafe { loan.head().cast::<u64>().write(value) };
     loan.body_bytes().fill(value as u8);
     loan.publish().unwrap()
