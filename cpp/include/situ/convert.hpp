@@ -1,0 +1,198 @@
+// Converting a message between its storages: situ::flat to situ::heap and back.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "situ/message.hpp"
+#include "situ/path.hpp"
+#include "situ/result.hpp"
+
+namespace situ {
+
+/// A message does not fit into the other storage.
+struct convert_error {
+  /// The member that does not fit.
+  field_path path{};
+  /// The number of elements that the target can hold (of a bulk field: the number it was made for).
+  std::size_t bound = 0;
+  /// The number of elements of the source.
+  std::size_t size = 0;
+
+  /// A sentence for people.
+  [[nodiscard]] std::string message() const {
+    return path.shown() + ": " + std::to_string(size) + " elements do not fit into " + std::to_string(bound);
+  }
+};
+
+namespace detail {
+
+class converter {
+ public:
+  converter(std::span<const std::byte> from_body, std::span<std::byte> to_body)
+      : from_body_(from_body), to_body_(to_body) {}
+
+  template <class From, class To>
+  bool convert(const From& from, To& to) {
+    if constexpr (std::is_same_v<From, To> && !bulk<From> && !message<From>) {
+      to = from;
+      return true;
+    } else if constexpr (bulk<From> || bulk<To>) {
+      return convert_bulk(from, to);
+    } else if constexpr (string<From>) {
+      return convert_string(from, to);
+    } else if constexpr (sequence<From>) {
+      return resize(to, from.size()) && convert_elements(from, to);
+    } else if constexpr (array<From>) {
+      return convert_elements(from, to);
+    } else if constexpr (map<From>) {
+      return convert_map(from, to);
+    } else if constexpr (optional<From>) {
+      if (!from.has_value()) {
+        to.reset();
+        return true;
+      }
+      return convert(*from, to.emplace());
+    } else if constexpr (message_union<From>) {
+      return convert_union(from, to);
+    } else {
+      return From::situ_members([this](const member_info& info, const auto& a,
+                                       auto& b) { return convert(a, b) || enter(info.name); },
+                                from, to);
+    }
+  }
+
+  convert_error take_error() { return std::move(error_); }
+
+ private:
+  bool fail(std::size_t bound, std::size_t size) {
+    error_ = convert_error{{}, bound, size};
+    return false;
+  }
+  bool enter(std::string_view name) {
+    error_.path.enter_member(name);
+    return false;
+  }
+  bool enter(std::size_t index) {
+    error_.path.enter_element(index);
+    return false;
+  }
+  template <class To>
+  bool resize(To& to, std::size_t count) {
+    if constexpr (is_bounded_vector<To>::value) {
+      return to.try_resize(count) || fail(To::bound, count);
+    } else {
+      to.resize(count);
+      return true;
+    }
+  }
+  template <class From, class To>
+  bool convert_elements(const From& from, To& to) {
+    if constexpr (std::is_same_v<typename From::value_type, typename To::value_type>) {
+      std::copy(from.begin(), from.end(), to.begin());
+    } else {
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        if (!convert(from[i], to[i])) return enter(i);
+      }
+    }
+    return true;
+  }
+  template <class From, class To>
+  bool convert_string(const From& from, To& to) {
+    const std::basic_string_view<typename From::value_type> text = from;
+    if constexpr (requires { to.try_assign(text); }) {
+      return to.try_assign(text) || fail(To::bound, text.size());
+    } else {
+      to.assign(text);
+      return true;
+    }
+  }
+  template <class From, class To>
+  bool convert_map(const From& from, To& to) {
+    if constexpr (requires { To::bound; }) {
+      if (from.size() > To::bound) return fail(To::bound, from.size());
+    }
+    to.clear();
+    std::size_t index = 0;
+    for (const auto& entry : from) {
+      typename To::key_type key{};
+      if (!convert(entry.first, key) || !convert(entry.second, to[std::move(key)])) return enter(index);
+      ++index;
+    }
+    return true;
+  }
+  template <class From, class To>
+  bool convert_union(const From& from, To& to) {
+    to.select(from.discriminator());
+    return from.visit_active([this, &to](auto index, const auto& member) {
+      bool ok = true;
+      to.visit_active([&, this](auto other, auto& target) {
+        if constexpr (decltype(index)::value == decltype(other)::value) ok = convert(member, target);
+        return ok;
+      });
+      return ok || enter(From::situ_cases[decltype(index)::value].name);
+    });
+  }
+  template <class From, class To>
+  bool convert_bulk(const From& from, To& to) {
+    using element = typename From::value_type;
+    std::span<const element> source;
+    if constexpr (bulk<From>) {
+      const auto found = from.try_span(from_body_);
+      if (!found) return fail(from_body_.size(), static_cast<std::size_t>(from.size()));
+      source = *found;
+    } else {
+      source = std::span<const element>(from);
+    }
+    std::span<element> target;
+    if constexpr (bulk<To>) {
+      const auto found = to.try_span(to_body_);
+      if (!found || found->size() != source.size())
+        return fail(static_cast<std::size_t>(to.size()), source.size());
+      target = *found;
+    } else {
+      if (!resize(to, source.size())) return false;
+      target = std::span<element>(to);
+    }
+    if (!source.empty()) std::memcpy(target.data(), source.data(), source.size_bytes());
+    return true;
+  }
+
+  std::span<const std::byte> from_body_;
+  std::span<std::byte> to_body_;
+  convert_error error_{};
+};
+
+}  // namespace detail
+
+/// Copies a message into the same message with another storage. The bodies are those of the flat side, for
+/// messages with bulk fields; a flat target has to be made for the lengths of the source (`bulk_lengths_of`).
+/// After an error the target holds some of the members.
+template <message From, message To>
+requires std::same_as<rebind<From, typename To::situ_storage>, To>
+[[nodiscard]] result<void, convert_error> convert(const From& from, To& to,
+                                                  std::span<const std::byte> from_body = {},
+                                                  std::span<std::byte> to_body = {}) {
+  detail::converter converter(from_body, to_body);
+  if (converter.convert(from, to)) return {};
+  return failure{converter.take_error()};
+}
+
+/// The heap form of a flat message; `body` holds its bulk fields. Throws `bound_error` when these lie
+/// outside.
+template <message From>
+[[nodiscard]] rebind<From, heap> to_heap(const From& from, std::span<const std::byte> body = {}) {
+  rebind<From, heap> to;
+  if (auto done = convert(from, to, body); !done) {
+    detail::raise(bound_error(done.error().path.text(), done.error().bound, done.error().size));
+  }
+  return to;
+}
+
+}  // namespace situ

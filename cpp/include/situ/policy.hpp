@@ -1,0 +1,83 @@
+// The storage policies: situ::flat keeps variable-length parts inside the message, situ::heap in ordinary
+// containers.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "situ/bounded_map.hpp"
+#include "situ/bounded_string.hpp"
+#include "situ/bounded_vector.hpp"
+#include "situ/bulk.hpp"
+#include "situ/inline_optional.hpp"
+
+namespace situ {
+
+/// Where the variable-length parts of a message live.
+enum class storage_kind { heap, flat };
+
+/// Bounded, inline, plain memory: the same bytes in every process and language.
+struct flat {
+  static constexpr storage_kind kind = storage_kind::flat;
+
+  template <std::size_t N>
+  using string = bounded_string<N, inline_allocator<char>>;
+  template <std::size_t N>
+  using wstring = bounded_wstring<N, inline_allocator<char16_t>>;
+  template <class T, std::size_t N>
+  using sequence = bounded_vector<T, N, inline_allocator<T>>;
+  template <class K, class V, std::size_t N>
+  using map = bounded_map<K, V, N, inline_allocator<map_entry<K, V>>>;
+  template <class T>
+  using optional = inline_optional<T>;
+  template <class T, std::size_t N = unbounded>
+  using bulk = bulk_ref<T, N>;
+};
+
+/// Vectors, strings and maps on the heap; such a message travels serialized.
+struct heap {
+  static constexpr storage_kind kind = storage_kind::heap;
+
+  template <std::size_t N>
+  using string = bounded_string<N>;
+  template <std::size_t N>
+  using wstring = bounded_wstring<N>;
+  template <class T, std::size_t N>
+  using sequence = bounded_vector<T, N>;
+  template <class K, class V, std::size_t N>
+  using map = bounded_map<K, V, N>;
+  template <class T>
+  using optional = std::optional<T>;
+
+  using unbounded_string = std::string;
+  using unbounded_wstring = std::u16string;
+  /// std::vector, except for booleans: std::vector<bool> has no booleans that one could point to.
+  template <class T>
+  using unbounded_sequence =
+      std::conditional_t<std::is_same_v<T, bool>, bounded_vector<T, unbounded>, std::vector<T>>;
+  template <class K, class V>
+  using unbounded_map = std::map<K, V>;
+
+  template <class T, std::size_t N = unbounded>
+  using bulk = std::conditional_t<N == unbounded, std::vector<T>, bounded_vector<T, N>>;
+};
+
+/// A storage policy.
+template <class S>
+concept storage_policy = requires {
+  { S::kind } -> std::convertible_to<storage_kind>;
+};
+
+/// A storage policy with room for strings, sequences and maps that have no bound. `situ::flat` is none: a
+/// message with such a member needs `situ::heap`, or a bound (or `@bulk`) for the member in its schema.
+template <class S>
+concept unbounded_storage = storage_policy<S> && requires {
+  typename S::unbounded_string;
+};
+
+}  // namespace situ
