@@ -1,16 +1,26 @@
 //! The names: OMG IDL and ROS interface files become one model, its hashes, and code.
 
+mod ast;
+mod diagnostic;
+mod files;
 mod flat_layout;
 pub mod generate;
 mod graph;
+mod idl;
+mod loader;
 pub mod model;
+mod resolve;
+mod ros;
 mod schema;
 mod source;
+
+pub use diagnostic::{Diagnostic, SchemaError};
 
 pub use flat_layout::{
     BULK_ALIGN, BulkField, ContainerLayout, Extent, FlatLayout, FlatMember, FlatObstacle, FlatReason,
     MAX_BULK_FIELDS, MAX_FLAT_SIZE, optional as optional_layout,
 };
 pub use graph::MAX_NESTING;
+pub use loader::{Format, Loader};
 pub use schema::Schema;
 pub use source::{FileId, Source, Sources, Span};

@@ -37,8 +37,6 @@ pub(crate) struct Parts {
     pub sources: Sources,
     pub definitions: Vec<Definition>,
     pub constants: Vec<Constant>,
-    pub services: Vec<Service>,
-    pub actions: Vec<Action>,
 }
 
 impl Schema {
@@ -65,8 +63,8 @@ impl Schema {
             sources: parts.sources,
             definitions: parts.definitions,
             constants: parts.constants,
-            services: parts.services,
-            actions: parts.actions,
+            services: Vec::new(),
+            actions: Vec::new(),
             by_name,
             graph,
         };
@@ -100,6 +98,11 @@ impl Schema {
             Kind::Alias(ty) => self.is_plain(ty),
         };
         Facts { recursive, bulk_fields, flat, plain }
+    }
+
+    pub(crate) fn set_services(&mut self, services: Vec<Service>, actions: Vec<Action>) {
+        self.services = services;
+        self.actions = actions;
     }
 
     pub(crate) fn facts(&self, id: TypeId) -> &Facts {

@@ -58,6 +58,11 @@ impl Sources {
         id
     }
 
+    /// Says that a file that was read before is also asked for by name.
+    pub(crate) fn mark_requested(&mut self, id: FileId, requested: bool) {
+        self.files[id.0 as usize].requested |= requested;
+    }
+
     /// The file named `id`.
     pub fn get(&self, id: FileId) -> &Source {
         &self.files[id.0 as usize]

@@ -1,0 +1,173 @@
+//! Rules that need the whole schema: what may be flat, bulk, a key.
+
+use crate::diagnostic::{Diagnostic, MAX_DIAGNOSTICS};
+use crate::flat_layout::{FlatObstacle, FlatReason};
+use crate::graph::{GraphError, MAX_NESTING};
+use crate::model::{Definition, Kind, Member, Primitive, Type, TypeId};
+use crate::schema::Schema;
+use crate::source::Span;
+
+/// A diagnostic for a graph that cannot be.
+pub(super) fn graph_error(error: &GraphError, definitions: &[Definition]) -> Diagnostic {
+    let of = |id: TypeId| &definitions[id.index()];
+    match error {
+        GraphError::Infinite(cycle) => {
+            let first = of(cycle[0]);
+            let names: Vec<&str> = cycle.iter().take(8).map(|id| of(*id).name.simple()).collect();
+            Diagnostic::new(
+                format!("the {} `{}` contains itself", first.kind.word(), first.name),
+                first.span,
+                names.join(" holds "),
+            )
+            .help("it would have no end; hold the inner one in a sequence: `sequence<T, 1>`")
+        }
+        GraphError::TooDeep(id) => {
+            let definition = of(*id);
+            Diagnostic::new(format!("`{}` is nested too deep", definition.name), definition.span, "here")
+                .help(format!("types may be nested {MAX_NESTING} levels deep"))
+        }
+    }
+}
+
+/// Checks a schema whose graph is sound.
+pub(super) fn check(schema: &Schema) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (id, definition) in schema.definitions() {
+        if found.len() >= MAX_DIAGNOSTICS {
+            break;
+        }
+        match &definition.kind {
+            Kind::Struct(it) => {
+                it.members.iter().for_each(|member| check_member(schema, member, &mut found));
+                if it.flat
+                    && let Some(obstacle) = schema.flat_obstacle(id)
+                {
+                    found.push(not_flat(definition, obstacle));
+                }
+            }
+            Kind::Union(it) => {
+                for case in &it.cases {
+                    check_keys(schema, &case.member.ty, case.member.span, &mut found);
+                }
+            }
+            Kind::Alias(ty) => check_keys(schema, ty, definition.span, &mut found),
+            Kind::Enum(_) | Kind::Bitmask(_) => {}
+        }
+    }
+    found
+}
+
+fn not_flat(definition: &Definition, obstacle: &FlatObstacle) -> Diagnostic {
+    let name = definition.name.simple();
+    let (what, help) = match obstacle.reason {
+        FlatReason::UnboundedSequence => (
+            "an unbounded sequence",
+            "give it a bound: `sequence<T, N>`; or mark it `@bulk`, so that it lies behind the message"
+                .to_owned(),
+        ),
+        FlatReason::UnboundedString => ("an unbounded string", "give it a bound: `string<N>`".to_owned()),
+        FlatReason::UnboundedWString => ("an unbounded wstring", "give it a bound: `wstring<N>`".to_owned()),
+        FlatReason::UnboundedMap => ("an unbounded map", "give it a bound: `map<K, V, N>`".to_owned()),
+        FlatReason::Recursive => (
+            "a type that contains itself",
+            format!("take `@flat` from `{name}`, or hold no values of its own type"),
+        ),
+        FlatReason::BulkInContainer => (
+            "a type with a bulk field, in a place where it could occur any number of times",
+            "hold it as a plain member, or give its bulk field a bound and take `@bulk` from it".to_owned(),
+        ),
+        FlatReason::TooManyBulkFields => {
+            ("too many bulk fields", "give some of them a bound and take `@bulk` from them".to_owned())
+        }
+        FlatReason::TooLarge => (
+            "more than 4 GiB large",
+            "make the bounds smaller, or mark the largest sequence `@bulk`".to_owned(),
+        ),
+    };
+    let subject = if obstacle.path.is_empty() {
+        format!("`{name}` is @flat, but it is {what}")
+    } else {
+        format!("`{name}` is @flat, but its member `{}` is {what}", obstacle.path)
+    };
+    let diagnostic = Diagnostic::new(subject, obstacle.span, what).help(help);
+    if obstacle.span == definition.span {
+        diagnostic
+    } else {
+        diagnostic.also(definition.span, "the flat struct")
+    }
+}
+
+fn check_member(schema: &Schema, member: &Member, found: &mut Vec<Diagnostic>) {
+    check_keys(schema, &member.ty, member.span, found);
+    let mut refuse = |message: String, label: &str, help: &str| {
+        found.push(Diagnostic::new(message, member.span, label).help(help));
+    };
+    let name = &member.name;
+    if member.key && member.optional {
+        refuse(
+            format!("the key `{name}` cannot be optional"),
+            "both @key and @optional",
+            "every instance needs its key; delete one of the two annotations",
+        );
+    }
+    if !member.bulk {
+        return;
+    }
+    if member.optional || member.key {
+        let other = if member.key { "@key" } else { "@optional" };
+        refuse(
+            format!("the bulk field `{name}` cannot be {other}"),
+            "here",
+            "delete one of the two annotations; an empty bulk field costs nothing",
+        );
+    }
+    match schema.resolve(&member.ty) {
+        Type::Sequence { element, .. } if schema.is_plain(element) => {}
+        Type::Sequence { element, .. } => refuse(
+            format!("the elements of the bulk field `{name}` have no fixed size"),
+            &format!("a sequence of {}", schema.display(element)),
+            "bulk elements are numbers, booleans, characters, enums, bitmasks, or structs and arrays of these alone",
+        ),
+        other => refuse(
+            format!("`@bulk` marks sequences, but `{name}` is {}", with_article(schema, other)),
+            "here",
+            "delete `@bulk`, or make it a sequence",
+        ),
+    }
+}
+
+fn with_article(schema: &Schema, ty: &Type) -> String {
+    match ty {
+        Type::Primitive(primitive) => format!("of type {}", primitive.idl()),
+        Type::String { .. } => "a string".into(),
+        Type::WString { .. } => "a wstring".into(),
+        Type::Sequence { .. } => "a sequence".into(),
+        Type::Array { .. } => "an array".into(),
+        Type::Map { .. } => "a map".into(),
+        Type::Named(id) => format!("of type {}", schema.name(*id)),
+    }
+}
+
+/// Refuses maps whose keys have no order.
+fn check_keys(schema: &Schema, ty: &Type, span: Span, found: &mut Vec<Diagnostic>) {
+    match ty {
+        Type::Sequence { element, .. } | Type::Array { element, .. } => {
+            check_keys(schema, element, span, found)
+        }
+        Type::Map { key, value, .. } => {
+            check_keys(schema, value, span, found);
+            let fits = match schema.resolve(key) {
+                Type::Primitive(Primitive::F32 | Primitive::F64) => false,
+                Type::Primitive(_) | Type::String { .. } | Type::WString { .. } => true,
+                Type::Named(id) => matches!(schema.definition(*id).kind, Kind::Enum(_)),
+                _ => false,
+            };
+            if !fits {
+                let message = format!("{} cannot be the key of a map", schema.display(key));
+                let help = "keys are integers, booleans, characters, strings or enums";
+                found.push(Diagnostic::new(message, span, "in this type").help(help));
+            }
+        }
+        _ => {}
+    }
+}
