@@ -52,7 +52,7 @@ pub use self::{
     clock::now_ns,
     liveness::{NodeId, NodeInfo},
     node::{Cleaned, Node, NodeError, clean, clean_topics},
-    publisher::{LoanError, PublishError, RawLoan, RawPublisher},
+    publisher::{DetachedLoan, LoanError, PublishError, RawLoan, RawPublisher},
     qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
     reactor::EventFd,
     root::{Root, RootError},

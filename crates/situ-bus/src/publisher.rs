@@ -523,7 +523,13 @@ impl RawLoan<'_> {
         unsafe { std::slice::from_raw_parts_mut(self.body(), self.body_size) }
     }
 
-    /// Says how the head's bytes are laid out, if not as the publisher's type description says.
+    /// How the message's bytes are laid out.
+    #[inline]
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Says how the message's bytes are laid out, if not as the publisher's type description says.
     pub fn set_encoding(&mut self, encoding: Encoding) {
         self.encoding = encoding;
     }
@@ -549,6 +555,21 @@ impl RawLoan<'_> {
         }
     }
 
+    /// Parts the loan from the publisher's lifetime, for languages without lifetimes. The slot stays lent until
+    /// [`RawPublisher::attach`] takes the loan back, or the publisher is gone.
+    #[inline]
+    pub fn detach(self) -> DetachedLoan {
+        let loan = std::mem::ManuallyDrop::new(self);
+        DetachedLoan {
+            slot: loan.slot,
+            memory: loan.memory,
+            head_size: loan.head_size,
+            body_offset: loan.body_offset,
+            body_size: loan.body_size,
+            encoding: loan.encoding,
+        }
+    }
+
     #[inline]
     fn descriptor(&self) -> &Descriptor {
         // SAFETY: every slot begins with room for a descriptor, aligned to 64; it consists of atomics.
@@ -560,5 +581,29 @@ impl Drop for RawLoan<'_> {
     fn drop(&mut self) {
         // It was never published in this generation, so nobody can hold it.
         self.publisher.inner.borrow_mut().pool.free(self.slot);
+    }
+}
+
+/// A loan that knows nothing of its publisher: see [`RawLoan::detach`].
+#[derive(Debug)]
+#[must_use = "its slot stays lent until it is attached again"]
+pub struct DetachedLoan {
+    slot: SlotId,
+    memory: *mut u8,
+    head_size: usize,
+    body_offset: usize,
+    body_size: usize,
+    encoding: Encoding,
+}
+
+impl RawPublisher {
+    /// Takes back a loan that was detached.
+    ///
+    /// # Safety
+    /// The loan was detached from a loan of this very publisher.
+    #[inline]
+    pub unsafe fn attach(&self, loan: DetachedLoan) -> RawLoan<'_> {
+        let DetachedLoan { slot, memory, head_size, body_offset, body_size, encoding } = loan;
+        RawLoan { publisher: self, slot, memory, head_size, body_offset, body_size, encoding }
     }
 }

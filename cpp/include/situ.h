@@ -1,0 +1,364 @@
+/* situ.h: the C interface of Situ, messages that are built where they will be read.
+ *
+ *   situ_node *node;
+ *   situ_node_create("camera", NULL, &node, NULL);
+ *   situ_publisher *publisher;
+ *   situ_publisher_create(node, "points", &points_type, NULL, &publisher, NULL);
+ *   situ_loan loan;
+ *   if (situ_publisher_loan(publisher, sizeof(struct points), 8, bytes, &loan, NULL) == SITU_OK) {
+ *     ...write to loan.head and loan.body...
+ *     situ_loan_publish(&loan, NULL, NULL);
+ *   }
+ *
+ * Rules that hold for every function:
+ *
+ * - A function that can fail returns a `situ_status`: `SITU_OK`, `SITU_EMPTY` where there may be nothing, or a negative
+ *   error. Then the last parameter, unless it is NULL, receives the status and a sentence that says what happened, with
+ *   which values, and what to do. Nothing is written to it otherwise, and no other output is written on failure.
+ * - Texts that go in are UTF-8, end with a zero, and are copied. Texts that come out belong to the handle that they were
+ *   asked of.
+ * - A node may be used by all threads at once. A publisher with its loans, and a subscriber, may move from thread to
+ *   thread, but are used by one at a time. A sample belongs to no thread.
+ * - `situ_publisher_loan`, `situ_loan_publish`, `situ_loan_discard`, `situ_subscriber_take` and `situ_sample_release`
+ *   allocate nothing, and once warm make no system call unless somebody has to be woken.
+ * - Handles may be destroyed in any order. NULL is destroyed without effect.
+ * - Nothing is thrown and nothing unwinds out of the library.
+ * - Until version 1.0 the interface may change with the minor version, which is part of the library's soname.
+ */
+#ifndef SITU_H
+#define SITU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SITU_VERSION_MAJOR 0
+#define SITU_VERSION_MINOR 1
+#define SITU_VERSION_PATCH 0
+#define SITU_VERSION_STRING "0.1.0"
+/* The version as one number, to be compared. */
+#define SITU_VERSION (SITU_VERSION_MAJOR * 1000000 + SITU_VERSION_MINOR * 1000 + SITU_VERSION_PATCH)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library that is loaded, as SITU_VERSION; and as text. */
+uint32_t situ_version(void);
+const char *situ_version_string(void);
+
+/* ---- Errors ---------------------------------------------------------------------------------------------------- */
+
+typedef enum situ_status {
+  SITU_OK = 0,
+  /* There was nothing to take, or the time was over. Not an error. */
+  SITU_EMPTY = 1,
+  /* An argument is NULL, out of its range, or no name. */
+  SITU_ERROR_INVALID_ARGUMENT = -1,
+  /* The kernel refused: permissions, limits, a full file system. */
+  SITU_ERROR_SYSTEM = -2,
+  /* A directory or file of shared memory cannot be trusted: somebody else could tamper with it. */
+  SITU_ERROR_UNSAFE = -3,
+  /* A file or a message in shared memory makes no sense: its writer is broken or hostile. */
+  SITU_ERROR_MALFORMED = -4,
+  /* The topic carries another type, or the same type in another layout. */
+  SITU_ERROR_TYPE = -5,
+  /* A participant on the other side offers or asks for another quality of service. */
+  SITU_ERROR_QOS = -6,
+  /* The topic has no place for another participant, or too few rows for the depth. */
+  SITU_ERROR_NO_PLACE = -7,
+  /* Another process holds the topic's lock and does not let go. */
+  SITU_ERROR_BUSY = -8,
+  /* The publisher's memory is in use, or the message can never fit. */
+  SITU_ERROR_NO_MEMORY = -9,
+  /* A reliable subscriber has not taken enough yet. */
+  SITU_ERROR_FULL = -10,
+  /* A defect of the library. */
+  SITU_ERROR_INTERNAL = -11
+} situ_status;
+
+#define SITU_ERROR_TEXT_SIZE 1020
+
+/* What went wrong. Filled on failure only. */
+typedef struct situ_error {
+  /* The situ_status that was returned. */
+  int32_t status;
+  /* A sentence; cut at a character's border if it is too long. */
+  char text[SITU_ERROR_TEXT_SIZE];
+} situ_error;
+
+/* The name of a status, for instance "SITU_ERROR_QOS"; "unknown status" for other numbers. */
+const char *situ_status_name(int32_t status);
+
+/* ---- Nodes ----------------------------------------------------------------------------------------------------- */
+
+/* A named participant. */
+typedef struct situ_node situ_node;
+
+/* Where what is running lies, and who may look. */
+typedef struct situ_root {
+  /* A directory of a memory file system; NULL for $SITU_ROOT or, without it, /dev/shm/situ-<uid>. */
+  const char *path;
+  /* With a path: the number of the group that everything is open to, or SITU_NO_GROUP for the user alone. */
+  uint32_t group;
+} situ_root;
+
+#define SITU_NO_GROUP UINT32_MAX
+
+/* Makes a node. `root` may be NULL, which is the same as a NULL path. What nodes that died have left is removed by the
+ * way. Destroy it with situ_node_destroy; publishers and subscribers that were made from it live on.
+ * Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE. */
+situ_status situ_node_create(const char *name, const situ_root *root, situ_node **node, situ_error *error);
+void situ_node_destroy(situ_node *node);
+
+/* Its name, as long as the handle lives; and its number, by which messages name their publisher. */
+const char *situ_node_name(const situ_node *node);
+uint64_t situ_node_id(const situ_node *node);
+
+/* ---- Types and quality of service ------------------------------------------------------------------------------ */
+
+/* How the bytes of a message are laid out. */
+typedef enum situ_encoding {
+  /* The head is the type itself, its bulk fields lie in the body. */
+  SITU_FLAT = 1,
+  /* The head is empty; the body is the message, serialized with its encapsulation header. */
+  SITU_XCDR1 = 2,
+  SITU_XCDR2 = 3
+} situ_encoding;
+
+/* What a topic carries. Generated code knows these values. */
+typedef struct situ_type {
+  /* The full name, for instance "sensor_msgs::msg::PointCloud2". */
+  const char *name;
+  /* The schema as canonical text, with all types it depends on. */
+  const char *schema;
+  /* The hash of the schema: participants of a topic must agree on it. */
+  uint64_t schema_hash;
+  /* The hash of the flat layout: participants that publish or read flat messages must agree on it. 0 if there is none. */
+  uint64_t layout_hash;
+  /* A situ_encoding. */
+  uint32_t encoding;
+} situ_type;
+
+typedef enum situ_reliability { SITU_BEST_EFFORT = 0, SITU_RELIABLE = 1 } situ_reliability;
+typedef enum situ_durability { SITU_VOLATILE = 0, SITU_TRANSIENT_LOCAL = 1 } situ_durability;
+
+/* A time without end. */
+#define SITU_FOREVER UINT64_MAX
+
+/* What a publisher offers. Begin with situ_publisher_qos_default(). */
+typedef struct situ_publisher_qos {
+  /* SITU_RELIABLE: it waits for subscribers that are reliable and keep all, rather than overwrite. */
+  uint32_t reliability;
+  /* SITU_TRANSIENT_LOCAL: it keeps its last messages for subscribers that come late. */
+  uint32_t durability;
+  /* How many of its last messages stay available, and how far a reliable publisher runs ahead. */
+  uint64_t depth;
+  /* How long publishing may wait for a reliable subscriber: 0 fails at once, SITU_FOREVER has no limit. */
+  uint64_t block_ns;
+  /* It promises to publish at least this often; 0: no promise. */
+  uint64_t deadline_ns;
+  /* Messages older than this are not delivered any more; 0: no limit. */
+  uint64_t lifespan_ns;
+  /* Not 0: leaves out the time stamp of each message, which saves reading the clock. */
+  uint32_t without_stamps;
+} situ_publisher_qos;
+
+/* What a subscriber asks for. Begin with situ_subscriber_qos_default(). */
+typedef struct situ_subscriber_qos {
+  /* SITU_RELIABLE: every message must reach it. */
+  uint32_t reliability;
+  /* SITU_TRANSIENT_LOCAL: it also wants what was published before it came. */
+  uint32_t durability;
+  /* How many of the newest messages it wants to find; 0: all. */
+  uint64_t keep_last;
+  /* It expects a message at least this often; 0: no expectation. */
+  uint64_t deadline_ns;
+} situ_subscriber_qos;
+
+/* Best effort, volatile, a depth of 8, no limits. */
+situ_publisher_qos situ_publisher_qos_default(void);
+/* Best effort, volatile, keeps all, no expectation. */
+situ_subscriber_qos situ_subscriber_qos_default(void);
+
+/* ---- Publishing ------------------------------------------------------------------------------------------------ */
+
+typedef struct situ_publisher situ_publisher;
+
+/* A message under construction, in the memory where it will be read. Yours to store; once it is lent, move it by
+ * copying it and forget the old one: exactly one copy may be published or discarded. */
+typedef struct situ_loan {
+  /* Aligned to 64 bytes; the bytes are whatever was there before. NULL if nothing is lent. */
+  void *head;
+  size_t head_size;
+  /* As the head. */
+  void *body;
+  /* May be made smaller before publishing: only so much was needed. */
+  size_t body_size;
+  /* A situ_encoding: the type's, unless you set another. */
+  uint32_t encoding;
+  /* The library's own. */
+  uint32_t state_;
+  situ_publisher *publisher_;
+  uint64_t detached_[6];
+} situ_loan;
+
+/* Joins a topic as publisher. `qos` may be NULL for the default. Destroy it with situ_publisher_destroy.
+ * Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE, MALFORMED, TYPE, QOS, NO_PLACE, BUSY. */
+situ_status situ_publisher_create(const situ_node *node, const char *topic, const situ_type *type,
+                                  const situ_publisher_qos *qos, situ_publisher **publisher, situ_error *error);
+
+/* Leaves the topic. What was published stays for those who may still take it. While loans are out, the publisher stays
+ * until the last of them is published or discarded. */
+void situ_publisher_destroy(situ_publisher *publisher);
+
+/* Lends memory for a head and a body; `head_align` is a power of two up to 64. The loan must be published or discarded.
+ * Errors: INVALID_ARGUMENT, SYSTEM, NO_MEMORY. */
+situ_status situ_publisher_loan(situ_publisher *publisher, size_t head_size, size_t head_align, size_t body_size,
+                                situ_loan *loan, situ_error *error);
+
+/* Publishes. `sequence` may be NULL; it receives the message's number in the topic's order, from 0. Afterwards nothing
+ * is lent; after an error the loan is still yours, to be tried again or discarded.
+ * Errors: INVALID_ARGUMENT, MALFORMED, FULL. */
+situ_status situ_loan_publish(situ_loan *loan, uint64_t *sequence, situ_error *error);
+
+/* Returns the memory without publishing. Without effect if nothing is lent. */
+void situ_loan_discard(situ_loan *loan);
+
+/* What is known of a publisher. */
+typedef struct situ_publisher_statistics {
+  /* How many subscribers the topic has at the moment. */
+  uint64_t subscribers;
+  /* How many deadlines went by without a message. */
+  uint64_t deadlines_missed;
+  /* Slots of its pool that have memory, slots that are in use, and bytes of memory behind all of them. */
+  uint64_t slots;
+  uint64_t slots_in_use;
+  uint64_t memory_bytes;
+} situ_publisher_statistics;
+
+situ_publisher_statistics situ_publisher_get_statistics(const situ_publisher *publisher);
+
+/* ---- Taking ---------------------------------------------------------------------------------------------------- */
+
+typedef struct situ_subscriber situ_subscriber;
+
+/* A message that was taken, read where its publisher wrote it. Its bytes stay as they are until it is released, whatever
+ * its publisher does. Yours to store; once taken, move it by copying it and forget the old one: exactly one copy may be
+ * released. May outlive its subscriber, and be read by all threads at once. */
+typedef struct situ_sample {
+  /* Aligned to 64 bytes. Do not write: the memory is mapped read-only. NULL once released. */
+  const void *head;
+  size_t head_size;
+  /* As the head. */
+  const void *body;
+  size_t body_size;
+  /* The message's number in the topic's order, from 0. */
+  uint64_t sequence;
+  /* When it was published, by CLOCK_MONOTONIC; 0 if its publisher leaves out time stamps. */
+  uint64_t published_at_ns;
+  /* The number of the node that published it. */
+  uint64_t publisher;
+  /* A situ_encoding. */
+  uint32_t encoding;
+  /* The library's own. */
+  uint32_t state_;
+  uint64_t held_[12];
+} situ_sample;
+
+/* Joins a topic as subscriber. `qos` may be NULL for the default. Destroy it with situ_subscriber_destroy.
+ * Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE, MALFORMED, TYPE, QOS, NO_PLACE, BUSY. */
+situ_status situ_subscriber_create(const situ_node *node, const char *topic, const situ_type *type,
+                                   const situ_subscriber_qos *qos, situ_subscriber **subscriber, situ_error *error);
+void situ_subscriber_destroy(situ_subscriber *subscriber);
+
+/* Takes the next message, if there is one: SITU_OK or SITU_EMPTY. Never waits, never copies. `sample` need not be
+ * initialized, and must not hold anything. A message that cannot be taken is passed over; the next call goes on behind it.
+ * The library checks that head and body lie in shared memory, and nothing about what is in them.
+ * Errors: INVALID_ARGUMENT, SYSTEM, MALFORMED. */
+situ_status situ_subscriber_take(situ_subscriber *subscriber, situ_sample *sample, situ_error *error);
+
+/* Lets go of a message, from any thread: its memory may be used again. The numbers in the sample stay readable. Without
+ * effect if it was released before. */
+void situ_sample_release(situ_sample *sample);
+
+/* Waits until there is something to take: SITU_OK, or SITU_EMPTY when the time is over. 0 only looks.
+ * Errors: INVALID_ARGUMENT. */
+situ_status situ_subscriber_wait(situ_subscriber *subscriber, uint64_t timeout_ns, situ_error *error);
+
+/* Waits until one of several subscribers has something to take: SITU_OK, with the index of the first that has, or
+ * SITU_EMPTY when the time is over. Errors: INVALID_ARGUMENT. */
+situ_status situ_wait_any(situ_subscriber *const *subscribers, size_t count, uint64_t timeout_ns, size_t *index,
+                          situ_error *error);
+
+/* A descriptor for poll, epoll and the like, readable when something was published. It belongs to the subscriber and is
+ * made at the first call. On waking: first situ_subscriber_clear_fd, then take until SITU_EMPTY.
+ * Errors: INVALID_ARGUMENT, SYSTEM. */
+situ_status situ_subscriber_fd(situ_subscriber *subscriber, int *fd, situ_error *error);
+
+/* Makes the descriptor unreadable until the next message. Without effect if there is none yet. */
+void situ_subscriber_clear_fd(situ_subscriber *subscriber);
+
+/* What is known of a subscriber. */
+typedef struct situ_subscriber_statistics {
+  /* Messages that it took. */
+  uint64_t taken;
+  /* Messages that were overwritten before it came to take them. */
+  uint64_t lost;
+  /* Messages that it skipped because it keeps only the last. */
+  uint64_t skipped;
+  /* Messages that were too old when it came to take them. */
+  uint64_t expired;
+  /* How many deadlines went by without a message. */
+  uint64_t deadlines_missed;
+  /* How many publishers the topic has at the moment. */
+  uint64_t publishers;
+} situ_subscriber_statistics;
+
+situ_subscriber_statistics situ_subscriber_get_statistics(const situ_subscriber *subscriber);
+
+/* ---- Looking around -------------------------------------------------------------------------------------------- */
+
+/* The clock that messages are stamped with: CLOCK_MONOTONIC in nanoseconds. */
+uint64_t situ_now_ns(void);
+
+/* Notes that the program copied or serialized a message of so many bytes; and how many it did so far, together with the
+ * copies that the library made on its behalf. For programs that show that there are none. */
+void situ_count_copy(size_t bytes);
+void situ_copies(uint64_t *copies, uint64_t *bytes);
+
+/* A topic, as situ_list_topics shows it. The texts live as long as the call. */
+typedef struct situ_topic_info {
+  const char *name;
+  const char *type_name;
+  const char *schema;
+  uint64_t schema_hash;
+  uint64_t published;
+  uint64_t publishers;
+  uint64_t subscribers;
+} situ_topic_info;
+
+/* A node, as situ_list_nodes shows it. The texts live as long as the call. */
+typedef struct situ_node_info {
+  uint64_t id;
+  const char *name;
+  const char *program;
+  uint32_t pid;
+  /* 0: its process died and nobody has cleaned up yet. */
+  uint32_t alive;
+} situ_node_info;
+
+/* Calls `visit` for every topic (node) under `root`, by name. Errors: INVALID_ARGUMENT, SYSTEM. */
+situ_status situ_list_topics(const situ_root *root, void (*visit)(const situ_topic_info *topic, void *context),
+                             void *context, situ_error *error);
+situ_status situ_list_nodes(const situ_root *root, void (*visit)(const situ_node_info *node, void *context),
+                            void *context, situ_error *error);
+
+/* Removes what dead nodes have left under `root`, and counts the files of nodes and the topics that were removed. `nodes`
+ * and `topics` may be NULL. Errors: INVALID_ARGUMENT. */
+situ_status situ_clean(const situ_root *root, size_t *nodes, size_t *topics, situ_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,221 @@
+//! Errors on their way to C: numbers, texts, and the guard that lets nothing unwind.
+
+use std::any::Any;
+use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use situ_bus::{LoanError, NodeError, PublishError, RegisterError, RootError, TakeError};
+use situ_memory::{AllocateError, MemoryError, ViewError};
+
+/// `situ_status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum situ_status {
+    Ok = 0,
+    Empty = 1,
+    InvalidArgument = -1,
+    System = -2,
+    Unsafe = -3,
+    Malformed = -4,
+    Type = -5,
+    Qos = -6,
+    NoPlace = -7,
+    Busy = -8,
+    NoMemory = -9,
+    Full = -10,
+    Internal = -11,
+}
+
+impl situ_status {
+    pub const ALL: [(Self, &CStr); 13] = [
+        (Self::Ok, c"SITU_OK"),
+        (Self::Empty, c"SITU_EMPTY"),
+        (Self::InvalidArgument, c"SITU_ERROR_INVALID_ARGUMENT"),
+        (Self::System, c"SITU_ERROR_SYSTEM"),
+        (Self::Unsafe, c"SITU_ERROR_UNSAFE"),
+        (Self::Malformed, c"SITU_ERROR_MALFORMED"),
+        (Self::Type, c"SITU_ERROR_TYPE"),
+        (Self::Qos, c"SITU_ERROR_QOS"),
+        (Self::NoPlace, c"SITU_ERROR_NO_PLACE"),
+        (Self::Busy, c"SITU_ERROR_BUSY"),
+        (Self::NoMemory, c"SITU_ERROR_NO_MEMORY"),
+        (Self::Full, c"SITU_ERROR_FULL"),
+        (Self::Internal, c"SITU_ERROR_INTERNAL"),
+    ];
+}
+
+/// How many bytes of text an error holds, its ending zero included.
+pub const TEXT_SIZE: usize = 1020;
+
+/// `situ_error`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct situ_error {
+    pub status: i32,
+    pub text: [u8; TEXT_SIZE],
+}
+
+/// The name of a status.
+#[unsafe(no_mangle)]
+pub extern "C" fn situ_status_name(status: i32) -> *const c_char {
+    let known = situ_status::ALL.iter().find(|(known, _)| *known as i32 == status);
+    known.map_or(c"unknown status", |(_, name)| name).as_ptr()
+}
+
+/// Why a function failed.
+#[derive(Debug)]
+pub struct Failure {
+    status: situ_status,
+    text: String,
+}
+
+impl Failure {
+    pub fn new(status: situ_status, text: impl ToString) -> Self {
+        Self { status, text: text.to_string() }
+    }
+
+    /// The caller passed something that cannot be used.
+    pub fn argument(text: impl ToString) -> Self {
+        Self::new(situ_status::InvalidArgument, text)
+    }
+
+    #[cold]
+    fn of_panic(payload: &(dyn Any + Send)) -> Self {
+        let what = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no reason given");
+        Self::new(situ_status::Internal, format_args!("a defect of libsitu, please report it: {what}"))
+    }
+}
+
+/// Calls `operation`, and makes a status and a text of its failure or panic.
+///
+/// # Safety
+/// `error` is null or valid for writes.
+#[inline]
+pub unsafe fn guard(
+    error: *mut situ_error,
+    operation: impl FnOnce() -> Result<situ_status, Failure>,
+) -> situ_status {
+    match catch_unwind(AssertUnwindSafe(operation)) {
+        Ok(Ok(status)) => status,
+        Ok(Err(failure)) => {
+            // SAFETY: the caller's promise.
+            unsafe { report(error, &failure) }
+        }
+        Err(payload) => {
+            // SAFETY: the caller's promise.
+            unsafe { report(error, &Failure::of_panic(&*payload)) }
+        }
+    }
+}
+
+/// As [`guard`], for functions that cannot fail: a panic yields the default.
+#[inline]
+pub fn guard_value<T: Default>(operation: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(operation)).unwrap_or_default()
+}
+
+/// # Safety
+/// `error` is null or valid for writes.
+#[cold]
+unsafe fn report(error: *mut situ_error, failure: &Failure) -> situ_status {
+    if !error.is_null() {
+        let mut end = failure.text.len().min(TEXT_SIZE - 1);
+        while !failure.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        // SAFETY: `error` is valid for writes; the text is shorter than its room, by at least the ending zero.
+        unsafe {
+            (&raw mut (*error).status).write(failure.status as i32);
+            let text = (&raw mut (*error).text).cast::<u8>();
+            text.copy_from_nonoverlapping(failure.text.as_ptr(), end);
+            text.add(end).write(0);
+        }
+    }
+    failure.status
+}
+
+impl From<&RootError> for situ_status {
+    fn from(error: &RootError) -> Self {
+        match error {
+            RootError::Unsafe { .. } => Self::Unsafe,
+            RootError::UnknownGroup(_) => Self::InvalidArgument,
+            _ => Self::System,
+        }
+    }
+}
+
+impl From<&MemoryError> for situ_status {
+    fn from(error: &MemoryError) -> Self {
+        match error {
+            MemoryError::Malformed { .. } => Self::Malformed,
+            _ => Self::System,
+        }
+    }
+}
+
+impl From<RootError> for Failure {
+    fn from(error: RootError) -> Self {
+        Self::new((&error).into(), error)
+    }
+}
+
+impl From<NodeError> for Failure {
+    fn from(error: NodeError) -> Self {
+        let status = match &error {
+            NodeError::Root(root) => root.into(),
+            _ => situ_status::System,
+        };
+        Self::new(status, error)
+    }
+}
+
+impl From<RegisterError> for Failure {
+    fn from(error: RegisterError) -> Self {
+        let status = match &error {
+            RegisterError::InvalidName(_) => situ_status::InvalidArgument,
+            RegisterError::Root(root) => root.into(),
+            RegisterError::Memory(memory) => memory.into(),
+            RegisterError::TypeMismatch { .. } | RegisterError::LayoutMismatch { .. } => situ_status::Type,
+            RegisterError::Qos { .. } => situ_status::Qos,
+            RegisterError::Full { .. } | RegisterError::Depth { .. } => situ_status::NoPlace,
+            RegisterError::Busy { .. } => situ_status::Busy,
+        };
+        Self::new(status, error)
+    }
+}
+
+impl From<LoanError> for Failure {
+    fn from(error: LoanError) -> Self {
+        let status = match &error {
+            LoanError::Memory(AllocateError::Memory(memory)) => memory.into(),
+            LoanError::Memory(_) => situ_status::NoMemory,
+            LoanError::Size { .. } => situ_status::InvalidArgument,
+        };
+        Self::new(status, error)
+    }
+}
+
+impl From<PublishError> for Failure {
+    fn from(error: PublishError) -> Self {
+        let status = match &error {
+            PublishError::Full { .. } => situ_status::Full,
+            PublishError::Corrupted { .. } => situ_status::Malformed,
+        };
+        Self::new(status, error)
+    }
+}
+
+impl From<TakeError> for Failure {
+    fn from(error: TakeError) -> Self {
+        let status = match &error {
+            TakeError::Pool { source: ViewError::Memory(memory), .. } => memory.into(),
+            TakeError::Pool { .. } => situ_status::System,
+            TakeError::Malformed { .. } => situ_status::Malformed,
+        };
+        Self::new(status, error)
+    }
+}

@@ -1,0 +1,37 @@
+//! libsitu: the bus for C, and for everything that can call C. Its header, `cpp/include/situ.h`, is the documentation.
+//!
+//! Every function checks its arguments, calls `situ-bus`, and puts errors into words. Nothing unwinds across the border
+//! ([`error::guard`]). What the hot path needs lives in structures that the caller owns, so that lending, publishing,
+//! taking and releasing allocate nothing.
+
+#![allow(non_camel_case_types, reason = "the names are those of the C header")]
+
+mod error;
+mod inspect;
+mod node;
+mod publisher;
+mod subscriber;
+mod types;
+
+use std::ffi::{CStr, c_char};
+
+/// The version as text, with the zero that C wants.
+const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+    Ok(text) => text,
+    Err(_) => panic!("a version has no zero in it"),
+};
+
+/// The version as one number, to be compared.
+#[unsafe(no_mangle)]
+pub extern "C" fn situ_version() -> u32 {
+    let part = |text: &str| text.parse::<u32>().unwrap_or(0);
+    part(env!("CARGO_PKG_VERSION_MAJOR")) * 1_000_000
+        + part(env!("CARGO_PKG_VERSION_MINOR")) * 1_000
+        + part(env!("CARGO_PKG_VERSION_PATCH"))
+}
+
+/// The version as text.
+#[unsafe(no_mangle)]
+pub extern "C" fn situ_version_string() -> *const c_char {
+    VERSION.as_ptr()
+}

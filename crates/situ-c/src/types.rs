@@ -1,0 +1,232 @@
+//! The structures of the header that describe a type, a place and a quality of service, and how they are read.
+
+use std::ffi::{CStr, CString, c_char};
+use std::time::Duration;
+
+use situ_bus::{
+    Durability, Encoding, History, PublisherQos, Reliability, Root, SubscriberQos, TypeDescription, WhenFull,
+};
+
+use crate::error::Failure;
+
+/// `SITU_FOREVER`.
+pub const FOREVER: u64 = u64::MAX;
+/// `SITU_NO_GROUP`.
+pub const NO_GROUP: u32 = u32::MAX;
+
+/// `situ_root`.
+#[repr(C)]
+pub struct situ_root {
+    pub path: *const c_char,
+    pub group: u32,
+}
+
+/// `situ_type`.
+#[repr(C)]
+pub struct situ_type {
+    pub name: *const c_char,
+    pub schema: *const c_char,
+    pub schema_hash: u64,
+    pub layout_hash: u64,
+    pub encoding: u32,
+}
+
+/// `situ_publisher_qos`.
+#[repr(C)]
+pub struct situ_publisher_qos {
+    pub reliability: u32,
+    pub durability: u32,
+    pub depth: u64,
+    pub block_ns: u64,
+    pub deadline_ns: u64,
+    pub lifespan_ns: u64,
+    pub without_stamps: u32,
+}
+
+/// `situ_subscriber_qos`.
+#[repr(C)]
+pub struct situ_subscriber_qos {
+    pub reliability: u32,
+    pub durability: u32,
+    pub keep_last: u64,
+    pub deadline_ns: u64,
+}
+
+/// Best effort, volatile, a depth of 8, no limits.
+#[unsafe(no_mangle)]
+pub extern "C" fn situ_publisher_qos_default() -> situ_publisher_qos {
+    let PublisherQos { depth, .. } = PublisherQos::default();
+    situ_publisher_qos {
+        reliability: 0,
+        durability: 0,
+        depth: depth as u64,
+        block_ns: FOREVER,
+        deadline_ns: 0,
+        lifespan_ns: 0,
+        without_stamps: 0,
+    }
+}
+
+/// Best effort, volatile, keeps all, no expectation.
+#[unsafe(no_mangle)]
+pub extern "C" fn situ_subscriber_qos_default() -> situ_subscriber_qos {
+    situ_subscriber_qos { reliability: 0, durability: 0, keep_last: 0, deadline_ns: 0 }
+}
+
+/// What a pointer leads to, unless it is null.
+///
+/// # Safety
+/// `pointer` is null or valid for reads for as long as the result is used.
+#[inline]
+pub unsafe fn given<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> {
+    // SAFETY: the caller's promise.
+    unsafe { pointer.as_ref() }.ok_or_else(|| missing(what))
+}
+
+/// Where to write a result, unless it is null.
+#[inline]
+pub fn target<T>(pointer: *mut T, what: &str) -> Result<*mut T, Failure> {
+    if pointer.is_null() { Err(missing(what)) } else { Ok(pointer) }
+}
+
+#[cold]
+fn missing(what: &str) -> Failure {
+    Failure::argument(format_args!("`{what}` is NULL"))
+}
+
+/// A text from C.
+///
+/// # Safety
+/// `pointer` is null or leads to a text that ends with a zero.
+pub unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Failure> {
+    if pointer.is_null() {
+        return Err(missing(what));
+    }
+    // SAFETY: the caller's promise.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str()
+        .map_err(|error| Failure::argument(format_args!("`{what}` is not UTF-8 text: {error} ({text:?})")))
+}
+
+/// A text for C. A zero in it, which C could not show, becomes a replacement character.
+pub fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
+}
+
+/// A time limit from C.
+#[inline]
+pub fn limit(nanoseconds: u64) -> Option<Duration> {
+    (nanoseconds != FOREVER).then(|| Duration::from_nanos(nanoseconds))
+}
+
+/// A time from C that is 0 if there is none.
+fn period(nanoseconds: u64) -> Option<Duration> {
+    (nanoseconds != 0).then(|| Duration::from_nanos(nanoseconds))
+}
+
+fn number(value: u64, what: &str) -> Result<usize, Failure> {
+    usize::try_from(value)
+        .map_err(|_| Failure::argument(format_args!("`{what}` is {value}, which is too large")))
+}
+
+fn reliability(value: u32) -> Result<Reliability, Failure> {
+    match value {
+        0 => Ok(Reliability::BestEffort),
+        1 => Ok(Reliability::Reliable),
+        other => Err(Failure::argument(format_args!(
+            "`reliability` is {other}; there are SITU_BEST_EFFORT (0) and SITU_RELIABLE (1)"
+        ))),
+    }
+}
+
+fn durability(value: u32) -> Result<Durability, Failure> {
+    match value {
+        0 => Ok(Durability::Volatile),
+        1 => Ok(Durability::TransientLocal),
+        other => Err(Failure::argument(format_args!(
+            "`durability` is {other}; there are SITU_VOLATILE (0) and SITU_TRANSIENT_LOCAL (1)"
+        ))),
+    }
+}
+
+/// An encoding from C.
+#[inline]
+pub fn encoding(value: u32) -> Result<Encoding, Failure> {
+    Encoding::from_number(value).ok_or_else(|| {
+        Failure::argument(format_args!(
+            "`encoding` is {value}; there are SITU_FLAT (1), SITU_XCDR1 (2) and SITU_XCDR2 (3)"
+        ))
+    })
+}
+
+/// The root directory that C names.
+///
+/// # Safety
+/// `root` is null or valid for reads, and its path a text.
+pub unsafe fn read_root(root: *const situ_root) -> Result<Root, Failure> {
+    // SAFETY: the caller's promise.
+    match unsafe { root.as_ref() } {
+        Some(root) if !root.path.is_null() => {
+            // SAFETY: the caller's promise.
+            let path = unsafe { text(root.path, "root->path") }?;
+            Ok(Root::at(path, (root.group != NO_GROUP).then_some(root.group)))
+        }
+        _ => Ok(Root::from_environment()?),
+    }
+}
+
+/// # Safety
+/// `description` is null or valid for reads, and its name and schema are texts.
+pub unsafe fn read_type(description: *const situ_type) -> Result<TypeDescription, Failure> {
+    // SAFETY: the caller's promise.
+    let description = unsafe { given(description, "type") }?;
+    // SAFETY: the caller's promise, for both texts.
+    let (name, schema) =
+        unsafe { (text(description.name, "type->name")?, text(description.schema, "type->schema")?) };
+    Ok(TypeDescription {
+        name: name.to_owned(),
+        schema: schema.to_owned(),
+        schema_hash: description.schema_hash,
+        layout_hash: description.layout_hash,
+        encoding: encoding(description.encoding)?,
+    })
+}
+
+/// What a publisher offers, and whether its messages bear time stamps.
+///
+/// # Safety
+/// `qos` is null or valid for reads.
+pub unsafe fn read_publisher_qos(qos: *const situ_publisher_qos) -> Result<(PublisherQos, bool), Failure> {
+    // SAFETY: the caller's promise.
+    let Some(qos) = (unsafe { qos.as_ref() }) else { return Ok((PublisherQos::default(), true)) };
+    let read = PublisherQos {
+        reliability: reliability(qos.reliability)?,
+        durability: durability(qos.durability)?,
+        depth: number(qos.depth, "depth")?,
+        when_full: match qos.block_ns {
+            0 => WhenFull::Fail,
+            time => WhenFull::Block(limit(time)),
+        },
+        deadline: period(qos.deadline_ns),
+        lifespan: period(qos.lifespan_ns),
+    };
+    Ok((read, qos.without_stamps == 0))
+}
+
+/// What a subscriber asks for.
+///
+/// # Safety
+/// `qos` is null or valid for reads.
+pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<SubscriberQos, Failure> {
+    // SAFETY: the caller's promise.
+    let Some(qos) = (unsafe { qos.as_ref() }) else { return Ok(SubscriberQos::default()) };
+    Ok(SubscriberQos {
+        reliability: reliability(qos.reliability)?,
+        durability: durability(qos.durability)?,
+        history: match number(qos.keep_last, "keep_last")? {
+            0 => History::KeepAll,
+            last => History::KeepLast(last),
+        },
+        deadline: period(qos.deadline_ns),
+    })
+}
