@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::error::{ValidateError, ValidateProblem};
 use crate::heap::BoundedVec;
 use crate::value::{InPlace, Plain, SelfContained, Validation, Value};
+use crate::visit::{Visitor, VisitorMut};
 
 /// The alignment of every bulk member within the body, in bytes.
 pub const BULK_ALIGN: usize = 64;
@@ -238,6 +239,14 @@ impl<T: Plain, const N: usize> Value for BulkRef<T, N> {
             return Err(ValidateProblem::Misaligned { offset, align }.into());
         }
         Ok(())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.bulk(self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.bulk(self)
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! - [`Message`] and [`FlatMessage`] are what generated types implement and what a transport builds on.
 //! - [`Value`] is what every member of a message implements.
+//! - [`visit`] is the one pass over members on which encodings are built.
 //! - [`flat`] and [`heap`] hold the containers behind the two policies; [`api`] the operations they share.
 
 pub mod api;
@@ -17,6 +18,7 @@ mod message;
 mod primitive;
 mod storage;
 mod value;
+pub mod visit;
 
 pub use api::{List, Maybe, Table, Text, WideText};
 pub use bulk::{BULK_ALIGN, BulkCursor, BulkError, BulkField, BulkRef, UNBOUNDED};
@@ -27,4 +29,5 @@ pub use message::{FlatMessage, Message, Service};
 pub use storage::{Flat, Heap, Storage, StorageKind, Unbounded};
 pub use value::{
     InPlace, Key, Plain, SelfContained, Validation, Value, assert_self_contained, boxed, default_value,
+    dense_bytes, dense_bytes_mut, reset,
 };

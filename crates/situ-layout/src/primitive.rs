@@ -2,11 +2,14 @@
 
 use crate::error::{ValidateError, ValidateProblem};
 use crate::value::{InPlace, Key, Plain, SelfContained, Validation, Value};
+use crate::visit::{Element, Number, Shape, Visitor, VisitorMut};
 
 macro_rules! numbers {
     ($($number:ty),*) => {$(
-        // SAFETY: both functions write a whole value.
+        // SAFETY: both functions write a whole value; any bytes are a number.
         unsafe impl InPlace for $number {
+            const DENSE: bool = true;
+
             unsafe fn default_at(dst: *mut Self) {
                 // SAFETY: the caller promises that dst is valid for writes and aligned.
                 unsafe { dst.write(Self::default()) }
@@ -19,10 +22,18 @@ macro_rules! numbers {
         }
 
         impl Value for $number {
-            const DENSE: bool = true;
+            const SHAPE: Shape = Shape::one(Element::Number, size_of::<$number>());
 
             unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
                 Ok(())
+            }
+
+            fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+                visitor.number(*self)
+            }
+
+            fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+                visitor.number(self)
             }
         }
 
@@ -30,6 +41,22 @@ macro_rules! numbers {
         unsafe impl SelfContained for $number {}
         // SAFETY: every bit pattern is a number.
         unsafe impl Plain for $number {}
+
+        impl Number for $number {
+            fn from_ne_slice(bytes: &[u8]) -> Option<Self> {
+                bytes.try_into().ok().map(Self::from_ne_bytes)
+            }
+
+            fn with_ne_bytes<R>(self, write: impl FnOnce(&[u8]) -> R) -> R {
+                write(&self.to_ne_bytes())
+            }
+
+            fn swapped(self) -> Self {
+                let mut bytes = self.to_ne_bytes();
+                bytes.reverse();
+                Self::from_ne_bytes(bytes)
+            }
+        }
     )*};
 }
 
@@ -55,6 +82,8 @@ unsafe impl InPlace for bool {
 }
 
 impl Value for bool {
+    const SHAPE: Shape = Shape::one(Element::Boolean, 1);
+
     unsafe fn validate_at(src: *const Self, _: &Validation) -> Result<(), ValidateError> {
         // SAFETY: the caller promises one initialized byte at src; as a u8 every value of it is valid.
         match unsafe { src.cast::<u8>().read() } {
@@ -62,13 +91,23 @@ impl Value for bool {
             value => Err(ValidateProblem::NotABool { value }.into()),
         }
     }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.boolean(*self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.boolean(self)
+    }
 }
 
 // SAFETY: a boolean holds no pointer.
 unsafe impl SelfContained for bool {}
 
-// SAFETY: every element is written.
+// SAFETY: every element is written; an array is dense if its elements are.
 unsafe impl<T: Value, const N: usize> InPlace for [T; N] {
+    const DENSE: bool = T::DENSE;
+
     unsafe fn default_at(dst: *mut Self) {
         for index in 0..N {
             // SAFETY: dst is valid for N elements, and index is less than N.
@@ -85,7 +124,7 @@ unsafe impl<T: Value, const N: usize> InPlace for [T; N] {
 }
 
 impl<T: Value, const N: usize> Value for [T; N] {
-    const DENSE: bool = T::DENSE;
+    const SHAPE: Shape = T::SHAPE.array();
 
     unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError> {
         if T::DENSE {
@@ -97,6 +136,14 @@ impl<T: Value, const N: usize> Value for [T; N] {
                 .map_err(|error| error.in_element(index))?;
         }
         Ok(())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.array(self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.array(self)
     }
 }
 

@@ -6,13 +6,18 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use crate::error::ValidateError;
+use crate::visit::{Shape, Visitor, VisitorMut};
 
 /// Construction at an address, without a temporary and without touching unoccupied bytes.
 ///
 /// # Safety
-/// When `default_at` or `clone_at` returns, the destination holds a valid value of the type. If either unwinds, nothing may
-/// depend on the destination.
+/// When `default_at` or `clone_at` returns, the destination holds a valid value of the type; `default_at` does not unwind.
+/// If `DENSE` is true, any initialized bytes of the type's size are a valid value, and the type has no padding and no
+/// destructor.
 pub unsafe trait InPlace: Sized {
+    /// Whether the type is nothing but numbers without gaps, so that slices of it may be copied as bytes, in and out.
+    const DENSE: bool = false;
+
     /// Writes the default value.
     ///
     /// # Safety
@@ -35,15 +40,44 @@ pub struct Validation {
 
 /// Anything that can be a member of a message: primitives, containers, and generated types.
 pub trait Value: InPlace + Clone + PartialEq + Debug + Send + Sync + 'static {
-    /// Whether every bit pattern is a valid value and the type has no padding and no variable-length parts, so that
-    /// slices of it may be copied as bytes.
-    const DENSE: bool = false;
+    /// What encodings need to know about the type before they see a value.
+    const SHAPE: Shape = Shape::OTHER;
 
     /// Checks that the bytes at `src` are a valid value. Types with heap storage always fail.
     ///
     /// # Safety
     /// `src` is aligned and valid for reads of `size_of::<Self>()` initialized bytes.
     unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError>;
+
+    /// Calls the method of the visitor that says what this is.
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error>;
+
+    /// Calls the method of the visitor that says what this is, to be changed.
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error>;
+}
+
+/// Makes a value the default again, in place.
+pub fn reset<T: InPlace>(value: &mut T) {
+    let at: *mut T = value;
+    // SAFETY: the value is valid and exclusively borrowed; between its end and its new beginning nothing can observe it,
+    // because default_at does not unwind.
+    unsafe {
+        std::ptr::drop_in_place(at);
+        T::default_at(at);
+    }
+}
+
+/// The bytes of dense values.
+pub fn dense_bytes<T: InPlace>(values: &[T]) -> Option<&[u8]> {
+    // SAFETY: dense values have no padding, so that all their bytes are initialized; the extent is that of the slice.
+    T::DENSE.then(|| unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) })
+}
+
+/// The bytes of dense values, to be changed.
+pub fn dense_bytes_mut<T: InPlace>(values: &mut [T]) -> Option<&mut [u8]> {
+    let size = size_of_val(values);
+    // SAFETY: as above, and any bytes are valid values.
+    T::DENSE.then(|| unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size) })
 }
 
 /// A value that may be the key of a map.

@@ -2,6 +2,9 @@
 
 use std::mem::{MaybeUninit, offset_of};
 
+use situ_layout::visit::{
+    Extensibility, MemberInfo, MemberVisitor, Structure, TypeInfo, Visitor, VisitorMut,
+};
 use situ_layout::{
     BulkCursor, BulkField, BulkRef, Flat, FlatMessage, Heap, InPlace, Message, SelfContained, Storage,
     StorageKind, UNBOUNDED, Unbounded, ValidateError, Validation, Value, assert_self_contained,
@@ -59,6 +62,34 @@ impl<S: Storage> Value for Scan<S> {
             Value::validate_at(&raw const (*src).ranges, validation)
                 .map_err(|error| error.in_member("ranges"))
         }
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.structure(self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.structure(self)
+    }
+}
+
+impl<S: Storage> Structure for Scan<S> {
+    const INFO: &'static TypeInfo = &TypeInfo {
+        name: "test::Scan",
+        extensibility: Extensibility::Final,
+        members: &[
+            MemberInfo::new("frame", 0),
+            MemberInfo::new("dense", 1),
+            MemberInfo::new("ring", 2),
+            MemberInfo::new("ranges", 3).bulk(),
+        ],
+    };
+
+    fn visit_members<V: MemberVisitor<Self>>(visitor: &mut V) -> Result<(), V::Error> {
+        visitor.member(&Self::INFO.members[0], |it| &it.frame, |it| &mut it.frame)?;
+        visitor.member(&Self::INFO.members[1], |it| &it.dense, |it| &mut it.dense)?;
+        visitor.member(&Self::INFO.members[2], |it| &it.ring, |it| &mut it.ring)?;
+        visitor.member(&Self::INFO.members[3], |it| &it.ranges, |it| &mut it.ranges)
     }
 }
 
@@ -249,6 +280,27 @@ unsafe impl<S: Unbounded> InPlace for Tree<S> {
 impl<S: Unbounded> Value for Tree<S> {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(situ_layout::ValidateProblem::NotFlat.into())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.structure(self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.structure(self)
+    }
+}
+
+impl<S: Unbounded> Structure for Tree<S> {
+    const INFO: &'static TypeInfo = &TypeInfo {
+        name: "test::Tree",
+        extensibility: Extensibility::Final,
+        members: &[MemberInfo::new("weight", 0), MemberInfo::new("branches", 1)],
+    };
+
+    fn visit_members<V: MemberVisitor<Self>>(visitor: &mut V) -> Result<(), V::Error> {
+        visitor.member(&Self::INFO.members[0], |it| &it.weight, |it| &mut it.weight)?;
+        visitor.member(&Self::INFO.members[1], |it| &it.branches, |it| &mut it.branches)
     }
 }
 

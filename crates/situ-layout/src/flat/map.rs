@@ -7,6 +7,7 @@ use crate::api::Table;
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::flat::FlatSequence;
 use crate::value::{InPlace, Key, SelfContained, Validation, Value, default_value};
+use crate::visit::{Extensibility, MemberInfo, MemberVisitor, Structure, TypeInfo, Visitor, VisitorMut};
 
 /// One entry of a [`FlatMap`].
 #[repr(C)]
@@ -113,6 +114,27 @@ impl<K: Key, V: Value> Value for Entry<K, V> {
                 .map_err(|error| error.in_member("value"))
         }
     }
+
+    fn visit<U: Visitor>(&self, visitor: &mut U) -> Result<(), U::Error> {
+        visitor.structure(self)
+    }
+
+    fn visit_mut<U: VisitorMut>(&mut self, visitor: &mut U) -> Result<(), U::Error> {
+        visitor.structure(self)
+    }
+}
+
+impl<K: Key, V: Value> Structure for Entry<K, V> {
+    const INFO: &'static TypeInfo = &TypeInfo {
+        name: "entry",
+        extensibility: Extensibility::Final,
+        members: &[MemberInfo::new("key", 0), MemberInfo::new("value", 1)],
+    };
+
+    fn visit_members<U: MemberVisitor<Self>>(visitor: &mut U) -> Result<(), U::Error> {
+        visitor.member(&Self::INFO.members[0], |entry| &entry.key, |entry| &mut entry.key)?;
+        visitor.member(&Self::INFO.members[1], |entry| &entry.value, |entry| &mut entry.value)
+    }
 }
 
 // SAFETY: nothing but two self-contained parts.
@@ -143,6 +165,14 @@ impl<K: Key, V: Value, const N: usize> Value for FlatMap<K, V, N> {
             None => Ok(()),
             Some(before) => Err(ValidateProblem::NotSorted { index: before + 1 }.into()),
         }
+    }
+
+    fn visit<U: Visitor>(&self, visitor: &mut U) -> Result<(), U::Error> {
+        visitor.map(self)
+    }
+
+    fn visit_mut<U: VisitorMut>(&mut self, visitor: &mut U) -> Result<(), U::Error> {
+        visitor.map(self)
     }
 }
 

@@ -6,6 +6,7 @@ use std::mem::{MaybeUninit, offset_of};
 use crate::api::Maybe;
 use crate::error::{ValidateError, ValidateProblem};
 use crate::value::{InPlace, SelfContained, Validation, Value};
+use crate::visit::{Visitor, VisitorMut};
 
 /// A value that may be absent, inline: `{u8 present; T value}`.
 #[repr(C)]
@@ -119,6 +120,14 @@ impl<T: Value> Value for FlatOptional<T> {
             },
             value => Err(ValidateProblem::NotABool { value }.into()),
         }
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.optional(self.as_ref())
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.optional(self)
     }
 }
 

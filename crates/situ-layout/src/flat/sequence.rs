@@ -8,6 +8,7 @@ use std::ptr;
 use crate::api::{List, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::{InPlace, Plain, SelfContained, Validation, Value, default_value};
+use crate::visit::{Visitor, VisitorMut};
 
 /// At most `N` elements, inline: `{u32 len; T[N]}`.
 ///
@@ -207,6 +208,14 @@ impl<T: Value, const N: usize> Value for FlatSequence<T, N> {
             }
         }
         Ok(())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.sequence(self.as_slice())
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.sequence(self)
     }
 }
 

@@ -11,6 +11,7 @@ use std::ptr;
 use crate::api::{Text, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::{InPlace, Key, SelfContained, Validation, Value, default_value};
+use crate::visit::{Visitor, VisitorMut};
 
 /// UTF-8 text of at most `N` bytes, inline: `{u32 len; char[N + 1]}`, with a terminating zero for C.
 ///
@@ -149,6 +150,14 @@ impl<const N: usize> Value for FlatString<N> {
         std::str::from_utf8(string.as_bytes())
             .map(|_| ())
             .map_err(|error| ValidateProblem::NotUtf8 { valid_up_to: error.valid_up_to() }.into())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.text(self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.text(self)
     }
 }
 

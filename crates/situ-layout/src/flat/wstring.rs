@@ -10,6 +10,7 @@ use std::ptr;
 use crate::api::{WideText, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::{InPlace, Key, SelfContained, Validation, Value, default_value};
+use crate::visit::{Visitor, VisitorMut};
 
 /// Text of at most `N` 16-bit units, inline: `{u32 len; u16[N + 1]}`, with a terminating zero for C.
 ///
@@ -132,6 +133,14 @@ impl<const N: usize> Value for FlatWString<N> {
             return Err(ValidateProblem::NotTerminated { length }.into());
         }
         Ok(())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.wide_text(self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.wide_text(self)
     }
 }
 

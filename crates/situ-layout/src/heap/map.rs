@@ -7,6 +7,7 @@ use std::ops::Deref;
 use crate::api::{Maybe, Table, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::{InPlace, Key, Validation, Value, default_value};
+use crate::visit::{Visitor, VisitorMut};
 
 /// A sorted map of at most `N` entries.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -181,17 +182,41 @@ impl<K: Key, V: Value, const N: usize> Value for BoundedMap<K, V, N> {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(ValidateProblem::NotFlat.into())
     }
+
+    fn visit<U: Visitor>(&self, visitor: &mut U) -> Result<(), U::Error> {
+        visitor.map(self)
+    }
+
+    fn visit_mut<U: VisitorMut>(&mut self, visitor: &mut U) -> Result<(), U::Error> {
+        visitor.map(self)
+    }
 }
 
 impl<K: Key, V: Value> Value for BTreeMap<K, V> {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(ValidateProblem::NotFlat.into())
     }
+
+    fn visit<U: Visitor>(&self, visitor: &mut U) -> Result<(), U::Error> {
+        visitor.map(self)
+    }
+
+    fn visit_mut<U: VisitorMut>(&mut self, visitor: &mut U) -> Result<(), U::Error> {
+        visitor.map(self)
+    }
 }
 
 impl<T: Value> Value for Option<T> {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(ValidateProblem::NotFlat.into())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.optional(self.as_ref())
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.optional(self)
     }
 }
 

@@ -7,6 +7,7 @@ use std::ops::Deref;
 use crate::api::{Text, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::{InPlace, Key, Validation, Value};
+use crate::visit::{Visitor, VisitorMut};
 
 /// A string of at most `N` bytes.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,11 +123,27 @@ impl<const N: usize> Value for BoundedString<N> {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(ValidateProblem::NotFlat.into())
     }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.text(self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.text(self)
+    }
 }
 
 impl Value for String {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(ValidateProblem::NotFlat.into())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.text(self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.text(self)
     }
 }
 

@@ -7,6 +7,7 @@ use std::ops::{Deref, DerefMut};
 use crate::api::{List, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::{InPlace, Validation, Value, default_value};
+use crate::visit::{Visitor, VisitorMut};
 
 /// A vector of at most `N` elements.
 ///
@@ -222,11 +223,27 @@ impl<T: Value, const N: usize> Value for BoundedVec<T, N> {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(ValidateProblem::NotFlat.into())
     }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.sequence(self.as_slice())
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.sequence(self)
+    }
 }
 
 impl<T: Value> Value for Vec<T> {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(ValidateProblem::NotFlat.into())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.sequence(self.as_slice())
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.sequence(self)
     }
 }
 

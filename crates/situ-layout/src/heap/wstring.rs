@@ -6,6 +6,7 @@ use std::ops::Deref;
 use crate::api::{WideText, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::{InPlace, Key, Validation, Value};
+use crate::visit::{Visitor, VisitorMut};
 
 /// A string of 16-bit units; UTF-16 by convention.
 pub type WString = BoundedWString<{ usize::MAX }>;
@@ -87,6 +88,14 @@ unsafe impl<const N: usize> InPlace for BoundedWString<N> {
 impl<const N: usize> Value for BoundedWString<N> {
     unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
         Err(ValidateProblem::NotFlat.into())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.wide_text(self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.wide_text(self)
     }
 }
 
