@@ -35,6 +35,9 @@ pub trait WideText: Deref<Target = [u16]> + Default {
     /// Replaces the text by the UTF-16 form of a string.
     fn try_assign_str(&mut self, text: &str) -> Result<(), BoundError>;
 
+    /// Replaces the text by the 16-bit units of an iterator.
+    fn try_assign_iter(&mut self, units: impl ExactSizeIterator<Item = u16>) -> Result<(), BoundError>;
+
     /// Makes the text empty.
     fn clear(&mut self);
 }
@@ -43,6 +46,8 @@ pub trait WideText: Deref<Target = [u16]> + Default {
 pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
     /// The greatest number of elements; `None` if there is no bound.
     const BOUND: Option<usize>;
+    /// Whether the elements lie within, so that growing allocates nothing.
+    const INLINE: bool;
 
     /// Appends an element.
     fn try_push(&mut self, element: T) -> Result<(), BoundError>;
@@ -65,6 +70,9 @@ pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
 
     /// Shortens to `len` elements, or grows with default elements.
     fn try_resize(&mut self, len: usize) -> Result<(), BoundError>;
+
+    /// Shortens to `len` elements; does nothing if there are no more.
+    fn truncate(&mut self, len: usize);
 
     /// Removes all elements.
     fn clear(&mut self);
@@ -93,6 +101,9 @@ pub trait Table<K: Key, V: Value>: Default {
 
     /// Sets the value of a key and returns the value it had.
     fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, BoundError>;
+
+    /// The value of a key, which becomes the default value, in place.
+    fn try_entry(&mut self, key: K) -> Result<&mut V, BoundError>;
 
     /// Removes a key and returns its value.
     fn remove(&mut self, key: &K) -> Option<V>;

@@ -125,6 +125,9 @@ impl<T: Plain, const N: usize> BulkRef<T, N> {
 
     /// The elements in the message's body.
     pub fn slice<'b>(&self, body: &'b [u8]) -> Result<&'b [T], BulkError> {
+        if self.is_empty() {
+            return Ok(&[]);
+        }
         let bytes = &body[self.range(body.len())?];
         let start = bytes.as_ptr().cast::<T>();
         if !start.is_aligned() {
@@ -137,6 +140,9 @@ impl<T: Plain, const N: usize> BulkRef<T, N> {
 
     /// The elements in the message's body, to be changed.
     pub fn slice_mut<'b>(&self, body: &'b mut [u8]) -> Result<&'b mut [T], BulkError> {
+        if self.is_empty() {
+            return Ok(&mut []);
+        }
         let range = self.range(body.len())?;
         let start = body[range].as_mut_ptr().cast::<T>();
         if !start.is_aligned() {

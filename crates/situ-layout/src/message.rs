@@ -5,10 +5,11 @@ use std::fmt::Debug;
 use crate::bulk::BulkCursor;
 use crate::error::ValidateError;
 use crate::storage::StorageKind;
-use crate::value::{InPlace, SelfContained, Validation, Value};
+use crate::value::{InPlace, SelfContained, Validation};
+use crate::visit::Structure;
 
 /// A type that can be published: a generated structure, for one storage policy.
-pub trait Message: Value + Default {
+pub trait Message: Structure + Default {
     /// The fully qualified name, such as `sensor_msgs::msg::Image`.
     const NAME: &'static str;
     /// The canonical schema of the type and of all types it depends on; readers without compiled-in types go by it.

@@ -9,7 +9,7 @@ use crate::bulk::BulkRef;
 use crate::value::{Key, Plain, Value};
 
 /// How a type may change over time, which decides how CDR encodes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extensibility {
     /// Never.
     Final,

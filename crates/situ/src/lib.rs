@@ -8,6 +8,8 @@ pub use situ_bus as bus;
 pub use situ_layout as layout;
 /// Memory domains and their pools.
 pub use situ_memory as memory;
+/// CDR encoding and decoding.
+pub use situ_wire as wire;
 
 /// What most programs need.
 pub mod prelude {

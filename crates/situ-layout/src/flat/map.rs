@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use crate::api::Table;
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::flat::FlatSequence;
-use crate::value::{InPlace, Key, SelfContained, Validation, Value, default_value};
+use crate::value::{InPlace, Key, SelfContained, Validation, Value, default_value, reset};
 use crate::visit::{Extensibility, MemberInfo, MemberVisitor, Structure, TypeInfo, Visitor, VisitorMut};
 
 /// One entry of a [`FlatMap`].
@@ -70,6 +70,24 @@ impl<K: Key, V: Value, const N: usize> FlatMap<K, V, N> {
                 Ok(None)
             }
         }
+    }
+
+    /// The value of a key, which becomes the default value, in place.
+    pub fn try_entry(&mut self, key: K) -> Result<&mut V, BoundError> {
+        let index = match self.search(&key) {
+            Ok(index) => {
+                reset(&mut self.entries[index].value);
+                index
+            }
+            Err(index) => {
+                self.entries.try_push_default()?.key = key;
+                if index + 1 < self.entries.len() {
+                    self.entries[index..].rotate_right(1);
+                }
+                index
+            }
+        };
+        Ok(&mut self.entries[index].value)
     }
 
     /// Removes a key and returns its value.
@@ -196,6 +214,10 @@ impl<K: Key, V: Value, const N: usize> Table<K, V> for FlatMap<K, V, N> {
 
     fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, BoundError> {
         self.try_insert(key, value)
+    }
+
+    fn try_entry(&mut self, key: K) -> Result<&mut V, BoundError> {
+        self.try_entry(key)
     }
 
     fn remove(&mut self, key: &K) -> Option<V> {

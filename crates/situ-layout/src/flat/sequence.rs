@@ -224,6 +224,7 @@ unsafe impl<T: SelfContained, const N: usize> SelfContained for FlatSequence<T, 
 
 impl<T: Value, const N: usize> List<T> for FlatSequence<T, N> {
     const BOUND: Option<usize> = Some(N);
+    const INLINE: bool = true;
 
     fn try_push(&mut self, element: T) -> Result<(), BoundError> {
         self.try_push(element)
@@ -252,6 +253,10 @@ impl<T: Value, const N: usize> List<T> for FlatSequence<T, N> {
 
     fn try_resize(&mut self, len: usize) -> Result<(), BoundError> {
         self.try_resize(len)
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
     }
 
     fn clear(&mut self) {

@@ -62,13 +62,7 @@ impl<const N: usize> FlatWString<N> {
     /// Replaces the text by these 16-bit units.
     pub fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError> {
         check(Some(N), units.len())?;
-        // SAFETY: the pointer has the provenance of the whole string; units.len() <= N, and N + 1 units lie there.
-        unsafe {
-            let start = ptr::from_mut(self).cast::<u8>().add(Self::UNITS_OFFSET).cast::<u16>();
-            ptr::copy_nonoverlapping(units.as_ptr(), start, units.len());
-            start.add(units.len()).write(0);
-        }
-        self.len = units.len() as u32;
+        self.write(units.iter().copied());
         Ok(())
     }
 
@@ -76,23 +70,35 @@ impl<const N: usize> FlatWString<N> {
     pub fn try_assign_str(&mut self, text: &str) -> Result<(), BoundError> {
         let count = text.encode_utf16().count();
         check(Some(N), count)?;
-        // SAFETY: the pointer has the provenance of the whole string; count <= N, and N + 1 units lie there.
-        unsafe {
-            let start = ptr::from_mut(self).cast::<u8>().add(Self::UNITS_OFFSET).cast::<u16>();
-            for (index, unit) in text.encode_utf16().enumerate() {
-                start.add(index).write(unit);
-            }
-            start.add(count).write(0);
-        }
-        self.len = count as u32;
+        self.write(text.encode_utf16());
         Ok(())
+    }
+
+    /// Replaces the text by the 16-bit units of an iterator.
+    pub fn try_assign_iter(&mut self, units: impl ExactSizeIterator<Item = u16>) -> Result<(), BoundError> {
+        check(Some(N), units.len())?;
+        self.write(units);
+        Ok(())
+    }
+
+    /// Writes at most N units, the terminating zero, and the length.
+    fn write(&mut self, units: impl Iterator<Item = u16>) {
+        // SAFETY: the pointer has the provenance of the whole string.
+        let start = unsafe { ptr::from_mut(self).cast::<u8>().add(Self::UNITS_OFFSET).cast::<u16>() };
+        let mut count = 0;
+        for unit in units.take(N) {
+            // SAFETY: count < N, and N + 1 units lie there.
+            unsafe { start.add(count).write(unit) };
+            count += 1;
+        }
+        // SAFETY: count <= N, and N + 1 units lie there.
+        unsafe { start.add(count).write(0) };
+        self.len = count as u32;
     }
 
     /// Makes the text empty.
     pub fn clear(&mut self) {
-        // SAFETY: at least one unit lies behind the length.
-        unsafe { ptr::from_mut(self).cast::<u8>().add(Self::UNITS_OFFSET).cast::<u16>().write(0) };
-        self.len = 0;
+        self.write(std::iter::empty());
     }
 }
 
@@ -158,6 +164,10 @@ impl<const N: usize> WideText for FlatWString<N> {
 
     fn try_assign_str(&mut self, text: &str) -> Result<(), BoundError> {
         self.try_assign_str(text)
+    }
+
+    fn try_assign_iter(&mut self, units: impl ExactSizeIterator<Item = u16>) -> Result<(), BoundError> {
+        self.try_assign_iter(units)
     }
 
     fn clear(&mut self) {

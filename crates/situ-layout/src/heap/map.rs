@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use crate::api::{Maybe, Table, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::value::{InPlace, Key, Validation, Value, default_value};
+use crate::value::{InPlace, Key, Validation, Value, default_value, reset};
 use crate::visit::{Visitor, VisitorMut};
 
 /// A sorted map of at most `N` entries.
@@ -32,6 +32,14 @@ impl<K: Key, V: Value, const N: usize> BoundedMap<K, V, N> {
             check(Some(N), self.entries.len() + 1)?;
         }
         Ok(self.entries.insert(key, value))
+    }
+
+    /// The value of a key, which becomes the default value.
+    pub fn try_entry(&mut self, key: K) -> Result<&mut V, BoundError> {
+        if self.entries.len() >= N && !self.entries.contains_key(&key) {
+            check(Some(N), self.entries.len() + 1)?;
+        }
+        Table::try_entry(&mut self.entries, key)
     }
 
     /// Removes a key and returns its value.
@@ -62,6 +70,10 @@ impl<K: Key, V: Value, const N: usize> Table<K, V> for BoundedMap<K, V, N> {
 
     fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, BoundError> {
         self.try_insert(key, value)
+    }
+
+    fn try_entry(&mut self, key: K) -> Result<&mut V, BoundError> {
+        self.try_entry(key)
     }
 
     fn remove(&mut self, key: &K) -> Option<V> {
@@ -98,6 +110,12 @@ impl<K: Key, V: Value> Table<K, V> for BTreeMap<K, V> {
 
     fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, BoundError> {
         Ok(self.insert(key, value))
+    }
+
+    fn try_entry(&mut self, key: K) -> Result<&mut V, BoundError> {
+        let value = self.entry(key).or_insert_with(default_value);
+        reset(value);
+        Ok(value)
     }
 
     fn remove(&mut self, key: &K) -> Option<V> {

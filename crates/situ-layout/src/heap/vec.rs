@@ -119,6 +119,7 @@ impl<T: Value, const N: usize> BoundedVec<T, N> {
 
 impl<T: Value, const N: usize> List<T> for BoundedVec<T, N> {
     const BOUND: Option<usize> = if N == usize::MAX { None } else { Some(N) };
+    const INLINE: bool = false;
 
     fn try_push(&mut self, element: T) -> Result<(), BoundError> {
         self.try_push(element)
@@ -146,6 +147,10 @@ impl<T: Value, const N: usize> List<T> for BoundedVec<T, N> {
         self.try_resize(len)
     }
 
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+
     fn clear(&mut self) {
         self.clear();
     }
@@ -153,6 +158,7 @@ impl<T: Value, const N: usize> List<T> for BoundedVec<T, N> {
 
 impl<T: Value> List<T> for Vec<T> {
     const BOUND: Option<usize> = None;
+    const INLINE: bool = false;
 
     fn try_push(&mut self, element: T) -> Result<(), BoundError> {
         self.push(element);
@@ -186,6 +192,10 @@ impl<T: Value> List<T> for Vec<T> {
     fn try_resize(&mut self, len: usize) -> Result<(), BoundError> {
         self.resize_with(len, default_value);
         Ok(())
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
     }
 
     fn clear(&mut self) {

@@ -50,6 +50,14 @@ impl<const N: usize> BoundedWString<N> {
         Ok(())
     }
 
+    /// Replaces the text by the 16-bit units of an iterator.
+    pub fn try_assign_iter(&mut self, units: impl ExactSizeIterator<Item = u16>) -> Result<(), BoundError> {
+        check(Some(N), units.len())?;
+        self.units.clear();
+        self.units.extend(units);
+        Ok(())
+    }
+
     /// Makes the text empty.
     pub fn clear(&mut self) {
         self.units.clear();
@@ -65,6 +73,10 @@ impl<const N: usize> WideText for BoundedWString<N> {
 
     fn try_assign_str(&mut self, text: &str) -> Result<(), BoundError> {
         self.try_assign_str(text)
+    }
+
+    fn try_assign_iter(&mut self, units: impl ExactSizeIterator<Item = u16>) -> Result<(), BoundError> {
+        self.try_assign_iter(units)
     }
 
     fn clear(&mut self) {

@@ -1,0 +1,216 @@
+//! What can go wrong while encoding and decoding, and where.
+
+use situ_layout::visit::Extensibility;
+use situ_layout::{BoundError, BulkError, FieldPath};
+use thiserror::Error;
+
+use crate::encoding::MAX_DEPTH;
+
+/// What is wrong with a message.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DecodeProblem {
+    /// The message ends too early.
+    #[error("{needed} more bytes are needed, but only {left} are left")]
+    Truncated {
+        /// How many bytes come next.
+        needed: usize,
+        /// How many there are, to the end of the message or of the enclosing part.
+        left: usize,
+    },
+    /// The first two bytes name no CDR encoding.
+    #[error("0x{id:04x} is no CDR encapsulation; was the message encoded as CDR?")]
+    UnknownEncapsulation {
+        /// The bytes.
+        id: u16,
+    },
+    /// The message was encoded for a type that is extensible in another way.
+    #[error(
+        "the encapsulation 0x{id:04x} is not that of {extensibility:?} types; writer and reader have different types"
+    )]
+    OtherExtensibility {
+        /// The first two bytes.
+        id: u16,
+        /// That of the reader's type.
+        extensibility: Extensibility,
+    },
+    /// More elements or characters are announced than can follow.
+    #[error("a length of {length} cannot be, with {left} bytes left")]
+    LengthTooLong {
+        /// The length.
+        length: usize,
+        /// How many bytes are left.
+        left: usize,
+    },
+    /// The length exceeds the bound in the reader's schema.
+    #[error("length {length} exceeds its bound {bound}")]
+    BoundExceeded {
+        /// The length.
+        length: usize,
+        /// The bound.
+        bound: usize,
+    },
+    /// A boolean is neither 0 nor 1.
+    #[error("{value} is not a boolean; only 0 and 1 are")]
+    NotABool {
+        /// The byte.
+        value: u8,
+    },
+    /// A string is not UTF-8.
+    #[error("the text is not UTF-8 from byte {valid_up_to} on")]
+    NotUtf8 {
+        /// How many bytes are well formed.
+        valid_up_to: usize,
+    },
+    /// The length of a wide string is an odd number of bytes.
+    #[error("a wide string of {bytes} bytes is no number of 16-bit units")]
+    OddWideText {
+        /// The number of bytes.
+        bytes: usize,
+    },
+    /// Another member stands where an optional one belongs.
+    #[error(
+        "member {expected} belongs here, but the header names {found}; writer and reader have different types"
+    )]
+    OtherMember {
+        /// The member's id.
+        expected: u32,
+        /// The id found.
+        found: u32,
+    },
+    /// A parameter header is malformed.
+    #[error("the extended parameter header has length {length} instead of 8")]
+    BadParameterHeader {
+        /// The length found.
+        length: u16,
+    },
+    /// A member that the reader does not know must be understood.
+    #[error("member {id} is not known here, and its writer insists on its being understood")]
+    NotUnderstood {
+        /// The member's id.
+        id: u32,
+    },
+    /// Values are nested deeper than [`MAX_DEPTH`].
+    #[error("values are nested more than {MAX_DEPTH} deep")]
+    TooDeep,
+    /// The message would take more memory than its length justifies.
+    #[error("the message would take more than {limit} bytes of memory")]
+    TooMuchMemory {
+        /// The limit.
+        limit: usize,
+    },
+    /// The body of the flat message that is decoded into has no room for its bulk members.
+    #[error("bulk data needs a body of {needed} bytes, but it has {body}; see `situ_wire::bulk_lengths`")]
+    BodyTooSmall {
+        /// The size needed so far.
+        needed: usize,
+        /// The size of the body.
+        body: usize,
+    },
+    /// A bulk member of the flat message that is decoded into cannot be used.
+    #[error(transparent)]
+    Bulk(#[from] BulkError),
+}
+
+impl From<BoundError> for DecodeProblem {
+    fn from(error: BoundError) -> Self {
+        Self::BoundExceeded { length: error.size, bound: error.bound }
+    }
+}
+
+/// A message cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{path}, at byte {offset}: {problem}")]
+pub struct DecodeError {
+    /// Where in the message, its header included.
+    pub offset: usize,
+    /// The member.
+    pub path: FieldPath,
+    /// What is wrong.
+    pub problem: DecodeProblem,
+}
+
+impl DecodeError {
+    /// An error at a byte of the message.
+    pub fn at(offset: usize, problem: impl Into<DecodeProblem>) -> Self {
+        Self { offset, path: FieldPath::default(), problem: problem.into() }
+    }
+
+    /// Says that it happened within this member.
+    #[must_use]
+    pub fn in_member(mut self, name: &'static str) -> Self {
+        self.path.enter_member(name);
+        self
+    }
+
+    /// Says that it happened within this element.
+    #[must_use]
+    pub fn in_element(mut self, index: usize) -> Self {
+        self.path.enter_element(index);
+        self
+    }
+}
+
+/// Why a message cannot be encoded.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum EncodeProblem {
+    /// There is no room for the message.
+    #[error("the message needs {needed} bytes, but the buffer has {available}")]
+    BufferTooSmall {
+        /// The size of the message.
+        needed: usize,
+        /// The size of the buffer.
+        available: usize,
+    },
+    /// A length does not fit 32 bits.
+    #[error("a length of {length} does not fit the 32 bits that CDR has for it")]
+    TooLong {
+        /// The length.
+        length: usize,
+    },
+    /// A member id does not fit 28 bits.
+    #[error("member id {id} does not fit the 28 bits that CDR has for it")]
+    MemberIdTooLarge {
+        /// The id.
+        id: u32,
+    },
+    /// Values are nested deeper than [`MAX_DEPTH`].
+    #[error("values are nested more than {MAX_DEPTH} deep")]
+    TooDeep,
+    /// A bulk member cannot be read from the message's body.
+    #[error(transparent)]
+    Bulk(#[from] BulkError),
+}
+
+/// A message cannot be encoded.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{path}: {problem}")]
+pub struct EncodeError {
+    /// The member.
+    pub path: FieldPath,
+    /// What is wrong.
+    pub problem: EncodeProblem,
+}
+
+impl From<EncodeProblem> for EncodeError {
+    fn from(problem: EncodeProblem) -> Self {
+        Self { path: FieldPath::default(), problem }
+    }
+}
+
+impl EncodeError {
+    /// Says that it happened within this member.
+    #[must_use]
+    pub fn in_member(mut self, name: &'static str) -> Self {
+        self.path.enter_member(name);
+        self
+    }
+
+    /// Says that it happened within this element.
+    #[must_use]
+    pub fn in_element(mut self, index: usize) -> Self {
+        self.path.enter_element(index);
+        self
+    }
+}

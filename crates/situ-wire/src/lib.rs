@@ -1,0 +1,33 @@
+//! The wire: CDR, versions 1 and 2 of OMG DDS-XTypes, for Situ messages (`spec/cdr.md`).
+//!
+//! ```
+//! # fn example<T: situ_layout::visit::Structure + PartialEq>(message: &T, other: &mut T) -> Result<(), Box<dyn std::error::Error>> {
+//! use situ_wire::{Encoding, decode, encode_to_vec};
+//!
+//! let bytes = encode_to_vec(message, Encoding::Xcdr1)?;
+//! decode(other, &bytes)?;
+//! assert!(message == other);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Encoding and decoding are each one visitor ([`situ_layout::visit`]), built once for all types and storages; a message
+//! with flat storage and one with heap storage have the same bytes on the wire. [`Reader`] and [`Writer`] are what they
+//! stand on, for programs that know a schema only at run time.
+
+mod decode;
+mod encode;
+mod encoding;
+mod error;
+mod reader;
+mod writer;
+
+pub use decode::{MAX_MEMORY, bulk_lengths, decode, decode_with_body};
+pub use encode::{
+    encode_into, encode_into_with_body, encode_to_vec, encode_to_vec_with_body, encoded_size,
+    encoded_size_with_body,
+};
+pub use encoding::{ByteOrder, Encapsulation, Encoding, HEADER_SIZE, MAX_DEPTH};
+pub use error::{DecodeError, DecodeProblem, EncodeError, EncodeProblem};
+pub use reader::{Parameter, Reader, Scope, WideUnits};
+pub use writer::{BytesSink, Counter, Delimiter, ParameterMark, Sink, SliceSink, Writer};

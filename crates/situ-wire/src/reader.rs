@@ -1,0 +1,331 @@
+//! Reads the parts of a CDR message: numbers, strings, delimited parts and parameters. Never reads out of bounds.
+
+use situ_layout::visit::Number;
+
+use crate::encoding::{ByteOrder, Encapsulation, Encoding, HEADER_SIZE, MAX_DEPTH};
+use crate::error::{DecodeError, DecodeProblem};
+
+/// The parameter id that announces an extended header.
+pub(crate) const PID_EXTENDED: u16 = 0x3f01;
+/// The parameter id that ends a list.
+pub(crate) const PID_LIST_END: u16 = 0x3f02;
+/// The parameter id of a parameter without meaning.
+const PID_IGNORE: u16 = 0x3f03;
+/// The bits of a short header that are the id.
+const SHORT_ID: u16 = 0x3fff;
+/// The must-understand flag of a short header.
+pub(crate) const SHORT_MUST_UNDERSTAND: u16 = 0x4000;
+/// The flag of a short header that gives the id a meaning of its vendor's.
+const SHORT_VENDOR: u16 = 0x8000;
+/// The bits of a long id.
+pub(crate) const LONG_ID: u32 = 0x0fff_ffff;
+/// The must-understand flag of an extended header.
+pub(crate) const LONG_MUST_UNDERSTAND: u32 = 0x4000_0000;
+/// The flag of an extended header that gives the id a meaning of its vendor's.
+const LONG_VENDOR: u32 = 0x8000_0000;
+/// The must-understand flag of a member header of version 2.
+pub(crate) const MEMBER_MUST_UNDERSTAND: u32 = 0x8000_0000;
+
+/// The header of a member of a mutable type, or of an optional member in version 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The member's id. Ids of a vendor's own meaning have the top bit set, so that they equal no member's.
+    pub id: u32,
+    /// Whether a reader that does not know it must refuse the message.
+    pub must_understand: bool,
+    /// The number of bytes of its value.
+    pub length: usize,
+}
+
+/// A part of the message that was entered and must be left.
+#[derive(Debug)]
+#[must_use = "a scope that is entered must be left"]
+pub struct Scope {
+    end: usize,
+    outer_end: usize,
+    outer_origin: usize,
+}
+
+/// The 16-bit units of a wide string within a message.
+#[derive(Clone, Debug)]
+pub struct WideUnits<'a> {
+    bytes: std::slice::ChunksExact<'a, u8>,
+    swap: bool,
+}
+
+impl Iterator for WideUnits<'_> {
+    type Item = u16;
+
+    fn next(&mut self) -> Option<u16> {
+        let unit = u16::from_ne_slice(self.bytes.next()?)?;
+        Some(if self.swap { unit.swapped() } else { unit })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.bytes.size_hint()
+    }
+}
+
+impl ExactSizeIterator for WideUnits<'_> {}
+
+/// Reads a CDR message from its beginning to its end.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    message: &'a [u8],
+    at: usize,
+    end: usize,
+    origin: usize,
+    encoding: Encoding,
+    swap: bool,
+    depth: u32,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the encapsulation header.
+    pub fn new(message: &'a [u8]) -> Result<(Self, Encapsulation), DecodeError> {
+        let Some((&[high, low, _, options], payload)) = message.split_first_chunk::<HEADER_SIZE>() else {
+            let problem = DecodeProblem::Truncated { needed: HEADER_SIZE, left: message.len() };
+            return Err(DecodeError::at(0, problem));
+        };
+        let id = u16::from_be_bytes([high, low]);
+        let encapsulation = Encapsulation::from_id(id)
+            .ok_or_else(|| DecodeError::at(0, DecodeProblem::UnknownEncapsulation { id }))?;
+        let padding = usize::from(options & 3);
+        let padded = message.len().is_multiple_of(4) && padding <= payload.len();
+        let reader = Self {
+            message,
+            at: HEADER_SIZE,
+            end: if padded { message.len() - padding } else { message.len() },
+            origin: HEADER_SIZE,
+            encoding: encapsulation.encoding,
+            swap: encapsulation.order != ByteOrder::NATIVE,
+            depth: 0,
+        };
+        Ok((reader, encapsulation))
+    }
+
+    /// The version.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Whether numbers are stored in the other byte order than this machine's.
+    pub fn is_swapped(&self) -> bool {
+        self.swap
+    }
+
+    /// The position in the message, its header included.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The number of bytes to the end of the message or of the part that was entered.
+    pub fn remaining(&self) -> usize {
+        self.end - self.at
+    }
+
+    /// An error at the current position.
+    pub fn error(&self, problem: impl Into<DecodeProblem>) -> DecodeError {
+        DecodeError::at(self.at, problem)
+    }
+
+    /// Counts one level of nesting.
+    pub fn descend(&mut self) -> Result<(), DecodeError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.error(DecodeProblem::TooDeep));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// Gives one level of nesting back.
+    pub fn ascend(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// The next bytes.
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
+        if count > self.remaining() {
+            let problem = DecodeProblem::Truncated { needed: count, left: self.remaining() };
+            return Err(self.error(problem));
+        }
+        let bytes = &self.message[self.at..self.at + count];
+        self.at += count;
+        Ok(bytes)
+    }
+
+    /// How many bytes of padding stand in front of a number of this size.
+    fn padding(&self, size: usize) -> usize {
+        let align = size.min(self.encoding.max_align()).max(1);
+        (self.at - self.origin).next_multiple_of(align) - (self.at - self.origin)
+    }
+
+    /// Whether a number of this size would stand here without padding.
+    pub fn is_aligned(&self, size: usize) -> bool {
+        self.padding(size) == 0
+    }
+
+    /// Skips the padding in front of a number of this size.
+    pub fn align(&mut self, size: usize) -> Result<(), DecodeError> {
+        self.bytes(self.padding(size)).map(|_| ())
+    }
+
+    /// A number or character.
+    pub fn number<T: Number>(&mut self) -> Result<T, DecodeError> {
+        self.align(size_of::<T>())?;
+        let bytes = self.bytes(size_of::<T>())?;
+        // The slice has T's size, so there is a number; the default is never taken.
+        let number = T::from_ne_slice(bytes).unwrap_or_else(situ_layout::default_value);
+        Ok(if self.swap { number.swapped() } else { number })
+    }
+
+    /// A boolean.
+    pub fn boolean(&mut self) -> Result<bool, DecodeError> {
+        let at = self.at;
+        match self.number::<u8>()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            value => Err(DecodeError::at(at, DecodeProblem::NotABool { value })),
+        }
+    }
+
+    /// The length of a sequence, string or map of which each element takes at least `element` bytes (at least 1).
+    pub fn length(&mut self, element: usize) -> Result<usize, DecodeError> {
+        let at = self.at;
+        let length = self.number::<u32>()? as usize;
+        if length.saturating_mul(element.max(1)) > self.remaining() {
+            let problem = DecodeProblem::LengthTooLong { length, left: self.remaining() };
+            return Err(DecodeError::at(at, problem));
+        }
+        Ok(length)
+    }
+
+    /// A string.
+    pub fn text(&mut self) -> Result<&'a str, DecodeError> {
+        let length = self.length(1)?;
+        let at = self.at;
+        let bytes = self.bytes(length)?;
+        let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+        std::str::from_utf8(bytes)
+            .map_err(|error| DecodeError::at(at, DecodeProblem::NotUtf8 { valid_up_to: error.valid_up_to() }))
+    }
+
+    /// A string of 16-bit units.
+    pub fn wide_text(&mut self) -> Result<WideUnits<'a>, DecodeError> {
+        let at = self.at;
+        let bytes = match self.encoding {
+            Encoding::Xcdr1 => self.length(2)? * 2,
+            Encoding::Xcdr2 => self.length(1)?,
+        };
+        if !bytes.is_multiple_of(2) {
+            return Err(DecodeError::at(at, DecodeProblem::OddWideText { bytes }));
+        }
+        Ok(WideUnits { bytes: self.bytes(bytes)?.chunks_exact(2), swap: self.swap })
+    }
+
+    /// Enters a part of this many bytes: nothing behind it can be read until it is left.
+    pub fn enter(&mut self, length: usize) -> Result<Scope, DecodeError> {
+        if length > self.remaining() {
+            let problem = DecodeProblem::Truncated { needed: length, left: self.remaining() };
+            return Err(self.error(problem));
+        }
+        let scope = Scope { end: self.at + length, outer_end: self.end, outer_origin: self.origin };
+        self.end = scope.end;
+        Ok(scope)
+    }
+
+    /// Goes on behind the part, whatever was read of it.
+    pub fn leave(&mut self, scope: Scope) {
+        self.at = scope.end;
+        self.end = scope.outer_end;
+        self.origin = scope.outer_origin;
+    }
+
+    /// Reads a delimiter (version 2) and enters what it delimits.
+    pub fn delimited(&mut self) -> Result<Scope, DecodeError> {
+        let length = self.number::<u32>()? as usize;
+        self.enter(length)
+    }
+
+    /// The header of the next member of a mutable type, or of an optional member in version 1; `None` behind the last.
+    pub fn parameter(&mut self) -> Result<Option<Parameter>, DecodeError> {
+        match self.encoding {
+            Encoding::Xcdr1 => self.parameter1(),
+            Encoding::Xcdr2 => self.parameter2(),
+        }
+    }
+
+    fn parameter1(&mut self) -> Result<Option<Parameter>, DecodeError> {
+        loop {
+            self.align(4)?;
+            let at = self.at;
+            let header = self.number::<u16>()?;
+            let length = self.number::<u16>()?;
+            let must_understand = header & SHORT_MUST_UNDERSTAND != 0;
+            match header & SHORT_ID {
+                PID_LIST_END => return Ok(None),
+                PID_IGNORE => {
+                    self.bytes(usize::from(length))?;
+                }
+                PID_EXTENDED if length != 8 => {
+                    return Err(DecodeError::at(at, DecodeProblem::BadParameterHeader { length }));
+                }
+                PID_EXTENDED => {
+                    let header = self.number::<u32>()?;
+                    let length = self.number::<u32>()? as usize;
+                    return Ok(Some(Parameter {
+                        id: header & (LONG_ID | LONG_VENDOR),
+                        must_understand: header & LONG_MUST_UNDERSTAND != 0,
+                        length,
+                    }));
+                }
+                id => {
+                    let vendor = if header & SHORT_VENDOR == 0 { 0 } else { LONG_VENDOR };
+                    let id = u32::from(id) | vendor;
+                    return Ok(Some(Parameter { id, must_understand, length: usize::from(length) }));
+                }
+            }
+        }
+    }
+
+    fn parameter2(&mut self) -> Result<Option<Parameter>, DecodeError> {
+        if self.remaining() == 0 {
+            return Ok(None);
+        }
+        let header = self.number::<u32>()?;
+        let length = match header >> 28 & 7 {
+            code @ 0..4 => 1 << code,
+            4 => self.number::<u32>()? as usize,
+            code => {
+                // The value begins with its own length, which is looked at but not consumed.
+                let at = self.at;
+                let next = self.number::<u32>()? as usize;
+                self.at = at;
+                let unit: usize = [1, 4, 8][code as usize - 5];
+                next.saturating_mul(unit).saturating_add(4)
+            }
+        };
+        Ok(Some(Parameter {
+            id: header & LONG_ID,
+            must_understand: header & MEMBER_MUST_UNDERSTAND != 0,
+            length,
+        }))
+    }
+
+    /// Enters the value of a parameter.
+    pub fn enter_parameter(&mut self, parameter: &Parameter) -> Result<Scope, DecodeError> {
+        let scope = self.enter(parameter.length)?;
+        if self.encoding == Encoding::Xcdr1 {
+            self.origin = self.at;
+        }
+        Ok(scope)
+    }
+
+    /// Skips the value of a parameter that is not known, unless it must be understood.
+    pub fn skip_parameter(&mut self, parameter: &Parameter) -> Result<(), DecodeError> {
+        if parameter.must_understand {
+            return Err(self.error(DecodeProblem::NotUnderstood { id: parameter.id }));
+        }
+        self.bytes(parameter.length).map(|_| ())
+    }
+}
