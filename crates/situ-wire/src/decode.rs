@@ -391,6 +391,7 @@ impl VisitorMut for Decoder<'_, '_> {
             value.clear();
             return Ok(());
         }
+        self.reader.align(4)?;
         let at = self.reader.position();
         let parameter = self.reader.parameter()?;
         let parameter = parameter.filter(|parameter| parameter.id == info.id).ok_or_else(|| {
@@ -463,6 +464,7 @@ impl VisitorMut for Decoder<'_, '_> {
     fn bulk<T: Plain, const N: usize>(&mut self, reference: &mut BulkRef<T, N>) -> Result<(), DecodeError> {
         self.reader.descend()?;
         let scope = self.enter_delimited_if(!T::SHAPE.is_primitive())?;
+        self.reader.align(4)?;
         let at = self.reader.position();
         let count = self.sequence_length::<T>()?;
         self.check_bound(count, Some(N))?;

@@ -191,6 +191,7 @@ impl<'a> Reader<'a> {
 
     /// The length of a sequence, string or map of which each element takes at least `element` bytes (at least 1).
     pub fn length(&mut self, element: usize) -> Result<usize, DecodeError> {
+        self.align(4)?;
         let at = self.at;
         let length = self.number::<u32>()? as usize;
         if length.saturating_mul(element.max(1)) > self.remaining() {
@@ -289,7 +290,8 @@ impl<'a> Reader<'a> {
     }
 
     fn parameter2(&mut self) -> Result<Option<Parameter>, DecodeError> {
-        if self.remaining() == 0 {
+        // Some writers count the padding behind the last member.
+        if self.remaining() <= self.padding(4) {
             return Ok(None);
         }
         let header = self.number::<u32>()?;
