@@ -13,14 +13,15 @@ pub(crate) fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Asks for a line that will be written soon.
+/// Asks for a line that will be written soon, so that no other core has a copy of it by then.
 #[inline]
 pub(crate) fn prefetch_for_write(address: *const u8) {
+    // The intrinsic is lowered to a prefetch for reading unless the target is known to have `prefetchw`; every 64-bit
+    // processor takes the instruction, if only as a hint to ignore.
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: prefetching never faults, whatever the address.
+    // SAFETY: prefetching never faults, whatever the address, and changes no register or flag.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_ET0>(address.cast());
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;

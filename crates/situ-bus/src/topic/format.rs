@@ -49,12 +49,13 @@ pub(crate) struct Header {
 
 const _: () = assert!(size_of::<Header>() == 104);
 
-/// Where the changing words of the header page lie.
+/// Where the changing words of the header page lie: each on a pair of cache lines of its own, because processors fetch
+/// lines in pairs.
 pub(crate) const HEAD_OFFSET: usize = 1024;
-pub(crate) const WAKE_OFFSET: usize = 1088;
-pub(crate) const ROOM_OFFSET: usize = 1152;
-pub(crate) const REGISTRY_OFFSET: usize = 1216;
-pub(crate) const DOMAIN_TABLE_OFFSET: usize = 1280;
+pub(crate) const WAKE_OFFSET: usize = 1152;
+pub(crate) const ROOM_OFFSET: usize = 1280;
+pub(crate) const REGISTRY_OFFSET: usize = 1408;
+pub(crate) const DOMAIN_TABLE_OFFSET: usize = 1536;
 
 /// The hint of where the rows end: written by every publisher, so alone on its line.
 #[repr(C, align(64))]
@@ -95,8 +96,8 @@ pub(crate) mod state {
     }
 }
 
-/// A subscriber's place: its cursor, alone on its line.
-#[repr(C, align(64))]
+/// A subscriber's place: its cursor, alone on its pair of lines.
+#[repr(C, align(128))]
 pub(crate) struct Place {
     /// The number of the next message it wants.
     pub cursor: AtomicU64,
@@ -132,7 +133,7 @@ pub(crate) struct PublisherEntry {
 }
 
 const _: () = assert!(size_of::<Head>() == 64 && size_of::<WakeWord>() == 64 && size_of::<Registry>() == 64);
-const _: () = assert!(size_of::<Place>() == 64 && size_of::<PublisherEntry>() == 64);
+const _: () = assert!(size_of::<Place>() == 128 && size_of::<PublisherEntry>() == 64);
 
 /// What lies at the beginning of every slot, before the head: written by the publisher, read-only for everybody
 /// else, and checked by them before use.
@@ -172,7 +173,7 @@ impl Parts {
     /// The parts of a topic of this many rows and this much text.
     pub(crate) fn of(depth: u32, text: usize) -> Self {
         let rows = PAGE;
-        let columns = (rows + depth as usize * 8).next_multiple_of(64);
+        let columns = (rows + depth as usize * 8).next_multiple_of(PAGE);
         let places = columns + DOMAINS as usize * depth as usize * 8;
         let publishers = places + PLACES as usize * size_of::<Place>();
         let text_at = publishers + PUBLISHERS as usize * size_of::<PublisherEntry>();
