@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use crate::source::{Sources, Span};
+use crate::source::{FileId, Sources, Span};
 
 /// After so many diagnostics the rest is not reported.
 pub(crate) const MAX_DIAGNOSTICS: usize = 20;
@@ -43,52 +43,79 @@ impl Diagnostic {
 
 /// Everything that is wrong with a schema, with the source files it is wrong in.
 ///
-/// As a [`miette::Diagnostic`] it shows file, line, caret and help; [`SchemaError::render`] does that to text.
+/// Displayed, it is one line for each mistake: `file:line:column: message (help)`. [`SchemaError::render`] shows the
+/// source lines with carets.
 #[derive(Debug, Clone)]
 pub struct SchemaError {
     diagnostics: Vec<Diagnostic>,
-    reports: Vec<Report>,
-    positions: Vec<Option<(String, usize, usize)>>,
+    sources: Sources,
 }
 
 impl SchemaError {
     pub(crate) fn new(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
-        let position = |diagnostic: &Diagnostic| {
-            let (span, _) = diagnostic.labels.first()?;
-            let (line, column) = sources.line_column(*span);
-            Some((sources.path(span.file).display().to_string(), line, column))
-        };
-        Self {
-            positions: diagnostics.iter().map(position).collect(),
-            reports: diagnostics.iter().map(|it| Report::new(it, sources)).collect(),
-            diagnostics,
-        }
+        Self { diagnostics, sources: sources.clone() }
     }
 
-    /// The mistakes, in the order in which they were found.
+    /// The mistakes, in the order in which they were found; never empty.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// The file, line and column (both from 1) of the main label of the mistake at `index`.
-    pub fn position(&self, index: usize) -> Option<(&str, usize, usize)> {
-        self.positions.get(index)?.as_ref().map(|(file, line, column)| (file.as_str(), *line, *column))
+    /// The source files.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
     }
 
-    /// The mistakes as text, with source lines and carets; `color` for terminals.
+    /// The file, line and column (both from 1) of the main label of a mistake; `None` if it has no place.
+    pub fn position(&self, diagnostic: &Diagnostic) -> Option<(String, usize, usize)> {
+        let (span, _) = diagnostic.labels.first()?;
+        let (line, column) = self.sources.line_column(*span);
+        Some((self.sources.path(span.file).display().to_string(), line, column))
+    }
+
+    /// The mistakes as text, with source lines, carets and help; `color` for terminals.
     pub fn render(&self, color: bool) -> String {
-        let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-        let handler = GraphicalReportHandler::new_themed(theme).with_width(110).with_context_lines(1);
-        let mut text = String::new();
-        for report in &self.reports {
-            // Writing to a string fails only if miette cannot read its source, which is in memory.
-            if handler.render_report(&mut text, report).is_err() {
-                text.push_str(&report.message);
-            }
-            text.push('\n');
-        }
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        let reports = self.diagnostics.iter().map(|it| renderer.render(&[self.report(it)]));
+        let mut text = reports.collect::<Vec<_>>().join("\n\n");
+        text.push('\n');
         text
     }
+
+    /// A diagnostic in the words of the library that draws it.
+    fn report<'a>(&'a self, diagnostic: &'a Diagnostic) -> Group<'a> {
+        let mut group = Group::with_title(Level::ERROR.primary_title(diagnostic.message.as_str()));
+        let mut files: Vec<FileId> = Vec::new();
+        for (span, _) in &diagnostic.labels {
+            if !files.contains(&span.file) {
+                files.push(span.file);
+            }
+        }
+        for file in files {
+            let source = self.sources.get(file);
+            let own = diagnostic.labels.iter().enumerate().filter(|(_, (span, _))| span.file == file);
+            let annotations = own.map(|(at, (span, label))| {
+                let kind = if at == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+                kind.span(within(&source.text, *span)).label(label.as_str())
+            });
+            let snippet = Snippet::source(source.text.as_str()).path(source.path.to_string_lossy());
+            group = group.element(snippet.annotations(annotations.collect::<Vec<_>>()));
+        }
+        match &diagnostic.help {
+            Some(help) => group.element(Level::HELP.message(help.as_str())),
+            None => group,
+        }
+    }
+}
+
+/// A span as a range that lies within the text, between characters.
+fn within(text: &str, span: Span) -> std::ops::Range<usize> {
+    let boundary = |at: u32| {
+        let at = (at as usize).min(text.len());
+        (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    };
+    let start = boundary(span.start);
+    start..boundary(span.end).max(start)
 }
 
 impl fmt::Display for SchemaError {
@@ -97,7 +124,7 @@ impl fmt::Display for SchemaError {
             if index > 0 {
                 writeln!(f)?;
             }
-            if let Some((file, line, column)) = self.position(index) {
+            if let Some((file, line, column)) = self.position(diagnostic) {
                 write!(f, "{file}:{line}:{column}: ")?;
             }
             write!(f, "{}", diagnostic.message)?;
@@ -110,89 +137,6 @@ impl fmt::Display for SchemaError {
 }
 
 impl std::error::Error for SchemaError {}
-
-impl miette::Diagnostic for SchemaError {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.reports.first()?.help()
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.reports.first()?.source_code()
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.reports.first()?.labels()
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
-        Some(Box::new(self.reports.iter().skip(1).map(|it| it as &dyn miette::Diagnostic)))
-    }
-}
-
-/// One diagnostic with the source file of its main label; labels in other files become reports of their own.
-#[derive(Debug, Clone)]
-struct Report {
-    message: String,
-    source: Option<NamedSource<String>>,
-    labels: Vec<LabeledSpan>,
-    help: Option<String>,
-    elsewhere: Vec<Report>,
-}
-
-impl Report {
-    fn new(diagnostic: &Diagnostic, sources: &Sources) -> Self {
-        let file = diagnostic.labels.first().map(|(span, _)| span.file);
-        let here = diagnostic.labels.iter().filter(|(span, _)| Some(span.file) == file);
-        let elsewhere = diagnostic.labels.iter().filter(|(span, _)| Some(span.file) != file);
-        let source = file.map(|file| {
-            let source = sources.get(file);
-            NamedSource::new(source.path.display().to_string(), source.text.clone())
-        });
-        Self {
-            message: diagnostic.message.clone(),
-            source,
-            labels: here.map(|(span, text)| label(*span, text)).collect(),
-            help: diagnostic.help.clone(),
-            elsewhere: elsewhere
-                .map(|(span, text)| Report::new(&Diagnostic::new(text.clone(), *span, "here"), sources))
-                .collect(),
-        }
-    }
-}
-
-fn label(span: Span, text: &str) -> LabeledSpan {
-    let length = span.end.saturating_sub(span.start) as usize;
-    LabeledSpan::new(Some(text.to_owned()), span.start as usize, length)
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Report {}
-
-impl miette::Diagnostic for Report {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|it| Box::new(it) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.source.as_ref().map(|it| it as &dyn SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        Some(Box::new(self.labels.iter().cloned()))
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
-        if self.elsewhere.is_empty() {
-            return None;
-        }
-        Some(Box::new(self.elsewhere.iter().map(|it| it as &dyn miette::Diagnostic)))
-    }
-}
 
 /// The word among `known` that `word` was probably meant to be.
 pub(crate) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {

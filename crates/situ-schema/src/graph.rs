@@ -1,5 +1,7 @@
 //! The graph of definitions: who refers to whom, in which order they come, and who contains itself.
 
+use std::collections::HashSet;
+
 use crate::model::{Definition, Kind, Type, TypeId};
 
 /// How deep types may be nested, every sequence, array, map and named type counting as one level.
@@ -18,6 +20,8 @@ pub(crate) enum GraphError {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Graph {
     edges: Vec<Vec<Edge>>,
+    /// The same with typedefs replaced by what they stand for.
+    edges_without_aliases: Vec<Vec<Edge>>,
     /// All definitions, each after those it depends on (as far as recursion allows).
     pub order: Vec<TypeId>,
     /// For each definition, whether it contains itself through a sequence or map.
@@ -63,6 +67,38 @@ fn edges(definition: &Definition) -> Vec<Edge> {
         Kind::Alias(ty) => edges_of_type(ty, true, 1, &mut edges),
     }
     edges
+}
+
+/// The edges of every definition with typedefs replaced by what they stand for. Typedefs never lead in a circle, and
+/// their depth was checked.
+fn without_aliases(definitions: &[Definition], all: &[Vec<Edge>]) -> Vec<Vec<Edge>> {
+    fn expand(definitions: &[Definition], all: &[Vec<Edge>], done: &mut [Option<Vec<Edge>>], at: usize) {
+        if done[at].is_some() {
+            return;
+        }
+        let mut found: Vec<Edge> = Vec::new();
+        let mut known = HashSet::new();
+        for edge in &all[at] {
+            let to = edge.to.index();
+            let mut add = |edge: Edge| {
+                if known.insert((edge.to, edge.by_value)) {
+                    found.push(edge);
+                }
+            };
+            if !matches!(definitions[to].kind, Kind::Alias(_)) {
+                add(edge.clone());
+                continue;
+            }
+            expand(definitions, all, done, to);
+            for inner in done[to].iter().flatten() {
+                add(Edge { by_value: edge.by_value && inner.by_value, ..inner.clone() });
+            }
+        }
+        done[at] = Some(found);
+    }
+    let mut done = vec![None; all.len()];
+    (0..all.len()).for_each(|at| expand(definitions, all, &mut done, at));
+    done.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// How deep `ty` itself is nested, without following names.
@@ -204,7 +240,12 @@ impl Graph {
             return Err(GraphError::Infinite(cycle));
         }
         let components = components(&all, 0..all.len());
-        let mut graph = Graph { edges: all, order: Vec::new(), recursive: vec![false; definitions.len()] };
+        let mut graph = Graph {
+            edges: all,
+            edges_without_aliases: Vec::new(),
+            order: Vec::new(),
+            recursive: vec![false; definitions.len()],
+        };
         let mut component_of = vec![usize::MAX; definitions.len()];
         let mut depth = vec![0u32; definitions.len()];
         for (number, component) in components.into_iter().enumerate() {
@@ -227,6 +268,7 @@ impl Graph {
             component.iter().for_each(|id| depth[id.index()] = deepest);
             graph.order.extend(component);
         }
+        graph.edges_without_aliases = without_aliases(definitions, &graph.edges);
         Ok(graph)
     }
 
@@ -234,5 +276,10 @@ impl Graph {
     /// holds these types.
     pub fn closure(&self, root: TypeId) -> Vec<TypeId> {
         components(&self.edges, std::iter::once(root.index())).concat()
+    }
+
+    /// The same without typedefs, and as if there were none.
+    pub fn closure_without_aliases(&self, root: TypeId) -> Vec<TypeId> {
+        components(&self.edges_without_aliases, std::iter::once(root.index())).concat()
     }
 }

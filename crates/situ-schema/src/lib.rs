@@ -1,7 +1,9 @@
 //! The names: OMG IDL and ROS interface files become one model, its hashes, and code.
 
 mod ast;
+mod canonical;
 mod diagnostic;
+mod differ;
 mod files;
 mod flat_layout;
 pub mod generate;
@@ -12,9 +14,11 @@ pub mod model;
 mod resolve;
 mod ros;
 mod schema;
+mod signature;
 mod source;
 
 pub use diagnostic::{Diagnostic, SchemaError};
+pub use differ::{Difference, differ};
 
 pub use flat_layout::{
     BULK_ALIGN, BulkField, ContainerLayout, Extent, FlatLayout, FlatMember, FlatObstacle, FlatReason,

@@ -140,6 +140,12 @@ impl Primitive {
     }
 }
 
+/// How many dimensions an array may have, arrays of arrays counted together.
+pub const MAX_DIMENSIONS: usize = 32;
+
+/// How many elements an array may have, all dimensions multiplied.
+pub const MAX_ARRAY_LENGTH: u64 = 1 << 32;
+
 /// The type of a member, an element, a constant or an alias.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Type {

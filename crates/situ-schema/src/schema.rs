@@ -150,6 +150,11 @@ impl Schema {
         self.graph.closure(root)
     }
 
+    /// The same with typedefs replaced by what they stand for; `root` is no typedef.
+    pub(crate) fn closure_without_aliases(&self, root: TypeId) -> Vec<TypeId> {
+        self.graph.closure_without_aliases(root)
+    }
+
     /// Whether a value of `a` can hold one of `b`. A type depends on itself only if it is recursive.
     pub fn depends_on(&self, a: TypeId, b: TypeId) -> bool {
         if a == b { self.is_recursive(a) } else { self.graph.closure(a).contains(&b) }

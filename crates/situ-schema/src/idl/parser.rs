@@ -9,7 +9,7 @@ use crate::ast::{
 };
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::graph::MAX_NESTING;
-use crate::model::Primitive;
+use crate::model::{MAX_DIMENSIONS, Primitive};
 use crate::source::{Sources, Span};
 
 pub(super) type Parsed<T> = Result<T, Box<Diagnostic>>;
@@ -285,8 +285,11 @@ impl Parser<'_> {
         let mut span = element.span;
         let mut dimensions = Vec::new();
         while self.eat("[") {
-            if dimensions.len() >= MAX_NESTING as usize {
-                return Err(self.too_deep());
+            if dimensions.len() >= MAX_DIMENSIONS {
+                return Err(Box::new(
+                    Diagnostic::new("this array has too many dimensions", self.peek().span, "here")
+                        .help(format!("an array has at most {MAX_DIMENSIONS} dimensions")),
+                ));
             }
             dimensions.push(self.expression()?);
             span = span.to(self.peek().span);

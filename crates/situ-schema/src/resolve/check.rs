@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, MAX_DIAGNOSTICS};
 use crate::flat_layout::{FlatObstacle, FlatReason};
 use crate::graph::{GraphError, MAX_NESTING};
-use crate::model::{Definition, Kind, Member, Primitive, Type, TypeId};
+use crate::model::{Definition, Kind, MAX_ARRAY_LENGTH, MAX_DIMENSIONS, Member, Primitive, Type, TypeId};
 use crate::schema::Schema;
 use crate::source::Span;
 
@@ -47,10 +47,10 @@ pub(super) fn check(schema: &Schema) -> Vec<Diagnostic> {
             }
             Kind::Union(it) => {
                 for case in &it.cases {
-                    check_keys(schema, &case.member.ty, case.member.span, &mut found);
+                    check_type(schema, &case.member.ty, case.member.span, &mut found);
                 }
             }
-            Kind::Alias(ty) => check_keys(schema, ty, definition.span, &mut found),
+            Kind::Alias(ty) => check_type(schema, ty, definition.span, &mut found),
             Kind::Enum(_) | Kind::Bitmask(_) => {}
         }
     }
@@ -98,7 +98,7 @@ fn not_flat(definition: &Definition, obstacle: &FlatObstacle) -> Diagnostic {
 }
 
 fn check_member(schema: &Schema, member: &Member, found: &mut Vec<Diagnostic>) {
-    check_keys(schema, &member.ty, member.span, found);
+    check_type(schema, &member.ty, member.span, found);
     let mut refuse = |message: String, label: &str, help: &str| {
         found.push(Diagnostic::new(message, member.span, label).help(help));
     };
@@ -148,14 +148,23 @@ fn with_article(schema: &Schema, ty: &Type) -> String {
     }
 }
 
-/// Refuses maps whose keys have no order.
-fn check_keys(schema: &Schema, ty: &Type, span: Span, found: &mut Vec<Diagnostic>) {
+/// Refuses maps whose keys have no order, and arrays beyond measure.
+fn check_type(schema: &Schema, ty: &Type, span: Span, found: &mut Vec<Diagnostic>) {
     match ty {
-        Type::Sequence { element, .. } | Type::Array { element, .. } => {
-            check_keys(schema, element, span, found)
+        Type::Sequence { element, .. } => check_type(schema, element, span, found),
+        Type::Array { element, .. } => {
+            check_type(schema, element, span, found);
+            let dimensions = schema.array(ty).map(|(_, it)| it).unwrap_or_default();
+            let count = Type::element_count(&dimensions);
+            if dimensions.len() > MAX_DIMENSIONS || count.is_none_or(|it| it > MAX_ARRAY_LENGTH) {
+                let help = format!(
+                    "an array has at most {MAX_DIMENSIONS} dimensions and {MAX_ARRAY_LENGTH} elements in all"
+                );
+                found.push(Diagnostic::new("this array is too large", span, "in this type").help(help));
+            }
         }
         Type::Map { key, value, .. } => {
-            check_keys(schema, value, span, found);
+            check_type(schema, value, span, found);
             let fits = match schema.resolve(key) {
                 Type::Primitive(Primitive::F32 | Primitive::F64) => false,
                 Type::Primitive(_) | Type::String { .. } | Type::WString { .. } => true,
