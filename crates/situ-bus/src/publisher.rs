@@ -507,11 +507,12 @@ impl RawLoan<'_> {
         self.body_size
     }
 
-    /// The head's bytes for writing. What the slot held before is still there.
+    /// The head's bytes for writing. What the slot held before is still there: see [`body_bytes`](Self::body_bytes).
     #[inline]
-    pub fn head_bytes(&mut self) -> &mut [std::mem::MaybeUninit<u8>] {
-        // SAFETY: the slot was allocated with room for the head, and only this loan can reach it.
-        unsafe { std::slice::from_raw_parts_mut(self.head().cast(), self.head_size) }
+    pub fn head_bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the slot was allocated with room for the head, and only this loan can reach it; pages of a memory
+        // file are always initialized.
+        unsafe { std::slice::from_raw_parts_mut(self.head(), self.head_size) }
     }
 
     /// The body's bytes for writing. What the slot held before is still there: they are initialized as far as the

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use situ_layout::{BulkRef, FlatMessage, Message, Plain, StorageKind, ValidateError};
+use situ_layout::{BulkCursor, BulkRef, FlatMessage, Message, Plain, StorageKind, ValidateError, boxed};
+use situ_wire::{DecodeError, EncodeError};
 
 use crate::asynchronous::Messages;
 use crate::clock::Deadline;
@@ -14,7 +15,7 @@ use crate::node::Node;
 use crate::publisher::{LoanError, PublishError, RawLoan, RawPublisher};
 use crate::qos::{Durability, History, PublisherQos, Reliability, SubscriberQos, WhenFull};
 use crate::reactor::EventFd;
-use crate::subscriber::{RawSample, RawSubscriber, TakeError};
+use crate::subscriber::{CopyCounter, RawSample, RawSubscriber, TakeError};
 use crate::topic::{Encoding, RegisterError, TypeDescription};
 
 /// The description of a generated type, as its topics carry it.
@@ -139,6 +140,14 @@ pub enum PublishValueError {
     /// It could not be put into the order.
     #[error(transparent)]
     Publish(#[from] PublishError),
+    /// It cannot be serialized.
+    #[error("{type_name} cannot be serialized: {source}")]
+    Encode {
+        /// The type.
+        type_name: &'static str,
+        /// What is in the way.
+        source: EncodeError,
+    },
     /// The value refers to bulk data, which lies in no body.
     #[error("{type_name} has bulk data, which only a loan has room for: use `loan_with` and fill its body")]
     BulkWithoutBody {
@@ -151,6 +160,34 @@ impl<T: Message> Publisher<T> {
     /// What it is without its type.
     pub fn raw(&self) -> &RawPublisher {
         &self.raw
+    }
+
+    /// Publishes a value that was made elsewhere, and gives its number in the topic's order: a flat one is copied, one
+    /// with heap storage is serialized straight into shared memory. Either is counted as a copy
+    /// ([`CopyCounter`]); a [`loan`](Self::loan) needs none.
+    pub fn publish(&self, value: &T) -> Result<u64, PublishValueError> {
+        match T::STORAGE {
+            StorageKind::Flat => {
+                if value.bulk_lengths() != T::BulkLengths::default() {
+                    return Err(PublishValueError::BulkWithoutBody { type_name: T::NAME });
+                }
+                let loan = self.raw.loan(size_of::<T>(), align_of::<T>(), 0)?;
+                // SAFETY: the loan's head is large enough and aligned, nobody else can reach it, and it cannot
+                // overlap a value that was there before.
+                unsafe { value.clone_at(loan.head().cast::<T>()) };
+                CopyCounter::of_process().count(size_of::<T>());
+                Ok(loan.publish()?)
+            }
+            StorageKind::Heap => {
+                let failed = |source| PublishValueError::Encode { type_name: T::NAME, source };
+                let size = situ_wire::encoded_size(value, situ_wire::Encoding::Xcdr1).map_err(failed)?;
+                let mut loan = self.raw.loan(size, 8, 0)?;
+                situ_wire::encode_into(value, loan.head_bytes(), situ_wire::Encoding::Xcdr1)
+                    .map_err(failed)?;
+                CopyCounter::of_process().count(size);
+                Ok(loan.publish()?)
+            }
+        }
     }
 }
 
@@ -321,6 +358,18 @@ pub enum ReceiveError {
         /// The size of the type in bytes.
         expected: usize,
     },
+    /// Its serialized form cannot be decoded.
+    #[error("message {sequence} of topic {topic:?} cannot be decoded as {type_name}: {source}")]
+    Decode {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
     /// Its layout is not one that the type can be read from.
     #[error(
         "message {sequence} of topic {topic:?} is laid out as {encoding:?}, which {type_name} cannot be read from here"
@@ -355,14 +404,21 @@ impl<T: Message> Subscriber<T> {
     /// Makes a typed sample of an untyped one.
     #[inline]
     fn open(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
-        if raw.encoding() != Encoding::Flat || T::STORAGE != StorageKind::Flat {
-            return Err(ReceiveError::Encoding {
+        match (raw.encoding(), T::STORAGE) {
+            (Encoding::Flat, StorageKind::Flat) => self.view(raw),
+            (Encoding::Xcdr1 | Encoding::Xcdr2, _) => self.decode(raw),
+            (Encoding::Flat, StorageKind::Heap) => Err(ReceiveError::Encoding {
                 topic: self.raw.topic().to_owned(),
                 sequence: raw.sequence(),
                 type_name: T::NAME,
                 encoding: raw.encoding(),
-            });
+            }),
         }
+    }
+
+    /// Shows a flat message where it lies.
+    #[inline]
+    fn view(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
         if raw.head().len() != size_of::<T>() {
             return Err(ReceiveError::Size {
                 topic: self.raw.topic().to_owned(),
@@ -375,7 +431,7 @@ impl<T: Message> Subscriber<T> {
         // SAFETY: the head has the type's size and is aligned to 64, the most a loan allows; its bytes are those of a
         // memory file and so initialized.
         match unsafe { T::validate(raw.head().as_ptr().cast::<T>(), raw.body().len()) } {
-            Ok(()) => Ok(Sample { raw, message: PhantomData }),
+            Ok(()) => Ok(Sample { raw, decoded: None }),
             Err(source) => Err(ReceiveError::Invalid {
                 topic: self.raw.topic().to_owned(),
                 sequence: raw.sequence(),
@@ -383,6 +439,28 @@ impl<T: Message> Subscriber<T> {
                 source,
             }),
         }
+    }
+
+    /// Decodes a serialized message into memory of this process.
+    fn decode(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
+        let failed = |source| ReceiveError::Decode {
+            topic: self.raw.topic().to_owned(),
+            sequence: raw.sequence(),
+            type_name: T::NAME,
+            source,
+        };
+        let mut value = boxed::<T>();
+        let mut body = Body::default();
+        if T::STORAGE == StorageKind::Flat && size_of::<T::BulkLengths>() != 0 {
+            let lengths = situ_wire::bulk_lengths::<T>(raw.head()).map_err(failed)?;
+            // The lengths come from elements that are all there, so their size does not overflow.
+            body = Body::new(T::body_size(&lengths).unwrap_or_default());
+            // SAFETY: the value is valid and exclusively ours, and a body of its lengths exists.
+            unsafe { T::place_bulk(&raw mut *value, &lengths, &mut BulkCursor::default()) };
+        }
+        situ_wire::decode_with_body(&mut *value, body.bytes_mut(), raw.head()).map_err(failed)?;
+        CopyCounter::of_process().count(raw.head().len());
+        Ok(Sample { raw, decoded: Some(Decoded { value, body }) })
     }
 
     /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
@@ -423,20 +501,63 @@ impl RawSubscriber {
 /// A message that was taken: read-only, and unchanged until it is dropped. May be sent to other threads.
 pub struct Sample<T> {
     raw: RawSample,
-    message: PhantomData<T>,
+    /// What a serialized message was decoded into; a flat one is shown where it lies.
+    decoded: Option<Decoded<T>>,
+}
+
+struct Decoded<T> {
+    value: Box<T>,
+    body: Body,
+}
+
+/// Private memory for the body of a decoded message, aligned as bodies are.
+#[derive(Default)]
+struct Body {
+    lines: Vec<Line>,
+    len: usize,
+}
+
+#[derive(Clone)]
+#[repr(align(64))]
+struct Line(#[allow(dead_code, reason = "read as bytes")] [u8; 64]);
+
+impl Body {
+    fn new(len: usize) -> Self {
+        Self { lines: vec![Line([0; 64]); len.div_ceil(64)], len }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the lines are `len` bytes or more of plain, initialized memory.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<u8>(), self.len) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`; the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<u8>(), self.len) }
+    }
 }
 
 // SAFETY: a sample shows a `T` that lies in memory which nobody writes while the sample lasts; `Message` types are plain
 // values that may be read from any thread, and `RawSample` is `Send` and `Sync` itself.
-unsafe impl<T: Sync> Send for Sample<T> {}
+unsafe impl<T: Send + Sync> Send for Sample<T> {}
 // SAFETY: as above.
-unsafe impl<T: Sync> Sync for Sample<T> {}
+unsafe impl<T: Send + Sync> Sync for Sample<T> {}
 
 impl<T: Message> Sample<T> {
     /// A bulk member's elements: `sample.bulk(|cloud| &cloud.data)`. Empty if the descriptor is not this message's own.
     #[inline]
     pub fn bulk<U: Plain, const N: usize>(&self, member: impl FnOnce(&T) -> &BulkRef<U, N>) -> &[U] {
-        member(self).slice(self.raw.body()).unwrap_or_default()
+        let body = match &self.decoded {
+            None => self.raw.body(),
+            Some(decoded) => decoded.body.bytes(),
+        };
+        member(self).slice(body).unwrap_or_default()
+    }
+
+    /// Whether it is a copy in this process' own memory, because it was serialized. A flat message is not.
+    #[inline]
+    pub fn is_copy(&self) -> bool {
+        self.decoded.is_some()
     }
 
     /// The message's number in the topic's order, from 0.
@@ -465,8 +586,11 @@ impl<T: Message> Deref for Sample<T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: `open` checked size, alignment and validity; the pin keeps it as it is.
-        unsafe { &*self.raw.head().as_ptr().cast::<T>() }
+        match &self.decoded {
+            // SAFETY: `view` checked size, alignment and validity; the pin keeps it as it is.
+            None => unsafe { &*self.raw.head().as_ptr().cast::<T>() },
+            Some(decoded) => &decoded.value,
+        }
     }
 }
 
