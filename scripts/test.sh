@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh rust cpp python
+scripts/fetch-ros-interfaces.sh
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 mkdir -p build
 log=build/test.log

@@ -1,0 +1,378 @@
+//! The command line: every command, option and example that `--help` shows.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::output::ColorChoice;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const EXIT_CODES: &str = "Exit codes:
+  0    done
+  1    it did not work, or a check found something wrong
+  2    the command line cannot be understood
+  3    no such topic, node, type or file
+  4    the time given by --timeout is over
+  130  interrupted before it was done
+
+Environment:
+  SITU_ROOT  where topics and nodes live (default: /dev/shm/situ-<uid>)
+  NO_COLOR   never colour the output
+  COLUMNS    width of tables that do not go to a terminal
+
+Try first:
+  situ demo                    see a lidar, a filter and a viewer exchange messages
+  situ doctor                  is this machine ready?
+  situ topic list              what is being published?";
+
+/// Look at Situ's topics and nodes, generate code from schemas, check the machine.
+#[derive(Debug, Parser)]
+#[command(name = "situ", version, styles = STYLES, after_help = EXIT_CODES, max_term_width = 110)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Options that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Print JSON: one object, or one object a line where results keep coming
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// When to colour the output
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub color: ColorChoice,
+
+    /// Directory of the topics and nodes [default: $SITU_ROOT or /dev/shm/situ-<uid>]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Look at topics: what is published, how fast, how large, how late
+    Topic {
+        /// What about topics.
+        #[command(subcommand)]
+        command: TopicCommand,
+    },
+    /// Look at nodes: who takes part, and in which topics
+    Node {
+        /// What about nodes.
+        #[command(subcommand)]
+        command: NodeCommand,
+    },
+    /// Read message definitions: show, check, identify them
+    Schema {
+        /// What about schemas.
+        #[command(subcommand)]
+        command: SchemaCommand,
+    },
+    /// Generate Rust or C++ code from message definitions
+    Gen(GenArgs),
+    /// Check whether this machine is ready, and say what to do where it is not
+    Doctor,
+    /// Remove what dead processes left in shared memory
+    Clean(CleanArgs),
+    /// A lidar, a filter and a viewer: three processes, one message, no copy
+    Demo(DemoArgs),
+    /// Quick figures of this machine: hop latency, publishing cost, throughput
+    Bench(BenchArgs),
+    /// A part of the demo or of the bench, started by it.
+    #[command(hide = true)]
+    Part(PartArgs),
+}
+
+/// `situ topic`.
+#[derive(Debug, Subcommand)]
+pub enum TopicCommand {
+    /// List the topics with their types and who takes part
+    #[command(after_help = "Examples:
+  situ topic list
+  situ topic list --json | jq -r '.topics[].name'")]
+    List,
+    /// Everything about one topic: type, quality of service, publishers, subscribers
+    #[command(after_help = "Example:
+  situ topic info lidar/points")]
+    Info {
+        /// The topic
+        topic: String,
+    },
+    /// Print messages as they come; the topic itself says how to read them
+    #[command(after_help = "Examples:
+  situ topic echo lidar/points                every message, long arrays shortened
+  situ topic echo lidar/points -n 1 --full    one message, all of it
+  situ topic echo lidar/points --field header.stamp
+  situ topic echo lidar/points --json | jq .message.width")]
+    Echo(EchoArgs),
+    /// Measure how often messages come
+    #[command(after_help = "Example:
+  situ topic hz lidar/points --window 50")]
+    Hz(RateArgs),
+    /// Measure how many bytes are published
+    #[command(after_help = "Example:
+  situ topic bw lidar/points")]
+    Bw(RateArgs),
+    /// Measure how old messages are when they are taken
+    #[command(after_help = "The age is the time from publishing to taking, on this machine's clock.
+
+Example:
+  situ topic delay lidar/points")]
+    Delay(RateArgs),
+    /// Publish messages written as JSON
+    #[command(after_help = "Examples:
+  situ topic pub chatter std_msgs/msg/String '{\"data\": \"hello\"}' -I ~/venv -n 10 --rate 2
+  situ topic pub pose demo::Pose '{\"x\": 1.5}' --schema pose.idl
+Fields that are left out keep their default values. Where the topic exists, its own schema is used.")]
+    Pub(PubArgs),
+}
+
+/// `situ topic echo`.
+#[derive(Debug, Args)]
+pub struct EchoArgs {
+    /// The topic
+    pub topic: String,
+    /// Stop after so many messages
+    #[arg(short = 'n', long, value_name = "N")]
+    pub count: Option<u64>,
+    /// Print only this field, for instance `header.stamp` or `points[3].x`
+    #[arg(long, value_name = "PATH")]
+    pub field: Option<String>,
+    /// Print long arrays and strings in full
+    #[arg(long)]
+    pub full: bool,
+    /// Give up when no message comes for so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<f64>,
+}
+
+/// `situ topic hz`, `bw` and `delay`.
+#[derive(Debug, Args)]
+pub struct RateArgs {
+    /// The topic
+    pub topic: String,
+    /// Messages that a figure is taken over
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    pub window: u32,
+    /// Stop after so many messages
+    #[arg(short = 'n', long, value_name = "N")]
+    pub count: Option<u64>,
+    /// Give up when no message comes for so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<f64>,
+}
+
+/// `situ topic pub`.
+#[derive(Debug, Args)]
+pub struct PubArgs {
+    /// The topic
+    pub topic: String,
+    /// The type, for instance `geometry_msgs::msg::Twist` or `geometry_msgs/msg/Twist`
+    #[arg(value_name = "TYPE")]
+    pub type_name: String,
+    /// The message as JSON; what is left out keeps its default
+    #[arg(default_value = "{}", value_name = "JSON")]
+    pub message: String,
+    /// A file that defines the type: .idl, .msg
+    #[arg(long = "schema", value_name = "FILE")]
+    pub schemas: Vec<PathBuf>,
+    /// Search includes and ROS packages here; ROS prefixes and Python environments work, as does AMENT_PREFIX_PATH
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+    /// Stop after so many messages [default: 1, without end when --rate is given]
+    #[arg(short = 'n', long, value_name = "N")]
+    pub count: Option<u64>,
+    /// Messages a second
+    #[arg(short, long, value_name = "HZ", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// Wait at most so many seconds for a subscriber before the first message
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    pub wait: f64,
+}
+
+/// `situ node`.
+#[derive(Debug, Subcommand)]
+pub enum NodeCommand {
+    /// List the nodes that are running
+    List,
+    /// What one node publishes and subscribes to
+    Info {
+        /// The node's name
+        node: String,
+    },
+}
+
+/// Which definitions to read, and where those that they need are searched.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SourceArgs {
+    /// Files: .idl, .msg, .srv, .action
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// A ROS package (`sensor_msgs`) or one interface of it (`sensor_msgs/msg/Image`), found by -I
+    #[arg(long, value_name = "NAME")]
+    pub ros: Vec<String>,
+    /// Search includes and ROS packages here; ROS prefixes and Python environments work, as does AMENT_PREFIX_PATH
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    pub include: Vec<PathBuf>,
+}
+
+/// `situ schema`.
+#[derive(Debug, Subcommand)]
+pub enum SchemaCommand {
+    /// Print a type and everything it depends on in canonical IDL
+    #[command(after_help = "Examples:
+  situ schema show schema/situ/sensor.idl --type situ::sensor::PointCloud
+  situ schema show --topic lidar/points")]
+    Show(SchemaArgs),
+    /// Check definitions; errors show the place and what to do
+    #[command(after_help = "Example:
+  situ schema check schema/situ/*.idl && echo fine")]
+    Check(SourceArgs),
+    /// Print the schema hash and the layout hash of types
+    #[command(after_help = "Example:
+  situ schema hash schema/situ/sensor.idl")]
+    Hash(SchemaArgs),
+}
+
+/// `situ schema show` and `hash`.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// What to read.
+    #[command(flatten)]
+    pub sources: SourceArgs,
+    /// Only this type
+    #[arg(long = "type", value_name = "NAME")]
+    pub type_name: Option<String>,
+    /// Read the schema that a running topic carries
+    #[arg(long, conflicts_with_all = ["files", "ros"])]
+    pub topic: Option<String>,
+}
+
+/// A language that code is generated in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// Rust, edition 2024
+    Rust,
+    /// C++20
+    Cpp,
+}
+
+/// `situ gen`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  situ gen --lang rust --out src/messages schema/robot.idl
+  situ gen --lang cpp --out build/generated -I ~/venv --ros sensor_msgs --ros nav_msgs
+In a build, use the hooks instead: situ_schema::build in a build.rs, situ_generate(...) in CMake.")]
+pub struct GenArgs {
+    /// What to read.
+    #[command(flatten)]
+    pub sources: SourceArgs,
+    /// Language
+    #[arg(long, value_enum)]
+    pub lang: Language,
+    /// Folder that the code is written to
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+/// `situ clean`.
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Only say what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `situ demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  situ demo                                   a synthetic street, seen by a spinning lidar
+  situ demo --input scan.bin                  a KITTI velodyne scan (.pcd and .png work as well)
+  situ demo --input scan.bin --frames 500 --json
+While it runs, look from another shell: situ topic list; situ topic hz lidar/points")]
+pub struct DemoArgs {
+    /// Play this file: a KITTI velodyne scan (.bin), a point cloud (.pcd) or an image (.png)
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// Frames to publish; 0 goes on until Ctrl-C
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub frames: u64,
+    /// Frames a second
+    #[arg(long, value_name = "HZ", default_value_t = 50.0, value_parser = rate)]
+    pub rate: f64,
+    /// Where the latency plot goes; `none` for no plot
+    #[arg(long, value_name = "FILE", default_value = "situ-demo.svg")]
+    pub plot: PathBuf,
+    /// The filter program [default: $SITU_DEMO_FILTER, or situ-demo-filter next to situ]
+    #[arg(long, value_name = "PROGRAM")]
+    pub filter: Option<PathBuf>,
+    /// Leave out the second run over serialized messages
+    #[arg(long)]
+    pub no_serialized: bool,
+}
+
+/// `situ bench`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The two processes are pinned to different cores. For tables beside other systems see `make bench`."
+)]
+pub struct BenchArgs {
+    /// Seconds that each figure is measured
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    pub seconds: f64,
+}
+
+/// A part of a larger command.
+#[derive(Debug, Args)]
+pub struct PartArgs {
+    /// Which part, and its options as JSON.
+    #[arg(num_args = 2, value_names = ["PART", "OPTIONS"])]
+    pub arguments: Vec<String>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    positive(text, "a number of seconds", 1e6)
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    positive(text, "a rate in hertz", 1e6)
+}
+
+fn positive(text: &str, what: &str, most: f64) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= most => Ok(value),
+        _ => Err(format!("expected {what}, greater than 0 and at most {most}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn odd_numbers_are_refused() {
+        for text in ["0", "-1", "nan", "inf", "ten", ""] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+        assert_eq!(seconds("0.5"), Ok(0.5));
+    }
+}

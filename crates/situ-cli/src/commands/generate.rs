@@ -1,0 +1,54 @@
+//! `situ gen`: code for message definitions.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+use situ_schema::generate::{self, Options};
+
+use super::{Context, schema};
+use crate::cli::{GenArgs, Language};
+use crate::error::CliError;
+
+#[derive(Serialize)]
+struct Generated {
+    files: Vec<String>,
+    changed: usize,
+}
+
+/// Generates and writes. Files that would not change are left alone, so that builds do not start over.
+pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
+    let schema = schema::load(&arguments.sources)?;
+    let language = match arguments.lang {
+        Language::Rust => generate::Language::Rust,
+        Language::Cpp => generate::Language::Cpp,
+    };
+    let mut generated = Generated { files: Vec::new(), changed: 0 };
+    for file in generate::generate(&schema, &Options::new(language)) {
+        let path = arguments.out.join(&file.path);
+        generated.changed += usize::from(write(&path, &file.text)?);
+        generated.files.push(path.display().to_string());
+    }
+    let output = &context.output;
+    if output.is_json() {
+        return Ok(output.record(&generated)?);
+    }
+    let unchanged = generated.files.len() - generated.changed;
+    Ok(output.line(format!(
+        "{} file(s) written to {}, {unchanged} unchanged.",
+        generated.changed,
+        arguments.out.display()
+    ))?)
+}
+
+fn write(path: &Path, text: &str) -> Result<bool, CliError> {
+    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(false);
+    }
+    let fail = |e| CliError::Failed(format!("cannot write {}: {e}", path.display()));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(fail)?;
+    }
+    fs::write(path, text).map_err(fail)?;
+    Ok(true)
+}

@@ -1,0 +1,104 @@
+//! The commands, one file each.
+
+pub mod clean;
+pub mod generate;
+pub mod listen;
+pub mod node;
+pub mod part;
+pub mod publish;
+pub mod schema;
+pub mod topic;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::Serialize;
+use situ::bus::inspect::{self, TopicInfo};
+use situ::bus::{Node, Root};
+
+use crate::demo::children::{ChildError, Part};
+use crate::error::CliError;
+use crate::output::Output;
+
+/// What every command gets: where to look, and how to speak.
+#[derive(Debug)]
+pub struct Context {
+    /// The directory of topics and nodes.
+    pub root: Root,
+    /// Where results go.
+    pub output: Output,
+}
+
+impl Context {
+    /// With the root of the command line, or that of the environment.
+    pub fn new(root: Option<PathBuf>, output: Output) -> Result<Self, CliError> {
+        let environment = Root::from_environment().map_err(CliError::failed)?;
+        let root = match root {
+            Some(path) => Root::at(path, environment.group()),
+            None => environment,
+        };
+        Ok(Self { root, output })
+    }
+
+    /// A node of the command's own.
+    pub fn node(&self) -> Result<Node, CliError> {
+        self.named_node(&format!("situ_{}", std::process::id()))
+    }
+
+    /// A node of a given name.
+    pub fn named_node(&self, name: &str) -> Result<Node, CliError> {
+        Node::in_root(name, self.root.clone()).map_err(CliError::failed)
+    }
+
+    /// Starts another process of this program as a part of a larger command, in the same root.
+    pub fn start_part(&self, part: &'static str, options: &impl Serialize) -> Result<Part, ChildError> {
+        let start = |source| ChildError::Start { name: part, program: "situ".into(), source };
+        let program = std::env::current_exe().map_err(start)?;
+        let options = serde_json::to_string(options).map_err(|e| start(e.into()))?;
+        let root = self.root.path().to_string_lossy();
+        Part::start(part, &program, &["--json", "--root", &root, "part", part, &options])
+    }
+
+    /// A topic that must be there.
+    pub fn topic(&self, name: &str) -> Result<TopicInfo, CliError> {
+        match inspect::topic(&self.root, name) {
+            Ok(Some(topic)) => Ok(topic),
+            Ok(None) => Err(CliError::NotFound(self.no_such_topic(name))),
+            Err(error) => Err(CliError::failed(error)),
+        }
+    }
+
+    fn no_such_topic(&self, name: &str) -> String {
+        let known = inspect::topics(&self.root).unwrap_or_default();
+        let names: Vec<&str> = known.iter().map(|t| t.name.as_str()).collect();
+        let there = match names.as_slice() {
+            [] => "nothing is being published".to_owned(),
+            names => format!("there are: {}", names.join(", ")),
+        };
+        format!("there is no topic `{name}` in {}; {there}", self.root.path().display())
+    }
+}
+
+/// Set by Ctrl-C and by a request to terminate. A second Ctrl-C ends the process at once.
+#[derive(Clone, Debug)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Starts to listen for the signals.
+    pub fn listen() -> Result<Self, CliError> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
+                .map_err(|e| CliError::Failed(format!("cannot listen for signals: {e}")))?;
+        }
+        Ok(Self(flag))
+    }
+
+    /// Whether it is time to stop.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,276 @@
+//! `situ topic list` and `situ topic info`.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use situ::bus::inspect::{self, PublisherInfo, SubscriberInfo, TopicInfo};
+use situ::bus::{Durability, Encoding, NodeId, NodeInfo};
+
+use super::Context;
+use crate::error::CliError;
+use crate::output::table::{Cell, Column, Table};
+use crate::output::{Output, Style, units};
+
+#[derive(Serialize)]
+struct Listing {
+    topics: Vec<Summary>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    name: String,
+    #[serde(rename = "type")]
+    type_name: String,
+    encoding: &'static str,
+    publishers: usize,
+    subscribers: usize,
+    published: u64,
+    memory_bytes: u64,
+}
+
+/// `situ topic list`.
+pub fn list(context: &Context) -> Result<(), CliError> {
+    let found = inspect::topics(&context.root).map_err(CliError::failed)?;
+    let topics: Vec<Summary> = found.iter().map(summary).collect();
+    let output = &context.output;
+    if output.is_json() {
+        return Ok(output.record(&Listing { topics })?);
+    }
+    if topics.is_empty() {
+        return Ok(output.line(format!("No topics in {}.", context.root.path().display()))?);
+    }
+    let mut table = Table::new([
+        Column::left("TOPIC").flexible(),
+        Column::left("TYPE").flexible(),
+        Column::left("ENCODING"),
+        Column::right("PUB"),
+        Column::right("SUB"),
+        Column::right("MESSAGES"),
+        Column::right("MEMORY"),
+    ]);
+    for topic in topics {
+        table.row([
+            Cell::styled(topic.name, Style::Strong),
+            topic.type_name.into(),
+            topic.encoding.into(),
+            topic.publishers.to_string().into(),
+            topic.subscribers.to_string().into(),
+            topic.published.to_string().into(),
+            units::bytes(topic.memory_bytes).into(),
+        ]);
+    }
+    Ok(output.text(table.render(output))?)
+}
+
+fn summary(topic: &TopicInfo) -> Summary {
+    Summary {
+        name: topic.name.clone(),
+        type_name: topic.description.name.clone(),
+        encoding: encoding_name(topic.description.encoding),
+        publishers: topic.publishers.iter().filter(|p| p.alive).count(),
+        subscribers: topic.subscribers.iter().filter(|s| s.alive).count(),
+        published: topic.published,
+        memory_bytes: topic.publishers.iter().map(|p| p.memory_bytes).sum(),
+    }
+}
+
+/// The word for an encoding, in tables and in JSON.
+pub fn encoding_name(encoding: Encoding) -> &'static str {
+    match encoding {
+        Encoding::Flat => "flat",
+        Encoding::Xcdr1 => "xcdr1",
+        Encoding::Xcdr2 => "xcdr2",
+    }
+}
+
+#[derive(Serialize)]
+struct Details {
+    name: String,
+    #[serde(rename = "type")]
+    type_name: String,
+    encoding: &'static str,
+    schema_hash: String,
+    layout_hash: String,
+    depth: u32,
+    published: u64,
+    publishers: Vec<PublisherRow>,
+    subscribers: Vec<SubscriberRow>,
+}
+
+#[derive(Serialize)]
+struct PublisherRow {
+    node: String,
+    pid: Option<u32>,
+    alive: bool,
+    reliability: &'static str,
+    durability: &'static str,
+    depth: u64,
+    encoding: Option<&'static str>,
+    domain: String,
+    held_slots: usize,
+    slots: usize,
+    memory_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct SubscriberRow {
+    node: String,
+    pid: Option<u32>,
+    alive: bool,
+    reliability: &'static str,
+    durability: &'static str,
+    keep_last: Option<u64>,
+    taken: u64,
+    lost: u64,
+    behind: u64,
+}
+
+/// `situ topic info`.
+pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
+    let topic = context.topic(name)?;
+    let nodes = inspect::nodes(&context.root).map_err(CliError::failed)?;
+    let nodes: HashMap<NodeId, NodeInfo> = nodes.into_iter().map(|n| (n.id, n)).collect();
+    let description = &topic.description;
+    let details = Details {
+        name: topic.name.clone(),
+        type_name: description.name.clone(),
+        encoding: encoding_name(description.encoding),
+        schema_hash: format!("{:016x}", description.schema_hash),
+        layout_hash: format!("{:016x}", description.layout_hash),
+        depth: topic.depth,
+        published: topic.published,
+        publishers: topic.publishers.iter().map(|p| publisher(p, &nodes)).collect(),
+        subscribers: topic.subscribers.iter().map(|s| subscriber(s, &nodes)).collect(),
+    };
+    let output = &context.output;
+    if output.is_json() { Ok(output.record(&details)?) } else { Ok(output.text(render(&details, output))?) }
+}
+
+/// A node's name, or its number once its file is gone.
+fn named(id: NodeId, nodes: &HashMap<NodeId, NodeInfo>) -> (String, Option<u32>) {
+    nodes.get(&id).map_or_else(|| (id.to_string(), None), |n| (n.name.clone(), Some(n.pid)))
+}
+
+fn reliability(reliable: bool) -> &'static str {
+    if reliable { "reliable" } else { "best effort" }
+}
+
+fn durability(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Volatile => "volatile",
+        Durability::TransientLocal => "transient local",
+    }
+}
+
+fn publisher(info: &PublisherInfo, nodes: &HashMap<NodeId, NodeInfo>) -> PublisherRow {
+    let (node, pid) = named(info.node, nodes);
+    PublisherRow {
+        node,
+        pid,
+        alive: info.alive,
+        reliability: reliability(info.reliable),
+        durability: durability(info.durability),
+        depth: info.depth,
+        encoding: info.encoding.map(encoding_name),
+        domain: info.domain.to_string(),
+        held_slots: info.held_slots,
+        slots: info.slots,
+        memory_bytes: info.memory_bytes,
+    }
+}
+
+fn subscriber(info: &SubscriberInfo, nodes: &HashMap<NodeId, NodeInfo>) -> SubscriberRow {
+    let (node, pid) = named(info.node, nodes);
+    SubscriberRow {
+        node,
+        pid,
+        alive: info.alive,
+        reliability: reliability(info.reliable),
+        durability: durability(info.durability),
+        keep_last: info.keep_last,
+        taken: info.taken,
+        lost: info.lost,
+        behind: info.behind,
+    }
+}
+
+/// The mark of a participant that is gone.
+fn state(alive: bool) -> Cell {
+    if alive { Cell::from("") } else { Cell::styled("gone", Style::Warn) }
+}
+
+fn process(pid: Option<u32>) -> String {
+    pid.map_or_else(|| "-".into(), |p| p.to_string())
+}
+
+fn render(details: &Details, output: &Output) -> String {
+    let mut text = String::new();
+    for (name, value) in [
+        ("topic", output.paint(Style::Strong, &details.name)),
+        ("type", details.type_name.clone()),
+        ("encoding", details.encoding.to_owned()),
+        ("schema", details.schema_hash.clone()),
+        ("layout", details.layout_hash.clone()),
+        ("rows", details.depth.to_string()),
+        ("messages", details.published.to_string()),
+    ] {
+        text.push_str(&format!("{} {value}\n", output.paint(Style::Dim, format!("{name:<9}"))));
+    }
+    text.push_str(&format!("\n{} publisher(s)\n", details.publishers.len()));
+    if !details.publishers.is_empty() {
+        let mut table = Table::new([
+            Column::left("NODE").flexible(),
+            Column::right("PID"),
+            Column::left("RELIABILITY"),
+            Column::left("DURABILITY"),
+            Column::right("KEEPS"),
+            Column::left("DOMAIN"),
+            Column::right("HELD"),
+            Column::right("MEMORY"),
+            Column::left(""),
+        ]);
+        for p in &details.publishers {
+            table.row([
+                Cell::styled(p.node.as_str(), Style::Strong),
+                process(p.pid).into(),
+                p.reliability.into(),
+                p.durability.into(),
+                p.depth.to_string().into(),
+                p.domain.as_str().into(),
+                format!("{}/{}", p.held_slots, p.slots).into(),
+                units::bytes(p.memory_bytes).into(),
+                state(p.alive),
+            ]);
+        }
+        text.push_str(&table.render(output));
+    }
+    text.push_str(&format!("\n{} subscriber(s)\n", details.subscribers.len()));
+    if !details.subscribers.is_empty() {
+        let mut table = Table::new([
+            Column::left("NODE").flexible(),
+            Column::right("PID"),
+            Column::left("RELIABILITY"),
+            Column::left("DURABILITY"),
+            Column::right("KEEPS"),
+            Column::right("TAKEN"),
+            Column::right("LOST"),
+            Column::right("BEHIND"),
+            Column::left(""),
+        ]);
+        for s in &details.subscribers {
+            table.row([
+                Cell::styled(s.node.as_str(), Style::Strong),
+                process(s.pid).into(),
+                s.reliability.into(),
+                s.durability.into(),
+                s.keep_last.map_or_else(|| "all".into(), |k| k.to_string()).into(),
+                s.taken.to_string().into(),
+                Cell::styled(s.lost.to_string(), if s.lost > 0 { Style::Warn } else { Style::Plain }),
+                s.behind.to_string().into(),
+                state(s.alive),
+            ]);
+        }
+        text.push_str(&table.render(output));
+    }
+    text
+}

@@ -1,0 +1,237 @@
+//! The demo's other processes: started, listened to, stopped and reaped.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+/// How long a process has to stop by itself before it is killed.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often a process that should stop is looked at.
+const GLANCE: Duration = Duration::from_millis(5);
+/// What is kept of what a process says about its troubles.
+const LONGEST_COMPLAINT: u64 = 16 << 10;
+
+/// What a process of the demo tells on its standard output, one JSON object a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Report {
+    /// It takes part in its topics now.
+    pub ready: bool,
+    /// Frames it has published.
+    pub frames: u64,
+    /// Copies of a frame that it made, serialization included.
+    pub copies: u64,
+    /// Bytes in those copies.
+    pub bytes_copied: u64,
+}
+
+/// Why a process could not be started or did not do its part.
+#[derive(Debug, thiserror::Error)]
+pub enum ChildError {
+    /// The program cannot be started.
+    #[error("cannot start the {name} ({program}): {source}")]
+    Start {
+        /// Its part.
+        name: &'static str,
+        /// The program.
+        program: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It ended before its work was done.
+    #[error("the {name} ended early ({status}){}", said(complaint))]
+    Ended {
+        /// Its part.
+        name: &'static str,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it wrote to its standard error.
+        complaint: String,
+    },
+    /// It did not get ready.
+    #[error("the {name} was not ready after {seconds} s")]
+    NotReady {
+        /// Its part.
+        name: &'static str,
+        /// How long it had.
+        seconds: u64,
+    },
+    /// The system would not say how it is.
+    #[error("cannot wait for the {name}: {source}")]
+    Wait {
+        /// Its part.
+        name: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+fn said(complaint: &str) -> String {
+    match complaint.trim() {
+        "" => String::new(),
+        text => format!("; it said: {text}"),
+    }
+}
+
+/// A process of the demo. Dropping it stops and reaps it.
+#[derive(Debug)]
+pub struct Part {
+    name: &'static str,
+    child: Child,
+    report: Arc<Mutex<Report>>,
+    listener: Option<JoinHandle<()>>,
+    complaint: Option<JoinHandle<String>>,
+    ended: Option<ExitStatus>,
+}
+
+impl Part {
+    /// Starts a program with the given arguments.
+    pub fn start(name: &'static str, program: &Path, arguments: &[&str]) -> Result<Self, ChildError> {
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|source| ChildError::Start { name, program: program.display().to_string(), source })?;
+        let report = Arc::new(Mutex::new(Report::default()));
+        let listener = child.stdout.take().map(|out| {
+            let report = Arc::clone(&report);
+            std::thread::spawn(move || {
+                for line in BufReader::new(out).lines().map_while(Result::ok) {
+                    if let Ok(said) = serde_json::from_str(&line) {
+                        *lock(&report) = said;
+                    }
+                }
+            })
+        });
+        let complaint = child.stderr.take().map(|mut err| {
+            std::thread::spawn(move || {
+                let mut kept = Vec::new();
+                // What cannot be read is a complaint that nobody hears; the exit status tells the rest.
+                let _ = err.by_ref().take(LONGEST_COMPLAINT).read_to_end(&mut kept);
+                let _ = std::io::copy(&mut err, &mut std::io::sink());
+                String::from_utf8_lossy(&kept).into_owned()
+            })
+        });
+        Ok(Self { name, child, report, listener, complaint, ended: None })
+    }
+
+    /// What it told last.
+    pub fn report(&self) -> Report {
+        *lock(&self.report)
+    }
+
+    /// An error if it has ended.
+    pub fn check(&mut self) -> Result<(), ChildError> {
+        let name = self.name;
+        match self.child.try_wait().map_err(|source| ChildError::Wait { name, source })? {
+            None => Ok(()),
+            Some(status) => {
+                self.ended = Some(status);
+                let complaint = self.complaint.take().and_then(|t| t.join().ok()).unwrap_or_default();
+                Err(ChildError::Ended { name, status, complaint })
+            }
+        }
+    }
+
+    /// Waits until it takes part in its topics.
+    pub fn wait_ready(&mut self, patience: Duration, stop: impl Fn() -> bool) -> Result<(), ChildError> {
+        let begin = Instant::now();
+        while !self.report().ready && !stop() {
+            self.check()?;
+            if begin.elapsed() > patience {
+                return Err(ChildError::NotReady { name: self.name, seconds: patience.as_secs() });
+            }
+            std::thread::sleep(GLANCE);
+        }
+        Ok(())
+    }
+
+    /// Asks it to stop, kills it if it does not, and returns what it told last.
+    pub fn stop(mut self) -> Report {
+        self.end();
+        self.report()
+    }
+
+    fn end(&mut self) {
+        if self.ended.is_none() {
+            if let Some(pid) = rustix::process::Pid::from_raw(self.child.id().cast_signed()) {
+                // It may have ended by itself a moment ago: then there is nobody left to tell.
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            }
+            let begin = Instant::now();
+            while matches!(self.child.try_wait(), Ok(None)) {
+                if begin.elapsed() > PATIENCE {
+                    let _ = self.child.kill();
+                    let _ = self.child.wait();
+                    break;
+                }
+                std::thread::sleep(GLANCE);
+            }
+            self.ended = Some(ExitStatus::default());
+        }
+        if let Some(listener) = self.listener.take() {
+            let _ = listener.join();
+        }
+        if let Some(complaint) = self.complaint.take() {
+            let _ = complaint.join();
+        }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A report is plain data: one left by a thread that panicked is as good as any.
+fn lock(report: &Mutex<Report>) -> MutexGuard<'_, Report> {
+    report.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Part {
+        Part::start("shell", Path::new("/bin/sh"), &["-c", script]).unwrap()
+    }
+
+    #[test]
+    fn reports_arrive_and_a_term_signal_ends_it() {
+        let mut part = shell("echo '{\"ready\":true,\"frames\":3}'; echo noise; exec sleep 30");
+        part.wait_ready(Duration::from_secs(10), || false).unwrap();
+        let begin = Instant::now();
+        assert_eq!(part.stop(), Report { ready: true, frames: 3, ..Report::default() });
+        assert!(begin.elapsed() < PATIENCE, "a process that obeys is not killed");
+    }
+
+    #[test]
+    fn one_that_ignores_the_signal_is_killed() {
+        let mut part = shell("trap '' TERM; echo '{\"ready\":true}'; while :; do sleep 0.05; done");
+        part.wait_ready(Duration::from_secs(10), || false).unwrap();
+        let pid = part.child.id();
+        part.stop();
+        assert!(!Path::new(&format!("/proc/{pid}")).exists(), "process {pid} is still there");
+    }
+
+    #[test]
+    fn an_early_end_tells_what_it_said() {
+        let mut part = shell("echo 'no such topic' >&2; exit 7");
+        let error = part.wait_ready(Duration::from_secs(10), || false).unwrap_err().to_string();
+        assert_eq!(error, "the shell ended early (exit status: 7); it said: no such topic");
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = Part::start("filter", Path::new("/none/filter"), &[]).unwrap_err().to_string();
+        assert!(error.starts_with("cannot start the filter (/none/filter): "), "{error}");
+    }
+}

@@ -1,0 +1,57 @@
+//! Checks of the kernel: the calls that Situ waits and watches with.
+
+use rustix::io::Errno;
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
+use rustix::thread::futex;
+
+use super::Check;
+
+/// Tries each kernel feature.
+pub fn checks() -> Vec<Check> {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    vec![waiting_on_many(&release), watching_processes(&release)]
+}
+
+/// No futex at all is an invalid argument to a kernel that knows the call.
+fn waiting_on_many(release: &str) -> Check {
+    let answer = futex::waitv(&[], futex::WaitvFlags::empty(), None, rustix::thread::ClockId::Monotonic);
+    known(
+        "futex_waitv",
+        answer.err(),
+        release,
+        "Waiting on several topics at once falls back to one thread or descriptor per topic. Linux 5.16 has the call; \
+         a container's seccomp profile may forbid it.",
+    )
+}
+
+fn watching_processes(release: &str) -> Check {
+    known(
+        "pidfd_open",
+        pidfd_open(getpid(), PidfdFlags::empty()).err(),
+        release,
+        "Linux 5.3 has the call; a container's seccomp profile may forbid it.",
+    )
+}
+
+fn known(name: &'static str, error: Option<Errno>, release: &str, advice: &str) -> Check {
+    match error {
+        Some(e @ (Errno::NOSYS | Errno::PERM | Errno::ACCESS)) => {
+            Check::warn(name, format!("not available in Linux {release}: {e}"), advice)
+        }
+        _ => Check::ok(name, format!("available in Linux {release}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Status;
+    use super::*;
+
+    #[test]
+    fn a_missing_call_is_told_from_a_refused_argument() {
+        assert_eq!(known("x", Some(Errno::NOSYS), "4.19", "").status, Status::Warn);
+        assert_eq!(known("x", Some(Errno::PERM), "6.1", "").status, Status::Warn);
+        assert_eq!(known("x", Some(Errno::INVAL), "6.1", "").status, Status::Ok);
+        assert_eq!(known("x", None, "6.1", "").status, Status::Ok);
+    }
+}

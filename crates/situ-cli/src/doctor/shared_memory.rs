@@ -1,0 +1,148 @@
+//! Checks of the place where messages live: size, kind of file system, permissions, leftovers.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{StatFs, statfs};
+
+use super::Check;
+use crate::output::units;
+
+/// Below this much free space the first larger topic fails.
+const LEAST_FREE: u64 = 16 << 20;
+/// Below this much free space a few camera topics fail.
+const COMFORTABLE: u64 = 256 << 20;
+/// `TMPFS_MAGIC` of `linux/magic.h`.
+const TMPFS: u64 = 0x0102_1994;
+/// `HUGETLBFS_MAGIC` of `linux/magic.h`.
+const HUGETLBFS: u64 = 0x9584_58f6;
+
+/// Looks at the directory of topics and nodes, or at where it will be created.
+pub fn checks(root: &Path) -> Vec<Check> {
+    let existing = root.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
+    let mut checks = match statfs(existing) {
+        Ok(found) => vec![file_system(existing, found.f_type as u64), space(existing, &found)],
+        Err(error) => vec![Check::fail(
+            "shared memory",
+            format!("{}: {error}", existing.display()),
+            "Mount a tmpfs there, or set SITU_ROOT to a directory on one.",
+        )],
+    };
+    checks.push(permissions(root, existing));
+    checks
+}
+
+fn file_system(path: &Path, magic: u64) -> Check {
+    match magic {
+        TMPFS => Check::ok("file system", format!("{} is a tmpfs", path.display())),
+        HUGETLBFS => Check::ok("file system", format!("{} is a hugetlbfs", path.display())),
+        _ => Check::warn(
+            "file system",
+            format!("{} is no tmpfs (file system type {magic:#x})", path.display()),
+            "Messages would be written back to a disk: set SITU_ROOT to a directory below /dev/shm.",
+        ),
+    }
+}
+
+fn space(path: &Path, found: &StatFs) -> Check {
+    let block = found.f_bsize.try_into().unwrap_or(4096_u64);
+    let (size, free) = (found.f_blocks.saturating_mul(block), found.f_bavail.saturating_mul(block));
+    room(path, size, free)
+}
+
+fn room(path: &Path, size: u64, free: u64) -> Check {
+    let text = format!("{} of {} free in {}", units::bytes(free), units::bytes(size), path.display());
+    let advice = "Make it larger: `mount -o remount,size=2G /dev/shm` as root; in Docker `--shm-size=2g`; \
+                  `situ clean` removes what dead processes left.";
+    match free {
+        f if f < LEAST_FREE => Check::fail("shared memory", text, advice),
+        f if f < COMFORTABLE => Check::warn("shared memory", text, advice),
+        _ => Check::ok("shared memory", text),
+    }
+}
+
+fn permissions(root: &Path, existing: &Path) -> Check {
+    const NAME: &str = "permissions";
+    if existing != root {
+        return match rustix::fs::access(existing, rustix::fs::Access::WRITE_OK) {
+            Ok(()) => Check::ok(NAME, format!("{} does not exist yet and can be created", root.display())),
+            Err(error) => Check::fail(
+                NAME,
+                format!("{} cannot be created in {}: {error}", root.display(), existing.display()),
+                "Set SITU_ROOT to a directory that you may write to, on a tmpfs.",
+            ),
+        };
+    }
+    match std::fs::metadata(root) {
+        Ok(found) => owner(root, found.uid(), found.mode() & 0o7777, rustix::process::geteuid().as_raw()),
+        Err(error) => {
+            Check::fail(NAME, format!("{}: {error}", root.display()), "Check the path in SITU_ROOT.")
+        }
+    }
+}
+
+fn owner(root: &Path, uid: u32, mode: u32, me: u32) -> Check {
+    const NAME: &str = "permissions";
+    let text = format!("{} belongs to user {uid}, mode {mode:04o}", root.display());
+    if mode & 0o002 != 0 {
+        let advice = format!(
+            "Everybody on this machine may read and forge messages: `chmod o-rwx {}`.",
+            root.display()
+        );
+        return Check::fail(NAME, text, advice);
+    }
+    if uid != me && mode & 0o020 == 0 {
+        let advice = format!(
+            "It belongs to somebody else. Set SITU_ROOT, or have user {uid} share it with a common group."
+        );
+        return Check::fail(NAME, text, advice);
+    }
+    if mode & 0o004 != 0 {
+        let advice =
+            format!("Everybody on this machine may read messages: `chmod o-rwx {}`.", root.display());
+        return Check::warn(NAME, text, advice);
+    }
+    Check::ok(NAME, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Status;
+    use super::*;
+
+    #[test]
+    fn little_room_is_reported() {
+        let shm = Path::new("/dev/shm");
+        assert_eq!(room(shm, 64 << 20, 63 << 20).status, Status::Warn);
+        assert_eq!(room(shm, 64 << 20, 1 << 20).status, Status::Fail);
+        assert_eq!(
+            room(shm, 2 << 30, 2 << 30),
+            Check::ok("shared memory", "2.00 GiB of 2.00 GiB free in /dev/shm")
+        );
+    }
+
+    #[test]
+    fn only_memory_file_systems_are_fine() {
+        assert_eq!(file_system(Path::new("/dev/shm"), TMPFS).status, Status::Ok);
+        assert_eq!(file_system(Path::new("/home"), 0xEF53).status, Status::Warn);
+    }
+
+    #[test]
+    fn foreign_and_open_directories_are_reported() {
+        let root = Path::new("/dev/shm/situ-7");
+        assert_eq!(owner(root, 7, 0o700, 7).status, Status::Ok);
+        assert_eq!(owner(root, 7, 0o2770, 8).status, Status::Ok);
+        assert_eq!(owner(root, 7, 0o700, 8).status, Status::Fail);
+        assert_eq!(owner(root, 7, 0o755, 7).status, Status::Warn);
+        assert_eq!(owner(root, 7, 0o777, 7).status, Status::Fail);
+    }
+
+    #[test]
+    fn a_root_that_does_not_exist_is_looked_for_above() {
+        let folder = std::env::temp_dir();
+        let checks = checks(&folder.join("situ-none").join("deeper"));
+        let permissions = checks.last().unwrap();
+        assert_eq!(permissions.status, Status::Ok, "{permissions:?}");
+        assert!(permissions.found.contains("can be created"));
+    }
+}

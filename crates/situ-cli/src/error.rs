@@ -1,0 +1,95 @@
+//! What went wrong with a command, and the exit code it means.
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+/// How a command ends other than well.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// It did not work.
+    #[error("{0}")]
+    Failed(String),
+    /// Definitions are wrong.
+    #[error("{0}")]
+    Schema(#[from] Box<situ_schema::SchemaError>),
+    /// A check found something wrong; it has been printed already.
+    #[error("a check failed")]
+    CheckFailed,
+    /// The command line asks for something that makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// What the user named does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// The time given is over.
+    #[error("{0}")]
+    TimedOut(String),
+    /// Ctrl-C, or a request to terminate, before it was done.
+    #[error("interrupted")]
+    Interrupted,
+    /// The output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl CliError {
+    /// Wraps any error that says by itself what happened.
+    pub fn failed(error: impl std::fmt::Display) -> Self {
+        CliError::Failed(error.to_string())
+    }
+
+    /// The documented exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            CliError::Failed(_) | CliError::Schema(_) | CliError::CheckFailed | CliError::Output(_) => 1,
+            CliError::Usage(_) => 2,
+            CliError::NotFound(_) => 3,
+            CliError::TimedOut(_) => 4,
+            CliError::Interrupted => 130,
+        }
+    }
+
+    /// Says it on standard error and turns it into the exit code. A reader who has gone away (`situ ... | head`) is no
+    /// error.
+    pub fn report(&self, json: bool) -> ExitCode {
+        match self {
+            CliError::Output(e) if e.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+            CliError::CheckFailed | CliError::Interrupted => {}
+            CliError::Schema(errors) if json => {
+                let diagnostics = errors.diagnostics().iter().map(|d| {
+                    let (file, line, column) = errors.position(d).unwrap_or_default();
+                    serde_json::json!({ "file": file, "line": line, "column": column, "message": d.message, "help": d.help })
+                });
+                let report = serde_json::json!({ "error": self.to_string(), "code": self.code(), "diagnostics": diagnostics.collect::<Vec<_>>() });
+                eprintln!("{report}");
+            }
+            CliError::Schema(errors) => eprint!("{}", errors.render(io::stderr().is_terminal())),
+            _ if json => {
+                eprintln!("{}", serde_json::json!({ "error": self.to_string(), "code": self.code() }));
+            }
+            _ => eprintln!("situ: {self}"),
+        }
+        ExitCode::from(self.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_help() {
+        let text = |s: &str| s.to_owned();
+        let errors = [
+            (CliError::Failed(text("x")), 1),
+            (CliError::CheckFailed, 1),
+            (CliError::Usage(text("x")), 2),
+            (CliError::NotFound(text("x")), 3),
+            (CliError::TimedOut(text("x")), 4),
+            (CliError::Interrupted, 130),
+        ];
+        for (error, code) in errors {
+            assert_eq!(error.code(), code);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The `situ` command: look at topics and nodes, generate code, check the machine, see the demo.
+
+mod bench;
+mod cli;
+mod commands;
+mod demo;
+mod doctor;
+mod dynamic;
+mod error;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command, NodeCommand, SchemaCommand, TopicCommand};
+use commands::Context;
+use error::CliError;
+use output::Output;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let json = cli.global.json;
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(json),
+    }
+}
+
+fn run(cli: Cli) -> Result<(), CliError> {
+    let output = Output::detect(cli.global.json, cli.global.color);
+    let context = Context::new(cli.global.root, output)?;
+    match cli.command {
+        Command::Topic { command } => match command {
+            TopicCommand::List => commands::topic::list(&context),
+            TopicCommand::Info { topic } => commands::topic::info(&context, &topic),
+            TopicCommand::Echo(arguments) => commands::listen::echo(&context, &arguments),
+            TopicCommand::Hz(arguments) => commands::listen::hz(&context, &arguments),
+            TopicCommand::Bw(arguments) => commands::listen::bw(&context, &arguments),
+            TopicCommand::Delay(arguments) => commands::listen::delay(&context, &arguments),
+            TopicCommand::Pub(arguments) => commands::publish::run(&context, &arguments),
+        },
+        Command::Node { command } => match command {
+            NodeCommand::List => commands::node::list(&context),
+            NodeCommand::Info { node } => commands::node::info(&context, &node),
+        },
+        Command::Schema { command } => match command {
+            SchemaCommand::Show(arguments) => commands::schema::show(&context, &arguments),
+            SchemaCommand::Check(sources) => commands::schema::check(&context, &sources),
+            SchemaCommand::Hash(arguments) => commands::schema::hash(&context, &arguments),
+        },
+        Command::Gen(arguments) => commands::generate::run(&context, &arguments),
+        Command::Doctor => doctor::run(&context),
+        Command::Clean(arguments) => commands::clean::run(&context, &arguments),
+        Command::Bench(arguments) => bench::run(&context, &arguments),
+        Command::Part(arguments) => commands::part::run(&context, &arguments),
+        Command::Demo(_) => Err(CliError::Failed("the demo is not part of this build".into())),
+    }
+}

@@ -1,0 +1,267 @@
+//! The command as a user sees it: processes, output, exit codes.
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::time::Duration;
+
+use common::{Sandbox, json, text};
+use serde_json::Value;
+
+const POSE: &str = "module demo { @flat struct Pose { double x; string<15> name; sequence<float, 4> path; @bulk sequence<uint8> image; }; };";
+const NOTE: &str = "module demo { struct Note { string text; sequence<long> numbers; }; };";
+
+#[test]
+fn an_empty_root_is_no_error() {
+    let sandbox = Sandbox::new();
+    let topics = sandbox.run(&["topic", "list"]);
+    assert_eq!(text(&topics), format!("No topics in {}.\n", sandbox.root()));
+    assert_eq!(json(&sandbox.run(&["--json", "topic", "list"]))["topics"], serde_json::json!([]));
+    assert_eq!(text(&sandbox.run(&["clean"])), "Nothing is left behind.\n");
+}
+
+#[test]
+fn what_is_not_there_has_its_exit_code() {
+    let sandbox = Sandbox::new();
+    for arguments in [
+        ["topic", "info", "nothing"].as_slice(),
+        &["topic", "echo", "nothing"],
+        &["node", "info", "nobody"],
+        &["schema", "check", "/nonexistent.idl"],
+    ] {
+        let output = sandbox.run(arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        assert!(!output.stderr.is_empty());
+    }
+    assert_eq!(sandbox.run(&["topic", "hz"]).status.code(), Some(2));
+    let error = sandbox.run(&["--json", "topic", "info", "nothing"]);
+    let error: Value = serde_json::from_slice(&error.stderr).unwrap();
+    assert_eq!(error["code"], 3);
+}
+
+#[test]
+fn a_published_message_is_echoed_without_compiled_in_types() {
+    for (idl, message, extra) in [
+        (POSE, r#"{"x": 1.5, "name": "front", "path": [1, 2], "image": [7, 8, 9]}"#, ("demo::Pose", "flat")),
+        (NOTE, r#"{"text": "hello", "numbers": [-1, 2]}"#, ("demo::Note", "xcdr1")),
+    ] {
+        let sandbox = Sandbox::new();
+        let (type_name, encoding) = extra;
+        let schema = sandbox.file("types.idl", idl);
+        let mut publisher = sandbox.spawn(&[
+            "--json", "topic", "pub", "pose", type_name, message, "--schema", &schema, "--rate", "100",
+        ]);
+        sandbox.wait_for_topic("pose");
+
+        let list = json(&sandbox.run(&["--json", "topic", "list"]));
+        assert_eq!(list["topics"][0]["type"], type_name);
+        assert_eq!(list["topics"][0]["encoding"], encoding);
+        assert_eq!(list["topics"][0]["publishers"], 1);
+
+        let echoed = json(&sandbox.run(&["--json", "topic", "echo", "pose", "-n", "1", "--timeout", "10"]));
+        let sent: Value = serde_json::from_str(message).unwrap();
+        for (name, value) in sent.as_object().unwrap() {
+            match value.as_array() {
+                Some(items) => {
+                    for (index, item) in items.iter().enumerate() {
+                        assert_eq!(echoed["message"][name][index].as_f64(), item.as_f64(), "{name}[{index}]");
+                    }
+                }
+                None => assert_eq!(&echoed["message"][name], value, "{name}"),
+            }
+        }
+
+        let info = text(&sandbox.run(&["topic", "info", "pose"]));
+        assert!(info.contains(type_name) && info.contains("1 publisher(s)"), "{info}");
+        let shown = text(&sandbox.run(&["schema", "show", "--topic", "pose"]));
+        assert!(shown.contains("struct"), "{shown}");
+        let nodes = json(&sandbox.run(&["--json", "node", "list"]));
+        let node = nodes["nodes"][0]["name"].as_str().unwrap().to_owned();
+        let node = json(&sandbox.run(&["--json", "node", "info", &node]));
+        assert_eq!(node["nodes"][0]["publishes"][0]["topic"], "pose");
+
+        let report = json(&publisher.interrupt());
+        assert_eq!(report["type"], type_name);
+        assert!(report["messages"].as_u64().unwrap() > 0);
+        assert_eq!(sandbox.files(), Vec::<String>::new(), "nothing is left behind");
+    }
+}
+
+#[test]
+fn echo_prints_fields_and_says_which_are_missing() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("pose.idl", POSE);
+    let _publisher = sandbox.spawn(&[
+        "topic",
+        "pub",
+        "pose",
+        "demo::Pose",
+        r#"{"x": 2.5}"#,
+        "--schema",
+        &schema,
+        "--rate",
+        "100",
+    ]);
+    sandbox.wait_for_topic("pose");
+    let echo = |field| sandbox.run(&["topic", "echo", "pose", "-n", "1", "--field", field]);
+    assert_eq!(text(&echo("x")), "2.5\n");
+    assert_eq!(echo("y").status.code(), Some(3));
+}
+
+#[test]
+fn rates_are_measured() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("pose.idl", POSE);
+    let _publisher = sandbox.spawn(&[
+        "topic",
+        "pub",
+        "pose",
+        "demo::Pose",
+        r#"{"image": [1, 2, 3]}"#,
+        "--schema",
+        &schema,
+        "--rate",
+        "200",
+    ]);
+    sandbox.wait_for_topic("pose");
+    let last = |command: &str| {
+        let output = sandbox.run(&["--json", "topic", command, "pose", "-n", "100", "--timeout", "10"]);
+        let text = text(&output);
+        serde_json::from_str::<Value>(text.lines().last().unwrap()).unwrap()
+    };
+    let rate = last("hz")["rate_hz"].as_f64().unwrap();
+    assert!((50.0..=220.0).contains(&rate), "{rate} Hz, published at 200 Hz");
+    let bandwidth = last("bw");
+    // 64 bytes of head (8 + 20 + 20 + 16), 3 of body.
+    assert_eq!(bandwidth["mean_bytes"], 67);
+    let delay = last("delay");
+    assert!(delay["p50_ns"].as_u64().unwrap() < 1_000_000_000, "{delay}");
+    assert_eq!(delay["messages"], 100);
+}
+
+#[test]
+fn silence_ends_with_its_exit_code() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("pose.idl", POSE);
+    // Publishes once and stays, waiting for its next turn.
+    let _publisher = sandbox.spawn(&[
+        "topic",
+        "pub",
+        "pose",
+        "demo::Pose",
+        "--schema",
+        &schema,
+        "--rate",
+        "0.001",
+        "--wait",
+        "0.01",
+    ]);
+    sandbox.wait_for_topic("pose");
+    let output = sandbox.run(&["topic", "echo", "pose", "--timeout", "0.3"]);
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no message on `pose` for 300 ms"));
+}
+
+#[test]
+fn what_a_killed_process_leaves_is_found_and_removed() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("pose.idl", POSE);
+    let mut publisher =
+        sandbox.spawn(&["topic", "pub", "pose", "demo::Pose", "--schema", &schema, "--rate", "100"]);
+    sandbox.wait_for_topic("pose");
+    publisher.kill();
+    assert!(!sandbox.files().is_empty());
+    let doctor = json(&sandbox.run(&["--json", "doctor"]));
+    let leftovers = doctor["checks"].as_array().unwrap().iter().find(|c| c["name"] == "leftovers").unwrap();
+    assert_eq!(leftovers["status"], "warn");
+    let dry = json(&sandbox.run(&["--json", "clean", "--dry-run"]));
+    assert_eq!(dry["topics"], serde_json::json!(["pose"]));
+    assert_eq!(dry["nodes"].as_array().unwrap().len(), 1);
+    assert!(!sandbox.files().is_empty(), "a dry run removes nothing");
+    let clean = json(&sandbox.run(&["--json", "clean"]));
+    assert_eq!((&clean["topics"], &clean["nodes"]), (&dry["topics"], &dry["nodes"]));
+    assert_eq!(sandbox.files(), Vec::<String>::new());
+}
+
+#[test]
+fn a_reader_who_goes_away_is_no_error() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("pose.idl", POSE);
+    let _publisher =
+        sandbox.spawn(&["topic", "pub", "pose", "demo::Pose", "--schema", &schema, "--rate", "500"]);
+    sandbox.wait_for_topic("pose");
+    let mut echo = sandbox.spawn(&["topic", "echo", "pose"]);
+    let mut reader = BufReader::new(echo.take_stdout());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    drop(reader);
+    let output = echo.wait(Duration::from_secs(10));
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn schemas_are_checked_hashed_and_shown() {
+    let sandbox = Sandbox::new();
+    let good = sandbox.file("pose.idl", POSE);
+    assert_eq!(
+        text(&sandbox.run(&["schema", "check", &good])),
+        "1 type(s), 0 service(s), 0 action(s): no mistakes.\n"
+    );
+    let hash = json(&sandbox.run(&["--json", "schema", "hash", &good]));
+    assert_eq!(hash["type"], "demo::Pose");
+    assert_eq!(hash["schema_hash"].as_str().unwrap().len(), 16);
+    let shown = text(&sandbox.run(&["schema", "show", &good]));
+    assert!(shown.contains("@bulk"), "{shown}");
+    let again = sandbox.file("again.idl", &shown);
+    let hash_again = json(&sandbox.run(&["--json", "schema", "hash", &again]));
+    assert_eq!(hash, hash_again, "what is shown is the same type");
+
+    let bad =
+        sandbox.file("bad.idl", "module demo {\n  @flat struct Scan { sequence<float> ranges; };\n};\n");
+    let output = sandbox.run(&["schema", "check", &bad]);
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("bad.idl:2") && error.contains("ranges"), "{error}");
+    let output = sandbox.run(&["--json", "schema", "check", &bad]);
+    let error: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&error["diagnostics"][0]["line"], &error["code"]), (&2.into(), &1.into()));
+}
+
+#[test]
+fn code_is_generated_once() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("pose.idl", POSE);
+    for lang in ["rust", "cpp"] {
+        let out = sandbox.path(&format!("out-{lang}"));
+        let arguments = ["--json", "gen", "--lang", lang, "--out", &out, &schema];
+        let first = json(&sandbox.run(&arguments));
+        let files = first["files"].as_array().unwrap();
+        assert!(!files.is_empty());
+        assert_eq!(first["changed"].as_u64().unwrap(), files.len() as u64);
+        assert!(std::fs::read_to_string(files[0].as_str().unwrap()).unwrap().contains("Pose"));
+        assert_eq!(json(&sandbox.run(&arguments))["changed"], 0, "the same again changes nothing");
+    }
+}
+
+#[test]
+fn doctor_answers_for_a_root_that_is_open_to_all() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.root()).unwrap();
+    std::fs::set_permissions(sandbox.root(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let output = sandbox.run(&["--json", "doctor"]);
+    assert_eq!(output.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["healthy"], false);
+}
+
+#[test]
+fn bench_prints_its_figures_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let figures = json(&sandbox.run(&["--json", "bench", "--seconds", "0.05"]));
+    for figure in ["hop_64b", "hop_1mib", "wake_64b"] {
+        assert!(figures[figure]["p50_ns"].as_u64().unwrap() > 0, "{figures}");
+    }
+    assert!(figures["throughput_per_second"].as_f64().unwrap() > 0.0);
+    assert_eq!(sandbox.files(), Vec::<String>::new());
+}

@@ -1,0 +1,165 @@
+//! What the tests of the command share: a root of their own, and processes that do not outlive a test.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A root directory of a test's own, removed at its end.
+pub struct Sandbox {
+    root: PathBuf,
+    scratch: PathBuf,
+}
+
+impl Sandbox {
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("situ-cli-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let scratch = std::env::temp_dir().join(&name);
+        std::fs::create_dir_all(&scratch).unwrap();
+        Self { root: Path::new("/dev/shm").join(name), scratch }
+    }
+
+    pub fn root(&self) -> &str {
+        self.root.to_str().unwrap()
+    }
+
+    /// A path that is removed with the sandbox.
+    pub fn path(&self, name: &str) -> String {
+        self.scratch.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// A file with some text.
+    pub fn file(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_situ"));
+        command.env("SITU_ROOT", &self.root).env_remove("SITU_GROUP").env("COLUMNS", "100").args(arguments);
+        command
+    }
+
+    /// Runs the command to its end.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Starts the command.
+    pub fn spawn(&self, arguments: &[&str]) -> Process {
+        let child = self
+            .command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        Process { child }
+    }
+
+    /// Waits until messages are published.
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn wait_for_topic(&self, topic: &str) {
+        let begin = Instant::now();
+        loop {
+            let list = json(&self.run(&["--json", "topic", "list"]));
+            let topics = list["topics"].as_array().unwrap();
+            if topics.iter().any(|t| t["name"] == topic && t["published"].as_u64() > Some(0)) {
+                return;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(20), "nothing is published on {topic}: {list}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// All files below the root.
+    pub fn files(&self) -> Vec<String> {
+        fn collect(path: &Path, found: &mut Vec<String>) {
+            for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+                if entry.path().is_dir() {
+                    collect(&entry.path(), found);
+                } else {
+                    found.push(entry.path().display().to_string());
+                }
+            }
+        }
+        let mut found = Vec::new();
+        collect(&self.root, &mut found);
+        found
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.root);
+        let _ = std::fs::remove_dir_all(&self.scratch);
+    }
+}
+
+/// A running command; killed when dropped.
+pub struct Process {
+    child: Child,
+}
+
+impl Process {
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn take_stdout(&mut self) -> ChildStdout {
+        self.child.stdout.take().unwrap()
+    }
+
+    /// Ctrl-C, and what the command says then.
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn interrupt(&mut self) -> Output {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        self.wait(Duration::from_secs(20))
+    }
+
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub fn wait(&mut self, patience: Duration) -> Output {
+        let begin = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(begin.elapsed() < patience, "the command does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        if let Some(mut out) = self.child.stdout.take() {
+            out.read_to_end(&mut stdout).unwrap();
+        }
+        if let Some(mut err) = self.child.stderr.take() {
+            err.read_to_end(&mut stderr).unwrap();
+        }
+        Output { status, stdout, stderr }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The output of a command that must have succeeded.
+pub fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The JSON of a command that must have succeeded.
+pub fn json(output: &Output) -> Value {
+    serde_json::from_str(&text(output)).unwrap()
+}

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds the demo (the command, the C library, the filter in C++) and runs it; arguments are those of `situ demo`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh rust cpp
+[ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
+# Standard output is the demo's own: it may be JSON that somebody reads.
+{
+  cargo build --release --package situ-cli --package situ-c
+  cmake -S cpp -B build/demo -G Ninja -DCMAKE_BUILD_TYPE=Release -DSITU_TESTS=OFF \
+    -DSITU_COMMAND="$PWD/target/release/situ" -DSITU_LIBRARY_DIR="$PWD/target/release" >build/demo-configure.log ||
+    { cat build/demo-configure.log; exit 1; }
+  cmake --build build/demo --target situ-demo-filter
+} >&2
+exec target/release/situ demo --filter build/demo/examples/situ-demo-filter --plot build/situ-demo.svg "$@"
