@@ -231,7 +231,14 @@ impl RawPublisher {
         let total =
             body_offset.checked_add(body_size).ok_or(size("they are larger than the address space"))?;
         let mut inner = self.inner.borrow_mut();
-        self.reclaim(&mut inner, total);
+        if total >= EAGER_SIZE && self.qos.durability == Durability::Volatile {
+            self.retire_passed(&mut inner);
+        }
+        // Two a loan suffices: at most one is added a message.
+        for _ in 0..inner.held.len().min(2) {
+            let slot = inner.held.swap_remove(0);
+            give_back(&mut inner, slot);
+        }
         let slot = match inner.pool.allocate(total) {
             Ok(slot) => slot,
             Err(AllocateError::Exhausted { .. }) => {
@@ -253,9 +260,10 @@ impl RawPublisher {
         })
     }
 
-    /// Takes out of circulation what need not be available any more, and gives back what nobody holds.
+    /// Takes out of circulation what is beyond the depth, right after a message was published: off its way, and early
+    /// enough for the lines of the slot that comes next to be here when it is lent.
     #[inline]
-    fn reclaim(&self, inner: &mut Inner, size: usize) {
+    fn retire_oldest(&self, inner: &mut Inner) {
         while inner.published.len() > self.qos.depth {
             let Some(&(number, slot)) = inner.published.front() else { break };
             if number >= inner.slowest && number >= self.refresh(inner) {
@@ -263,20 +271,20 @@ impl RawPublisher {
             }
             inner.published.pop_front();
             retire(inner, slot);
+            let memory = inner.pool.memory(slot).0;
+            prefetch_for_write(memory);
+            prefetch_for_write(memory.wrapping_add(DESCRIPTOR));
         }
-        if size >= EAGER_SIZE && self.qos.durability == Durability::Volatile {
-            let passed = places(&self.topic).map(|(_, cursor)| cursor).min().unwrap_or(u64::MAX);
-            while let Some(&(number, slot)) = inner.published.front()
-                && number < passed
-            {
-                inner.published.pop_front();
-                retire(inner, slot);
-            }
-        }
-        // Two a loan suffices: at most one is added a loan.
-        for _ in 0..inner.held.len().min(2) {
-            let slot = inner.held.swap_remove(0);
-            give_back(inner, slot);
+    }
+
+    /// Takes out of circulation what every subscriber has passed, oldest first, so that the warmest is lent next.
+    fn retire_passed(&self, inner: &mut Inner) {
+        let passed = places(&self.topic).map(|(_, cursor)| cursor).min().unwrap_or(u64::MAX);
+        while let Some(&(number, slot)) = inner.published.front()
+            && number < passed
+        {
+            inner.published.pop_front();
+            retire(inner, slot);
         }
     }
 
@@ -329,14 +337,7 @@ impl RawPublisher {
         inner.published.push_back((number, loan.slot));
         self.topic.wake().notify();
         // What follows is off the message's way.
-        if let Some(&(_, slot)) = inner.published.front()
-            && inner.published.len() > self.qos.depth
-        {
-            prefetch_for_write(std::ptr::from_ref(inner.pool.control(slot)).cast());
-            let memory = inner.pool.memory(slot).0;
-            prefetch_for_write(memory);
-            prefetch_for_write(memory.wrapping_add(64));
-        }
+        self.retire_oldest(inner);
         if self.qos.deadline.is_some() {
             inner.missed += periods(inner.published_ns, now, self.qos.deadline);
             inner.published_ns = now;
