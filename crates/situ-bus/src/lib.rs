@@ -45,6 +45,7 @@ mod typed;
 #[cfg(not(loom))]
 mod wait;
 pub mod wake;
+pub mod window;
 
 #[cfg(not(loom))]
 pub use self::{

@@ -15,6 +15,7 @@ use crate::qos::{Durability, PublisherQos, Reliability, Terms, WhenFull, nanosec
 use crate::ring::{ClaimError, Reference};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, PLACES, state};
 use crate::topic::{Encoding, RegisterError, Registration, Topic, TypeDescription};
+use crate::window::Window;
 
 /// A pool of half a terabyte of address space at most; memory is used as messages need it.
 const MOST_CAPACITY: u64 = 1 << 39;
@@ -101,9 +102,7 @@ struct Inner {
     held: Vec<SlotId>,
     /// Where the order probably ends.
     next: u64,
-    /// The slowest cursor of those who are waited for, as last seen; `u64::MAX` if there is none.
-    slowest: u64,
-    epoch: u64,
+    window: Window,
     asked_ns: u64,
     published_ns: u64,
     missed: u64,
@@ -164,9 +163,7 @@ impl RawPublisher {
                 published: VecDeque::with_capacity(depth + 2),
                 held: Vec::with_capacity(depth + 2),
                 next,
-                slowest: 0,
-                // Differs from any epoch, so that the first publication looks at the cursors.
-                epoch: u64::MAX,
+                window: Window::default(),
                 asked_ns: 0,
                 published_ns: now_ns(),
                 missed: 0,
@@ -266,7 +263,7 @@ impl RawPublisher {
     fn retire_oldest(&self, inner: &mut Inner) {
         while inner.published.len() > self.qos.depth {
             let Some(&(number, slot)) = inner.published.front() else { break };
-            if number >= inner.slowest && number >= self.refresh(inner) {
+            if number >= inner.window.slowest() && number >= self.refresh(inner) {
                 break;
             }
             inner.published.pop_front();
@@ -297,17 +294,17 @@ impl RawPublisher {
         }
     }
 
-    /// Looks at the cursors of those who are waited for and gives the slowest.
-    #[cold]
-    fn refresh(&self, inner: &mut Inner) -> u64 {
-        // The epoch first: a place that is taken after this changes it again.
-        inner.epoch = self.topic.registry().epoch.load(Ordering::SeqCst);
-        inner.slowest = places(&self.topic)
+    /// The slowest cursor of those who are waited for; `u64::MAX` if there is none.
+    fn slowest(&self) -> u64 {
+        places(&self.topic)
             .filter(|(word, _)| word & state::BACKPRESSURE != 0)
             .map(|(_, cursor)| cursor)
             .min()
-            .unwrap_or(u64::MAX);
-        inner.slowest
+            .unwrap_or(u64::MAX)
+    }
+
+    fn refresh(&self, inner: &mut Inner) -> u64 {
+        inner.window.refresh(&self.topic.registry().epoch, || self.slowest())
     }
 
     fn publish(&self, loan: &RawLoan<'_>) -> Result<u64, PublishError> {
@@ -358,20 +355,11 @@ impl RawPublisher {
     ) -> Result<u64, ClaimError<()>> {
         let ring = self.topic.ring();
         let reliable = self.qos.reliability == Reliability::Reliable;
-        let window = (self.qos.depth as u64).min(ring.depth());
+        let room = (self.qos.depth as u64).min(ring.depth());
+        let (window, epoch) = (&mut inner.window, &self.topic.registry().epoch);
         ring.publish(inner.next, reference, |number| {
             descriptor.sequence.store(number, Ordering::Relaxed);
-            if !reliable {
-                return Ok(());
-            }
-            // Cursors only move on, so a remembered minimum errs on the safe side, unless somebody new came.
-            let epoch = self.topic.registry().epoch.load(Ordering::SeqCst);
-            let fits = |slowest: u64| slowest == u64::MAX || number < slowest.saturating_add(window);
-            if (epoch == inner.epoch && fits(inner.slowest)) || fits(self.refresh(inner)) {
-                Ok(())
-            } else {
-                Err(())
-            }
+            if !reliable || window.admits(number, room, epoch, || self.slowest()) { Ok(()) } else { Err(()) }
         })
     }
 
@@ -386,7 +374,7 @@ impl RawPublisher {
         let start = now_ns();
         let full = |inner: &Inner| PublishError::Full {
             topic: self.topic.name.clone(),
-            waiting_for: inner.slowest,
+            waiting_for: inner.window.slowest(),
             depth: self.qos.depth,
             waited: Duration::from_nanos(now_ns() - start),
         };

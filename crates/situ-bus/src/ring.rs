@@ -140,7 +140,9 @@ impl<'a> Ring<'a> {
         let mut number = from;
         loop {
             let row = self.row(number);
-            let word = row.load(Ordering::Relaxed);
+            // Acquire, here and of the head below: whoever knows of a message knows of all before it. So the row of the
+            // next number is seen at least as it was when that message was published, and never two laps behind.
+            let word = row.load(Ordering::Acquire);
             match self.distance(word, number) {
                 -1 => {
                     admit(number).map_err(ClaimError::Refused)?;
@@ -156,7 +158,7 @@ impl<'a> Ring<'a> {
                 // Somebody else has this number: go on behind the furthest that is known.
                 ahead @ 0.. => {
                     let after = number.wrapping_add(ahead as u64 * self.depth()).wrapping_add(1);
-                    number = after.max(self.head.load(Ordering::Relaxed));
+                    number = after.max(self.head.load(Ordering::Acquire));
                 }
                 _ => return Err(ClaimError::Corrupted),
             }

@@ -20,6 +20,7 @@
 use std::time::Duration;
 
 use situ_memory::sync::atomic::{AtomicU32, Ordering};
+use situ_memory::sync::between_sequentially_consistent;
 
 /// The longest sleep without a look around.
 pub const SLICE: Duration = Duration::from_millis(100);
@@ -44,12 +45,15 @@ impl WakeWord {
     /// this and before sleeping.
     #[inline]
     pub fn announce(&self) -> u32 {
-        self.word.fetch_or(SLEEPING, Ordering::SeqCst) | SLEEPING
+        let announced = self.word.fetch_or(SLEEPING, Ordering::SeqCst) | SLEEPING;
+        between_sequentially_consistent();
+        announced
     }
 
     /// Waker, steps 2 and 3: whether [`wake`](Self::wake) must be called.
     #[inline]
     pub fn must_wake(&self) -> bool {
+        between_sequentially_consistent();
         let mut value = self.word.load(Ordering::SeqCst);
         while value & SLEEPING != 0 {
             let next = (value & !SLEEPING).wrapping_add(2);

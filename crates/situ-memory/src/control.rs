@@ -22,6 +22,7 @@
 //! the pool is unlinked.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::between_sequentially_consistent;
 
 /// How many readers of a slot can be told apart: one bit each.
 pub const HOLDERS: usize = 256;
@@ -86,6 +87,7 @@ impl SlotControl {
         let (word, bit) = (place / 64, 1u64 << (place % 64));
         // If the process dies right here, before or after the bit is set, the bit (if any) is found by its place.
         self.holders[word].fetch_or(bit, Ordering::SeqCst);
+        between_sequentially_consistent();
         if self.generation.load(Ordering::SeqCst) as u16 == generation {
             return true;
         }
@@ -108,6 +110,7 @@ impl SlotControl {
         // bitmap must be read after it in the total order (a locked exchange is also the cheapest such on x86).
         let next = self.generation.load(Ordering::Relaxed).wrapping_add(1);
         self.generation.swap(next, Ordering::SeqCst);
+        between_sequentially_consistent();
         self.held()
     }
 

@@ -23,6 +23,7 @@ use super::{Encoding, TypeDescription};
 use crate::liveness::{NodeId, is_alive};
 use crate::qos::{QosMismatch, Terms};
 use crate::root::{Root, RootError, topic_name};
+use crate::window;
 
 /// How long a registration waits for others that are registering.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -285,11 +286,7 @@ impl Joined {
         place.lost.store(0, Ordering::Relaxed);
         place.taken.store(0, Ordering::Relaxed);
         place.keep_last.store(keep_last, Ordering::Relaxed);
-        let begin = |topic: &Topic| {
-            let end = topic.ring().end();
-            end - wants.min(end).min(u64::from(topic.header.depth))
-        };
-        place.cursor.store(begin(topic), Ordering::Relaxed);
+        place.cursor.store(window::begin(topic.ring(), wants), Ordering::Relaxed);
         let mut bits = state::ACTIVE;
         if backpressure {
             bits |= state::BACKPRESSURE;
@@ -304,10 +301,7 @@ impl Joined {
         // Publication of the place: publishers that see it active see its cursor. If the process dies before, the
         // place is still free; after, it is repaired as any dead node's.
         place.state.store(state::next(word, bits), Ordering::SeqCst);
-        // Publishers that remember a minimum of the cursors look again.
-        topic.registry().epoch.fetch_add(1, Ordering::SeqCst);
-        // A publisher that did not know of this place yet may have gone on meanwhile: the subscription begins now.
-        place.cursor.store(begin(topic), Ordering::SeqCst);
+        window::enter(topic.ring(), &place.cursor, &topic.registry().epoch, wants);
         Ok(index)
     }
 

@@ -1,0 +1,502 @@
+//! The protocols between processes, explored by the model checker: every interleaving of a few steps (up to a number of
+//! preemptions), and every value that a load may give under the memory model.
+//!
+//! ```sh
+//! RUSTFLAGS="--cfg loom" cargo test -p situ-bus --test model --target-dir target/loom
+//! ```
+//!
+//! Beside each model stands a broken variant of the protocol, in which the checker must find the error: so the model can
+//! fail, and why each step is where it is can be read off.
+#![cfg(loom)]
+
+use std::sync::Arc;
+
+use loom::cell::UnsafeCell;
+use loom::sync::{Condvar, Mutex};
+use loom::thread;
+use situ_bus::ring::{ClaimError, Look, Reference, Ring};
+use situ_bus::wake::WakeWord;
+use situ_bus::window::{Window, begin, enter};
+use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use situ_memory::sync::between_sequentially_consistent;
+use situ_memory::{Held, SlotControl};
+
+/// Explores a model with at most so many preemptions: most errors need two.
+fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(model);
+}
+
+/// A topic's rows and head in private memory.
+struct Rows {
+    rows: Vec<AtomicU64>,
+    head: AtomicU64,
+}
+
+impl Rows {
+    fn new(depth: usize) -> Self {
+        Self { rows: (0..depth).map(|_| AtomicU64::new(0)).collect(), head: AtomicU64::new(0) }
+    }
+    fn ring(&self) -> Ring<'_> {
+        Ring::new(&self.rows, &self.head)
+    }
+}
+
+fn slot(slot: u16) -> Reference {
+    Reference { pool: 0, slot, generation: 0 }
+}
+
+fn admit(_: u64) -> Result<(), ()> {
+    Ok(())
+}
+
+/// Messages in memory that only the protocols protect: loom reports every access that they leave unordered.
+struct Payloads(Vec<UnsafeCell<u64>>);
+
+// SAFETY: what the models check is just that no two accesses of a payload race.
+unsafe impl Sync for Payloads {}
+// SAFETY: numbers may be sent.
+unsafe impl Send for Payloads {}
+
+impl Payloads {
+    fn new(number: usize) -> Self {
+        Self((0..number).map(|_| UnsafeCell::new(0)).collect())
+    }
+    fn write(&self, slot: usize, value: u64) {
+        // SAFETY: the pointer is valid; loom checks that nobody else uses it.
+        self.0[slot].with_mut(|payload| unsafe { *payload = value });
+    }
+    fn read(&self, slot: usize) -> u64 {
+        // SAFETY: as above.
+        self.0[slot].with(|payload| unsafe { *payload })
+    }
+}
+
+/// A claim that is no compare-and-swap: what a ring must not do.
+fn claim_by_store(rows: &Rows, reference: Reference) -> u64 {
+    let mut number = 0;
+    while rows.ring().look(number) != Look::NotYet {
+        number += 1;
+    }
+    let word = 1 << 40 | u64::from(reference.slot) << 16;
+    rows.rows[number as usize].store(word, Ordering::SeqCst);
+    number
+}
+
+fn order(publish: impl Fn(&Rows, Reference) -> u64 + Copy + Send + Sync + 'static) {
+    explore(2, move || {
+        let rows = Arc::new(Rows::new(4));
+        let others = [1, 2].map(|name| {
+            let rows = rows.clone();
+            thread::spawn(move || publish(&rows, slot(name)))
+        });
+        let mine = publish(&rows, slot(0));
+        let numbers = [mine].into_iter().chain(others.map(|other| other.join().unwrap()));
+        let mut seen = [false; 3];
+        for (name, number) in numbers.enumerate() {
+            assert!(!std::mem::replace(&mut seen[number as usize], true), "two messages have one number");
+            assert!(matches!(rows.ring().look(number), Look::Here(found, _) if found == slot(name as u16)));
+        }
+        assert_eq!(rows.ring().end(), 3);
+    });
+}
+
+/// Three publishers: each message has one number, the numbers have no hole, and each row holds its own message.
+#[test]
+fn publishers_share_one_order() {
+    order(|rows, reference| rows.ring().publish(0, reference, admit).unwrap());
+}
+
+#[test]
+#[should_panic(expected = "two messages have one number")]
+fn broken_claims_that_are_no_swap() {
+    order(claim_by_store);
+}
+
+/// One publisher laps the ring while another is about to publish.
+fn laps(depth: usize, messages: u64) {
+    explore(2, move || {
+        let rows = Arc::new(Rows::new(depth));
+        let other = {
+            let rows = rows.clone();
+            thread::spawn(move || {
+                for expected in 0..messages {
+                    assert!(rows.ring().publish(expected, slot(1), admit).unwrap() >= expected);
+                }
+            })
+        };
+        let number = rows.ring().publish(0, slot(2), admit);
+        assert!(number != Err(ClaimError::Corrupted), "the rows are fine");
+        other.join().unwrap();
+    });
+}
+
+/// A stale hint or row must never be taken for a contradiction. (The first was seen to fail when `Ring::publish` read
+/// the head with relaxed ordering, the second when it read the rows so.)
+#[test]
+fn publishers_lap_each_other() {
+    laps(1, 2);
+    laps(2, 3);
+}
+
+/// A reader sees the whole message of every publisher as soon as it sees its row.
+#[test]
+fn what_is_published_is_visible() {
+    explore(2, || {
+        let shared = Arc::new((Rows::new(2), Payloads::new(2)));
+        let publishers = [0, 1].map(|name| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (rows, payloads) = &*shared;
+                payloads.write(name, 10 + name as u64);
+                rows.ring().publish(0, slot(name as u16), admit).unwrap();
+            })
+        });
+        let (rows, payloads) = &*shared;
+        for number in 0..2 {
+            if let Look::Here(found, _) = rows.ring().look(number) {
+                assert_eq!(payloads.read(found.slot.into()), 10 + u64::from(found.slot));
+            }
+        }
+        for publisher in publishers {
+            publisher.join().unwrap();
+        }
+    });
+}
+
+/// An owner that reuses its only slot as soon as `retire` lets it, and two readers that read what `pin` lets them.
+fn slot_is_shared(
+    readers: usize,
+    retire: impl Fn(&SlotControl) -> Held + Copy + Send + Sync + 'static,
+    pin: impl Fn(&SlotControl, usize, u16) -> bool + Copy + Send + Sync + 'static,
+) {
+    explore(3, move || {
+        let shared = Arc::new((Rows::new(2), SlotControl::new(), Payloads::new(1)));
+        let readers: Vec<_> = (0..readers)
+            .map(|place| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (rows, control, payloads) = &*shared;
+                    // Places whose bits lie in different words.
+                    let place = place * 64;
+                    let number = rows.ring().end().saturating_sub(1);
+                    if let Look::Here(found, word) = rows.ring().look(number)
+                        && pin(control, place, found.generation)
+                    {
+                        if rows.ring().still(number, word) {
+                            assert_eq!(payloads.read(0), 10 + number);
+                        }
+                        control.release(place);
+                    }
+                })
+            })
+            .collect();
+        let (rows, control, payloads) = &*shared;
+        let publish = |number: u64| {
+            payloads.write(0, 10 + number);
+            let reference = Reference { generation: control.generation() as u16, ..slot(0) };
+            assert_eq!(rows.ring().publish(number, reference, admit), Ok(number));
+        };
+        publish(0);
+        if retire(control) == Held::No {
+            publish(1);
+        }
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+        assert_eq!(control.held(), Held::No, "everybody let go");
+    });
+}
+
+/// A slot is never both free and pinned: no payload is overwritten while it is read. (Seen to fail without the fence
+/// that stands for sequential consistency in `pin`, and without the one in `retire`.)
+#[test]
+fn a_pinned_slot_is_not_reused() {
+    slot_is_shared(1, SlotControl::retire, SlotControl::pin);
+    slot_is_shared(2, SlotControl::retire, SlotControl::pin);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn broken_an_owner_looks_before_it_retires() {
+    let looks_first = |control: &SlotControl| {
+        let held = control.held();
+        let _ = control.retire();
+        held
+    };
+    slot_is_shared(1, looks_first, SlotControl::pin);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn broken_a_reader_looks_before_it_pins() {
+    let looks_first = |control: &SlotControl, place: usize, generation: u16| {
+        let fresh = control.generation() as u16 == generation;
+        let _ = control.pin(place, generation);
+        fresh
+    };
+    slot_is_shared(1, SlotControl::retire, looks_first);
+}
+
+/// What the kernel does: it compares the word and goes to sleep in one step. Nobody wakes by time here, so that a lost
+/// wake-up is a deadlock, which loom reports.
+struct Futex {
+    queue: Mutex<()>,
+    sleepers: Condvar,
+}
+
+impl Futex {
+    fn new() -> Self {
+        Self { queue: Mutex::new(()), sleepers: Condvar::new() }
+    }
+    fn wait(&self, word: &AtomicU32, expected: u32) {
+        let queue = self.queue.lock().unwrap();
+        if word.load(Ordering::SeqCst) == expected {
+            drop(self.sleepers.wait(queue).unwrap());
+        }
+    }
+    fn wake(&self) {
+        let _queue = self.queue.lock().unwrap();
+        self.sleepers.notify_all();
+    }
+}
+
+/// A word and the kernel's part of it.
+struct Bed {
+    word: WakeWord,
+    futex: Futex,
+}
+
+impl Bed {
+    fn new() -> Self {
+        Self { word: WakeWord::new(), futex: Futex::new() }
+    }
+    /// As `WakeWord::notify`.
+    fn notify(&self) {
+        if self.word.must_wake() {
+            self.futex.wake();
+        }
+    }
+    /// As `RawSubscriber::wait`.
+    fn sleep_until(&self, ready: impl Fn() -> bool) {
+        while !ready() {
+            let announced = self.word.announce();
+            if ready() {
+                return;
+            }
+            self.futex.wait(self.word.futex(), announced);
+        }
+    }
+}
+
+/// Sleepers that want all messages, and wakers that publish one each.
+fn wake_up(
+    sleepers: usize,
+    wakers: usize,
+    messages: u64,
+    sleep: impl Fn(&Bed, &Rows, u64) + Copy + Send + Sync + 'static,
+    notify: impl Fn(&Bed) + Copy + Send + Sync + 'static,
+) {
+    explore(if sleepers + wakers > 2 { 2 } else { 3 }, move || {
+        let shared = Arc::new((Rows::new(4), Bed::new()));
+        let others: Vec<_> = (1..sleepers + wakers)
+            .map(|index| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (rows, bed) = &*shared;
+                    if index < sleepers {
+                        (0..messages * wakers as u64).for_each(|number| sleep(bed, rows, number));
+                    } else {
+                        for _ in 0..messages {
+                            rows.ring().publish(0, slot(0), admit).unwrap();
+                            notify(bed);
+                        }
+                    }
+                })
+            })
+            .collect();
+        let (rows, bed) = &*shared;
+        (0..messages * wakers as u64).for_each(|number| sleep(bed, rows, number));
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+}
+
+fn sleep(bed: &Bed, rows: &Rows, number: u64) {
+    bed.sleep_until(|| rows.ring().look(number) != Look::NotYet);
+}
+
+/// No wake-up is lost, for several sleepers and several wakers.
+#[test]
+fn who_sleeps_is_woken() {
+    wake_up(1, 1, 2, sleep, Bed::notify);
+    wake_up(2, 1, 1, sleep, Bed::notify);
+    wake_up(1, 2, 1, sleep, Bed::notify);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn broken_the_bit_is_cleared_after_the_wake_up() {
+    let wakes_first = |bed: &Bed| {
+        between_sequentially_consistent();
+        if bed.word.futex().load(Ordering::SeqCst) & 1 != 0 {
+            bed.futex.wake();
+            let _ = bed.word.must_wake();
+        }
+    };
+    wake_up(1, 1, 2, sleep, wakes_first);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn broken_a_sleeper_does_not_look_again() {
+    let looks_once = |bed: &Bed, rows: &Rows, number: u64| {
+        while rows.ring().look(number) == Look::NotYet {
+            let announced = bed.word.announce();
+            bed.futex.wait(bed.word.futex(), announced);
+        }
+    };
+    wake_up(1, 1, 1, looks_once, Bed::notify);
+}
+
+/// A reliable publisher and its subscriber, both of which sleep when they have nothing to do. `room` messages may be
+/// ahead; there is one slot more, for the message that waits for room.
+fn back_pressure(messages: u64, room: u64, granted: u64) {
+    explore(3, move || {
+        struct Shared {
+            rows: Rows,
+            payloads: Payloads,
+            cursor: AtomicU64,
+            epoch: AtomicU64,
+            wake: Bed,
+            room: Bed,
+        }
+        let slots = room + 1;
+        let shared = Arc::new(Shared {
+            rows: Rows::new(2),
+            payloads: Payloads::new(slots as usize),
+            cursor: AtomicU64::new(0),
+            epoch: AtomicU64::new(0),
+            wake: Bed::new(),
+            room: Bed::new(),
+        });
+        let publisher = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let mut window = Window::default();
+                for number in 0..messages {
+                    let index = number % slots;
+                    shared.payloads.write(index as usize, 10 + number);
+                    loop {
+                        let mut claim = || {
+                            shared.rows.ring().publish(number, slot(index as u16), |number| {
+                                let slowest = || shared.cursor.load(Ordering::SeqCst);
+                                window.admits(number, granted, &shared.epoch, slowest).then_some(()).ok_or(())
+                            })
+                        };
+                        if claim().is_ok() {
+                            break;
+                        }
+                        let announced = shared.room.word.announce();
+                        if claim().is_ok() {
+                            break;
+                        }
+                        shared.room.futex.wait(shared.room.word.futex(), announced);
+                    }
+                    shared.wake.notify();
+                }
+            })
+        };
+        for number in 0..messages {
+            shared.wake.sleep_until(|| shared.rows.ring().look(number) != Look::NotYet);
+            match shared.rows.ring().look(number) {
+                Look::Here(found, _) => assert_eq!(shared.payloads.read(found.slot.into()), 10 + number),
+                other => panic!("lost a message: {other:?}"),
+            }
+            // As `RawSubscriber::advance`.
+            shared.cursor.swap(number + 1, Ordering::SeqCst);
+            shared.room.notify();
+        }
+        publisher.join().unwrap();
+    });
+}
+
+/// Nothing that is not taken is overwritten, neither row nor payload, and neither side sleeps for ever.
+#[test]
+fn a_reliable_publisher_waits_for_room() {
+    back_pressure(3, 1, 1);
+    back_pressure(3, 2, 2);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn broken_a_publisher_runs_too_far_ahead() {
+    back_pressure(3, 1, 2);
+}
+
+/// A subscriber comes while publishers, which know of nobody, publish as they like. It takes nothing: so nothing from
+/// its cursor on may be overwritten.
+fn registration(
+    publishers: usize,
+    enters: impl Fn(Ring<'_>, &AtomicU64, &AtomicU32, &AtomicU64) + Copy + Send + Sync + 'static,
+) {
+    explore(if publishers > 1 { 2 } else { 3 }, move || {
+        let shared = Arc::new((Rows::new(1), AtomicU64::new(0), AtomicU32::new(0), AtomicU64::new(0)));
+        let publishers: Vec<_> = (0..publishers)
+            .map(|_| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (rows, cursor, active, epoch) = &*shared;
+                    let mut window = Window::default();
+                    for from in 0..2 {
+                        let published = rows.ring().publish(from, slot(0), |number| {
+                            let slowest = || match active.load(Ordering::SeqCst) {
+                                0 => u64::MAX,
+                                _ => cursor.load(Ordering::SeqCst),
+                            };
+                            window.admits(number, 1, epoch, slowest).then_some(()).ok_or(())
+                        });
+                        if published.is_err() {
+                            assert_eq!(published, Err(ClaimError::Refused(())));
+                            return;
+                        }
+                    }
+                })
+            })
+            .collect();
+        let (rows, cursor, active, epoch) = &*shared;
+        enters(rows.ring(), cursor, active, epoch);
+        publishers.into_iter().for_each(|publisher| publisher.join().unwrap());
+        let wanted = cursor.load(Ordering::SeqCst);
+        assert!(!matches!(rows.ring().look(wanted), Look::Passed(_)), "message {wanted} was overwritten");
+    });
+}
+
+#[test]
+fn a_newcomer_loses_nothing() {
+    let as_documented = |ring: Ring<'_>, cursor: &AtomicU64, active: &AtomicU32, epoch: &AtomicU64| {
+        cursor.store(begin(ring, 0), Ordering::Relaxed);
+        active.store(1, Ordering::SeqCst);
+        enter(ring, cursor, epoch, 0);
+    };
+    registration(1, as_documented);
+    registration(2, as_documented);
+}
+
+#[test]
+#[should_panic(expected = "was overwritten")]
+fn broken_a_newcomer_begins_before_it_is_known() {
+    registration(1, |ring, cursor, active, epoch| {
+        cursor.store(begin(ring, 0), Ordering::SeqCst);
+        active.store(1, Ordering::SeqCst);
+        epoch.fetch_add(1, Ordering::SeqCst);
+    });
+}
+
+#[test]
+#[should_panic(expected = "was overwritten")]
+fn broken_a_newcomer_does_not_change_the_epoch() {
+    registration(1, |ring, cursor, active, _| {
+        active.store(1, Ordering::SeqCst);
+        between_sequentially_consistent();
+        cursor.store(begin(ring, 0), Ordering::SeqCst);
+    });
+}
