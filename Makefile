@@ -16,7 +16,7 @@ SECONDS ?= 60
 DEMO_ARGS = $(if $(INPUT),--input '$(INPUT)') $(if $(FRAMES),--frames $(FRAMES)) $(if $(JSON),--json) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format fuzz chaos docs clean
+.PHONY: help demo test bench lint format fuzz model chaos docs clean
 
 help:  ## Show this list
 	@echo 'Situ: a message is built where it will be read.'
@@ -43,6 +43,9 @@ format:  ## Format the Rust and C++ sources
 
 fuzz:  ## Fuzz the readers (SECONDS=60 for each target)
 	@scripts/fuzz.sh $(SECONDS)
+
+model:  ## Explore the protocols between processes with the model checker
+	@scripts/model.sh
 
 chaos:  ## Kill processes at random, KILLS=10000 times, and check what is left
 	@scripts/chaos.sh $(KILLS)

@@ -20,6 +20,9 @@ fi
 stage "Rust: every crate"
 cargo test --workspace --no-fail-fast 2>&1 | tee -a "$log"
 
+stage "The protocols, model-checked"
+scripts/model.sh 2>&1 | tee -a "$log"
+
 if [ -f cpp/CMakeLists.txt ]; then
   stage "C++: headers, library, examples"
   cmake -S cpp -B build/cpp -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo >>"$log"
