@@ -1,17 +1,18 @@
 # situ_generate: C++ types for message definitions, made while the project is built.
 #
-#   situ_generate(<target> FILES <file>... [INCLUDES <folder>...])
+#   situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...])
 #
-# <target> becomes an interface library whose users can include the generated headers: `a/b.idl` becomes `b.hpp`,
-# `sensor_msgs/msg/Image.msg` becomes `sensor_msgs/msg/image.hpp`. FILES are .idl, .msg, .srv and .action files;
-# INCLUDES are the folders where further definitions are searched. The command is $SITU_COMMAND when that is set (it
-# may have arguments of its own), otherwise `situ` on the PATH.
+# <target> becomes an interface library whose users can include the generated headers. FILES are .idl, .msg, .srv and
+# .action files, ROS names packages (`sensor_msgs`) or interfaces of them (`sensor_msgs/msg/Image`), and INCLUDES are the
+# folders in which packages and included files are looked for. The header of `<include>/robot/arm.idl` is
+# `robot/arm.hpp`, that of the message `sensor_msgs/msg/PointCloud2` is `sensor_msgs/msg/point_cloud2.hpp`. The command
+# is SITU_COMMAND when that is set (a list: it may have arguments of its own), otherwise `situ` on the PATH.
 include_guard(GLOBAL)
 
 function(situ_generate target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FILES;INCLUDES")
-  if(NOT arg_FILES OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "situ_generate(<target> FILES <file>... [INCLUDES <folder>...]): no FILES, or too much else")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FILES;ROS;INCLUDES")
+  if(arg_UNPARSED_ARGUMENTS OR NOT (arg_FILES OR arg_ROS))
+    message(FATAL_ERROR "situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...])")
   endif()
 
   if(SITU_COMMAND)
@@ -37,10 +38,15 @@ function(situ_generate target)
     list(APPEND includes -I ${folder})
   endforeach()
 
+  set(ros)
+  foreach(name IN LISTS arg_ROS)
+    list(APPEND ros --ros ${name})
+  endforeach()
+
   file(MAKE_DIRECTORY ${out})
   add_custom_command(
     OUTPUT ${stamp}
-    COMMAND ${command} gen --lang cpp --out ${out} ${includes} ${files}
+    COMMAND ${command} gen --lang cpp --out ${out} ${includes} ${ros} ${files}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS ${files}
     COMMENT "Generating C++ messages of ${target}"

@@ -369,7 +369,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
       return true;
     }
     storage_.reserve(count, size());
-    if constexpr (std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T>) {
+    if constexpr (std::is_trivially_default_constructible_v<T> && !detail::has_default_enumerator<T>) {
       std::uninitialized_value_construct(end(), begin() + count);
       set_size(count);
     } else {

@@ -62,9 +62,9 @@ class converter {
     } else if constexpr (message_union<From>) {
       return convert_union(from, to);
     } else {
-      return From::situ_members([this](const member_info& info, const auto& a,
-                                       auto& b) { return convert(a, b) || enter(info.name); },
-                                from, to);
+      return From::situ_members(
+          [&](const member_info& info, const auto& a, auto& b) { return convert(a, b) || enter(info.name); },
+          from, to);
     }
   }
 
@@ -130,37 +130,41 @@ class converter {
   template <class From, class To>
   bool convert_union(const From& from, To& to) {
     to.select(from.discriminator());
-    return from.visit_active([this, &to](auto index, const auto& member) {
-      bool ok = true;
-      to.visit_active([&, this](auto other, auto& target) {
-        if constexpr (decltype(index)::value == decltype(other)::value) ok = convert(member, target);
-        return ok;
+    return from.visit_active([&](auto index, const auto& member) {
+      constexpr std::size_t selected = decltype(index)::value;
+      const bool ok = to.visit_active([&](auto other, auto& target) {
+        if constexpr (decltype(other)::value == selected) {
+          return convert(member, target);
+        } else {
+          return true;
+        }
       });
-      return ok || enter(From::situ_cases[decltype(index)::value].name);
+      return ok || enter(From::situ_cases[selected].name);
     });
   }
+  /// The elements are plain, so they lie the same in both storages.
   template <class From, class To>
   bool convert_bulk(const From& from, To& to) {
-    using element = typename From::value_type;
-    std::span<const element> source;
+    static_assert(sizeof(typename From::value_type) == sizeof(typename To::value_type));
+    std::span<const std::byte> source;
     if constexpr (bulk<From>) {
       const auto found = from.try_span(from_body_);
       if (!found) return fail(from_body_.size(), static_cast<std::size_t>(from.size()));
-      source = *found;
+      source = std::as_bytes(*found);
     } else {
-      source = std::span<const element>(from);
+      source = std::as_bytes(std::span(from));
     }
-    std::span<element> target;
+    std::span<std::byte> target;
     if constexpr (bulk<To>) {
       const auto found = to.try_span(to_body_);
-      if (!found || found->size() != source.size())
-        return fail(static_cast<std::size_t>(to.size()), source.size());
-      target = *found;
+      if (!found || found->size() != from.size())
+        return fail(static_cast<std::size_t>(to.size()), from.size());
+      target = std::as_writable_bytes(*found);
     } else {
-      if (!resize(to, source.size())) return false;
-      target = std::span<element>(to);
+      if (!resize(to, static_cast<std::size_t>(from.size()))) return false;
+      target = std::as_writable_bytes(std::span(to));
     }
-    if (!source.empty()) std::memcpy(target.data(), source.data(), source.size_bytes());
+    if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
     return true;
   }
 

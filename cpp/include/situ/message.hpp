@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -200,6 +201,30 @@ inline constexpr bool is_flat_v = detail::is_flat<std::remove_cv_t<T>>::value;
 template <class T>
 concept flat_message = message<T> && is_flat_v<T>;
 
+/// The schema that a topic carries for a struct; generated code specializes it.
+template <class T>
+struct schema_text;
+
+/// A hash that has a meaning for flat storage only.
+template <storage_policy S>
+[[nodiscard]] consteval std::uint64_t if_flat(std::uint64_t hash) noexcept {
+  return S::kind == storage_kind::flat ? hash : 0;
+}
+
+/// An array, or an array of arrays, of one value.
+template <class A, class T>
+[[nodiscard]] constexpr A filled(const T& value) {
+  A array{};
+  for (auto& element : array) {
+    if constexpr (std::is_same_v<typename A::value_type, T>) {
+      element = value;
+    } else {
+      element = filled<typename A::value_type>(value);
+    }
+  }
+  return array;
+}
+
 /// The lengths of the bulk fields of a message.
 template <message T>
 [[nodiscard]] constexpr typename T::bulk_lengths bulk_lengths_of(const T& value) {
@@ -227,10 +252,20 @@ bool place_bulk(body_layout& body, std::size_t count, V* where) {
   return true;
 }
 
+template <message T>
+constexpr std::optional<std::size_t> body_size(
+    [[maybe_unused]] const typename T::bulk_lengths& lengths) noexcept {
+  body_layout body;
+  if constexpr (!std::is_same_v<typename T::bulk_lengths, no_bulk>) {
+    if (!T::situ_place_bulk(nullptr, lengths, body)) return std::nullopt;
+  }
+  return body.size();
+}
+
 /// Default values at `place`, and bulk fields of the given lengths. Sequences, strings and maps cost a length
 /// each: what they do not hold is not touched.
 template <message T>
-T* init_at(void* place, const typename T::bulk_lengths& lengths) {
+T* init_at(void* place, [[maybe_unused]] const typename T::bulk_lengths& lengths) {
   T* made = ::new (place) T;
   if constexpr (!std::is_same_v<typename T::bulk_lengths, no_bulk>) {
     body_layout body;

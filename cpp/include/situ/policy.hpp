@@ -80,4 +80,35 @@ concept unbounded_storage = storage_policy<S> && requires {
   typename S::unbounded_string;
 };
 
+/// `string<N>` of a schema, with storage S.
+template <class S, std::size_t N>
+using string = typename S::template string<N>;
+/// `wstring<N>`.
+template <class S, std::size_t N>
+using wstring = typename S::template wstring<N>;
+/// `sequence<T, N>`.
+template <class S, class T, std::size_t N>
+using sequence = typename S::template sequence<T, N>;
+/// `map<K, V, N>`.
+template <class S, class K, class V, std::size_t N>
+using map = typename S::template map<K, V, N>;
+/// `@optional T`.
+template <class S, class T>
+using optional = typename S::template optional<T>;
+/// `@bulk sequence<T>` or `@bulk sequence<T, N>`.
+template <class S, class T, std::size_t N = unbounded>
+using bulk = typename S::template bulk<T, N>;
+/// `string`.
+template <class S>
+using unbounded_string = typename S::unbounded_string;
+/// `wstring`.
+template <class S>
+using unbounded_wstring = typename S::unbounded_wstring;
+/// `sequence<T>`.
+template <class S, class T>
+using unbounded_sequence = typename S::template unbounded_sequence<T>;
+/// `map<K, V>`.
+template <class S, class K, class V>
+using unbounded_map = typename S::template unbounded_map<K, V>;
+
 }  // namespace situ

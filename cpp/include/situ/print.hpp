@@ -53,7 +53,7 @@ class printer {
       out_ << "bulk(" << value.size() << " elements at " << value.offset() << ")";
     } else if constexpr (message_union<T>) {
       out_ << T::situ_name << "{";
-      value.visit_active([this](auto index, const auto& member) {
+      value.visit_active([&](auto index, const auto& member) {
         print_member(T::situ_cases[decltype(index)::value].name, member);
         return true;
       });
@@ -61,7 +61,7 @@ class printer {
     } else {
       out_ << T::situ_name << "{";
       bool first = true;
-      for_each_member(value, [this, &first](const member_info& info, const auto& member) {
+      for_each_member(value, [&](const member_info& info, const auto& member) {
         if (!first) out_ << ", ";
         first = false;
         print_member(info.name, member);

@@ -19,6 +19,12 @@ namespace detail {
 /// Opens what containers keep to themselves; defined in message.hpp.
 struct access;
 
+/// A generated enum, whose default need not be zero.
+template <class T>
+concept has_default_enumerator = std::is_enum_v<T> && requires(T value) {
+  situ_default(value);
+};
+
 /// Turns a number into one of another type, as its caller asked for; passes anything else on.
 template <class T, class U>
 constexpr decltype(auto) as(U&& value) {
@@ -29,10 +35,13 @@ constexpr decltype(auto) as(U&& value) {
   }
 }
 
-/// A T made of `args`, an aggregate from braces.
+/// A T made of `args`, an aggregate from braces, a generated enum without arguments its default enumerator.
 template <class T, class... Args>
 T make(Args&&... args) {
-  if constexpr (std::is_constructible_v<T, Args...> && !(sizeof...(Args) == 0 && std::is_aggregate_v<T>)) {
+  if constexpr (has_default_enumerator<T> && sizeof...(Args) == 0) {
+    return situ_default(T());
+  } else if constexpr (std::is_constructible_v<T, Args...> &&
+                       !(sizeof...(Args) == 0 && std::is_aggregate_v<T>)) {
     return T(as<T>(std::forward<Args>(args))...);
   } else {
     return T{std::forward<Args>(args)...};
@@ -42,7 +51,10 @@ T make(Args&&... args) {
 /// Constructs such a T at `place`.
 template <class T, class... Args>
 T* construct(void* place, Args&&... args) {
-  if constexpr (std::is_constructible_v<T, Args...> && !(sizeof...(Args) == 0 && std::is_aggregate_v<T>)) {
+  if constexpr (has_default_enumerator<T> && sizeof...(Args) == 0) {
+    return ::new (place) T(situ_default(T()));
+  } else if constexpr (std::is_constructible_v<T, Args...> &&
+                       !(sizeof...(Args) == 0 && std::is_aggregate_v<T>)) {
     return ::new (place) T(as<T>(std::forward<Args>(args))...);
   } else {
     return ::new (place) T{std::forward<Args>(args)...};

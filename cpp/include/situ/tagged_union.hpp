@@ -153,8 +153,9 @@ class tagged_union
         return set<I>(discriminator, std::move(copy));
       }
     }
+    if (Cases::index_of(discriminator) != I) detail::raise(bad_union_access());
     select(discriminator);
-    return at<I>() = std::forward<Value>(value);
+    return at<I>() = detail::as<alternative<I>>(std::forward<Value>(value));
   }
 
  private:
@@ -182,7 +183,7 @@ class tagged_union
   template <class Other>
   void assign(Other&& other) {
     select(other.discriminator());
-    other.visit_active([this](auto index, auto& member) {
+    other.visit_active([&](auto index, auto& member) {
       if constexpr (std::is_lvalue_reference_v<Other>) {
         at<decltype(index)::value>() = member;
       } else {
@@ -201,5 +202,13 @@ class tagged_union
     return ok;
   }
 };
+
+/// Where the alternatives of a union lie.
+template <class U>
+inline constexpr std::size_t payload_offset = [] {
+  const auto largest = []<class... Ts>(const std::tuple<Ts...>*) { return std::max({alignof(Ts)...}); };
+  const std::size_t align = largest(static_cast<const typename U::alternatives*>(nullptr));
+  return (sizeof(typename U::discriminator_type) + align - 1) / align * align;
+}();
 
 }  // namespace situ

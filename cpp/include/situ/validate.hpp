@@ -108,13 +108,12 @@ class validator {
     } else if constexpr (bulk<T>) {
       return check_bulk(value);
     } else if constexpr (message_union<T>) {
-      return check(access::discriminator(value)) &&
-             value.visit_active([this](auto index, const auto& member) {
-               return check(member) || enter(T::situ_cases[decltype(index)::value].name);
-             });
+      return check(access::discriminator(value)) && value.visit_active([&](auto index, const auto& member) {
+        return check(member) || enter(T::situ_cases[decltype(index)::value].name);
+      });
     } else if constexpr (message<T>) {
       return T::situ_members(
-          [this](const member_info& info, const auto& member) { return check(member) || enter(info.name); },
+          [&](const member_info& info, const auto& member) { return check(member) || enter(info.name); },
           value);
     } else {
       return check(value.first) && check(value.second);  // an entry of a map
