@@ -24,7 +24,8 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
         Language::Cpp => generate::Language::Cpp,
     };
     let mut generated = Generated { files: Vec::new(), changed: 0 };
-    for file in generate::generate(&schema, &Options::new(language)) {
+    let options = Options { roots: arguments.sources.include.clone(), ..Options::new(language) };
+    for file in generate::generate(&schema, &options) {
         let path = arguments.out.join(&file.path);
         generated.changed += usize::from(write(&path, &file.text)?);
         generated.files.push(path.display().to_string());

@@ -27,12 +27,21 @@ pub struct Options {
     pub included: bool,
     /// The name of the single output file without its extension, where the language writes a single one: `messages`.
     pub file_stem: String,
+    /// C++: folders that the headers' own folders are relative to, usually the search path: the header of
+    /// `<root>/robot/arm.idl` is `robot/arm.hpp`.
+    pub roots: Vec<PathBuf>,
 }
 
 impl Options {
     /// The defaults for a language.
     pub fn new(language: Language) -> Self {
-        Self { language, situ_path: "::situ".into(), included: true, file_stem: "messages".into() }
+        Self {
+            language,
+            situ_path: "::situ".into(),
+            included: true,
+            file_stem: "messages".into(),
+            roots: Vec::new(),
+        }
     }
 }
 

@@ -1,0 +1,432 @@
+//! Structs, unions, aliases and constants.
+
+use super::names;
+use super::page::{Page, hash};
+use super::types::{self, named, primitive, spell, spell_member, value};
+use crate::Schema;
+use crate::model::{
+    Case, Constant, Definition, Kind, Literal, Member, Primitive, Struct, Type, TypeId, Union,
+};
+
+/// `template <class S>` with what the type asks of its storage.
+pub fn template_head(schema: &Schema, id: TypeId) -> String {
+    let concept = if schema.is_flattable(id) { "storage_policy" } else { "unbounded_storage" };
+    format!("template <::situ::{concept} S>")
+}
+
+/// A constant, in a namespace (`inline`) or a struct (`static`).
+pub fn constant(schema: &Schema, constant: &Constant, storage: &str) -> String {
+    let ty = match schema.resolve(&constant.ty) {
+        Type::Primitive(of) => primitive(*of).to_owned(),
+        Type::WString { .. } => "std::u16string_view".to_owned(),
+        Type::Named(id) => named(schema, *id),
+        _ => "std::string_view".to_owned(),
+    };
+    let value = value(schema, &constant.ty, &constant.value);
+    format!("{storage} constexpr {ty} {} = {value};", names::identifier(constant.name.simple()))
+}
+
+/// A typedef.
+pub fn alias(page: &mut Page, schema: &Schema, id: TypeId, ty: &Type) {
+    let definition = schema.definition(id);
+    page.docs(&definition.docs);
+    let name = names::simple(schema, id);
+    if !types::is_template(schema, id) {
+        return page.line(format!("using {name} = {};", spell(schema, ty)));
+    }
+    let template = names::template(definition.name.simple());
+    page.line(template_head(schema, id));
+    page.line(format!("using {template} = {};", spell(schema, ty)));
+    let storage = match schema.as_struct(ty) {
+        Some((_, it)) if it.flat => "flat",
+        _ => "heap",
+    };
+    page.line(format!("using {name} = {template}<::situ::{storage}>;"));
+}
+
+/// The default storage of a struct or union.
+fn default_alias(page: &mut Page, schema: &Schema, id: TypeId) {
+    let (name, storage) = (names::simple(schema, id), if schema.is_flat(id) { "flat" } else { "heap" });
+    page.gap();
+    page.line(format!("using {name} = {}<::situ::{storage}>;", names::template(schema.name(id).simple())));
+}
+
+/// The schema that a topic carries for a struct.
+pub fn schema_text(page: &mut Page, schema: &Schema, id: TypeId) {
+    let name = schema.name(id);
+    page.gap();
+    page.line(template_head(schema, id));
+    page.line(format!(
+        "struct schema_text<{}<S>> {{",
+        names::qualified(name, &names::template(name.simple()))
+    ));
+    page.edge(format!(
+        "  static constexpr std::string_view value = R\"situ({})situ\";",
+        schema.canonical(id)
+    ));
+    page.line("};");
+}
+
+/// The documentation of a member, with its unit.
+fn member_docs(page: &mut Page, member: &Member) {
+    let mut docs = member.docs.clone();
+    if let Some(unit) = &member.unit {
+        if !docs.is_empty() {
+            docs.push_str("\n\n");
+        }
+        docs.push_str("Unit: ");
+        docs.push_str(unit);
+    }
+    page.docs(&docs);
+}
+
+/// `::situ::member_info{"height", 1}`.
+fn member_info(member: &Member) -> String {
+    let name = types::text_literal(&member.name);
+    let flags = [("key", member.key), ("must_understand", member.must_understand)];
+    let flags: String =
+        flags.iter().filter(|(_, on)| *on).map(|(name, _)| format!(", .{name} = true")).collect();
+    if flags.is_empty() {
+        format!("::situ::member_info{{{name}, {}}}", member.id)
+    } else {
+        format!("::situ::member_info{{.name = {name}, .id = {}{flags}}}", member.id)
+    }
+}
+
+/// What structs and unions say about themselves.
+fn traits(page: &mut Page, schema: &Schema, id: TypeId, extensibility: &str) {
+    let definition = schema.definition(id);
+    page.line("template <class Other>");
+    page.line(format!("using situ_rebind = {}<Other>;", names::template(definition.name.simple())));
+    page.line(format!("static constexpr std::string_view situ_name = \"{}\";", definition.name));
+    page.line(format!(
+        "static constexpr ::situ::extensibility situ_extensibility = ::situ::extensibility::{extensibility};"
+    ));
+}
+
+fn extensibility(of: crate::model::Extensibility) -> &'static str {
+    match of {
+        crate::model::Extensibility::Final => "final",
+        crate::model::Extensibility::Appendable => "appendable",
+        crate::model::Extensibility::Mutable => "mutable_",
+    }
+}
+
+/// A struct.
+pub fn structure(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
+    let definition = schema.definition(id);
+    let simple = definition.name.simple();
+    let template = names::template(simple);
+    page.docs(&definition.docs);
+    page.line(template_head(schema, id));
+    page.line(format!("struct {template} {{"));
+    page.indent();
+    for constant in schema.constants_of(id) {
+        page.docs(&constant.docs);
+        page.line(self::constant(schema, constant, "static"));
+    }
+    page.gap();
+    if let Some(base) = it.base {
+        page.line(format!("/// The members of {}.", schema.name(base)));
+        page.line(format!("{} base{{}};", named(schema, base)));
+    }
+    for member in &it.members {
+        member_docs(page, member);
+        let name = names::member(&member.name, simple);
+        let initial = types::initializer(schema, member);
+        page.line(format!("{} {name}{initial};", spell_member(schema, member)));
+    }
+    page.gap();
+    if !schema.is_plain(&Type::Named(id)) {
+        page.line("/// Writes the members alone. (A defaulted constructor may zero the whole object first.)");
+        page.line(format!("{template}() {{}}"));
+    }
+    page.line(format!(
+        "[[nodiscard]] friend bool operator==(const {template}&, const {template}&) = default;"
+    ));
+
+    page.gap();
+    page.line("// What Situ knows about the type.");
+    page.line("using situ_storage = S;");
+    let base = it.base.map(|_| "decltype(base)".to_owned());
+    let own = it.members.iter().map(|member| format!("decltype({})", names::member(&member.name, simple)));
+    let member_types: Vec<String> = base.into_iter().chain(own).collect();
+    page.list("using situ_types = ::situ::type_list<", &member_types, ",", ">;");
+    traits(page, schema, id, extensibility(it.extensibility));
+    page.line(format!("static constexpr std::uint64_t schema_hash = {};", hash(schema.schema_hash(id))));
+    page.line(format!(
+        "static constexpr std::uint64_t layout_hash = ::situ::if_flat<S>({});",
+        hash(schema.layout_hash(id))
+    ));
+    page.line(format!("static constexpr std::string_view schema = ::situ::schema_text<{template}>::value;"));
+    page.gap();
+    bulk(page, schema, it, simple);
+    page.gap();
+    visitor(page, schema, it, simple);
+    page.dedent();
+    page.line("};");
+    default_alias(page, schema, id);
+}
+
+/// One walk over the members of one or more messages, inherited members first.
+fn visitor(page: &mut Page, schema: &Schema, it: &Struct, simple: &str) {
+    page.line("template <class Visitor, class... Messages>");
+    page.line("static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {");
+    page.indent();
+    let base = it.base.map(|base| format!("{}::situ_members(visit, messages.base...)", named(schema, base)));
+    let own = it.members.iter().map(|member| {
+        format!("visit({}, messages.{}...)", member_info(member), names::member(&member.name, simple))
+    });
+    let calls: Vec<String> = base.into_iter().chain(own).collect();
+    page.list("return ", &calls, " &&", ";");
+    page.dedent();
+    page.line("}");
+}
+
+/// A member that has bulk fields, or is one.
+struct Bulk {
+    name: String,
+    is_field: bool,
+}
+
+fn bulk_members(schema: &Schema, it: &Struct, simple: &str) -> Vec<Bulk> {
+    let holds_bulk = |ty: &Type| schema.as_struct(ty).is_some_and(|(id, _)| schema.has_bulk(id));
+    let base = it.base.filter(|base| schema.has_bulk(*base));
+    let base = base.map(|_| Bulk { name: "base".to_owned(), is_field: false });
+    let own = it.members.iter().filter(|member| member.bulk || !member.optional && holds_bulk(&member.ty));
+    let own = own.map(|member| Bulk { name: names::member(&member.name, simple), is_field: member.bulk });
+    base.into_iter().chain(own).collect()
+}
+
+/// The lengths of bulk fields, and construction with them.
+fn bulk(page: &mut Page, schema: &Schema, it: &Struct, simple: &str) {
+    let template = names::template(simple);
+    let fields = bulk_members(schema, it, simple);
+    if fields.is_empty() {
+        page.line("using bulk_lengths = ::situ::no_bulk;");
+    } else {
+        page.line("/// How many elements each bulk field holds.");
+        page.line("struct bulk_lengths {");
+        page.indent();
+        for field in &fields {
+            if field.is_field {
+                page.line(format!("std::size_t {} = 0;", field.name));
+            } else {
+                page.line(format!(
+                    "typename decltype({template}::{})::bulk_lengths {}{{}};",
+                    field.name, field.name
+                ));
+            }
+        }
+        page.line("friend constexpr bool operator==(const bulk_lengths&, const bulk_lengths&) = default;");
+        page.dedent();
+        page.line("};");
+    }
+    page.line(
+        "/// The size of a body with bulk fields of these lengths; nothing when they exceed their bounds.",
+    );
+    page.line("[[nodiscard]] static constexpr std::optional<std::size_t> body_size(const bulk_lengths& lengths) noexcept {");
+    page.line(format!("  return ::situ::detail::body_size<{template}>(lengths);"));
+    page.line("}");
+    page.line("/// Constructs a message at an address: default values, and bulk fields of these lengths.");
+    page.line(format!("static {template}* init_at(void* place, const bulk_lengths& lengths) {{"));
+    page.line(format!("  return ::situ::detail::init_at<{template}>(place, lengths);"));
+    page.line("}");
+    page.line(format!(
+        "static {template}* init_at(void* place) {{ return init_at(place, bulk_lengths{{}}); }}"
+    ));
+    if fields.is_empty() {
+        return;
+    }
+    page.gap();
+    page.line(format!(
+        "static constexpr bool situ_place_bulk({template}* message, const bulk_lengths& lengths, ::situ::body_layout& body) {{"
+    ));
+    page.indent();
+    let calls: Vec<String> = fields
+        .iter()
+        .map(|Bulk { name, is_field }| {
+            let member = format!("message != nullptr ? &message->{name} : nullptr");
+            if *is_field {
+                format!("::situ::detail::place_bulk(body, lengths.{name}, {member})")
+            } else {
+                format!("decltype({template}::{name})::situ_place_bulk({member}, lengths.{name}, body)")
+            }
+        })
+        .collect();
+    page.list("return ", &calls, " &&", ";");
+    page.dedent();
+    page.line("}");
+    page.line(format!("static constexpr bulk_lengths situ_bulk_lengths(const {template}& message) {{"));
+    page.indent();
+    let lengths: Vec<String> = fields
+        .iter()
+        .map(|Bulk { name, is_field }| {
+            if *is_field {
+                format!("static_cast<std::size_t>(message.{name}.size())")
+            } else {
+                format!("::situ::bulk_lengths_of(message.{name})")
+            }
+        })
+        .collect();
+    page.list("return {", &lengths, ",", "};");
+    page.dedent();
+    page.line("}");
+}
+
+/// The discriminator of a union in C++.
+struct Discriminator {
+    /// Its type.
+    ty: String,
+    /// The integer type that a `switch` over it uses.
+    switched: &'static str,
+}
+
+impl Discriminator {
+    fn of(schema: &Schema, it: &Union) -> Self {
+        let ty = spell(schema, &it.discriminator);
+        let switched = match schema.resolve(&it.discriminator) {
+            Type::Primitive(Primitive::Bool) => "int",
+            Type::Primitive(Primitive::Char8) => "std::uint8_t",
+            Type::Primitive(Primitive::WChar) => "std::uint16_t",
+            Type::Primitive(of) => primitive(*of),
+            _ => "std::int32_t",
+        };
+        Self { ty, switched }
+    }
+
+    fn value(&self, schema: &Schema, it: &Union, value: i128) -> String {
+        match schema.resolve(&it.discriminator) {
+            Type::Primitive(of) => match of {
+                Primitive::Bool | Primitive::I32 => types::integer(*of, value),
+                _ => format!("{}{{{}}}", self.ty, types::integer(*of, value)),
+            },
+            Type::Named(id) => match &schema.definition(*id).kind {
+                Kind::Enum(of) => {
+                    of.enumerators.iter().position(|it| i128::from(it.value) == value).map_or_else(
+                        || format!("{}{{{value}}}", self.ty),
+                        |index| {
+                            types::value(schema, &it.discriminator, &Literal::Enumerator { of: *id, index })
+                        },
+                    )
+                }
+                _ => value.to_string(),
+            },
+            _ => value.to_string(),
+        }
+    }
+
+    fn label(&self, value: i128) -> String {
+        match self.switched {
+            "std::int32_t" => types::integer(Primitive::I32, value),
+            "std::int64_t" => types::integer(Primitive::I64, value),
+            "std::uint64_t" => types::integer(Primitive::U64, value),
+            "std::uint32_t" => types::integer(Primitive::U32, value),
+            _ => value.to_string(),
+        }
+    }
+}
+
+/// A union.
+pub fn union(page: &mut Page, schema: &Schema, id: TypeId, it: &Union) {
+    let definition = schema.definition(id);
+    let simple = definition.name.simple();
+    let template = names::template(simple);
+    let cases = format!("{simple}_cases");
+    let discriminator = Discriminator::of(schema, it);
+    union_cases(page, schema, it, &cases, &discriminator);
+    page.gap();
+    page.docs(&definition.docs);
+    page.line(template_head(schema, id));
+    page.line(format!("class {template}"));
+    page.indent();
+    page.indent();
+    let mut arguments = vec![discriminator.ty.clone(), cases];
+    arguments.extend(it.cases.iter().map(|case| spell(schema, &case.member.ty)));
+    let head = ": public ::situ::tagged_union<";
+    page.list(head, &arguments, ",", "> {");
+    page.dedent();
+    page.dedent();
+    page.line(" public:");
+    page.indent();
+    page.line("// What Situ knows about the type.");
+    page.line("using situ_storage = S;");
+    traits(page, schema, id, extensibility(it.extensibility));
+    let infos: Vec<String> = it.cases.iter().map(|case| member_info(&case.member)).collect();
+    page.list(
+        &format!("static constexpr std::array<::situ::member_info, {}> situ_cases{{{{", it.cases.len()),
+        &infos,
+        ",",
+        "}};",
+    );
+    for (index, case) in it.cases.iter().enumerate() {
+        accessors(page, schema, definition, it, (index, case), &discriminator);
+    }
+    page.dedent();
+    page.line("};");
+    default_alias(page, schema, id);
+}
+
+/// Which alternative each value of the discriminator selects.
+fn union_cases(page: &mut Page, schema: &Schema, it: &Union, cases: &str, discriminator: &Discriminator) {
+    let Discriminator { ty, switched } = discriminator;
+    page.line(format!("struct {cases} {{"));
+    page.indent();
+    let initial = discriminator.value(schema, it, schema.default_discriminator(it));
+    page.line(format!("static constexpr {ty} initial = {initial};"));
+    page.line(format!("static constexpr std::size_t index_of({ty} value) noexcept {{"));
+    page.indent();
+    page.line(format!("switch (static_cast<{switched}>(value)) {{"));
+    page.indent();
+    for (index, case) in it.cases.iter().enumerate().filter(|(_, case)| !case.labels.is_empty()) {
+        for label in &case.labels {
+            page.line(format!("case {}:", discriminator.label(*label)));
+        }
+        page.line(format!("  return {index};"));
+    }
+    page.line("default:");
+    match it.cases.iter().position(|case| case.is_default) {
+        Some(index) => page.line(format!("  return {index};")),
+        None => page.line("  return ::situ::no_alternative;"),
+    }
+    page.dedent();
+    page.line("}");
+    page.dedent();
+    page.line("}");
+    page.dedent();
+    page.line("};");
+}
+
+/// How one case is asked for, read and set.
+fn accessors(
+    page: &mut Page,
+    schema: &Schema,
+    definition: &Definition,
+    union: &Union,
+    (index, case): (usize, &Case),
+    discriminator: &Discriminator,
+) {
+    let name = names::case(&case.member.name, definition.name.simple());
+    let bare = &case.member.name;
+    let label = case.labels.first().copied().or_else(|| schema.unlabelled(union));
+    let label = label.map(|it| format!(" = {}", discriminator.value(schema, union, it))).unwrap_or_default();
+    page.gap();
+    member_docs(page, &case.member);
+    page.line(format!(
+        "[[nodiscard]] bool has_{bare}() const noexcept {{ return this->template holds<{index}>(); }}"
+    ));
+    page.line(format!("[[nodiscard]] auto& {name}() {{ return this->template get<{index}>(); }}"));
+    page.line(format!(
+        "[[nodiscard]] const auto& {name}() const {{ return this->template get<{index}>(); }}"
+    ));
+    page.line(format!(
+        "[[nodiscard]] auto* {bare}_if() noexcept {{ return this->template get_if<{index}>(); }}"
+    ));
+    page.line(format!(
+        "[[nodiscard]] const auto* {bare}_if() const noexcept {{ return this->template get_if<{index}>(); }}"
+    ));
+    page.line("template <class Value>");
+    page.line(format!("auto& set_{bare}(Value&& value, {} label{label}) {{", discriminator.ty));
+    page.line(format!("  return this->template set<{index}>(label, std::forward<Value>(value));"));
+    page.line("}");
+}
