@@ -17,7 +17,7 @@ pub const BULK_ALIGN: usize = 64;
 pub const UNBOUNDED: usize = usize::MAX;
 
 /// Why a bulk member cannot be had as a slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BulkError {
     /// The member does not lie within the body.
@@ -34,6 +34,14 @@ pub enum BulkError {
         size: usize,
         /// The size of the body.
         body: usize,
+    },
+    /// An element is not a valid value.
+    #[error("bulk element {index} is not valid: {problem}")]
+    Invalid {
+        /// Which.
+        index: usize,
+        /// Why.
+        problem: ValidateProblem,
     },
     /// The data is not aligned for its elements.
     #[error("bulk data at {offset} is not aligned to {align}; a body must begin at a multiple of 64 bytes")]
@@ -71,6 +79,8 @@ impl BulkCursor {
 pub trait BulkField<T: Plain>: Sized {
     /// The greatest number of elements.
     const BOUND: usize;
+    /// Whether the elements lie in the message's body.
+    const IN_BODY: bool;
 
     /// The number of elements.
     fn element_count(&self) -> usize;
@@ -80,6 +90,9 @@ pub trait BulkField<T: Plain>: Sized {
 
     /// The elements, given the message's body (which vectors ignore).
     fn elements<'a>(&'a self, body: &'a [u8]) -> Result<&'a [T], BulkError>;
+
+    /// The elements, to be changed, given the message's body (which vectors ignore).
+    fn elements_mut<'a>(&'a mut self, body: &'a mut [u8]) -> Result<&'a mut [T], BulkError>;
 }
 
 /// A bulk member in the head of a flat message: where its elements lie in the body, and how many there are.
@@ -123,30 +136,56 @@ impl<T: Plain, const N: usize> BulkRef<T, N> {
         if end > body { Err(outside()) } else { Ok(start..end) }
     }
 
-    /// The elements in the message's body.
+    /// Fails unless the first element lies at its alignment.
+    fn check_aligned(&self, start: *const T) -> Result<(), BulkError> {
+        if start.is_aligned() {
+            Ok(())
+        } else {
+            Err(BulkError::Misaligned { offset: self.offset, align: align_of::<T>() })
+        }
+    }
+
+    /// The elements in the message's body. Fails if the body is another message's, or if an element is not valid (which
+    /// is looked at for types that have invalid bit patterns, such as booleans).
     pub fn slice<'b>(&self, body: &'b [u8]) -> Result<&'b [T], BulkError> {
         if self.is_empty() {
             return Ok(&[]);
         }
         let bytes = &body[self.range(body.len())?];
         let start = bytes.as_ptr().cast::<T>();
-        if !start.is_aligned() {
-            return Err(BulkError::Misaligned { offset: self.offset, align: align_of::<T>() });
+        self.check_aligned(start)?;
+        if !T::DENSE {
+            for index in 0..self.len() {
+                // SAFETY: the range covers len elements, aligned, and the bytes of the body are initialized.
+                unsafe { T::validate_at(start.add(index), &Validation { body_len: body.len() }) }
+                    .map_err(|error| BulkError::Invalid { index, problem: error.problem })?;
+            }
         }
-        // SAFETY: the range lies within the body and covers len elements, the start is aligned, the bytes of the body
-        // are initialized, and Plain promises that any bytes are valid elements. The lifetime is the body's.
+        // SAFETY: the range lies within the body and covers len elements, the start is aligned, the bytes are
+        // initialized, and the elements are valid: dense ones always, others were looked at. The lifetime is the body's.
         Ok(unsafe { std::slice::from_raw_parts(start, self.len()) })
     }
 
-    /// The elements in the message's body, to be changed.
+    /// The elements in the message's body, to be changed. Elements that are not valid, as fresh memory may be, become
+    /// the default.
     pub fn slice_mut<'b>(&self, body: &'b mut [u8]) -> Result<&'b mut [T], BulkError> {
         if self.is_empty() {
             return Ok(&mut []);
         }
-        let range = self.range(body.len())?;
-        let start = body[range].as_mut_ptr().cast::<T>();
-        if !start.is_aligned() {
-            return Err(BulkError::Misaligned { offset: self.offset, align: align_of::<T>() });
+        let body_len = body.len();
+        let bytes = &mut body[self.range(body_len)?];
+        let start = bytes.as_mut_ptr().cast::<T>();
+        self.check_aligned(start)?;
+        if !T::DENSE {
+            for index in 0..self.len() {
+                // SAFETY: the range covers len elements, aligned, and the bytes of the body are initialized and
+                // exclusively borrowed.
+                unsafe {
+                    if T::validate_at(start.add(index), &Validation { body_len }).is_err() {
+                        T::default_at(start.add(index));
+                    }
+                }
+            }
         }
         // SAFETY: as in `slice`; the exclusive borrow of the body makes the elements exclusive.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, self.len()) })
@@ -155,6 +194,7 @@ impl<T: Plain, const N: usize> BulkRef<T, N> {
 
 impl<T: Plain, const N: usize> BulkField<T> for BulkRef<T, N> {
     const BOUND: usize = N;
+    const IN_BODY: bool = true;
 
     fn element_count(&self) -> usize {
         self.len()
@@ -167,10 +207,15 @@ impl<T: Plain, const N: usize> BulkField<T> for BulkRef<T, N> {
     fn elements<'a>(&'a self, body: &'a [u8]) -> Result<&'a [T], BulkError> {
         self.slice(body)
     }
+
+    fn elements_mut<'a>(&'a mut self, body: &'a mut [u8]) -> Result<&'a mut [T], BulkError> {
+        self.slice_mut(body)
+    }
 }
 
 impl<T: Plain, const N: usize> BulkField<T> for BoundedVec<T, N> {
     const BOUND: usize = N;
+    const IN_BODY: bool = false;
 
     fn element_count(&self) -> usize {
         self.len()
@@ -183,6 +228,10 @@ impl<T: Plain, const N: usize> BulkField<T> for BoundedVec<T, N> {
     }
 
     fn elements<'a>(&'a self, _body: &'a [u8]) -> Result<&'a [T], BulkError> {
+        Ok(self)
+    }
+
+    fn elements_mut<'a>(&'a mut self, _body: &'a mut [u8]) -> Result<&'a mut [T], BulkError> {
         Ok(self)
     }
 }

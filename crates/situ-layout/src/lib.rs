@@ -10,10 +10,16 @@
 //! - [`flat`] and [`heap`] hold the containers behind the two policies; [`api`] the operations they share.
 
 pub mod api;
+#[doc(hidden)]
+pub mod assign;
 mod bulk;
 mod error;
+#[doc(hidden)]
+pub mod field;
 pub mod flat;
 pub mod heap;
+mod macros;
+mod macros_named;
 mod message;
 mod primitive;
 mod storage;
@@ -21,13 +27,16 @@ mod value;
 pub mod visit;
 
 pub use api::{List, Maybe, Table, Text, WideText};
+pub use assign::{AssignError, AssignFrom, AssignProblem, Bodies};
 pub use bulk::{BULK_ALIGN, BulkCursor, BulkError, BulkField, BulkRef, UNBOUNDED};
 pub use error::{BoundError, FieldPath, Segment, ValidateError, ValidateProblem};
 pub use flat::{FlatMap, FlatOptional, FlatSequence, FlatString, FlatWString};
 pub use heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, WString};
-pub use message::{FlatMessage, Message, Service};
+pub use message::{FlatForm, FlatFormError, FlatMessage, Message, Service};
+#[doc(hidden)]
+pub use message::{read_flat, write_flat};
 pub use storage::{Flat, Heap, Storage, StorageKind, Unbounded};
 pub use value::{
-    InPlace, Key, Plain, SelfContained, Validation, Value, assert_self_contained, boxed, default_value,
-    dense_bytes, dense_bytes_mut, reset,
+    InPlace, Key, Plain, SelfContained, Validation, Value, assert_self_contained, boxed, clone_value,
+    default_value, dense_bytes, dense_bytes_mut, reset,
 };

@@ -2,6 +2,9 @@
 
 use std::fmt::Debug;
 
+use thiserror::Error;
+
+use crate::assign::{AssignError, AssignFrom, Bodies};
 use crate::bulk::BulkCursor;
 use crate::error::ValidateError;
 use crate::storage::StorageKind;
@@ -20,6 +23,8 @@ pub trait Message: Structure + Default {
     const LAYOUT_HASH: u64;
     /// The storage policy of this type.
     const STORAGE: StorageKind;
+    /// The flat form of the type, whatever its own storage; `None` if it has members without a bound.
+    const FLAT_FORM: Option<FlatForm> = None;
 
     /// How many elements each bulk member holds; a structure with one `usize` per bulk member, or `()` if there are none.
     type BulkLengths: Copy + Default + PartialEq + Debug + Send + Sync + 'static;
@@ -73,6 +78,129 @@ pub trait Message: Structure + Default {
         // SAFETY: the caller's promise is that of validate_at.
         unsafe { Self::validate_at(src, &Validation { body_len }) }
     }
+
+    /// Reads the message from its flat form: the `head`, whose size and alignment are those of
+    /// [`FLAT_FORM`](Self::FLAT_FORM), and the `body`, both of which are validated. Bulk members of a message that is flat itself go to
+    /// `own_body`; a message with heap storage needs none.
+    fn read_flat(&mut self, own_body: &mut [u8], head: &[u8], body: &[u8]) -> Result<(), FlatFormError> {
+        let (_, _, _) = (own_body, head, body);
+        Err(FlatFormError::None { name: Self::NAME })
+    }
+
+    /// Writes the message in its flat form: to the `head`, and to a `body` of [`body_size`](Self::body_size) of
+    /// [`bulk_lengths`](Self::bulk_lengths) bytes, which begins at a multiple of 64. Bulk members of a message that is flat itself come
+    /// from `own_body`; a message with heap storage has none.
+    ///
+    /// # Safety
+    /// `head` is valid for writes of the size of [`FLAT_FORM`](Self::FLAT_FORM), and has its alignment.
+    unsafe fn write_flat(
+        &self,
+        own_body: &[u8],
+        head: *mut u8,
+        body: &mut [u8],
+    ) -> Result<(), FlatFormError> {
+        let (_, _, _) = (own_body, head, body);
+        Err(FlatFormError::None { name: Self::NAME })
+    }
+}
+
+/// The flat form of a message type, to be compared with what another process says of its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlatForm {
+    /// The layout hash.
+    pub layout_hash: u64,
+    /// The size of the head in bytes.
+    pub size: usize,
+    /// The alignment of the head.
+    pub align: usize,
+}
+
+impl FlatForm {
+    /// That of a flat message.
+    pub const fn of<T: FlatMessage>() -> Self {
+        Self { layout_hash: T::LAYOUT_HASH, size: size_of::<T>(), align: align_of::<T>() }
+    }
+}
+
+/// Why a message cannot be read from its flat form or written to it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FlatFormError {
+    /// The type has no flat form.
+    #[error("{name} has members without a bound, so it has no flat form")]
+    None {
+        /// The type.
+        name: &'static str,
+    },
+    /// The memory is not that of the flat form.
+    #[error(
+        "a head of {size} bytes at alignment {align} is not that of {name}; is it a message of this type?"
+    )]
+    OtherMemory {
+        /// The type.
+        name: &'static str,
+        /// The size of the memory.
+        size: usize,
+        /// The largest power of two that the address is a multiple of.
+        align: usize,
+    },
+    /// The bytes are not a valid message.
+    #[error(transparent)]
+    Invalid(#[from] ValidateError),
+    /// The message does not fit.
+    #[error(transparent)]
+    DoesNotFit(#[from] AssignError),
+}
+
+/// Reads a message from the head and the body of its flat form.
+#[doc(hidden)]
+pub fn read_flat<T, F>(
+    message: &mut T,
+    own_body: &mut [u8],
+    head: &[u8],
+    body: &[u8],
+) -> Result<(), FlatFormError>
+where
+    T: Message + AssignFrom<F>,
+    F: FlatMessage,
+{
+    let start = head.as_ptr().cast::<F>();
+    if head.len() != size_of::<F>() || !start.is_aligned() {
+        let align = 1 << start.addr().trailing_zeros();
+        return Err(FlatFormError::OtherMemory { name: T::NAME, size: head.len(), align });
+    }
+    // SAFETY: the head has F's size and alignment, and its bytes are initialized; once it is valid, it is an F.
+    let flat = unsafe {
+        F::validate(start, body.len())?;
+        &*start
+    };
+    message.assign_parts(flat, &mut Bodies::new(body, own_body))?;
+    Ok(())
+}
+
+/// Writes a message as the head and the body of its flat form.
+///
+/// # Safety
+/// `head` is valid for writes of `F` and aligned.
+#[doc(hidden)]
+pub unsafe fn write_flat<T, F>(
+    message: &T,
+    own_body: &[u8],
+    head: *mut u8,
+    body: &mut [u8],
+) -> Result<(), FlatFormError>
+where
+    T: Message,
+    F: FlatMessage + AssignFrom<T>,
+{
+    let head = head.cast::<F>();
+    // SAFETY: the caller's promise; the head is a valid message once it holds the default.
+    let flat = unsafe {
+        <F as InPlace>::default_at(head);
+        &mut *head
+    };
+    flat.assign_parts(message, &mut Bodies::new(own_body, body))?;
+    Ok(())
 }
 
 /// A message that is one block of plain memory: it may be built in shared memory and read there by other processes.

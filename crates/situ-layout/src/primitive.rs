@@ -2,7 +2,7 @@
 
 use crate::error::{ValidateError, ValidateProblem};
 use crate::value::{InPlace, Key, Plain, SelfContained, Validation, Value};
-use crate::visit::{Element, Number, Shape, Visitor, VisitorMut};
+use crate::visit::{Discriminator, Element, Number, Shape, Visitor, VisitorMut};
 
 macro_rules! numbers {
     ($($number:ty),*) => {$(
@@ -39,7 +39,7 @@ macro_rules! numbers {
 
         // SAFETY: a number holds no pointer.
         unsafe impl SelfContained for $number {}
-        // SAFETY: every bit pattern is a number.
+        // SAFETY: a number is plain.
         unsafe impl Plain for $number {}
 
         impl Number for $number {
@@ -67,6 +67,32 @@ macro_rules! keys {
 }
 
 keys!(bool, u8, i8, u16, i16, u32, i32, u64, i64);
+
+macro_rules! discriminators {
+    ($($integer:ty),*) => {$(
+        impl Discriminator for $integer {
+            fn raw(self) -> i128 {
+                i128::from(self)
+            }
+
+            fn from_raw(raw: i128) -> Self {
+                raw as Self
+            }
+        }
+    )*};
+}
+
+discriminators!(u8, i8, u16, i16, u32, i32, u64, i64);
+
+impl Discriminator for bool {
+    fn raw(self) -> i128 {
+        i128::from(self)
+    }
+
+    fn from_raw(raw: i128) -> Self {
+        raw != 0
+    }
+}
 
 // SAFETY: both functions write a whole value.
 unsafe impl InPlace for bool {
@@ -103,6 +129,8 @@ impl Value for bool {
 
 // SAFETY: a boolean holds no pointer.
 unsafe impl SelfContained for bool {}
+// SAFETY: a boolean is plain.
+unsafe impl Plain for bool {}
 
 // SAFETY: every element is written; an array is dense if its elements are.
 unsafe impl<T: Value, const N: usize> InPlace for [T; N] {
@@ -149,5 +177,5 @@ impl<T: Value, const N: usize> Value for [T; N] {
 
 // SAFETY: an array holds nothing but its elements.
 unsafe impl<T: SelfContained, const N: usize> SelfContained for [T; N] {}
-// SAFETY: an array is its elements without padding between them, each of which takes any bit pattern.
+// SAFETY: an array is its elements.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}

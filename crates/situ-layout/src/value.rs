@@ -97,13 +97,13 @@ pub trait Key: Value + Ord {}
 )]
 pub unsafe trait SelfContained {}
 
-/// Fixed-size plain memory of which every bit pattern is a valid value; may be the element of bulk data.
+/// A value of fixed size without variable-length parts; may be the element of bulk data.
 ///
 /// # Safety
-/// Any initialized bytes of the type's size are a valid value, and the type is [`SelfContained`].
+/// [`Value::validate_at`] of the type accepts valid values only, and the type is [`SelfContained`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` may hold invalid bit patterns, so it cannot be the element of a `@bulk` sequence",
-    note = "bulk elements are numbers, characters, enums, bitmasks, and arrays and structures of these; not booleans"
+    message = "`{Self}` has no fixed size, so it cannot be the element of a `@bulk` sequence",
+    note = "bulk elements are numbers, booleans, characters, enums, bitmasks, and arrays and structures of these"
 )]
 pub unsafe trait Plain: Value + SelfContained + Copy {}
 
@@ -117,6 +117,16 @@ pub fn default_value<T: InPlace>() -> T {
     unsafe {
         T::default_at(value.as_mut_ptr());
         value.assume_init()
+    }
+}
+
+/// A copy of any value; arrays of any length included.
+pub fn clone_value<T: InPlace>(value: &T) -> T {
+    let mut copy = MaybeUninit::uninit();
+    // SAFETY: the pointer is to a whole T, which clone_at initializes.
+    unsafe {
+        value.clone_at(copy.as_mut_ptr());
+        copy.assume_init()
     }
 }
 

@@ -37,6 +37,9 @@ pub struct MemberInfo {
 }
 
 impl MemberInfo {
+    /// No member.
+    pub const NONE: Self = Self::new("", 0);
+
     /// An ordinary member.
     pub const fn new(name: &'static str, id: u32) -> Self {
         Self { name, id, key: false, optional: false, must_understand: false, bulk: false }
@@ -178,6 +181,15 @@ pub trait Bitmask: Value + Copy {
     fn bits(self) -> Self::Bits;
 }
 
+/// A type that may say which case a union holds.
+pub trait Discriminator: Value + Copy + PartialEq {
+    /// The value as a number that labels can be compared with.
+    fn raw(self) -> i128;
+
+    /// From the number of a label.
+    fn from_raw(raw: i128) -> Self;
+}
+
 /// A generated structure.
 pub trait Structure: Value {
     /// What is known about it.
@@ -207,7 +219,7 @@ pub trait Union: Value {
     const INFO: &'static TypeInfo;
 
     /// The type that says which case it holds: a number, a boolean or an enum.
-    type Discriminator: Value + Copy;
+    type Discriminator: Discriminator;
 
     /// Which case it holds.
     fn discriminator(&self) -> Self::Discriminator;
@@ -218,7 +230,7 @@ pub trait Union: Value {
     /// Visits the value of the case it holds; nothing if the discriminator selects none.
     fn visit_case<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error>;
 
-    /// Drops what it holds and holds the default value of the case that the discriminator selects.
+    /// Chooses the case of a discriminator. A case that was not held before begins with its default value.
     fn select(&mut self, discriminator: Self::Discriminator);
 
     /// Visits the value of the case it holds, to change it.

@@ -1,183 +1,185 @@
-//! Message types written by hand, in the shape in which the generator writes them, and what a transport does with them.
+//! Message types written by hand, of the parts that generated code is made of, and what a transport does with them.
 
 use std::mem::{MaybeUninit, offset_of};
 
-use situ_layout::visit::{
-    Extensibility, MemberInfo, MemberVisitor, Structure, TypeInfo, Visitor, VisitorMut,
-};
 use situ_layout::{
-    BulkCursor, BulkField, BulkRef, Flat, FlatMessage, Heap, InPlace, Message, SelfContained, Storage,
-    StorageKind, UNBOUNDED, Unbounded, ValidateError, Validation, Value, assert_self_contained,
-    default_value,
+    AssignFrom, BulkRef, Flat, FlatMessage, Heap, Message, Storage, UNBOUNDED, Unbounded, bitmask, boxed,
+    enumeration, message, structure, union,
 };
 
-/// `@flat struct Scan { string<7> frame; boolean dense; sequence<uint16, 4> ring; @bulk sequence<float> ranges; };`
+/// `@flat struct Scan { string<7> frame; @default(TRUE) boolean dense; sequence<uint16, 4> ring; @bulk sequence<float> ranges; };`
 #[repr(C)]
-pub struct Scan<S: Storage = Flat> {
+struct Scan<S: Storage = Flat> {
     frame: S::String<7>,
     dense: bool,
     ring: S::Sequence<u16, 4>,
     ranges: S::Bulk<f32, UNBOUNDED>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+structure! {
+    Scan<S: Storage>: Final "test::Scan";
+    0 "frame" frame: text;
+    1 "dense" dense: copy = true;
+    2 "ring" ring: (list copy);
+    3 "ranges" ranges: bulk [bulk];
+}
+
 /// How many elements the bulk members hold.
-pub struct ScanBulkLengths {
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct ScanBulkLengths {
     ranges: usize,
 }
 
-// SAFETY: every member is written.
-unsafe impl<S: Storage> InPlace for Scan<S> {
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: dst is valid for writes of Self.
-        unsafe {
-            InPlace::default_at(&raw mut (*dst).frame);
-            (&raw mut (*dst).dense).write(true);
-            InPlace::default_at(&raw mut (*dst).ring);
-            InPlace::default_at(&raw mut (*dst).ranges);
-        }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe {
-            self.frame.clone_at(&raw mut (*dst).frame);
-            self.dense.clone_at(&raw mut (*dst).dense);
-            self.ring.clone_at(&raw mut (*dst).ring);
-            self.ranges.clone_at(&raw mut (*dst).ranges);
-        }
-    }
-}
-
-impl<S: Storage> Value for Scan<S> {
-    unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError> {
-        // SAFETY: every member lies within the caller's bytes.
-        unsafe {
-            Value::validate_at(&raw const (*src).frame, validation)
-                .map_err(|error| error.in_member("frame"))?;
-            Value::validate_at(&raw const (*src).dense, validation)
-                .map_err(|error| error.in_member("dense"))?;
-            Value::validate_at(&raw const (*src).ring, validation)
-                .map_err(|error| error.in_member("ring"))?;
-            Value::validate_at(&raw const (*src).ranges, validation)
-                .map_err(|error| error.in_member("ranges"))
-        }
-    }
-
-    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.structure(self)
-    }
-
-    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.structure(self)
-    }
-}
-
-impl<S: Storage> Structure for Scan<S> {
-    const INFO: &'static TypeInfo = &TypeInfo {
+message! {
+    Scan<S: Storage> {
         name: "test::Scan",
-        extensibility: Extensibility::Final,
-        members: &[
-            MemberInfo::new("frame", 0),
-            MemberInfo::new("dense", 1),
-            MemberInfo::new("ring", 2),
-            MemberInfo::new("ranges", 3).bulk(),
-        ],
-    };
-
-    fn visit_members<V: MemberVisitor<Self>>(visitor: &mut V) -> Result<(), V::Error> {
-        visitor.member(&Self::INFO.members[0], |it| &it.frame, |it| &mut it.frame)?;
-        visitor.member(&Self::INFO.members[1], |it| &it.dense, |it| &mut it.dense)?;
-        visitor.member(&Self::INFO.members[2], |it| &it.ring, |it| &mut it.ring)?;
-        visitor.member(&Self::INFO.members[3], |it| &it.ranges, |it| &mut it.ranges)
+        schema: "struct Scan …",
+        schema_hash: 1,
+        layout_hash: 2,
+        // {u32 len; char[8]} {u8} pad 3 {u32 len; u16[4]} pad 4 {u64 offset; u64 len}
+        layout: { size: 48, align: 8; frame: 0, dense: 12, ring: 16, ranges: 32 },
+        bulk: ScanBulkLengths { ranges: leaf(f32, UNBOUNDED) },
     }
 }
 
-impl<S: Storage> Message for Scan<S> {
-    const NAME: &'static str = "test::Scan";
-    const SCHEMA: &'static str = "";
-    const SCHEMA_HASH: u64 = 1;
-    const LAYOUT_HASH: u64 = match S::KIND {
-        StorageKind::Heap => 0,
-        StorageKind::Flat => 2,
-    };
-    const STORAGE: StorageKind = S::KIND;
-    type BulkLengths = ScanBulkLengths;
+/// `struct Tree { int32 weight; sequence<Tree> branches; };`: recursion through an unbounded sequence.
+#[repr(C)]
+struct Tree<S: Unbounded = Heap> {
+    weight: i32,
+    branches: S::UnboundedSequence<Tree<S>>,
+}
 
-    fn bulk_lengths(&self) -> ScanBulkLengths {
-        ScanBulkLengths { ranges: self.ranges.element_count() }
-    }
+structure! {
+    Tree<S: Unbounded>: Final "test::Tree";
+    0 "weight" weight: copy;
+    1 "branches" branches: (list nested);
+}
 
-    fn measure_bulk(lengths: &ScanBulkLengths, cursor: &mut BulkCursor) -> Option<()> {
-        cursor.advance::<f32>(lengths.ranges).map(|_| ())
-    }
-
-    unsafe fn place_bulk(dst: *mut Self, lengths: &ScanBulkLengths, cursor: &mut BulkCursor) {
-        // SAFETY: dst points to a valid, writable value.
-        let message = unsafe { &mut *dst };
-        if let Some(offset) = cursor.advance::<f32>(lengths.ranges) {
-            message.ranges.place(offset, lengths.ranges);
-        }
+message! {
+    Tree<S: Unbounded> {
+        name: "test::Tree",
+        schema: "struct Tree …",
+        schema_hash: 3,
+        layout_hash: 0,
     }
 }
 
-// SAFETY: every member is asked for it below.
-unsafe impl SelfContained for Scan<Flat> {}
-// SAFETY: self-contained, and the layout is checked in a test.
-unsafe impl FlatMessage for Scan<Flat> {}
+/// `enum Color { RED, @value(5) GREEN };`
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+struct Color(i32);
 
-const _: () = {
-    assert_self_contained::<<Flat as Storage>::String<7>>();
-    assert_self_contained::<<Flat as Storage>::Sequence<u16, 4>>();
-    assert_self_contained::<<Flat as Storage>::Bulk<f32, UNBOUNDED>>();
-};
+impl Color {
+    const RED: Self = Self(0);
+    const GREEN: Self = Self(5);
+}
 
-impl<S: Storage> Clone for Scan<S> {
-    fn clone(&self) -> Self {
-        let mut copy = MaybeUninit::uninit();
-        // SAFETY: clone_at initializes the copy.
-        unsafe {
-            self.clone_at(copy.as_mut_ptr());
-            copy.assume_init()
-        }
+enumeration! { Color: GREEN; "RED" RED, "GREEN" GREEN }
+
+/// `bitmask Flags { A, @position(3) B };`
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+struct Flags(u8);
+
+impl Flags {
+    const A: Self = Self(1);
+    const B: Self = Self(8);
+}
+
+bitmask! { Flags: u8; "A" A 0, "B" B 3 }
+
+/// `union Value switch (Color) { case RED: string<3> text; default: sequence<Plain, 2> plains; };`
+#[repr(C)]
+struct Choice<S: Storage = Heap> {
+    discriminator: Color,
+    payload: ChoicePayload<S>,
+}
+
+#[repr(C)]
+union ChoicePayload<S: Storage> {
+    text: std::mem::ManuallyDrop<S::String<3>>,
+    plains: std::mem::ManuallyDrop<S::Sequence<Plain, 2>>,
+}
+
+enum ChoiceCase<'a, S: Storage = Heap> {
+    Text(&'a S::String<3>),
+    Plains(&'a S::Sequence<Plain, 2>),
+    Nothing,
+}
+
+union! {
+    Choice<S: Storage>: Final "test::Choice", ChoicePayload, ChoiceCase, Color = 0;
+    1 "text" text text_mut set_text Text(S::String<3>): text [0] = 0;
+    2 "plains" plains plains_mut set_plains Plains(S::Sequence<Plain, 2>): (list copy) [_] = 5;
+    layout { size: 32, align: 4, payload: 4 }
+}
+
+/// `struct Plain { Color color; uint16 x[2]; Flags flags; boolean ok; };`: nothing depends on the storage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+struct Plain {
+    color: Color,
+    x: [u16; 2],
+    flags: Flags,
+    ok: bool,
+}
+
+structure! {
+    Plain: Final "test::Plain";
+    0 "color" color: copy;
+    1 "x" x: copy = [1, 2];
+    2 "flags" flags: copy = Flags::B;
+    3 "ok" ok: copy;
+}
+
+message! {
+    Plain {
+        name: "test::Plain",
+        schema: "struct Plain …",
+        schema_hash: 4,
+        layout_hash: 5,
+        layout: { size: 12, align: 4; color: 0, x: 4, flags: 8, ok: 9 },
     }
 }
 
-impl<S: Storage> Default for Scan<S> {
-    fn default() -> Self {
-        default_value()
-    }
+/// `struct Station : Scan { sequence<Choice, 2> choices; map<string<3>, Plain, 2> plains; @optional string<3> note; };`
+#[repr(C)]
+struct Station<S: Storage = Heap> {
+    base: Scan<S>,
+    choices: S::Sequence<Choice<S>, 2>,
+    plains: S::Map<S::String<3>, Plain, 2>,
+    note: S::Optional<S::String<3>>,
 }
 
-impl<S: Storage> PartialEq for Scan<S> {
-    fn eq(&self, other: &Self) -> bool {
-        self.frame == other.frame
-            && self.dense == other.dense
-            && self.ring == other.ring
-            && self.ranges == other.ranges
+structure! {
+    Station<S: Storage>: Final "test::Station";
+    base base: nested {
+        0 "frame" frame;
+        1 "dense" dense;
+        2 "ring" ring;
+        3 "ranges" [bulk] ranges;
     }
+    4 "choices" choices: (list nested);
+    5 "plains" plains: (map text copy);
+    6 "note" note: (maybe text) [optional];
 }
 
-impl<S: Storage> std::fmt::Debug for Scan<S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scan")
-            .field("frame", &self.frame)
-            .field("dense", &self.dense)
-            .field("ring", &self.ring)
-            .field("ranges", &self.ranges)
-            .finish()
-    }
+/// How many elements the bulk members hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct StationBulkLengths {
+    base: ScanBulkLengths,
 }
 
-#[test]
-fn the_layout_is_that_of_c() {
-    // {u32 len; char[8]} {u8} pad 3 {u32 len; u16[4]} pad 4 {u64 offset; u64 len}
-    assert_eq!(offset_of!(Scan, frame), 0);
-    assert_eq!(offset_of!(Scan, dense), 12);
-    assert_eq!(offset_of!(Scan, ring), 16);
-    assert_eq!(offset_of!(Scan, ranges), 32);
-    assert_eq!(size_of::<Scan>(), 48);
-    assert_eq!(align_of::<Scan>(), 8);
+message! {
+    Station<S: Storage> {
+        name: "test::Station",
+        schema: "struct Station …",
+        schema_hash: 6,
+        layout_hash: 7,
+        // choices 48: 4 + 2 * 32; plains 116: 4 + 2 * (8 + 12); note 160: 4 + 8
+        layout: { size: 176, align: 8; base: 0, choices: 48, plains: 116, note: 160 },
+        bulk: StationBulkLengths { base: nested },
+    }
 }
 
 #[test]
@@ -251,77 +253,6 @@ fn a_heap_message_has_the_same_members() {
     );
 }
 
-/// `struct Tree { int32 weight; sequence<Tree> branches; };`: recursion through an unbounded sequence.
-#[repr(C)]
-pub struct Tree<S: Unbounded = Heap> {
-    weight: i32,
-    branches: S::UnboundedSequence<Tree<S>>,
-}
-
-// SAFETY: every member is written.
-unsafe impl<S: Unbounded> InPlace for Tree<S> {
-    unsafe fn default_at(dst: *mut Self) {
-        // SAFETY: dst is valid for writes of Self.
-        unsafe {
-            InPlace::default_at(&raw mut (*dst).weight);
-            InPlace::default_at(&raw mut (*dst).branches);
-        }
-    }
-
-    unsafe fn clone_at(&self, dst: *mut Self) {
-        // SAFETY: as above.
-        unsafe {
-            self.weight.clone_at(&raw mut (*dst).weight);
-            self.branches.clone_at(&raw mut (*dst).branches);
-        }
-    }
-}
-
-impl<S: Unbounded> Value for Tree<S> {
-    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
-        Err(situ_layout::ValidateProblem::NotFlat.into())
-    }
-
-    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.structure(self)
-    }
-
-    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.structure(self)
-    }
-}
-
-impl<S: Unbounded> Structure for Tree<S> {
-    const INFO: &'static TypeInfo = &TypeInfo {
-        name: "test::Tree",
-        extensibility: Extensibility::Final,
-        members: &[MemberInfo::new("weight", 0), MemberInfo::new("branches", 1)],
-    };
-
-    fn visit_members<V: MemberVisitor<Self>>(visitor: &mut V) -> Result<(), V::Error> {
-        visitor.member(&Self::INFO.members[0], |it| &it.weight, |it| &mut it.weight)?;
-        visitor.member(&Self::INFO.members[1], |it| &it.branches, |it| &mut it.branches)
-    }
-}
-
-impl<S: Unbounded> Clone for Tree<S> {
-    fn clone(&self) -> Self {
-        Self { weight: self.weight, branches: self.branches.clone() }
-    }
-}
-
-impl<S: Unbounded> PartialEq for Tree<S> {
-    fn eq(&self, other: &Self) -> bool {
-        self.weight == other.weight && self.branches == other.branches
-    }
-}
-
-impl<S: Unbounded> std::fmt::Debug for Tree<S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tree").field("weight", &self.weight).field("branches", &self.branches).finish()
-    }
-}
-
 #[test]
 fn types_may_recurse_through_unbounded_sequences() {
     let leaf = Tree::<Heap> { weight: 2, branches: Vec::new() };
@@ -341,4 +272,110 @@ fn references_to_bulk_data_are_checked_against_the_body() {
     assert!(BulkRef::<u32>::new(u64::MAX, 1).slice(body).is_err());
     assert!(BulkRef::<u32>::new(0, u64::MAX).slice(body).is_err());
     assert_eq!(BulkRef::<u32, 3>::new(0, 8).slice(body).unwrap().len(), 3);
+}
+
+#[test]
+fn bulk_elements_with_invalid_bits_are_refused_when_read_and_repaired_when_written() {
+    let mut words = [0x0202_0202u32; 6];
+    // SAFETY: the bytes of six words.
+    let body = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), 24) };
+    let plains = BulkRef::<Plain>::new(0, 2);
+    assert_eq!(
+        plains.slice(body).unwrap_err().to_string(),
+        "bulk element 0 is not valid: 2 is not a boolean; only 0 and 1 are"
+    );
+    assert_eq!(plains.slice_mut(body).unwrap()[1], Plain::default());
+    assert_eq!(plains.slice(body).unwrap(), [Plain::default(); 2]);
+}
+
+#[test]
+fn defaults_are_those_of_the_schema() {
+    let plain = Plain::default();
+    assert_eq!(plain, Plain { color: Color::GREEN, x: [1, 2], flags: Flags::B, ok: false });
+    assert_eq!(format!("{plain:?}"), "Plain { color: GREEN, x: [1, 2], flags: Flags(B), ok: false }");
+    assert_eq!(format!("{:?} {:?}", Color(3), Flags::A | Flags(0x40)), "Color(3) Flags(A | 0x40)");
+    assert!((Flags::A | Flags::B).contains(Flags::B) && !Flags::A.contains(Flags::B));
+}
+
+#[test]
+fn a_union_holds_what_its_discriminator_says() {
+    let mut choice = Choice::<Heap>::default();
+    assert_eq!(choice.discriminator(), Color::RED);
+    choice.text_mut().unwrap().try_assign("abc").unwrap();
+    let copy = choice.clone();
+    assert_eq!(copy, choice);
+    assert_eq!(format!("{copy:?}"), "Choice { text: \"abc\" }");
+    choice.select(Color(77));
+    assert!(choice.text().is_none() && choice.plains().unwrap().is_empty());
+    assert_ne!(copy, choice);
+    choice.plains_mut().unwrap().try_push(Plain::default()).unwrap();
+    choice.select(Color(78));
+    assert_eq!(choice.plains().unwrap().len(), 1, "the same case keeps its value");
+    choice.set_text("x".try_into().unwrap());
+    assert_eq!((choice.discriminator(), &**choice.text().unwrap()), (Color::RED, "x"));
+    choice.set_plains(Default::default());
+    assert_eq!(choice.discriminator(), Color::GREEN);
+}
+
+#[repr(align(64))]
+struct Body([u8; 128]);
+
+fn some_station() -> Station<Heap> {
+    let mut station = Station::<Heap>::default();
+    station.base.frame.try_assign("map").unwrap();
+    station.base.ranges.try_assign(&[1.0, 2.0, 3.0]).unwrap();
+    station.choices.try_push_default().unwrap().set_plains(vec![Plain::default()].try_into().unwrap());
+    station.plains.try_insert("b".try_into().unwrap(), Plain { ok: true, ..Plain::default() }).unwrap();
+    station.plains.try_insert("a".try_into().unwrap(), Plain::default()).unwrap();
+    station.note = Some("hi".try_into().unwrap());
+    station
+}
+
+#[test]
+fn a_message_is_converted_between_storages_by_way_of_its_flat_form() {
+    let station = some_station();
+    let form = Station::<Heap>::FLAT_FORM.unwrap();
+    assert_eq!((form.layout_hash, form.size, form.align), (7, 176, 8));
+    assert_eq!(Station::<Heap>::body_size(&station.bulk_lengths()), Some(12));
+    let mut head = boxed::<Station<Flat>>();
+    let mut body = Body([0xcc; 128]);
+    // SAFETY: the head is a whole Station<Flat>.
+    unsafe { station.write_flat(&[], (&raw mut *head).cast(), &mut body.0[..12]) }.unwrap();
+    assert_eq!(head.base.ranges.slice(&body.0).unwrap(), [1.0, 2.0, 3.0]);
+    assert_eq!(
+        head.plains.iter().map(|(key, value)| (&**key, value.ok)).collect::<Vec<_>>(),
+        [("a", false), ("b", true)]
+    );
+    // SAFETY: a valid message.
+    assert_eq!(unsafe { Station::<Flat>::validate(&raw const *head, 12) }, Ok(()));
+    let mut back = Station::<Heap>::default();
+    back.assign_parts(&*head, &mut situ_layout::Bodies::new(&body.0, &mut [])).unwrap();
+    assert_eq!(back, station);
+    let error = back.read_flat(&mut [], &[0; 8], &body.0).unwrap_err();
+    assert!(error.to_string().starts_with("a head of 8 bytes at alignment"), "{error}");
+}
+
+#[test]
+fn what_does_not_fit_another_storage_is_named() {
+    let station = some_station();
+    let mut head = boxed::<Station<Flat>>();
+    let mut body = Body([0; 128]);
+    // SAFETY: the head is a whole Station<Flat>.
+    let error = unsafe { station.write_flat(&[], (&raw mut *head).cast(), &mut body.0[..11]) }.unwrap_err();
+    assert_eq!(error.to_string(), "base.ranges: bulk data needs a body of 12 bytes, but it has 11");
+    let error = Tree::<Heap>::default().read_flat(&mut [], &[], &[]).unwrap_err();
+    assert_eq!(error.to_string(), "test::Tree has members without a bound, so it has no flat form");
+    let plain = Plain { ok: true, ..Plain::default() };
+    let mut other = Plain::default();
+    other.assign_from(&plain).unwrap();
+    assert_eq!(other, plain);
+}
+
+#[test]
+fn flat_messages_are_flat() {
+    fn check<T: FlatMessage>() {}
+    check::<Scan>();
+    check::<Station<Flat>>();
+    check::<Plain>();
+    assert_eq!(offset_of!(Choice<Flat>, payload), 4);
 }

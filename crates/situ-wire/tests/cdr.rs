@@ -19,18 +19,18 @@ structures! {
     Lists: Final { 0 bytes: Vec<u8>, 1 doubles: Vec<f64>, 2 plains: Vec<Pair>, 3 array: [[u16; 2]; 2], 4 texts: [[String; 1]; 2], }
     Pair: Final { 0 x: u8, 1 y: u16, }
     Maps: Final { 0 numbers: BTreeMap<u8, u16>, 1 texts: BTreeMap<String, u8>, }
-    Optionals: Final { 0 a: u8, 7 @optional here: Option<u32>, 300 @optional gone: Option<u64>, 301 d: u64, }
+    Optionals: Final { 0 a: u8, 7 here: Option<u32> [optional], 300 gone: Option<u64> [optional], 301 d: u64, }
     OldAppendable: Appendable { 0 a: u16, }
     NewAppendable: Appendable { 0 a: u16, 1 b: String, 2 c: u32, }
     Nest: Final { 0 inner: Vec<NewAppendable>, 1 after: u8, }
     OldNest: Final { 0 inner: Vec<OldAppendable>, 1 after: u8, }
-    Mutable: Mutable { 1 a: u8, 2 b: String, 3 @optional c: Option<u16>, 0x3f01 d: u64, 5 @must_understand e: u16, }
+    Mutable: Mutable { 1 a: u8, 2 b: String, 3 c: Option<u16> [optional], 0x3f01 d: u64, 5 e: u16 [must_understand], }
     Narrow: Mutable { 5 e: u16, 1 a: u8, }
     Blind: Mutable { 1 a: u8, }
     Big: Mutable { 1 bytes: Vec<u8>, 2 after: u64, }
     Bounded: Final { 0 text: BoundedString<3>, 1 list: BoundedVec<u16, 2>, }
-    Flat: Final { 0 text: FlatString<3>, 1 list: FlatSequence<u16, 2>, 2 @optional maybe: FlatOptional<u8>, }
-    Heap: Final { 0 text: String, 1 list: Vec<u16>, 2 @optional maybe: Option<u8>, }
+    Flat: Final { 0 text: FlatString<3>, 1 list: FlatSequence<u16, 2>, 2 maybe: FlatOptional<u8> [optional], }
+    Heap: Final { 0 text: String, 1 list: Vec<u16>, 2 maybe: Option<u8> [optional], }
     Bulky: Final { 0 before: u8, 1 first: BulkRef<u8, UNBOUNDED>, 2 second: BulkRef<f32, 4>, }
     Unbulky: Final { 0 before: u8, 1 first: Vec<u8>, 2 second: Vec<f32>, }
     Tree: Final { 0 branches: Vec<Tree>, }

@@ -5,7 +5,7 @@ use std::mem::{MaybeUninit, offset_of};
 
 use crate::api::Maybe;
 use crate::error::{ValidateError, ValidateProblem};
-use crate::value::{InPlace, SelfContained, Validation, Value};
+use crate::value::{InPlace, SelfContained, Validation, Value, clone_value};
 use crate::visit::{Visitor, VisitorMut};
 
 /// A value that may be absent, inline: `{u8 present; T value}`.
@@ -170,12 +170,7 @@ impl<T> Default for FlatOptional<T> {
 
 impl<T: Value> Clone for FlatOptional<T> {
     fn clone(&self) -> Self {
-        let mut copy = MaybeUninit::uninit();
-        // SAFETY: clone_at initializes the copy.
-        unsafe {
-            self.clone_at(copy.as_mut_ptr());
-            copy.assume_init()
-        }
+        clone_value(self)
     }
 }
 

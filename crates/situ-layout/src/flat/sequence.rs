@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::api::{List, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::value::{InPlace, Plain, SelfContained, Validation, Value, default_value};
+use crate::value::{InPlace, Plain, SelfContained, Validation, Value, clone_value, default_value};
 use crate::visit::{Visitor, VisitorMut};
 
 /// At most `N` elements, inline: `{u32 len; T[N]}`.
@@ -278,12 +278,7 @@ impl<T: Value, const N: usize> Default for FlatSequence<T, N> {
 
 impl<T: Value, const N: usize> Clone for FlatSequence<T, N> {
     fn clone(&self) -> Self {
-        let mut copy = MaybeUninit::uninit();
-        // SAFETY: clone_at initializes the copy.
-        unsafe {
-            self.clone_at(copy.as_mut_ptr());
-            copy.assume_init()
-        }
+        clone_value(self)
     }
 }
 

@@ -10,7 +10,7 @@ use std::ptr;
 
 use crate::api::{Text, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::value::{InPlace, Key, SelfContained, Validation, Value, default_value};
+use crate::value::{InPlace, Key, SelfContained, Validation, Value, clone_value, default_value};
 use crate::visit::{Visitor, VisitorMut};
 
 /// UTF-8 text of at most `N` bytes, inline: `{u32 len; char[N + 1]}`, with a terminating zero for C.
@@ -190,12 +190,7 @@ impl<const N: usize> Default for FlatString<N> {
 
 impl<const N: usize> Clone for FlatString<N> {
     fn clone(&self) -> Self {
-        let mut copy = MaybeUninit::uninit();
-        // SAFETY: clone_at initializes the copy.
-        unsafe {
-            self.clone_at(copy.as_mut_ptr());
-            copy.assume_init()
-        }
+        clone_value(self)
     }
 }
 

@@ -9,7 +9,7 @@ use std::ptr;
 
 use crate::api::{WideText, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
-use crate::value::{InPlace, Key, SelfContained, Validation, Value, default_value};
+use crate::value::{InPlace, Key, SelfContained, Validation, Value, clone_value, default_value};
 use crate::visit::{Visitor, VisitorMut};
 
 /// Text of at most `N` 16-bit units, inline: `{u32 len; u16[N + 1]}`, with a terminating zero for C.
@@ -183,12 +183,7 @@ impl<const N: usize> Default for FlatWString<N> {
 
 impl<const N: usize> Clone for FlatWString<N> {
     fn clone(&self) -> Self {
-        let mut copy = MaybeUninit::uninit();
-        // SAFETY: clone_at initializes the copy.
-        unsafe {
-            self.clone_at(copy.as_mut_ptr());
-            copy.assume_init()
-        }
+        clone_value(self)
     }
 }
 

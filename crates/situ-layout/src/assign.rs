@@ -1,0 +1,223 @@
+//! Conversion between storages, member by member: what is contiguous is copied in one block.
+
+use thiserror::Error;
+
+use crate::api::{List, Maybe, Table, Text, WideText};
+use crate::bulk::{BulkCursor, BulkError, BulkField};
+use crate::error::{BoundError, FieldPath};
+use crate::value::{Key, Plain, Value, default_value, dense_bytes, dense_bytes_mut};
+
+/// Why a message does not fit another storage.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AssignProblem {
+    /// A length exceeds the bound of the target.
+    #[error("length {size} exceeds its bound {bound}")]
+    BoundExceeded {
+        /// The greatest length the target holds.
+        bound: usize,
+        /// The length of the source.
+        size: usize,
+    },
+    /// A bulk member of source or target does not lie in its body.
+    #[error(transparent)]
+    Bulk(#[from] BulkError),
+    /// The body of the target has no room for its bulk members.
+    #[error("bulk data needs a body of {needed} bytes, but it has {body}")]
+    BodyTooSmall {
+        /// The size needed so far.
+        needed: usize,
+        /// The size of the body.
+        body: usize,
+    },
+}
+
+impl From<BoundError> for AssignProblem {
+    fn from(error: BoundError) -> Self {
+        Self::BoundExceeded { bound: error.bound, size: error.size }
+    }
+}
+
+/// A message does not fit another storage.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{path}: {problem}")]
+pub struct AssignError {
+    /// The member at fault.
+    pub path: FieldPath,
+    /// What is wrong with it.
+    pub problem: AssignProblem,
+}
+
+impl<T: Into<AssignProblem>> From<T> for AssignError {
+    fn from(problem: T) -> Self {
+        Self { path: FieldPath::default(), problem: problem.into() }
+    }
+}
+
+impl AssignError {
+    /// Says that it happened within this member.
+    #[must_use]
+    pub fn in_member(mut self, name: &'static str) -> Self {
+        self.path.enter_member(name);
+        self
+    }
+
+    /// Says that it happened within this element.
+    #[must_use]
+    pub fn in_element(mut self, index: usize) -> Self {
+        self.path.enter_element(index);
+        self
+    }
+}
+
+/// The bodies of the two messages of a conversion. Messages with heap storage have none.
+#[derive(Debug, Default)]
+pub struct Bodies<'a> {
+    source: &'a [u8],
+    target: &'a mut [u8],
+    cursor: BulkCursor,
+}
+
+impl<'a> Bodies<'a> {
+    /// The body of the source, and that of the target, whose bulk members are laid out anew.
+    pub fn new(source: &'a [u8], target: &'a mut [u8]) -> Self {
+        Self { source, target, cursor: BulkCursor::default() }
+    }
+}
+
+/// Takes the value of the same type with another storage. Generated types implement it for all pairs of storages.
+///
+/// If it fails, the target holds a mixture.
+pub trait AssignFrom<Source> {
+    /// Assigns the members; bulk members by way of the bodies.
+    fn assign_parts(&mut self, source: &Source, bodies: &mut Bodies<'_>) -> Result<(), AssignError>;
+
+    /// Assigns a message between storages. Neither has a body: bulk members of flat messages must be empty.
+    fn assign_from(&mut self, source: &Source) -> Result<(), AssignError> {
+        self.assign_parts(source, &mut Bodies::default())
+    }
+}
+
+/// A value that does not depend on the storage.
+pub fn copy<T: Value>(target: &mut T, source: &T) -> Result<(), AssignError> {
+    match (dense_bytes_mut(std::slice::from_mut(target)), dense_bytes(std::slice::from_ref(source))) {
+        (Some(target), Some(source)) => target.copy_from_slice(source),
+        _ => target.clone_from(source),
+    }
+    Ok(())
+}
+
+/// A string.
+pub fn text<T: Text>(target: &mut T, source: &str) -> Result<(), AssignError> {
+    Ok(target.try_assign(source)?)
+}
+
+/// A wide string.
+pub fn wide<T: WideText>(target: &mut T, source: &[u16]) -> Result<(), AssignError> {
+    Ok(target.try_assign(source)?)
+}
+
+/// A sequence of values that do not depend on the storage.
+pub fn list_of_copies<T: Value>(target: &mut impl List<T>, source: &[T]) -> Result<(), AssignError> {
+    Ok(target.try_assign(source)?)
+}
+
+/// How the elements of a container are converted.
+type Convert<T, S> = fn(&mut T, &S, &mut Bodies<'_>) -> Result<(), AssignError>;
+
+/// A sequence.
+pub fn list<T: Value, S>(
+    target: &mut impl List<T>,
+    source: &[S],
+    bodies: &mut Bodies<'_>,
+    convert: Convert<T, S>,
+) -> Result<(), AssignError> {
+    target.try_resize(source.len())?;
+    array(target, source, bodies, convert)
+}
+
+/// An array.
+pub fn array<T, S>(
+    target: &mut [T],
+    source: &[S],
+    bodies: &mut Bodies<'_>,
+    convert: Convert<T, S>,
+) -> Result<(), AssignError> {
+    for (index, (target, source)) in target.iter_mut().zip(source).enumerate() {
+        convert(target, source, bodies).map_err(|error| error.in_element(index))?;
+    }
+    Ok(())
+}
+
+/// An optional member.
+pub fn maybe<T: Value, S: Value>(
+    target: &mut impl Maybe<T>,
+    source: &impl Maybe<S>,
+    bodies: &mut Bodies<'_>,
+    convert: Convert<T, S>,
+) -> Result<(), AssignError> {
+    match source.as_ref() {
+        Some(source) => convert(target.set_default(), source, bodies),
+        None => {
+            target.clear();
+            Ok(())
+        }
+    }
+}
+
+/// A map.
+pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
+    target: &mut impl Table<K, V>,
+    source: &impl Table<SK, SV>,
+    bodies: &mut Bodies<'_>,
+    convert_key: Convert<K, SK>,
+    convert_value: Convert<V, SV>,
+) -> Result<(), AssignError> {
+    target.clear();
+    for (index, (source_key, source_value)) in source.entries().enumerate() {
+        let mut key: K = default_value();
+        convert_key(&mut key, source_key, bodies).map_err(|error| error.in_element(index))?;
+        let value = target.try_entry(key)?;
+        convert_value(value, source_value, bodies).map_err(|error| error.in_element(index))?;
+    }
+    Ok(())
+}
+
+/// A bulk member.
+pub fn bulk<T: Plain, B: BulkField<T>>(
+    target: &mut B,
+    source: &impl BulkField<T>,
+    bodies: &mut Bodies<'_>,
+) -> Result<(), AssignError> {
+    let elements = source.elements(bodies.source)?;
+    let too_long = BoundError::new(B::BOUND, elements.len());
+    if elements.len() > B::BOUND {
+        return Err(too_long.into());
+    }
+    let offset = bodies.cursor.advance::<T>(elements.len()).ok_or(too_long)?;
+    let (needed, body) = (bodies.cursor.end(), bodies.target.len());
+    if B::IN_BODY && needed > body {
+        return Err(AssignProblem::BodyTooSmall { needed, body }.into());
+    }
+    target.place(offset, elements.len());
+    target.elements_mut(bodies.target)?.copy_from_slice(elements);
+    Ok(())
+}
+
+/// Writes a default text over an empty one. The schema has checked the bound.
+pub fn default_text(target: &mut impl Text, default: &str) {
+    let assigned = target.try_assign(default);
+    debug_assert!(assigned.is_ok());
+}
+
+/// Writes a default text over an empty one. The schema has checked the bound.
+pub fn default_wide(target: &mut impl WideText, default: &str) {
+    let assigned = target.try_assign_str(default);
+    debug_assert!(assigned.is_ok());
+}
+
+/// Writes default elements into an empty sequence. The schema has checked the bound.
+pub fn default_list<T: Value>(target: &mut impl List<T>, default: &[T]) {
+    let assigned = target.try_extend_from_slice(default);
+    debug_assert!(assigned.is_ok());
+}
