@@ -36,7 +36,7 @@ pub struct TypeDescription {
     pub schema: String,
     /// The hash of the schema (`spec/signature.md`).
     pub schema_hash: u64,
-    /// The hash of the flat layout; 0 if messages are serialized.
+    /// The hash of the flat layout that is published or can be read; 0 if there is none.
     pub layout_hash: u64,
     /// How messages are laid out.
     pub encoding: Encoding,

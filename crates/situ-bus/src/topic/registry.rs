@@ -17,9 +17,9 @@ use rustix::fs::FlockOperation;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{MemoryError, PoolView};
 
+use super::TypeDescription;
 use super::file::{Topic, path_in};
 use super::format::{DEPTH, MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, state};
-use super::{Encoding, TypeDescription};
 use crate::liveness::{NodeId, is_alive};
 use crate::qos::{QosMismatch, Terms};
 use crate::root::{Root, RootError, topic_name};
@@ -260,14 +260,15 @@ impl Joined {
         keep_last: u64,
     ) -> Result<usize, RegisterError> {
         let topic = &self.topic;
-        let flat = registration.description.encoding == Encoding::Flat;
+        // A subscriber of serialized messages that can also read flat ones names their layout, as one of flat ones does.
+        let ours = registration.description.layout_hash;
         for entry in active_publishers(topic) {
             let node = entry.node.load(Ordering::Relaxed);
             publisher_terms(entry)
                 .satisfies(registration.terms)
                 .map_err(|mismatch| registration.qos_error(node, mismatch))?;
             let theirs = entry.layout_hash.load(Ordering::Relaxed);
-            if flat && theirs != 0 && theirs != registration.description.layout_hash {
+            if ours != 0 && theirs != 0 && theirs != ours {
                 return Err(registration.layout_error(node, theirs));
             }
         }

@@ -1,0 +1,89 @@
+// Quality of service, in the field's words.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "situ.h"
+
+namespace situ {
+
+/// A time without end.
+inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
+
+/// Whether messages may be lost between a publisher and a subscriber.
+enum class reliability : std::uint32_t {
+  best_effort = SITU_BEST_EFFORT,  ///< a publisher never waits; a slow subscriber loses messages and learns how many
+  reliable = SITU_RELIABLE,        ///< a publisher waits for subscribers that are reliable and keep all
+};
+
+/// What a subscriber that comes late finds.
+enum class durability : std::uint32_t {
+  volatile_ = SITU_VOLATILE,              ///< only what is published from then on
+  transient_local = SITU_TRANSIENT_LOCAL  ///< also the last messages that publishers keep
+};
+
+/// What a publisher offers: `{.reliability = situ::reliability::reliable, .depth = 4}`.
+struct publisher_qos {
+  situ::reliability reliability = situ::reliability::best_effort;
+  situ::durability durability = situ::durability::volatile_;
+  /// How many of its last messages stay available, and how far a reliable publisher runs ahead.
+  std::size_t depth = 8;
+  /// How long publishing may wait for a reliable subscriber; zero fails at once.
+  std::chrono::nanoseconds block = forever;
+  /// It promises to publish at least this often; zero: no promise.
+  std::chrono::nanoseconds deadline{0};
+  /// Messages older than this are not delivered any more; zero: no limit.
+  std::chrono::nanoseconds lifespan{0};
+  /// Without time stamps, publishing does not read the clock.
+  bool stamps = true;
+};
+
+/// What a subscriber asks for.
+struct subscriber_qos {
+  situ::reliability reliability = situ::reliability::best_effort;
+  situ::durability durability = situ::durability::volatile_;
+  /// How many of the newest messages it wants to find; zero: all.
+  std::size_t keep_last = 0;
+  /// It expects a message at least this often; zero: no expectation.
+  std::chrono::nanoseconds deadline{0};
+};
+
+namespace detail {
+
+/// A time limit for C; a negative one has passed.
+constexpr std::uint64_t limit_of(std::chrono::nanoseconds time) noexcept {
+  if (time == forever) return SITU_FOREVER;
+  return static_cast<std::uint64_t>(std::max<std::chrono::nanoseconds::rep>(time.count(), 0));
+}
+
+/// A time for C that is zero if there is none.
+constexpr std::uint64_t period_of(std::chrono::nanoseconds time) noexcept {
+  return time == forever ? 0 : limit_of(time);
+}
+
+inline situ_publisher_qos to_c(const publisher_qos& qos) noexcept {
+  situ_publisher_qos raw = situ_publisher_qos_default();
+  raw.reliability = static_cast<std::uint32_t>(qos.reliability);
+  raw.durability = static_cast<std::uint32_t>(qos.durability);
+  raw.depth = qos.depth;
+  raw.block_ns = limit_of(qos.block);
+  raw.deadline_ns = period_of(qos.deadline);
+  raw.lifespan_ns = period_of(qos.lifespan);
+  raw.without_stamps = qos.stamps ? 0 : 1;
+  return raw;
+}
+
+inline situ_subscriber_qos to_c(const subscriber_qos& qos) noexcept {
+  situ_subscriber_qos raw = situ_subscriber_qos_default();
+  raw.reliability = static_cast<std::uint32_t>(qos.reliability);
+  raw.durability = static_cast<std::uint32_t>(qos.durability);
+  raw.keep_last = qos.keep_last;
+  raw.deadline_ns = period_of(qos.deadline);
+  return raw;
+}
+
+}  // namespace detail
+}  // namespace situ

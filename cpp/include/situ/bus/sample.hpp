@@ -1,0 +1,98 @@
+// A sample: a message that was taken, read where its publisher wrote it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "situ.h"
+#include "situ/bulk.hpp"
+#include "situ/message.hpp"
+
+namespace situ {
+
+/// A message that was taken: read-only, and unchanged until the sample is destroyed, whatever its publisher does. May
+/// outlive its subscriber, move to other threads, and be read by several at once.
+template <message T>
+class sample {
+  /// Only a subscriber has it.
+  struct key {
+    explicit key() = default;
+  };
+
+ public:
+  explicit sample(key /*from*/) noexcept {}
+  sample(sample&& other) noexcept
+      : raw_(std::exchange(other.raw_, {})),
+        value_(std::exchange(other.value_, nullptr)),
+        copy_(std::move(other.copy_)) {}
+  sample& operator=(sample&& other) noexcept {
+    if (this != &other) {
+      situ_sample_release(&raw_);
+      raw_ = std::exchange(other.raw_, {});
+      value_ = std::exchange(other.value_, nullptr);
+      copy_ = std::move(other.copy_);
+    }
+    return *this;
+  }
+  ~sample() {
+    if (raw_.head != nullptr) situ_sample_release(&raw_);
+  }
+
+  [[nodiscard]] const T& operator*() const noexcept { return *value_; }
+  [[nodiscard]] const T* operator->() const noexcept { return value_; }
+
+  /// The elements of a bulk field: `cloud.bulk(&PointCloud2::data)`.
+  template <class U, std::size_t N>
+  [[nodiscard]] std::span<const U> bulk(bulk_ref<U, N> T::*member) const noexcept {
+    return bulk(value_->*member);
+  }
+  /// The same for a field further inside: `cloud.bulk(cloud->inner.data)`.
+  template <class U, std::size_t N>
+  [[nodiscard]] std::span<const U> bulk(const bulk_ref<U, N>& field) const noexcept {
+    return field.try_span(body()).value_or(std::span<const U>());
+  }
+  /// The same for a message on the heap, where the field is a vector.
+  template <detail::sequence V>
+  [[nodiscard]] std::span<const typename V::value_type> bulk(V T::*member) const noexcept {
+    return value_->*member;
+  }
+
+  /// The message's number in the topic's order, from 0.
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return raw_.sequence; }
+  /// When it was published; the clock's epoch if its publisher leaves out time stamps.
+  [[nodiscard]] std::chrono::steady_clock::time_point published_at() const noexcept {
+    using clock = std::chrono::steady_clock;
+    return clock::time_point(std::chrono::duration_cast<clock::duration>(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(raw_.published_at_ns))));
+  }
+  /// The number of the node that published it.
+  [[nodiscard]] std::uint64_t publisher_id() const noexcept { return raw_.publisher; }
+  /// Whether it had to be decoded or converted; otherwise it is read where it was written.
+  [[nodiscard]] bool is_copy() const noexcept { return copy_ != nullptr; }
+
+ private:
+  template <message>
+  friend class subscriber;
+
+  /// A message that is not read in place.
+  struct copy {
+    T value;
+    std::vector<std::byte> body;
+  };
+
+  [[nodiscard]] std::span<const std::byte> body() const noexcept {
+    if (copy_) return copy_->body;
+    return {static_cast<const std::byte*>(raw_.body), raw_.body_size};
+  }
+
+  situ_sample raw_{};
+  const T* value_ = nullptr;
+  std::unique_ptr<copy> copy_;
+};
+
+}  // namespace situ

@@ -1,0 +1,226 @@
+// Taking: flat messages are read in place, others are decoded.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "situ/bus/error.hpp"
+#include "situ/bus/node.hpp"
+#include "situ/bus/qos.hpp"
+#include "situ/bus/sample.hpp"
+#include "situ/cdr.hpp"
+#include "situ/convert.hpp"
+#include "situ/message.hpp"
+#include "situ/validate.hpp"
+
+namespace situ {
+
+/// What is known of a subscriber; see situ.h.
+using subscriber_statistics = situ_subscriber_statistics;
+
+/// What all subscribers have in common, whatever their type.
+class any_subscriber {
+ public:
+  /// Waits until there is something to take. False if the time is over; zero only looks.
+  [[nodiscard]] bool wait(std::chrono::nanoseconds timeout = forever) {
+    situ_error raw;
+    detail::failed why;
+    const situ_status status = situ_subscriber_wait(handle_.get(), detail::limit_of(timeout), &raw);
+    detail::succeeded(status, raw, why);
+    detail::raise_if(why);
+    return status == SITU_OK;
+  }
+
+  /// A descriptor for poll, epoll and the like, readable when something was published. It belongs to the subscriber. On
+  /// waking, first `clear_fd`, then take until there is nothing.
+  [[nodiscard]] int fd() {
+    detail::failed why;
+    const int descriptor = make_fd(why);
+    detail::raise_if(why);
+    return descriptor;
+  }
+  /// As `fd`, without an exception.
+  [[nodiscard]] result<int, error> try_fd() {
+    detail::failed why;
+    int descriptor = make_fd(why);
+    return detail::result_of(std::move(descriptor), std::move(why));
+  }
+  /// Makes the descriptor unreadable until the next message.
+  void clear_fd() noexcept { situ_subscriber_clear_fd(handle_.get()); }
+
+  /// What it took, lost and skipped, and how many publishers there are.
+  [[nodiscard]] subscriber_statistics statistics() const noexcept {
+    return situ_subscriber_get_statistics(handle_.get());
+  }
+  /// What C knows it by.
+  [[nodiscard]] situ_subscriber* handle() const noexcept { return handle_.get(); }
+
+ protected:
+  any_subscriber() = default;
+  any_subscriber(any_subscriber&&) noexcept = default;
+  any_subscriber& operator=(any_subscriber&&) noexcept = default;
+  ~any_subscriber() = default;
+
+  void create(const node& on, const std::string& topic, const subscriber_qos& qos, detail::type_description type,
+              detail::failed& why) {
+    situ_error raw;
+    situ_subscriber* made = nullptr;
+    const situ_subscriber_qos terms = detail::to_c(qos);
+    const situ_status status = situ_subscriber_create(on.handle(), topic.c_str(), type.get(), &terms, &made, &raw);
+    if (detail::succeeded(status, raw, why)) handle_.reset(made);
+  }
+
+ private:
+  int make_fd(detail::failed& why) {
+    situ_error raw;
+    int descriptor = -1;
+    detail::succeeded(situ_subscriber_fd(handle_.get(), &descriptor, &raw), raw, why);
+    return descriptor;
+  }
+
+  detail::owner<situ_subscriber> handle_;
+};
+
+/// Subscribes to messages of type T. May move from thread to thread, but is used by one at a time; its samples may go to
+/// others.
+template <message T>
+class subscriber : public any_subscriber {
+ public:
+  /// Joins a topic.
+  subscriber(const node& on, const std::string& topic, const subscriber_qos& qos = {}) {
+    detail::failed why;
+    create(on, topic, qos, detail::type_description::of<T>(), why);
+    detail::raise_if(why);
+  }
+  /// As the constructor, without an exception.
+  [[nodiscard]] static result<subscriber, error> try_create(const node& on, const std::string& topic,
+                                                            const subscriber_qos& qos = {}) {
+    detail::failed why;
+    subscriber made;
+    made.create(on, topic, qos, detail::type_description::of<T>(), why);
+    return detail::result_of(std::move(made), std::move(why));
+  }
+
+  /// Takes the next message, if there is one. Never waits. A flat message is read in place by a subscriber of the flat
+  /// type; everything else is decoded or converted. A message that cannot be read is passed over by the exception.
+  [[nodiscard]] std::optional<sample<T>> take() {
+    detail::failed why;
+    std::optional<sample<T>> taken;
+    take_into(taken, why);
+    detail::raise_if(why);
+    return taken;
+  }
+  /// As `take`, without an exception.
+  [[nodiscard]] result<std::optional<sample<T>>, error> try_take() {
+    detail::failed why;
+    std::optional<sample<T>> taken;
+    take_into(taken, why);
+    return detail::result_of(std::move(taken), std::move(why));
+  }
+
+  /// Waits for the next message and takes it; nothing if the time is over.
+  [[nodiscard]] std::optional<sample<T>> receive(std::chrono::nanoseconds timeout = forever) {
+    detail::failed why;
+    std::optional<sample<T>> taken;
+    receive_into(taken, timeout, why);
+    detail::raise_if(why);
+    return taken;
+  }
+  /// As `receive`, without an exception.
+  [[nodiscard]] result<std::optional<sample<T>>, error> try_receive(std::chrono::nanoseconds timeout = forever) {
+    detail::failed why;
+    std::optional<sample<T>> taken;
+    receive_into(taken, timeout, why);
+    return detail::result_of(std::move(taken), std::move(why));
+  }
+
+ private:
+  subscriber() = default;
+
+  void receive_into(std::optional<sample<T>>& taken, std::chrono::nanoseconds timeout, detail::failed& why) {
+    using clock = std::chrono::steady_clock;
+    take_into(taken, why);
+    if (taken || why) return;
+    const auto start = clock::now();
+    for (auto left = timeout; wait(left);) {
+      take_into(taken, why);
+      if (taken || why) return;
+      // What was there has expired, or was overwritten, before it could be taken.
+      if (timeout != forever) left = timeout - (clock::now() - start);
+    }
+  }
+
+  void take_into(std::optional<sample<T>>& taken, detail::failed& why) {
+    situ_error raw;
+    taken.emplace(typename sample<T>::key{});
+    const situ_status status = situ_subscriber_take(handle(), &taken->raw_, &raw);
+    if (status != SITU_OK || !open(*taken, why)) {
+      detail::succeeded(status, raw, why);
+      taken.reset();
+    }
+  }
+
+  /// Makes a message of the bytes that were taken.
+  static bool open(sample<T>& taken, detail::failed& why) {
+    if (taken.raw_.encoding != SITU_FLAT) return decode_copy(taken, why);
+    if constexpr (flat_message<T>) {
+      taken.value_ = view<T>(taken.raw_, why);
+      return taken.value_ != nullptr;
+    } else if constexpr (requires { typename rebind<T, flat>; }) {
+      return convert_copy(taken, why);
+    } else {
+      return refuse(taken.raw_, "is flat, which the type has no form of", why);
+    }
+  }
+
+  template <flat_message M>
+  static const M* view(const situ_sample& raw, detail::failed& why) {
+    auto found = validate_bytes<M>({static_cast<const std::byte*>(raw.head), raw.head_size}, raw.body_size);
+    if (found) return *found;
+    refuse(raw, found.error().message(), why);
+    return nullptr;
+  }
+
+  static bool decode_copy(sample<T>& taken, detail::failed& why) {
+    auto copy = std::make_unique<typename sample<T>::copy>();
+    const std::span bytes(static_cast<const std::byte*>(taken.raw_.body), taken.raw_.body_size);
+    if (auto done = decode(copy->value, bytes, copy->body); !done) {
+      return refuse(taken.raw_, done.error().message(), why);
+    }
+    return keep(taken, std::move(copy), bytes.size());
+  }
+
+  static bool convert_copy(sample<T>& taken, detail::failed& why) {
+    const rebind<T, flat>* found = view<rebind<T, flat>>(taken.raw_, why);
+    if (found == nullptr) return false;
+    const std::span body(static_cast<const std::byte*>(taken.raw_.body), taken.raw_.body_size);
+    auto copy = std::make_unique<typename sample<T>::copy>();
+    if (auto done = convert(*found, copy->value, body); !done) {
+      return refuse(taken.raw_, done.error().message(), why);
+    }
+    return keep(taken, std::move(copy), taken.raw_.head_size + body.size());
+  }
+
+  /// The message is read from the copy from now on, so its memory in the bus may be used again.
+  static bool keep(sample<T>& taken, std::unique_ptr<typename sample<T>::copy> copy, std::size_t bytes) {
+    situ_sample_release(&taken.raw_);
+    situ_count_copy(bytes);
+    taken.copy_ = std::move(copy);
+    taken.value_ = &taken.copy_->value;
+    return true;
+  }
+
+  static bool refuse(const situ_sample& raw, const std::string& reason, detail::failed& why) {
+    why.emplace(errc::malformed, "message " + std::to_string(raw.sequence) + " is not a valid " +
+                                     std::string(T::situ_name) + ": " + reason);
+    return false;
+  }
+};
+
+}  // namespace situ

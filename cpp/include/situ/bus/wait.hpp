@@ -1,0 +1,49 @@
+// Waiting for several topics at once.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "situ/bus/subscriber.hpp"
+
+namespace situ {
+namespace detail {
+
+inline std::optional<std::size_t> wait_any(std::chrono::nanoseconds timeout,
+                                           std::span<situ_subscriber* const> subscribers) {
+  situ_error raw;
+  failed why;
+  std::size_t index = 0;
+  const situ_status status =
+      situ_wait_any(subscribers.data(), subscribers.size(), limit_of(timeout), &index, &raw);
+  succeeded(status, raw, why);
+  raise_if(why);
+  if (status != SITU_OK) return std::nullopt;
+  return index;
+}
+
+}  // namespace detail
+
+/// Waits until one of the subscribers has something to take, and says which, from 0; nothing if the time is over:
+/// `situ::wait_any(10ms, images, points)`.
+template <std::derived_from<any_subscriber>... Subscribers>
+  requires(sizeof...(Subscribers) > 0)
+[[nodiscard]] std::optional<std::size_t> wait_any(std::chrono::nanoseconds timeout, Subscribers&... subscribers) {
+  const std::array<situ_subscriber*, sizeof...(Subscribers)> handles{subscribers.handle()...};
+  return detail::wait_any(timeout, handles);
+}
+
+/// The same for a number of subscribers that is known at run time only.
+[[nodiscard]] inline std::optional<std::size_t> wait_any(std::chrono::nanoseconds timeout,
+                                                         std::span<any_subscriber* const> subscribers) {
+  std::vector<situ_subscriber*> handles;
+  handles.reserve(subscribers.size());
+  for (const any_subscriber* subscriber : subscribers) handles.push_back(subscriber->handle());
+  return detail::wait_any(timeout, handles);
+}
+
+}  // namespace situ

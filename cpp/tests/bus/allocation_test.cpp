@@ -1,0 +1,49 @@
+// Counts what the hot path allocates on the side of C++: nothing. (libsitu counts its own side.)
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "bus/messages.hpp"
+#include "bus/scratch.hpp"
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+}
+
+void* operator new(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+
+namespace bus_test {
+namespace {
+
+TEST_F(Bus, lending_publishing_taking_and_releasing_allocate_nothing) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Scan>("scans");
+  auto subscriber = on.subscriber<Scan>("scans");
+  const auto hop = [&](std::uint32_t id) {
+    auto loan = publisher.loan({.ranges = 100});
+    loan->id = id;
+    loan->name = "front";
+    loan.bulk(&Scan::ranges)[99] = 1.0F;
+    loan.publish();
+    const auto sample = subscriber.take();
+    return sample.has_value() && (*sample)->id == id && sample->bulk(&Scan::ranges).size() == 100;
+  };
+  for (std::uint32_t id = 0; id < 100; ++id) ASSERT_TRUE(hop(id));
+  const std::uint64_t before = allocations.load();
+  bool all = true;
+  for (std::uint32_t id = 0; id < 1000; ++id) all = all && hop(id) && !subscriber.take().has_value();
+  EXPECT_EQ(allocations.load() - before, 0U);
+  EXPECT_TRUE(all);
+}
+
+}  // namespace
+}  // namespace bus_test

@@ -1,0 +1,156 @@
+/* The bus from plain C: what a C program writes, and what the library answers to mistakes. Exits with 0 if all is well. */
+#include <situ.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int failures = 0;
+
+static void check(int good, const char *what, int line) {
+  if (!good) {
+    fprintf(stderr, "c_test.c:%d: %s\n", line, what);
+    failures++;
+  }
+}
+#define CHECK(condition) check(condition, #condition, __LINE__)
+
+struct numbers {
+  uint64_t value;
+};
+
+static const situ_type numbers = {"test::Numbers", "module test {\n  struct Numbers {\n    uint64 value;\n  };\n};\n", 0x12,
+                                  0x34, SITU_FLAT};
+
+static void count_topic(const situ_topic_info *topic, void *context) {
+  CHECK(strcmp(topic->name, "numbers") == 0);
+  ++*(int *)context;
+}
+
+static void count_node(const situ_node_info *node, void *context) {
+  CHECK(node->alive == 1);
+  ++*(int *)context;
+}
+
+static void publish_and_take(const situ_root *root) {
+  situ_error error;
+  situ_node *node = NULL;
+  situ_publisher *publisher = NULL;
+  situ_subscriber *subscriber = NULL;
+  CHECK(situ_node_create("c", root, &node, &error) == SITU_OK);
+  CHECK(situ_publisher_create(node, "numbers", &numbers, NULL, &publisher, &error) == SITU_OK);
+  CHECK(situ_subscriber_create(node, "numbers", &numbers, NULL, &subscriber, &error) == SITU_OK);
+  CHECK(strcmp(situ_node_name(node), "c") == 0);
+
+  situ_sample sample;
+  CHECK(situ_subscriber_take(subscriber, &sample, &error) == SITU_EMPTY);
+  CHECK(situ_subscriber_wait(subscriber, 1000, &error) == SITU_EMPTY);
+
+  situ_loan loan;
+  CHECK(situ_publisher_loan(publisher, sizeof(struct numbers), 8, 100, &loan, &error) == SITU_OK);
+  CHECK(loan.head_size == 8 && loan.body_size == 100 && loan.encoding == SITU_FLAT);
+  ((struct numbers *)loan.head)->value = 4711;
+  memset(loan.body, 7, 100);
+  loan.body_size = 10;
+  uint64_t sequence = 99;
+  CHECK(situ_loan_publish(&loan, &sequence, &error) == SITU_OK);
+  CHECK(sequence == 0 && loan.head == NULL);
+
+  CHECK(situ_subscriber_wait(subscriber, SITU_FOREVER, &error) == SITU_OK);
+  CHECK(situ_subscriber_take(subscriber, &sample, &error) == SITU_OK);
+  CHECK(((const struct numbers *)sample.head)->value == 4711);
+  CHECK(sample.body_size == 10 && ((const unsigned char *)sample.body)[9] == 7);
+  CHECK(sample.sequence == 0 && sample.encoding == SITU_FLAT && sample.publisher == situ_node_id(node));
+  CHECK(sample.published_at_ns > 0 && sample.published_at_ns <= situ_now_ns());
+
+  int topics = 0, nodes = 0;
+  CHECK(situ_list_topics(root, count_topic, &topics, &error) == SITU_OK && topics == 1);
+  CHECK(situ_list_nodes(root, count_node, &nodes, &error) == SITU_OK && nodes == 1);
+  size_t removed = 99, removed_topics = 99;
+  CHECK(situ_clean(root, &removed, &removed_topics, &error) == SITU_OK && removed == 0 && removed_topics == 0);
+
+  /* In the wrong order, on purpose: each keeps alive what it needs. */
+  situ_node_destroy(node);
+  CHECK(situ_publisher_loan(publisher, 8, 8, 0, &loan, &error) == SITU_OK);
+  situ_publisher_destroy(publisher);
+  situ_loan_discard(&loan);
+  situ_loan_discard(&loan);
+  situ_subscriber_destroy(subscriber);
+  CHECK(((const struct numbers *)sample.head)->value == 4711);
+  situ_sample_release(&sample);
+  situ_sample_release(&sample);
+  CHECK(sample.head == NULL && sample.sequence == 0);
+}
+
+static void mistakes(const situ_root *root) {
+  situ_error error;
+  situ_node *node = NULL;
+  CHECK(situ_node_create(NULL, root, &node, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(error.status == SITU_ERROR_INVALID_ARGUMENT && strcmp(error.text, "`name` is NULL") == 0);
+  CHECK(situ_node_create("c", root, NULL, NULL) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_node_create("c", root, &node, &error) == SITU_OK);
+
+  situ_publisher *publisher = NULL;
+  situ_type type = numbers;
+  type.encoding = 9;
+  CHECK(situ_publisher_create(node, "numbers", &type, NULL, &publisher, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(strcmp(error.text, "`encoding` is 9; there are SITU_FLAT (1), SITU_XCDR1 (2) and SITU_XCDR2 (3)") == 0);
+  situ_publisher_qos qos = situ_publisher_qos_default();
+  qos.reliability = 2;
+  CHECK(situ_publisher_create(node, "numbers", &numbers, &qos, &publisher, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(strcmp(error.text, "`reliability` is 2; there are SITU_BEST_EFFORT (0) and SITU_RELIABLE (1)") == 0);
+  CHECK(publisher == NULL);
+  qos = situ_publisher_qos_default();
+  qos.depth = 100000;
+  CHECK(situ_publisher_create(node, "numbers", &numbers, NULL, &publisher, &error) == SITU_OK);
+  situ_publisher *deep = NULL;
+  CHECK(situ_publisher_create(node, "numbers", &numbers, &qos, &deep, &error) == SITU_ERROR_NO_PLACE);
+
+  situ_loan loan;
+  CHECK(situ_publisher_loan(publisher, 8, 128, 0, &loan, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_publisher_loan(publisher, 8, 8, SIZE_MAX - 8, &loan, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_publisher_loan(publisher, 8, 8, (size_t)1 << 50, &loan, &error) == SITU_ERROR_NO_MEMORY);
+  CHECK(situ_publisher_loan(NULL, 8, 8, 0, &loan, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_publisher_loan(publisher, 8, 8, 16, &loan, &error) == SITU_OK);
+  loan.body_size = 17;
+  CHECK(situ_loan_publish(&loan, NULL, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(strcmp(error.text, "`loan->body_size` is 17, but only 16 bytes were lent") == 0);
+  loan.encoding = 0;
+  CHECK(situ_loan_publish(&loan, NULL, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  loan.encoding = SITU_FLAT;
+  CHECK(loan.head != NULL && loan.body_size == 16);
+  CHECK(situ_loan_publish(&loan, NULL, &error) == SITU_OK);
+  CHECK(situ_loan_publish(&loan, NULL, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  memset(&loan, 0, sizeof loan);
+  CHECK(situ_loan_publish(&loan, NULL, NULL) == SITU_ERROR_INVALID_ARGUMENT);
+
+  size_t index = 0;
+  CHECK(situ_wait_any(NULL, 1, 0, &index, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_list_topics(root, NULL, NULL, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  situ_sample sample;
+  CHECK(situ_subscriber_take(NULL, &sample, &error) == SITU_ERROR_INVALID_ARGUMENT);
+
+  situ_publisher_destroy(publisher);
+  situ_node_destroy(node);
+  situ_node_destroy(NULL);
+  situ_publisher_destroy(NULL);
+  situ_subscriber_destroy(NULL);
+  situ_sample_release(NULL);
+  situ_loan_discard(NULL);
+}
+
+int main(void) {
+  char path[64];
+  snprintf(path, sizeof path, "/dev/shm/situ-test-c-%ld", (long)getpid());
+  const situ_root root = {path, SITU_NO_GROUP};
+  CHECK(situ_version() == SITU_VERSION);
+  CHECK(strcmp(situ_version_string(), SITU_VERSION_STRING) == 0);
+  CHECK(strcmp(situ_status_name(SITU_ERROR_QOS), "SITU_ERROR_QOS") == 0);
+  CHECK(strcmp(situ_status_name(17), "unknown status") == 0);
+  publish_and_take(&root);
+  mistakes(&root);
+  char command[256];
+  snprintf(command, sizeof command, "rmdir %s/nodes %s/topics %s", path, path, path);
+  CHECK(system(command) == 0); /* Only empty directories are left. */
+  return failures == 0 ? 0 : 1;
+}

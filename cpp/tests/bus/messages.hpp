@@ -1,0 +1,89 @@
+// A message as the generator writes it, for tests of the bus: every kind of variable-length member, and a bulk field.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "situ/message.hpp"
+#include "situ/policy.hpp"
+
+namespace bus_test {
+
+struct Scan_bulk_lengths {
+  std::size_t ranges = 0;
+};
+
+template <class S>
+struct Scan_ {
+  static constexpr std::string_view situ_name = "test::Scan";
+  static constexpr std::string_view schema =
+      "module test {\n  struct Scan {\n    uint32 id;\n    string<15> name;\n    sequence<uint16, 4> levels;\n"
+      "    @bulk sequence<float> ranges;\n  };\n};\n";
+  static constexpr std::uint64_t schema_hash = 0x5ca9'5ca9'5ca9'5ca9;
+  static constexpr std::uint64_t layout_hash = S::kind == situ::storage_kind::flat ? 0x1a0d'1a0d'1a0d'1a0d : 0;
+  static constexpr situ::extensibility situ_extensibility = situ::extensibility::final;
+  using situ_storage = S;
+  template <situ::storage_policy Other>
+  using situ_rebind = Scan_<Other>;
+
+  std::uint32_t id = 0;
+  typename S::template string<15> name;
+  typename S::template sequence<std::uint16_t, 4> levels;
+  typename S::template bulk<float> ranges;
+
+  using situ_types = situ::type_list<decltype(id), decltype(name), decltype(levels), decltype(ranges)>;
+
+  using bulk_lengths = Scan_bulk_lengths;
+  static bulk_lengths situ_bulk_lengths(const Scan_& value) {
+    return {.ranges = static_cast<std::size_t>(value.ranges.size())};
+  }
+  static bool situ_place_bulk(Scan_* where, const bulk_lengths& lengths, situ::body_layout& body) {
+    return situ::detail::place_bulk(body, lengths.ranges, where == nullptr ? nullptr : &where->ranges);
+  }
+
+  template <class Visitor, class... Messages>
+  static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {
+    return visit(situ::member_info{"id", 0}, messages.id...) && visit(situ::member_info{"name", 1}, messages.name...) &&
+           visit(situ::member_info{"levels", 2}, messages.levels...) &&
+           visit(situ::member_info{"ranges", 3}, messages.ranges...);
+  }
+
+  friend bool operator==(const Scan_&, const Scan_&) = default;
+};
+
+using Scan = Scan_<situ::flat>;
+using HeapScan = Scan_<situ::heap>;
+
+static_assert(situ::flat_message<Scan> && !situ::flat_message<HeapScan>);
+
+/// The same, but its name is longer: another layout of the same schema hash, as a forged or outdated one would have.
+struct Relaid : Scan {
+  static constexpr std::uint64_t layout_hash = 0xbad0'bad0'bad0'bad0;
+};
+
+/// Another type.
+struct Tick {
+  static constexpr std::string_view situ_name = "test::Tick";
+  static constexpr std::string_view schema = "module test {\n  struct Tick {\n    uint64 count;\n  };\n};\n";
+  static constexpr std::uint64_t schema_hash = 0x71c4;
+  static constexpr std::uint64_t layout_hash = 0x71c5;
+  static constexpr situ::extensibility situ_extensibility = situ::extensibility::final;
+  using situ_storage = situ::flat;
+  template <situ::storage_policy>
+  using situ_rebind = Tick;
+  using situ_types = situ::type_list<std::uint64_t>;
+  using bulk_lengths = situ::no_bulk;
+
+  std::uint64_t count = 0;
+
+  template <class Visitor, class... Messages>
+  static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {
+    return visit(situ::member_info{"count", 0}, messages.count...);
+  }
+  friend bool operator==(const Tick&, const Tick&) = default;
+};
+
+static_assert(situ::flat_message<Tick>);
+
+}  // namespace bus_test

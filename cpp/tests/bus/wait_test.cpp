@@ -1,0 +1,108 @@
+// Waiting: for one topic, for several, by descriptor; and two threads.
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "bus/messages.hpp"
+#include "bus/scratch.hpp"
+
+namespace bus_test {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+bool readable(int fd, std::chrono::milliseconds timeout) {
+  pollfd watched{fd, POLLIN, 0};
+  return ::poll(&watched, 1, static_cast<int>(timeout.count())) == 1;
+}
+
+TEST_F(Bus, waiting_ends_with_a_message_or_with_the_time) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Tick>("ticks");
+  auto subscriber = on.subscriber<Tick>("ticks");
+  EXPECT_FALSE(subscriber.wait(0ns));
+  EXPECT_FALSE(subscriber.wait(-5ms));
+  const auto start = clock::now();
+  EXPECT_FALSE(subscriber.wait(20ms));
+  EXPECT_GE(clock::now() - start, 20ms);
+  EXPECT_FALSE(subscriber.receive(1ms).has_value());
+
+  std::thread later([&publisher] {
+    std::this_thread::sleep_for(20ms);
+    publisher.publish(Tick{.count = 5});
+  });
+  const auto sample = subscriber.receive();
+  later.join();
+  ASSERT_TRUE(sample.has_value());
+  EXPECT_EQ((*sample)->count, 5U);
+}
+
+TEST_F(Bus, waiting_for_any_names_the_first_that_is_ready) {
+  const auto on = node("n");
+  auto ticks = on.publisher<Tick>("ticks");
+  auto scans = on.publisher<Scan>("scans");
+  auto tick = on.subscriber<Tick>("ticks");
+  auto scan = on.subscriber<Scan>("scans");
+  EXPECT_EQ(situ::wait_any(1ms, tick, scan), std::nullopt);
+  std::thread later([&scans] {
+    std::this_thread::sleep_for(10ms);
+    scans.loan().publish();
+  });
+  EXPECT_EQ(situ::wait_any(10s, tick, scan), 1U);
+  later.join();
+  ticks.publish(Tick{});
+  const std::array<situ::any_subscriber*, 2> both{&scan, &tick};
+  EXPECT_EQ(situ::wait_any(0ns, both), 0U);
+  EXPECT_TRUE(scan.take().has_value());
+  EXPECT_EQ(situ::wait_any(0ns, both), 1U);
+  const auto nothing = error_of([] { (void)situ::wait_any(0ns, std::span<situ::any_subscriber* const>()); });
+  EXPECT_EQ(nothing.code(), situ::errc::invalid_argument);
+}
+
+TEST_F(Bus, a_descriptor_tells_of_messages) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Tick>("ticks");
+  auto subscriber = on.subscriber<Tick>("ticks");
+  const int fd = subscriber.fd();
+  EXPECT_EQ(subscriber.try_fd().value(), fd);
+  EXPECT_FALSE(readable(fd, 5ms));
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    publisher.publish(Tick{.count = round});
+    ASSERT_TRUE(readable(fd, 10s));
+    subscriber.clear_fd();
+    const auto sample = subscriber.take();
+    ASSERT_TRUE(sample.has_value());
+    EXPECT_EQ((*sample)->count, round);
+    EXPECT_FALSE(readable(fd, 0ms));
+  }
+}
+
+TEST_F(Bus, two_threads_pass_every_message_in_order) {
+  constexpr std::uint64_t count = 20000;
+  const auto on = node("n");
+  auto publisher = on.publisher<Tick>("ticks", {.reliability = situ::reliability::reliable, .depth = 16});
+  auto subscriber = on.subscriber<Tick>("ticks", {.reliability = situ::reliability::reliable});
+  std::thread sender([publisher = std::move(publisher)]() mutable {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto loan = publisher.loan();
+      loan->count = i * 3;
+      loan.publish();
+    }
+  });
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto sample = subscriber.receive(10s);
+    ASSERT_TRUE(sample.has_value());
+    ASSERT_EQ((*sample)->count, i * 3);
+    ASSERT_EQ(sample->sequence(), i);
+  }
+  sender.join();
+  EXPECT_EQ(subscriber.statistics().lost, 0U);
+}
+
+}  // namespace
+}  // namespace bus_test

@@ -1,0 +1,14 @@
+/* Joins the bus and leaves it again. */
+#include <situ.h>
+#include <stdio.h>
+
+int main(void) {
+  situ_node *node;
+  situ_error error;
+  if (situ_node_create("consumer", NULL, &node, &error) != SITU_OK) {
+    fprintf(stderr, "%s\n", error.text);
+    return 1;
+  }
+  situ_node_destroy(node);
+  return situ_version() == SITU_VERSION ? 0 : 1;
+}
