@@ -12,15 +12,16 @@
  *
  * Rules that hold for every function:
  *
- * - A function that can fail returns a `situ_status`: `SITU_OK`, `SITU_EMPTY` where there may be nothing, or a negative
- *   error. Then the last parameter, unless it is NULL, receives the status and a sentence that says what happened, with
- *   which values, and what to do. Nothing is written to it otherwise, and no other output is written on failure.
- * - Texts that go in are UTF-8, end with a zero, and are copied. Texts that come out belong to the handle that they were
- *   asked of.
- * - A node may be used by all threads at once. A publisher with its loans, and a subscriber, may move from thread to
- *   thread, but are used by one at a time. A sample belongs to no thread.
- * - `situ_publisher_loan`, `situ_loan_publish`, `situ_loan_discard`, `situ_subscriber_take` and `situ_sample_release`
- *   allocate nothing, and once warm make no system call unless somebody has to be woken.
+ * - A function that can fail returns a `situ_status`: `SITU_OK`, `SITU_EMPTY` where there may be nothing, or
+ * a negative error. Then the last parameter, unless it is NULL, receives the status and a sentence that says
+ * what happened, with which values, and what to do. Nothing is written to it otherwise, and no other output
+ * is written on failure.
+ * - Texts that go in are UTF-8, end with a zero, and are copied. Texts that come out belong to the handle
+ * that they were asked of.
+ * - A node may be used by all threads at once. A publisher with its loans, and a subscriber, may move from
+ * thread to thread, but are used by one at a time. A sample belongs to no thread.
+ * - `situ_publisher_loan`, `situ_loan_publish`, `situ_loan_discard`, `situ_subscriber_take` and
+ * `situ_sample_release` allocate nothing, and once warm make no system call unless somebody has to be woken.
  * - Handles may be destroyed in any order. NULL is destroyed without effect.
  * - Nothing is thrown and nothing unwinds out of the library.
  * - Until version 1.0 the interface may change with the minor version, which is part of the library's soname.
@@ -44,9 +45,10 @@ extern "C" {
 
 /* The version of the library that is loaded, as SITU_VERSION; and as text. */
 uint32_t situ_version(void);
-const char *situ_version_string(void);
+const char* situ_version_string(void);
 
-/* ---- Errors ---------------------------------------------------------------------------------------------------- */
+/* ---- Errors ----------------------------------------------------------------------------------------------
+ */
 
 typedef enum situ_status {
   SITU_OK = 0,
@@ -87,9 +89,10 @@ typedef struct situ_error {
 } situ_error;
 
 /* The name of a status, for instance "SITU_ERROR_QOS"; "unknown status" for other numbers. */
-const char *situ_status_name(int32_t status);
+const char* situ_status_name(int32_t status);
 
-/* ---- Nodes ----------------------------------------------------------------------------------------------------- */
+/* ---- Nodes -----------------------------------------------------------------------------------------------
+ */
 
 /* A named participant. */
 typedef struct situ_node situ_node;
@@ -97,24 +100,25 @@ typedef struct situ_node situ_node;
 /* Where what is running lies, and who may look. */
 typedef struct situ_root {
   /* A directory of a memory file system; NULL for $SITU_ROOT or, without it, /dev/shm/situ-<uid>. */
-  const char *path;
+  const char* path;
   /* With a path: the number of the group that everything is open to, or SITU_NO_GROUP for the user alone. */
   uint32_t group;
 } situ_root;
 
 #define SITU_NO_GROUP UINT32_MAX
 
-/* Makes a node. `root` may be NULL, which is the same as a NULL path. What nodes that died have left is removed by the
- * way. Destroy it with situ_node_destroy; publishers and subscribers that were made from it live on.
- * Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE. */
-situ_status situ_node_create(const char *name, const situ_root *root, situ_node **node, situ_error *error);
-void situ_node_destroy(situ_node *node);
+/* Makes a node. `root` may be NULL, which is the same as a NULL path. What nodes that died have left is
+ * removed by the way. Destroy it with situ_node_destroy; publishers and subscribers that were made from it
+ * live on. Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE. */
+situ_status situ_node_create(const char* name, const situ_root* root, situ_node** node, situ_error* error);
+void situ_node_destroy(situ_node* node);
 
 /* Its name, as long as the handle lives; and its number, by which messages name their publisher. */
-const char *situ_node_name(const situ_node *node);
-uint64_t situ_node_id(const situ_node *node);
+const char* situ_node_name(const situ_node* node);
+uint64_t situ_node_id(const situ_node* node);
 
-/* ---- Types and quality of service ------------------------------------------------------------------------------ */
+/* ---- Types and quality of service ------------------------------------------------------------------------
+ */
 
 /* How the bytes of a message are laid out. */
 typedef enum situ_encoding {
@@ -128,12 +132,13 @@ typedef enum situ_encoding {
 /* What a topic carries. Generated code knows these values. */
 typedef struct situ_type {
   /* The full name, for instance "sensor_msgs::msg::PointCloud2". */
-  const char *name;
+  const char* name;
   /* The schema as canonical text, with all types it depends on. */
-  const char *schema;
+  const char* schema;
   /* The hash of the schema: participants of a topic must agree on it. */
   uint64_t schema_hash;
-  /* The hash of the flat layout: participants that publish or read flat messages must agree on it. 0 if there is none. */
+  /* The hash of the flat layout: participants that publish or read flat messages must agree on it. 0 if there
+   * is none. */
   uint64_t layout_hash;
   /* A situ_encoding. */
   uint32_t encoding;
@@ -180,49 +185,51 @@ situ_publisher_qos situ_publisher_qos_default(void);
 /* Best effort, volatile, keeps all, no expectation. */
 situ_subscriber_qos situ_subscriber_qos_default(void);
 
-/* ---- Publishing ------------------------------------------------------------------------------------------------ */
+/* ---- Publishing ------------------------------------------------------------------------------------------
+ */
 
 typedef struct situ_publisher situ_publisher;
 
-/* A message under construction, in the memory where it will be read. Yours to store; once it is lent, move it by
- * copying it and forget the old one: exactly one copy may be published or discarded. */
+/* A message under construction, in the memory where it will be read. Yours to store; once it is lent, move it
+ * by copying it and forget the old one: exactly one copy may be published or discarded. */
 typedef struct situ_loan {
   /* Aligned to 64 bytes; the bytes are whatever was there before. NULL if nothing is lent. */
-  void *head;
+  void* head;
   size_t head_size;
   /* As the head. */
-  void *body;
+  void* body;
   /* May be made smaller before publishing: only so much was needed. */
   size_t body_size;
   /* A situ_encoding: the type's, unless you set another. */
   uint32_t encoding;
   /* The library's own. */
   uint32_t state_;
-  situ_publisher *publisher_;
+  situ_publisher* publisher_;
   uint64_t detached_[6];
 } situ_loan;
 
 /* Joins a topic as publisher. `qos` may be NULL for the default. Destroy it with situ_publisher_destroy.
  * Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE, MALFORMED, TYPE, QOS, NO_PLACE, BUSY. */
-situ_status situ_publisher_create(const situ_node *node, const char *topic, const situ_type *type,
-                                  const situ_publisher_qos *qos, situ_publisher **publisher, situ_error *error);
+situ_status situ_publisher_create(const situ_node* node, const char* topic, const situ_type* type,
+                                  const situ_publisher_qos* qos, situ_publisher** publisher,
+                                  situ_error* error);
 
-/* Leaves the topic. What was published stays for those who may still take it. While loans are out, the publisher stays
- * until the last of them is published or discarded. */
-void situ_publisher_destroy(situ_publisher *publisher);
+/* Leaves the topic. What was published stays for those who may still take it. While loans are out, the
+ * publisher stays until the last of them is published or discarded. */
+void situ_publisher_destroy(situ_publisher* publisher);
 
-/* Lends memory for a head and a body; `head_align` is a power of two up to 64. The loan must be published or discarded.
- * Errors: INVALID_ARGUMENT, SYSTEM, NO_MEMORY. */
-situ_status situ_publisher_loan(situ_publisher *publisher, size_t head_size, size_t head_align, size_t body_size,
-                                situ_loan *loan, situ_error *error);
+/* Lends memory for a head and a body; `head_align` is a power of two up to 64. The loan must be published or
+ * discarded. Errors: INVALID_ARGUMENT, SYSTEM, NO_MEMORY. */
+situ_status situ_publisher_loan(situ_publisher* publisher, size_t head_size, size_t head_align,
+                                size_t body_size, situ_loan* loan, situ_error* error);
 
-/* Publishes. `sequence` may be NULL; it receives the message's number in the topic's order, from 0. Afterwards nothing
- * is lent; after an error the loan is still yours, to be tried again or discarded.
- * Errors: INVALID_ARGUMENT, MALFORMED, FULL. */
-situ_status situ_loan_publish(situ_loan *loan, uint64_t *sequence, situ_error *error);
+/* Publishes. `sequence` may be NULL; it receives the message's number in the topic's order, from 0.
+ * Afterwards nothing is lent; after an error the loan is still yours, to be tried again or discarded. Errors:
+ * INVALID_ARGUMENT, MALFORMED, FULL. */
+situ_status situ_loan_publish(situ_loan* loan, uint64_t* sequence, situ_error* error);
 
 /* Returns the memory without publishing. Without effect if nothing is lent. */
-void situ_loan_discard(situ_loan *loan);
+void situ_loan_discard(situ_loan* loan);
 
 /* What is known of a publisher. */
 typedef struct situ_publisher_statistics {
@@ -236,21 +243,22 @@ typedef struct situ_publisher_statistics {
   uint64_t memory_bytes;
 } situ_publisher_statistics;
 
-situ_publisher_statistics situ_publisher_get_statistics(const situ_publisher *publisher);
+situ_publisher_statistics situ_publisher_get_statistics(const situ_publisher* publisher);
 
-/* ---- Taking ---------------------------------------------------------------------------------------------------- */
+/* ---- Taking ----------------------------------------------------------------------------------------------
+ */
 
 typedef struct situ_subscriber situ_subscriber;
 
-/* A message that was taken, read where its publisher wrote it. Its bytes stay as they are until it is released, whatever
- * its publisher does. Yours to store; once taken, move it by copying it and forget the old one: exactly one copy may be
- * released. May outlive its subscriber, and be read by all threads at once. */
+/* A message that was taken, read where its publisher wrote it. Its bytes stay as they are until it is
+ * released, whatever its publisher does. Yours to store; once taken, move it by copying it and forget the old
+ * one: exactly one copy may be released. May outlive its subscriber, and be read by all threads at once. */
 typedef struct situ_sample {
   /* Aligned to 64 bytes. Do not write: the memory is mapped read-only. NULL once released. */
-  const void *head;
+  const void* head;
   size_t head_size;
   /* As the head. */
-  const void *body;
+  const void* body;
   size_t body_size;
   /* The message's number in the topic's order, from 0. */
   uint64_t sequence;
@@ -267,36 +275,37 @@ typedef struct situ_sample {
 
 /* Joins a topic as subscriber. `qos` may be NULL for the default. Destroy it with situ_subscriber_destroy.
  * Errors: INVALID_ARGUMENT, SYSTEM, UNSAFE, MALFORMED, TYPE, QOS, NO_PLACE, BUSY. */
-situ_status situ_subscriber_create(const situ_node *node, const char *topic, const situ_type *type,
-                                   const situ_subscriber_qos *qos, situ_subscriber **subscriber, situ_error *error);
-void situ_subscriber_destroy(situ_subscriber *subscriber);
+situ_status situ_subscriber_create(const situ_node* node, const char* topic, const situ_type* type,
+                                   const situ_subscriber_qos* qos, situ_subscriber** subscriber,
+                                   situ_error* error);
+void situ_subscriber_destroy(situ_subscriber* subscriber);
 
-/* Takes the next message, if there is one: SITU_OK or SITU_EMPTY. Never waits, never copies. `sample` need not be
- * initialized, and must not hold anything. A message that cannot be taken is passed over; the next call goes on behind it.
- * The library checks that head and body lie in shared memory, and nothing about what is in them.
- * Errors: INVALID_ARGUMENT, SYSTEM, MALFORMED. */
-situ_status situ_subscriber_take(situ_subscriber *subscriber, situ_sample *sample, situ_error *error);
+/* Takes the next message, if there is one: SITU_OK or SITU_EMPTY. Never waits, never copies. `sample` need
+ * not be initialized, and must not hold anything. A message that cannot be taken is passed over; the next
+ * call goes on behind it. The library checks that head and body lie in shared memory, and nothing about what
+ * is in them. Errors: INVALID_ARGUMENT, SYSTEM, MALFORMED. */
+situ_status situ_subscriber_take(situ_subscriber* subscriber, situ_sample* sample, situ_error* error);
 
-/* Lets go of a message, from any thread: its memory may be used again. The numbers in the sample stay readable. Without
- * effect if it was released before. */
-void situ_sample_release(situ_sample *sample);
+/* Lets go of a message, from any thread: its memory may be used again. The numbers in the sample stay
+ * readable. Without effect if it was released before. */
+void situ_sample_release(situ_sample* sample);
 
 /* Waits until there is something to take: SITU_OK, or SITU_EMPTY when the time is over. 0 only looks.
  * Errors: INVALID_ARGUMENT. */
-situ_status situ_subscriber_wait(situ_subscriber *subscriber, uint64_t timeout_ns, situ_error *error);
+situ_status situ_subscriber_wait(situ_subscriber* subscriber, uint64_t timeout_ns, situ_error* error);
 
-/* Waits until one of several subscribers has something to take: SITU_OK, with the index of the first that has, or
- * SITU_EMPTY when the time is over. Errors: INVALID_ARGUMENT. */
-situ_status situ_wait_any(situ_subscriber *const *subscribers, size_t count, uint64_t timeout_ns, size_t *index,
-                          situ_error *error);
+/* Waits until one of several subscribers has something to take: SITU_OK, with the index of the first that
+ * has, or SITU_EMPTY when the time is over. Errors: INVALID_ARGUMENT. */
+situ_status situ_wait_any(situ_subscriber* const* subscribers, size_t count, uint64_t timeout_ns,
+                          size_t* index, situ_error* error);
 
-/* A descriptor for poll, epoll and the like, readable when something was published. It belongs to the subscriber and is
- * made at the first call. On waking: first situ_subscriber_clear_fd, then take until SITU_EMPTY.
- * Errors: INVALID_ARGUMENT, SYSTEM. */
-situ_status situ_subscriber_fd(situ_subscriber *subscriber, int *fd, situ_error *error);
+/* A descriptor for poll, epoll and the like, readable when something was published. It belongs to the
+ * subscriber and is made at the first call. On waking: first situ_subscriber_clear_fd, then take until
+ * SITU_EMPTY. Errors: INVALID_ARGUMENT, SYSTEM. */
+situ_status situ_subscriber_fd(situ_subscriber* subscriber, int* fd, situ_error* error);
 
 /* Makes the descriptor unreadable until the next message. Without effect if there is none yet. */
-void situ_subscriber_clear_fd(situ_subscriber *subscriber);
+void situ_subscriber_clear_fd(situ_subscriber* subscriber);
 
 /* What is known of a subscriber. */
 typedef struct situ_subscriber_statistics {
@@ -314,23 +323,25 @@ typedef struct situ_subscriber_statistics {
   uint64_t publishers;
 } situ_subscriber_statistics;
 
-situ_subscriber_statistics situ_subscriber_get_statistics(const situ_subscriber *subscriber);
+situ_subscriber_statistics situ_subscriber_get_statistics(const situ_subscriber* subscriber);
 
-/* ---- Looking around -------------------------------------------------------------------------------------------- */
+/* ---- Looking around --------------------------------------------------------------------------------------
+ */
 
 /* The clock that messages are stamped with: CLOCK_MONOTONIC in nanoseconds. */
 uint64_t situ_now_ns(void);
 
-/* Notes that the program copied or serialized a message of so many bytes; and how many it did so far, together with the
- * copies that the library made on its behalf. For programs that show that there are none. */
+/* Notes that the program copied or serialized a message of so many bytes; and how many it did so far,
+ * together with the copies that the library made on its behalf. For programs that show that there are none.
+ */
 void situ_count_copy(size_t bytes);
-void situ_copies(uint64_t *copies, uint64_t *bytes);
+void situ_copies(uint64_t* copies, uint64_t* bytes);
 
 /* A topic, as situ_list_topics shows it. The texts live as long as the call. */
 typedef struct situ_topic_info {
-  const char *name;
-  const char *type_name;
-  const char *schema;
+  const char* name;
+  const char* type_name;
+  const char* schema;
   uint64_t schema_hash;
   uint64_t published;
   uint64_t publishers;
@@ -340,22 +351,23 @@ typedef struct situ_topic_info {
 /* A node, as situ_list_nodes shows it. The texts live as long as the call. */
 typedef struct situ_node_info {
   uint64_t id;
-  const char *name;
-  const char *program;
+  const char* name;
+  const char* program;
   uint32_t pid;
   /* 0: its process died and nobody has cleaned up yet. */
   uint32_t alive;
 } situ_node_info;
 
 /* Calls `visit` for every topic (node) under `root`, by name. Errors: INVALID_ARGUMENT, SYSTEM. */
-situ_status situ_list_topics(const situ_root *root, void (*visit)(const situ_topic_info *topic, void *context),
-                             void *context, situ_error *error);
-situ_status situ_list_nodes(const situ_root *root, void (*visit)(const situ_node_info *node, void *context),
-                            void *context, situ_error *error);
+situ_status situ_list_topics(const situ_root* root,
+                             void (*visit)(const situ_topic_info* topic, void* context), void* context,
+                             situ_error* error);
+situ_status situ_list_nodes(const situ_root* root, void (*visit)(const situ_node_info* node, void* context),
+                            void* context, situ_error* error);
 
-/* Removes what dead nodes have left under `root`, and counts the files of nodes and the topics that were removed. `nodes`
- * and `topics` may be NULL. Errors: INVALID_ARGUMENT. */
-situ_status situ_clean(const situ_root *root, size_t *nodes, size_t *topics, situ_error *error);
+/* Removes what dead nodes have left under `root`, and counts the files of nodes and the topics that were
+ * removed. `nodes` and `topics` may be NULL. Errors: INVALID_ARGUMENT. */
+situ_status situ_clean(const situ_root* root, size_t* nodes, size_t* topics, situ_error* error);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
-/* The bus from plain C: what a C program writes, and what the library answers to mistakes. Exits with 0 if all is well. */
+/* The bus from plain C: what a C program writes, and what the library answers to mistakes. Exits with 0 if
+ * all is well. */
 #include <situ.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 static int failures = 0;
 
-static void check(int good, const char *what, int line) {
+static void check(int good, const char* what, int line) {
   if (!good) {
     fprintf(stderr, "c_test.c:%d: %s\n", line, what);
     failures++;
@@ -19,24 +20,25 @@ struct numbers {
   uint64_t value;
 };
 
-static const situ_type numbers = {"test::Numbers", "module test {\n  struct Numbers {\n    uint64 value;\n  };\n};\n", 0x12,
+static const situ_type numbers = {"test::Numbers",
+                                  "module test {\n  struct Numbers {\n    uint64 value;\n  };\n};\n", 0x12,
                                   0x34, SITU_FLAT};
 
-static void count_topic(const situ_topic_info *topic, void *context) {
+static void count_topic(const situ_topic_info* topic, void* context) {
   CHECK(strcmp(topic->name, "numbers") == 0);
-  ++*(int *)context;
+  ++*(int*)context;
 }
 
-static void count_node(const situ_node_info *node, void *context) {
+static void count_node(const situ_node_info* node, void* context) {
   CHECK(node->alive == 1);
-  ++*(int *)context;
+  ++*(int*)context;
 }
 
-static void publish_and_take(const situ_root *root) {
+static void publish_and_take(const situ_root* root) {
   situ_error error;
-  situ_node *node = NULL;
-  situ_publisher *publisher = NULL;
-  situ_subscriber *subscriber = NULL;
+  situ_node* node = NULL;
+  situ_publisher* publisher = NULL;
+  situ_subscriber* subscriber = NULL;
   CHECK(situ_node_create("c", root, &node, &error) == SITU_OK);
   CHECK(situ_publisher_create(node, "numbers", &numbers, NULL, &publisher, &error) == SITU_OK);
   CHECK(situ_subscriber_create(node, "numbers", &numbers, NULL, &subscriber, &error) == SITU_OK);
@@ -49,7 +51,7 @@ static void publish_and_take(const situ_root *root) {
   situ_loan loan;
   CHECK(situ_publisher_loan(publisher, sizeof(struct numbers), 8, 100, &loan, &error) == SITU_OK);
   CHECK(loan.head_size == 8 && loan.body_size == 100 && loan.encoding == SITU_FLAT);
-  ((struct numbers *)loan.head)->value = 4711;
+  ((struct numbers*)loan.head)->value = 4711;
   memset(loan.body, 7, 100);
   loan.body_size = 10;
   uint64_t sequence = 99;
@@ -58,8 +60,8 @@ static void publish_and_take(const situ_root *root) {
 
   CHECK(situ_subscriber_wait(subscriber, SITU_FOREVER, &error) == SITU_OK);
   CHECK(situ_subscriber_take(subscriber, &sample, &error) == SITU_OK);
-  CHECK(((const struct numbers *)sample.head)->value == 4711);
-  CHECK(sample.body_size == 10 && ((const unsigned char *)sample.body)[9] == 7);
+  CHECK(((const struct numbers*)sample.head)->value == 4711);
+  CHECK(sample.body_size == 10 && ((const unsigned char*)sample.body)[9] == 7);
   CHECK(sample.sequence == 0 && sample.encoding == SITU_FLAT && sample.publisher == situ_node_id(node));
   CHECK(sample.published_at_ns > 0 && sample.published_at_ns <= situ_now_ns());
 
@@ -67,7 +69,8 @@ static void publish_and_take(const situ_root *root) {
   CHECK(situ_list_topics(root, count_topic, &topics, &error) == SITU_OK && topics == 1);
   CHECK(situ_list_nodes(root, count_node, &nodes, &error) == SITU_OK && nodes == 1);
   size_t removed = 99, removed_topics = 99;
-  CHECK(situ_clean(root, &removed, &removed_topics, &error) == SITU_OK && removed == 0 && removed_topics == 0);
+  CHECK(situ_clean(root, &removed, &removed_topics, &error) == SITU_OK && removed == 0 &&
+        removed_topics == 0);
 
   /* In the wrong order, on purpose: each keeps alive what it needs. */
   situ_node_destroy(node);
@@ -76,34 +79,37 @@ static void publish_and_take(const situ_root *root) {
   situ_loan_discard(&loan);
   situ_loan_discard(&loan);
   situ_subscriber_destroy(subscriber);
-  CHECK(((const struct numbers *)sample.head)->value == 4711);
+  CHECK(((const struct numbers*)sample.head)->value == 4711);
   situ_sample_release(&sample);
   situ_sample_release(&sample);
   CHECK(sample.head == NULL && sample.sequence == 0);
 }
 
-static void mistakes(const situ_root *root) {
+static void mistakes(const situ_root* root) {
   situ_error error;
-  situ_node *node = NULL;
+  situ_node* node = NULL;
   CHECK(situ_node_create(NULL, root, &node, &error) == SITU_ERROR_INVALID_ARGUMENT);
   CHECK(error.status == SITU_ERROR_INVALID_ARGUMENT && strcmp(error.text, "`name` is NULL") == 0);
   CHECK(situ_node_create("c", root, NULL, NULL) == SITU_ERROR_INVALID_ARGUMENT);
   CHECK(situ_node_create("c", root, &node, &error) == SITU_OK);
 
-  situ_publisher *publisher = NULL;
+  situ_publisher* publisher = NULL;
   situ_type type = numbers;
   type.encoding = 9;
-  CHECK(situ_publisher_create(node, "numbers", &type, NULL, &publisher, &error) == SITU_ERROR_INVALID_ARGUMENT);
-  CHECK(strcmp(error.text, "`encoding` is 9; there are SITU_FLAT (1), SITU_XCDR1 (2) and SITU_XCDR2 (3)") == 0);
+  CHECK(situ_publisher_create(node, "numbers", &type, NULL, &publisher, &error) ==
+        SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(strcmp(error.text, "`encoding` is 9; there are SITU_FLAT (1), SITU_XCDR1 (2) and SITU_XCDR2 (3)") ==
+        0);
   situ_publisher_qos qos = situ_publisher_qos_default();
   qos.reliability = 2;
-  CHECK(situ_publisher_create(node, "numbers", &numbers, &qos, &publisher, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_publisher_create(node, "numbers", &numbers, &qos, &publisher, &error) ==
+        SITU_ERROR_INVALID_ARGUMENT);
   CHECK(strcmp(error.text, "`reliability` is 2; there are SITU_BEST_EFFORT (0) and SITU_RELIABLE (1)") == 0);
   CHECK(publisher == NULL);
   qos = situ_publisher_qos_default();
   qos.depth = 100000;
   CHECK(situ_publisher_create(node, "numbers", &numbers, NULL, &publisher, &error) == SITU_OK);
-  situ_publisher *deep = NULL;
+  situ_publisher* deep = NULL;
   CHECK(situ_publisher_create(node, "numbers", &numbers, &qos, &deep, &error) == SITU_ERROR_NO_PLACE);
 
   situ_loan loan;

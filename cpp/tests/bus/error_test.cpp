@@ -26,7 +26,8 @@ TEST_F(Bus, another_type_is_refused) {
   const auto refused = error_of([&] { (void)on.subscriber<Scan>("shared"); });
   EXPECT_EQ(refused.code(), situ::errc::type);
   EXPECT_STREQ(refused.what(),
-               "topic \"shared\" carries test::Tick (schema 00000000000071c4), not test::Scan (schema 5ca95ca95ca95ca9): "
+               "topic \"shared\" carries test::Tick (schema 00000000000071c4), not test::Scan (schema "
+               "5ca95ca95ca95ca9): "
                "the first difference is `struct Tick {` there and `struct Scan {` here");
 }
 
@@ -37,9 +38,10 @@ TEST_F(Bus, another_layout_is_refused) {
                               error_of([&] { (void)on.publisher<Scan>("scans"); }),
                               error_of([&] { (void)on.subscriber<HeapScan>("scans"); })}) {
     EXPECT_EQ(refused.code(), situ::errc::type);
-    EXPECT_EQ(refused.what(), "topic \"scans\": node " + hex(on.id()) +
-                                  " lays test::Scan out differently (layout bad0bad0bad0bad0, here 1a0d1a0d1a0d1a0d); "
-                                  "generate both from the same schema, with the same annotations");
+    EXPECT_EQ(refused.what(),
+              "topic \"scans\": node " + hex(on.id()) +
+                  " lays test::Scan out differently (layout bad0bad0bad0bad0, here 1a0d1a0d1a0d1a0d); "
+                  "generate both from the same schema, with the same annotations");
   }
 }
 
@@ -78,16 +80,17 @@ TEST_F(Bus, a_directory_that_is_not_ours_alone_is_refused) {
   const auto refused = situ::node::try_create("n", root_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), situ::errc::unsafe);
-  EXPECT_EQ(refused.error().message(), root_.path +
-                                           " is not safe to use: everybody may write to it (mode 777); remove it, or set "
-                                           "SITU_ROOT to another directory");
+  EXPECT_EQ(refused.error().message(),
+            root_.path +
+                " is not safe to use: everybody may write to it (mode 777); remove it, or set "
+                "SITU_ROOT to another directory");
   EXPECT_EQ(situ::node::try_create("n", {.path = "/proc/none"}).error().code(), situ::errc::system);
 }
 
 TEST_F(Bus, a_full_topic_fails_or_blocks_for_the_time_given) {
   const auto on = node("n");
-  auto publisher = on.publisher<Tick>(
-      "ticks", {.reliability = situ::reliability::reliable, .depth = 2, .block = 0ns});
+  auto publisher =
+      on.publisher<Tick>("ticks", {.reliability = situ::reliability::reliable, .depth = 2, .block = 0ns});
   auto subscriber = on.subscriber<Tick>("ticks", {.reliability = situ::reliability::reliable});
   publisher.publish(Tick{.count = 1});
   publisher.publish(Tick{.count = 2});
@@ -96,9 +99,10 @@ TEST_F(Bus, a_full_topic_fails_or_blocks_for_the_time_given) {
   const auto refused = loan.try_publish();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), situ::errc::full);
-  EXPECT_EQ(std::string(refused.error().what()).rfind("the slowest reliable subscriber of topic \"ticks\" has not taken "
-                                                      "message 0 yet, and the depth is 2; gave up after",
-                                                      0),
+  EXPECT_EQ(std::string(refused.error().what())
+                .rfind("the slowest reliable subscriber of topic \"ticks\" has not taken "
+                       "message 0 yet, and the depth is 2; gave up after",
+                       0),
             0U)
       << refused.error().what();
   // The loan is still there, and can be published once there is room.
@@ -107,8 +111,8 @@ TEST_F(Bus, a_full_topic_fails_or_blocks_for_the_time_given) {
   EXPECT_EQ((*subscriber.take())->count, 1U);
   EXPECT_EQ(loan.publish(), 2U);
 
-  auto patient = on.publisher<Tick>(
-      "ticks", {.reliability = situ::reliability::reliable, .depth = 2, .block = 30ms});
+  auto patient =
+      on.publisher<Tick>("ticks", {.reliability = situ::reliability::reliable, .depth = 2, .block = 30ms});
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(patient.try_publish(Tick{}).error().code(), situ::errc::full);
   EXPECT_GE(std::chrono::steady_clock::now() - start, 30ms);
@@ -165,17 +169,17 @@ TEST_F(Bus, a_forged_message_is_passed_over_with_an_error) {
     EXPECT_EQ(refused.error().code(), situ::errc::malformed);
   }
   EXPECT_EQ(subscriber.take()->bulk(&Scan::ranges).size(), 4U);
-  EXPECT_STREQ(
-      error_of([&] { (void)subscriber.take(); }).what(),
-      "message 4 is not a valid test::Scan: id, byte 4: 4 bytes are needed, but only 3 are left");
+  EXPECT_STREQ(error_of([&] { (void)subscriber.take(); }).what(),
+               "message 4 is not a valid test::Scan: id, byte 4: 4 bytes are needed, but only 3 are left");
   EXPECT_FALSE(subscriber.take().has_value());
 
   EXPECT_STREQ(error_of([&] { (void)on_heap.take(); }).what(),
                "message 0 is not a valid test::Scan: name: length 16 exceeds its bound 15");
   EXPECT_STREQ(error_of([&] { (void)on_heap.take(); }).what(),
                "message 1 is not a valid test::Scan: message: there are 48 bytes, but the type has 56");
-  EXPECT_STREQ(error_of([&] { (void)on_heap.take(); }).what(),
-               "message 2 is not a valid test::Scan: ranges: bulk data at 0 lies outside the body of 8 bytes");
+  EXPECT_STREQ(
+      error_of([&] { (void)on_heap.take(); }).what(),
+      "message 2 is not a valid test::Scan: ranges: bulk data at 0 lies outside the body of 8 bytes");
   EXPECT_EQ((*on_heap.take())->ranges.size(), 4U);
 }
 

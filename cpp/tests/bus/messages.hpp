@@ -1,4 +1,5 @@
-// A message as the generator writes it, for tests of the bus: every kind of variable-length member, and a bulk field.
+// A message as the generator writes it, for tests of the bus: every kind of variable-length member, and a
+// bulk field.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +19,12 @@ template <class S>
 struct Scan_ {
   static constexpr std::string_view situ_name = "test::Scan";
   static constexpr std::string_view schema =
-      "module test {\n  struct Scan {\n    uint32 id;\n    string<15> name;\n    sequence<uint16, 4> levels;\n"
+      "module test {\n  struct Scan {\n    uint32 id;\n    string<15> name;\n    sequence<uint16, 4> "
+      "levels;\n"
       "    @bulk sequence<float> ranges;\n  };\n};\n";
   static constexpr std::uint64_t schema_hash = 0x5ca9'5ca9'5ca9'5ca9;
-  static constexpr std::uint64_t layout_hash = S::kind == situ::storage_kind::flat ? 0x1a0d'1a0d'1a0d'1a0d : 0;
+  static constexpr std::uint64_t layout_hash =
+      S::kind == situ::storage_kind::flat ? 0x1a0d'1a0d'1a0d'1a0d : 0;
   static constexpr situ::extensibility situ_extensibility = situ::extensibility::final;
   using situ_storage = S;
   template <situ::storage_policy Other>
@@ -44,7 +47,8 @@ struct Scan_ {
 
   template <class Visitor, class... Messages>
   static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {
-    return visit(situ::member_info{"id", 0}, messages.id...) && visit(situ::member_info{"name", 1}, messages.name...) &&
+    return visit(situ::member_info{"id", 0}, messages.id...) &&
+           visit(situ::member_info{"name", 1}, messages.name...) &&
            visit(situ::member_info{"levels", 2}, messages.levels...) &&
            visit(situ::member_info{"ranges", 3}, messages.ranges...);
   }
@@ -57,7 +61,8 @@ using HeapScan = Scan_<situ::heap>;
 
 static_assert(situ::flat_message<Scan> && !situ::flat_message<HeapScan>);
 
-/// The same, but its name is longer: another layout of the same schema hash, as a forged or outdated one would have.
+/// The same, but its name is longer: another layout of the same schema hash, as a forged or outdated one
+/// would have.
 struct Relaid : Scan {
   static constexpr std::uint64_t layout_hash = 0xbad0'bad0'bad0'bad0;
 };

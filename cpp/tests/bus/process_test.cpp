@@ -1,4 +1,5 @@
-// Across processes and languages: C++ here, Rust (crates/situ-c/examples/bus_peer.rs) in a process of its own.
+// Across processes and languages: C++ here, Rust (crates/situ-c/examples/bus_peer.rs) in a process of its
+// own.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>

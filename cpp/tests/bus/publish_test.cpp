@@ -78,7 +78,8 @@ TEST_F(Bus, a_loan_costs_what_its_bulk_fields_hold) {
   EXPECT_EQ(subscriber.take()->bulk(&Scan::ranges).size(), 3U);
   const auto too_much = error_of([&] { (void)publisher.loan({.ranges = SIZE_MAX}); });
   EXPECT_EQ(too_much.code(), situ::errc::invalid_argument);
-  EXPECT_STREQ(too_much.what(), "test::Scan cannot be lent: a bulk length exceeds its bound or the address space");
+  EXPECT_STREQ(too_much.what(),
+               "test::Scan cannot be lent: a bulk length exceeds its bound or the address space");
 }
 
 TEST_F(Bus, a_loan_that_is_not_published_is_returned) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 int main(void) {
-  situ_node *node;
+  situ_node* node;
   situ_error error;
   if (situ_node_create("consumer", NULL, &node, &error) != SITU_OK) {
     fprintf(stderr, "%s\n", error.text);

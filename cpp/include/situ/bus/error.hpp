@@ -1,4 +1,5 @@
-// The errors of the bus. Every operation that can fail has two forms: `take()` throws, `try_take()` returns a result.
+// The errors of the bus. Every operation that can fail has two forms: `take()` throws, `try_take()` returns a
+// result.
 #pragma once
 
 #include <optional>
@@ -18,13 +19,13 @@ enum class errc : int {
   system = SITU_ERROR_SYSTEM,                      ///< the kernel refused
   unsafe = SITU_ERROR_UNSAFE,                      ///< somebody else could tamper with the shared memory
   malformed = SITU_ERROR_MALFORMED,                ///< a file or a message in shared memory makes no sense
-  type = SITU_ERROR_TYPE,                          ///< the topic carries another type, or another layout of it
-  qos = SITU_ERROR_QOS,                            ///< the other side offers or asks for another quality of service
-  no_place = SITU_ERROR_NO_PLACE,                  ///< the topic has no room for another participant
-  busy = SITU_ERROR_BUSY,                          ///< another process holds the topic's lock
-  no_memory = SITU_ERROR_NO_MEMORY,                ///< the publisher's memory is in use
-  full = SITU_ERROR_FULL,                          ///< a reliable subscriber has not taken enough yet
-  internal = SITU_ERROR_INTERNAL,                  ///< a defect of the library
+  type = SITU_ERROR_TYPE,            ///< the topic carries another type, or another layout of it
+  qos = SITU_ERROR_QOS,              ///< the other side offers or asks for another quality of service
+  no_place = SITU_ERROR_NO_PLACE,    ///< the topic has no room for another participant
+  busy = SITU_ERROR_BUSY,            ///< another process holds the topic's lock
+  no_memory = SITU_ERROR_NO_MEMORY,  ///< the publisher's memory is in use
+  full = SITU_ERROR_FULL,            ///< a reliable subscriber has not taken enough yet
+  internal = SITU_ERROR_INTERNAL,    ///< a defect of the library
 };
 
 /// An operation of the bus failed. `what()` says what happened, with which values, and what to do.

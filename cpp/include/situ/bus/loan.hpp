@@ -50,8 +50,8 @@ class raw_loan {
 
 }  // namespace detail
 
-/// A message under construction. It is published, or returned on destruction. Belongs to the thread of its publisher, and
-/// may outlive it.
+/// A message under construction. It is published, or returned on destruction. Belongs to the thread of its
+/// publisher, and may outlive it.
 template <message T>
 class loan {
   static_assert(flat_message<T>, "only flat messages can be built in shared memory");
@@ -62,7 +62,8 @@ class loan {
   /// False once it is published or moved from.
   explicit operator bool() const noexcept { return raw_.head() != nullptr; }
 
-  /// The elements of a bulk field, for writing; they are whatever was there before: `cloud.bulk(&PointCloud2::data)`.
+  /// The elements of a bulk field, for writing; they are whatever was there before:
+  /// `cloud.bulk(&PointCloud2::data)`.
   template <class U, std::size_t N>
   [[nodiscard]] std::span<U> bulk(bulk_ref<U, N> T::*member) const noexcept {
     return bulk((**this).*member);
@@ -75,7 +76,8 @@ class loan {
   /// All bulk fields together.
   [[nodiscard]] std::span<std::byte> body() const noexcept { return raw_.body(); }
 
-  /// Publishes the message and gives its number in the topic's order, from 0. After an exception it is still lent.
+  /// Publishes the message and gives its number in the topic's order, from 0. After an exception it is still
+  /// lent.
   std::uint64_t publish() {
     detail::failed why;
     const std::uint64_t sequence = raw_.publish(why);

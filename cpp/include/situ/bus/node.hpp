@@ -19,7 +19,8 @@ class publisher;
 template <message T>
 class subscriber;
 
-/// Where what is running lies, and who may look. Without a path: `$SITU_ROOT` or, without that, `/dev/shm/situ-<uid>`.
+/// Where what is running lies, and who may look. Without a path: `$SITU_ROOT` or, without that,
+/// `/dev/shm/situ-<uid>`.
 struct root {
   std::string path{};
   /// With a path: the number of the group that everything is open to; without one, it is the user's alone.
@@ -80,8 +81,8 @@ class type_description {
 
 }  // namespace detail
 
-/// A named participant of the bus. Publishers and subscribers are made from it, and live on without it. All threads may
-/// use it at once.
+/// A named participant of the bus. Publishers and subscribers are made from it, and live on without it. All
+/// threads may use it at once.
 class node {
  public:
   /// Joins the bus. What nodes that died have left there is removed by the way.
@@ -110,7 +111,8 @@ class node {
   }
   /// Joins a topic as subscriber.
   template <message T>
-  [[nodiscard]] situ::subscriber<T> subscriber(const std::string& topic, const subscriber_qos& qos = {}) const {
+  [[nodiscard]] situ::subscriber<T> subscriber(const std::string& topic,
+                                               const subscriber_qos& qos = {}) const {
     return situ::subscriber<T>(*this, topic, qos);
   }
   /// As `publisher`, without an exception.

@@ -44,11 +44,9 @@ class publisher {
     return detail::result_of(std::move(made), std::move(why));
   }
 
-  /// Lends a message, default-initialized in place: only what is occupied is written, however large the type. The body
-  /// costs what its bulk fields hold.
-  [[nodiscard]] situ::loan<T> loan(const bulk_lengths& lengths = {})
-    requires flat_message<T>
-  {
+  /// Lends a message, default-initialized in place: only what is occupied is written, however large the type.
+  /// The body costs what its bulk fields hold.
+  [[nodiscard]] situ::loan<T> loan(const bulk_lengths& lengths = {}) requires flat_message<T> {
     detail::failed why;
     situ::loan<T> lent;
     lend(lent, lengths, why);
@@ -56,20 +54,20 @@ class publisher {
     return lent;
   }
   /// As `loan`, without an exception.
-  [[nodiscard]] result<situ::loan<T>, error> try_loan(const bulk_lengths& lengths = {})
-    requires flat_message<T>
-  {
+  [[nodiscard]] result<situ::loan<T>, error> try_loan(const bulk_lengths& lengths = {}) requires
+      flat_message<T> {
     detail::failed why;
     situ::loan<T> lent;
     lend(lent, lengths, why);
     return detail::result_of(std::move(lent), std::move(why));
   }
 
-  /// Publishes a message that lies elsewhere, and gives its number in the topic's order. A flat message is copied, what it
-  /// holds only; a message on the heap is serialized into shared memory or, by a publisher of its flat form, converted.
+  /// Publishes a message that lies elsewhere, and gives its number in the topic's order. A flat message is
+  /// copied, what it holds only; a message on the heap is serialized into shared memory or, by a publisher of
+  /// its flat form, converted.
   template <message M>
-    requires std::same_as<M, T> || (flat_message<T> && std::same_as<M, rebind<T, heap>>)
-  std::uint64_t publish(const M& value) {
+  requires std::same_as<M, T> ||(flat_message<T>&& std::same_as<M, rebind<T, heap>>)std::uint64_t
+      publish(const M& value) {
     detail::failed why;
     const std::uint64_t sequence = copy_and_publish(value, why);
     detail::raise_if(why);
@@ -77,8 +75,8 @@ class publisher {
   }
   /// As `publish`, without an exception.
   template <message M>
-    requires std::same_as<M, T> || (flat_message<T> && std::same_as<M, rebind<T, heap>>)
-  [[nodiscard]] result<std::uint64_t, error> try_publish(const M& value) {
+  requires std::same_as<M, T> ||(flat_message<T>&& std::same_as<M, rebind<T, heap>>)
+      [[nodiscard]] result<std::uint64_t, error> try_publish(const M& value) {
     detail::failed why;
     std::uint64_t sequence = copy_and_publish(value, why);
     return detail::result_of(std::move(sequence), std::move(why));
@@ -100,7 +98,8 @@ class publisher {
     situ_publisher* made = nullptr;
     const situ_publisher_qos terms = detail::to_c(qos);
     auto type = detail::type_description::of<T>();
-    const situ_status status = situ_publisher_create(on.handle(), topic.c_str(), type.get(), &terms, &made, &raw);
+    const situ_status status =
+        situ_publisher_create(on.handle(), topic.c_str(), type.get(), &terms, &made, &raw);
     if (detail::succeeded(status, raw, why)) handle_.reset(made);
   }
 
@@ -119,7 +118,8 @@ class publisher {
     const auto body = body_size(lengths);
     if (!body) {
       why.emplace(errc::invalid_argument,
-                  std::string(T::situ_name) + " cannot be lent: a bulk length exceeds its bound or the address space");
+                  std::string(T::situ_name) +
+                      " cannot be lent: a bulk length exceeds its bound or the address space");
       return false;
     }
     if (!lent.raw_.lend(handle_.get(), sizeof(T), alignof(T), *body, why)) return false;
@@ -132,7 +132,8 @@ class publisher {
     if constexpr (!flat_message<T>) {
       return serialize_and_publish(value, why);
     } else if constexpr (std::same_as<M, T>) {
-      static_assert(!has_bulk, "the bulk fields of a flat message lie in its body: use loan() and fill its body");
+      static_assert(!has_bulk,
+                    "the bulk fields of a flat message lie in its body: use loan() and fill its body");
       detail::raw_loan lent;
       if (!lent.lend(handle_.get(), sizeof(T), alignof(T), 0, why)) return 0;
       ::new (lent.head()) T(value);
@@ -142,7 +143,8 @@ class publisher {
       situ::loan<T> lent;
       if (!lend(lent, bulk_lengths_of(value), why)) return 0;
       if (auto done = convert(value, *lent, {}, lent.body()); !done) {
-        why.emplace(errc::invalid_argument, std::string(T::situ_name) + " cannot be published: " + done.error().message());
+        why.emplace(errc::invalid_argument,
+                    std::string(T::situ_name) + " cannot be published: " + done.error().message());
         return 0;
       }
       situ_count_copy(sizeof(T) + lent.body().size());

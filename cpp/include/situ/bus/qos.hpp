@@ -15,8 +15,9 @@ inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::ma
 
 /// Whether messages may be lost between a publisher and a subscriber.
 enum class reliability : std::uint32_t {
-  best_effort = SITU_BEST_EFFORT,  ///< a publisher never waits; a slow subscriber loses messages and learns how many
-  reliable = SITU_RELIABLE,        ///< a publisher waits for subscribers that are reliable and keep all
+  best_effort =
+      SITU_BEST_EFFORT,  ///< a publisher never waits; a slow subscriber loses messages and learns how many
+  reliable = SITU_RELIABLE,  ///< a publisher waits for subscribers that are reliable and keep all
 };
 
 /// What a subscriber that comes late finds.

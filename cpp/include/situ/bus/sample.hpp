@@ -15,8 +15,8 @@
 
 namespace situ {
 
-/// A message that was taken: read-only, and unchanged until the sample is destroyed, whatever its publisher does. May
-/// outlive its subscriber, move to other threads, and be read by several at once.
+/// A message that was taken: read-only, and unchanged until the sample is destroyed, whatever its publisher
+/// does. May outlive its subscriber, move to other threads, and be read by several at once.
 template <message T>
 class sample {
   /// Only a subscriber has it.

@@ -37,8 +37,8 @@ class any_subscriber {
     return status == SITU_OK;
   }
 
-  /// A descriptor for poll, epoll and the like, readable when something was published. It belongs to the subscriber. On
-  /// waking, first `clear_fd`, then take until there is nothing.
+  /// A descriptor for poll, epoll and the like, readable when something was published. It belongs to the
+  /// subscriber. On waking, first `clear_fd`, then take until there is nothing.
   [[nodiscard]] int fd() {
     detail::failed why;
     const int descriptor = make_fd(why);
@@ -67,12 +67,13 @@ class any_subscriber {
   any_subscriber& operator=(any_subscriber&&) noexcept = default;
   ~any_subscriber() = default;
 
-  void create(const node& on, const std::string& topic, const subscriber_qos& qos, detail::type_description type,
-              detail::failed& why) {
+  void create(const node& on, const std::string& topic, const subscriber_qos& qos,
+              detail::type_description type, detail::failed& why) {
     situ_error raw;
     situ_subscriber* made = nullptr;
     const situ_subscriber_qos terms = detail::to_c(qos);
-    const situ_status status = situ_subscriber_create(on.handle(), topic.c_str(), type.get(), &terms, &made, &raw);
+    const situ_status status =
+        situ_subscriber_create(on.handle(), topic.c_str(), type.get(), &terms, &made, &raw);
     if (detail::succeeded(status, raw, why)) handle_.reset(made);
   }
 
@@ -87,8 +88,8 @@ class any_subscriber {
   detail::owner<situ_subscriber> handle_;
 };
 
-/// Subscribes to messages of type T. May move from thread to thread, but is used by one at a time; its samples may go to
-/// others.
+/// Subscribes to messages of type T. May move from thread to thread, but is used by one at a time; its
+/// samples may go to others.
 template <message T>
 class subscriber : public any_subscriber {
  public:
@@ -107,8 +108,9 @@ class subscriber : public any_subscriber {
     return detail::result_of(std::move(made), std::move(why));
   }
 
-  /// Takes the next message, if there is one. Never waits. A flat message is read in place by a subscriber of the flat
-  /// type; everything else is decoded or converted. A message that cannot be read is passed over by the exception.
+  /// Takes the next message, if there is one. Never waits. A flat message is read in place by a subscriber of
+  /// the flat type; everything else is decoded or converted. A message that cannot be read is passed over by
+  /// the exception.
   [[nodiscard]] std::optional<sample<T>> take() {
     detail::failed why;
     std::optional<sample<T>> taken;
@@ -133,7 +135,8 @@ class subscriber : public any_subscriber {
     return taken;
   }
   /// As `receive`, without an exception.
-  [[nodiscard]] result<std::optional<sample<T>>, error> try_receive(std::chrono::nanoseconds timeout = forever) {
+  [[nodiscard]] result<std::optional<sample<T>>, error> try_receive(
+      std::chrono::nanoseconds timeout = forever) {
     detail::failed why;
     std::optional<sample<T>> taken;
     receive_into(taken, timeout, why);

@@ -28,11 +28,12 @@ inline std::optional<std::size_t> wait_any(std::chrono::nanoseconds timeout,
 
 }  // namespace detail
 
-/// Waits until one of the subscribers has something to take, and says which, from 0; nothing if the time is over:
-/// `situ::wait_any(10ms, images, points)`.
+/// Waits until one of the subscribers has something to take, and says which, from 0; nothing if the time is
+/// over: `situ::wait_any(10ms, images, points)`.
 template <std::derived_from<any_subscriber>... Subscribers>
-  requires(sizeof...(Subscribers) > 0)
-[[nodiscard]] std::optional<std::size_t> wait_any(std::chrono::nanoseconds timeout, Subscribers&... subscribers) {
+requires(sizeof...(Subscribers) > 0)
+    [[nodiscard]] std::optional<std::size_t> wait_any(std::chrono::nanoseconds timeout,
+                                                      Subscribers&... subscribers) {
   const std::array<situ_subscriber*, sizeof...(Subscribers)> handles{subscribers.handle()...};
   return detail::wait_any(timeout, handles);
 }
