@@ -330,7 +330,7 @@ impl RawPublisher {
             Err(ClaimError::Refused(())) => self.wait_and_claim(inner, descriptor, reference)?,
             Err(ClaimError::Corrupted) => return Err(self.corrupted()),
         };
-        inner.next = number + 1;
+        inner.next = number.wrapping_add(1);
         inner.published.push_back((number, loan.slot));
         self.topic.wake().notify();
         // What follows is off the message's way.

@@ -22,6 +22,8 @@ use situ_memory::sync::atomic::{AtomicU64, Ordering};
 
 const LAP_BITS: u32 = 24;
 const LAP_MASK: u64 = (1 << LAP_BITS) - 1;
+/// After so many steps a walk along the rows is not looking for their end any more: somebody wrote nonsense to them.
+const MOST_STEPS: u32 = 1 << 20;
 
 /// What a row refers to: a slot of a publisher's pool, in one of its generations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +94,7 @@ impl<'a> Ring<'a> {
     /// The lap mark that the word of message `number` carries.
     #[inline]
     fn mark(&self, number: u64) -> u64 {
-        ((number >> self.rows.len().trailing_zeros()) + 1) & LAP_MASK
+        (number >> self.rows.len().trailing_zeros()).wrapping_add(1) & LAP_MASK
     }
 
     /// How many laps `word` is ahead of (or, negative, behind) message `number`.
@@ -138,7 +140,7 @@ impl<'a> Ring<'a> {
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
         let mut number = from;
-        loop {
+        for _ in 0..MOST_STEPS {
             let row = self.row(number);
             // Acquire, here and of the head below: whoever knows of a message knows of all before it. So the row of the
             // next number is seen at least as it was when that message was published, and never two laps behind.
@@ -150,7 +152,7 @@ impl<'a> Ring<'a> {
                     // SeqCst: also orders the publisher's next look at the wake word after the row.
                     if row.compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                         if self.head.load(Ordering::Relaxed) <= number {
-                            self.head.store(number + 1, Ordering::Release);
+                            self.head.store(number.wrapping_add(1), Ordering::Release);
                         }
                         return Ok(number);
                     }
@@ -160,21 +162,24 @@ impl<'a> Ring<'a> {
                     let after = number.wrapping_add(ahead as u64 * self.depth()).wrapping_add(1);
                     number = after.max(self.head.load(Ordering::Acquire));
                 }
-                _ => return Err(ClaimError::Corrupted),
+                _ => break,
             }
         }
+        Err(ClaimError::Corrupted)
     }
 
     /// The number of the next message to be published, as of now.
     pub fn end(&self) -> u64 {
         let mut number = self.head.load(Ordering::Acquire);
-        loop {
+        // The hint is rarely more than a step behind. Were the rows nonsense, the walk could go on for ever.
+        for _ in 0..4 * self.rows.len() {
             match self.look(number) {
-                Look::NotYet => return number,
-                Look::Here(..) => number += 1,
+                Look::NotYet => break,
+                Look::Here(..) => number = number.wrapping_add(1),
                 Look::Passed(later) => number = later.wrapping_add(1),
             }
         }
+        number
     }
 
     /// Whether any row refers to the given publisher's pool.
@@ -253,5 +258,25 @@ mod tests {
         assert_eq!(ring.publish(0, at(0), Err), Err(ClaimError::Refused(0)));
         assert_eq!(ring.look(0), Look::NotYet);
         assert_eq!(ring.publish(4000, at(0), admit), Err(ClaimError::Corrupted));
+    }
+
+    #[test]
+    fn nonsense_in_rows_and_head_neither_panics_nor_goes_on_for_ever() {
+        // Each row seems to be ahead of the one before it, round and round.
+        let rows: Vec<_> = [1u64, 0x600001, 0xc00001, 0xc00001].map(|mark| AtomicU64::new(mark << 40)).into();
+        for head in [0, 1, u64::MAX - 1, u64::MAX] {
+            let head = AtomicU64::new(head);
+            let ring = Ring::new(&rows, &head);
+            ring.end();
+            for from in [0, u64::MAX] {
+                ring.look(from);
+                assert_eq!(ring.publish(from, at(0), admit), Err(ClaimError::Corrupted));
+            }
+        }
+        let rows = [AtomicU64::new(LAP_MASK << 40)];
+        let head = AtomicU64::new(u64::MAX);
+        let ring = Ring::new(&rows, &head);
+        assert_eq!(ring.publish(u64::MAX, at(0), admit), Ok(u64::MAX), "the numbers may wrap");
+        assert_eq!(ring.end(), 0);
     }
 }

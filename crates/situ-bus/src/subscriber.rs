@@ -15,7 +15,7 @@ use crate::prefetch::prefetch;
 use crate::publisher::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
 use crate::ring::{Look, Reference};
-use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
+use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, state};
 use crate::topic::{Encoding, RegisterError, Registration, Topic, TypeDescription};
 use crate::wake::SLICE;
 
@@ -203,23 +203,24 @@ impl RawSubscriber {
         let ring = self.core.topic.ring();
         let mut number = self.cursor.get();
         let mut behind = false;
-        loop {
+        // Each step leaves a row behind. Were the rows nonsense, it could go on for ever: so it ends after a few rounds,
+        // and the next call goes on.
+        for _ in 0..4 * ring.depth() {
             match ring.look(number) {
-                Look::NotYet => {
-                    self.advance(number);
-                    return Ok(None);
-                }
+                Look::NotYet => break,
                 Look::Passed(later) => {
                     // The row of `number` holds `later`, so this is the oldest that can still be there.
-                    let oldest = later.saturating_add(1).saturating_sub(ring.depth()).max(number + 1);
+                    let oldest = later.saturating_add(1).saturating_sub(ring.depth());
+                    let oldest = oldest.max(number.wrapping_add(1));
                     self.count_lost(number, oldest);
                     number = oldest;
                     behind = true;
                 }
                 Look::Here(reference, word) => {
-                    if self.keep_last != 0 && ring.look(number + self.keep_last) != Look::NotYet {
-                        let first = ring.end().saturating_sub(self.keep_last).max(number + 1);
-                        self.skipped.set(self.skipped.get() + (first - number));
+                    let next = number.wrapping_add(1);
+                    if self.keep_last != 0 && ring.look(number.wrapping_add(self.keep_last)) != Look::NotYet {
+                        let first = ring.end().saturating_sub(self.keep_last).max(next);
+                        self.skipped.set(self.skipped.get().wrapping_add(first.wrapping_sub(number)));
                         number = first;
                         continue;
                     }
@@ -227,10 +228,10 @@ impl RawSubscriber {
                         Ok(Some(sample)) => {
                             if sample.is_expired() {
                                 self.expired.set(self.expired.get() + 1);
-                                number += 1;
+                                number = next;
                                 continue;
                             }
-                            self.advance(number + 1);
+                            self.advance(next);
                             self.taken.set(self.taken.get() + 1);
                             self.core
                                 .topic
@@ -241,19 +242,21 @@ impl RawSubscriber {
                             return Ok(Some(sample));
                         }
                         Ok(None) => {
-                            self.count_lost(number, number + 1);
-                            number += 1;
+                            self.count_lost(number, next);
+                            number = next;
                             behind = true;
                         }
                         Err(error) => {
-                            self.count_lost(number, number + 1);
-                            self.advance(number + 1);
+                            self.count_lost(number, next);
+                            self.advance(next);
                             return Err(error);
                         }
                     }
                 }
             }
         }
+        self.advance(number);
+        Ok(None)
     }
 
     /// Pins the slot that a row refers to. Nothing if it was recycled meanwhile.
@@ -353,6 +356,7 @@ impl RawSubscriber {
     fn map(&self, publisher: u8, number: u64) -> Result<Arc<Mapped>, ViewError> {
         let view = PoolView::open(&self.core.topic.pool_path(number))?;
         let mapped = Arc::new(Mapped { number, view, core: self.core.clone() });
+        self.forget_gone();
         let mut pools = self.pools.borrow_mut();
         let index = usize::from(publisher);
         if pools.len() <= index {
@@ -360,6 +364,17 @@ impl RawSubscriber {
         }
         pools[index] = Some(mapped.clone());
         Ok(mapped)
+    }
+
+    /// Lets go of the pools of publishers that are gone and whose messages were all passed: their memory returns to the
+    /// system when the last who has them mapped does. Samples that are still held keep theirs.
+    fn forget_gone(&self) {
+        for (index, mapped) in self.pools.borrow_mut().iter_mut().enumerate() {
+            let entry = self.core.topic.publisher(index);
+            let word = entry.state.load(Ordering::SeqCst);
+            let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
+            mapped.take_if(|mapped| !there || mapped.number != entry.pool.load(Ordering::Relaxed));
+        }
     }
 
     /// Moves the cursor. Publishers that see it have, by then, every holder bit that was set before (release).
@@ -383,7 +398,7 @@ impl RawSubscriber {
     fn count_lost(&self, from: u64, to: u64) {
         let lost = to.saturating_sub(from.max(self.joined_at));
         if lost > 0 {
-            self.lost.set(self.lost.get() + lost);
+            self.lost.set(self.lost.get().wrapping_add(lost));
             self.core.topic.place(self.core.place).lost.store(self.lost.get(), Ordering::Relaxed);
         }
     }
@@ -424,6 +439,7 @@ impl RawSubscriber {
         if now.saturating_sub(self.repaired_ns.get()) > 1_000_000_000 {
             self.repaired_ns.set(now);
             self.core.topic.repair_if_free();
+            self.forget_gone();
         }
     }
 
@@ -434,6 +450,14 @@ impl RawSubscriber {
     /// The number of the next message that it wants.
     pub(crate) fn cursor(&self) -> u64 {
         self.cursor.get()
+    }
+}
+
+impl Drop for RawSubscriber {
+    /// Samples may live on, and keep the place for as long. But it takes no more, so nobody needs to wait for it.
+    fn drop(&mut self) {
+        self.core.topic.place(self.core.place).cursor.swap(u64::MAX, Ordering::SeqCst);
+        self.core.topic.room().notify();
     }
 }
 
