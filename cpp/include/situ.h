@@ -13,17 +13,18 @@
  * Rules that hold for every function:
  *
  * - A function that can fail returns a `situ_status`: `SITU_OK`, `SITU_EMPTY` where there may be nothing, or
- * a negative error. Then the last parameter, unless it is NULL, receives the status and a sentence that says
- * what happened, with which values, and what to do. Nothing is written to it otherwise, and no other output
- * is written on failure.
+ *   a negative error. Then the last parameter, unless it is NULL, receives the status and a sentence that
+ *   says what happened, with which values, and what to do. It is not written otherwise, and no other output
+ *   is written on failure.
  * - Texts that go in are UTF-8, end with a zero, and are copied. Texts that come out belong to the handle
- * that they were asked of.
+ *   that they were asked of.
  * - A node may be used by all threads at once. A publisher with its loans, and a subscriber, may move from
- * thread to thread, but are used by one at a time. A sample belongs to no thread.
+ *   thread to thread, but are used by one at a time. A sample belongs to no thread.
  * - `situ_publisher_loan`, `situ_loan_publish`, `situ_loan_discard`, `situ_subscriber_take` and
- * `situ_sample_release` allocate nothing, and once warm make no system call unless somebody has to be woken.
+ *   `situ_sample_release` allocate nothing, and once warm make no system call unless somebody has to be
+ * woken.
  * - Handles may be destroyed in any order. NULL is destroyed without effect.
- * - Nothing is thrown and nothing unwinds out of the library.
+ * - Nothing is thrown and nothing unwinds out of the library. Callbacks must not throw either.
  * - Until version 1.0 the interface may change with the minor version, which is part of the library's soname.
  */
 #ifndef SITU_H
@@ -47,8 +48,7 @@ extern "C" {
 uint32_t situ_version(void);
 const char* situ_version_string(void);
 
-/* ---- Errors ----------------------------------------------------------------------------------------------
- */
+/* ---- Errors -------------------------------------------------------------------------------------------- */
 
 typedef enum situ_status {
   SITU_OK = 0,
@@ -91,8 +91,7 @@ typedef struct situ_error {
 /* The name of a status, for instance "SITU_ERROR_QOS"; "unknown status" for other numbers. */
 const char* situ_status_name(int32_t status);
 
-/* ---- Nodes -----------------------------------------------------------------------------------------------
- */
+/* ---- Nodes --------------------------------------------------------------------------------------------- */
 
 /* A named participant. */
 typedef struct situ_node situ_node;
@@ -117,8 +116,7 @@ void situ_node_destroy(situ_node* node);
 const char* situ_node_name(const situ_node* node);
 uint64_t situ_node_id(const situ_node* node);
 
-/* ---- Types and quality of service ------------------------------------------------------------------------
- */
+/* ---- Types and quality of service ---------------------------------------------------------------------- */
 
 /* How the bytes of a message are laid out. */
 typedef enum situ_encoding {
@@ -185,8 +183,7 @@ situ_publisher_qos situ_publisher_qos_default(void);
 /* Best effort, volatile, keeps all, no expectation. */
 situ_subscriber_qos situ_subscriber_qos_default(void);
 
-/* ---- Publishing ------------------------------------------------------------------------------------------
- */
+/* ---- Publishing ---------------------------------------------------------------------------------------- */
 
 typedef struct situ_publisher situ_publisher;
 
@@ -245,8 +242,7 @@ typedef struct situ_publisher_statistics {
 
 situ_publisher_statistics situ_publisher_get_statistics(const situ_publisher* publisher);
 
-/* ---- Taking ----------------------------------------------------------------------------------------------
- */
+/* ---- Taking -------------------------------------------------------------------------------------------- */
 
 typedef struct situ_subscriber situ_subscriber;
 
@@ -325,8 +321,7 @@ typedef struct situ_subscriber_statistics {
 
 situ_subscriber_statistics situ_subscriber_get_statistics(const situ_subscriber* subscriber);
 
-/* ---- Looking around --------------------------------------------------------------------------------------
- */
+/* ---- Looking around ------------------------------------------------------------------------------------ */
 
 /* The clock that messages are stamped with: CLOCK_MONOTONIC in nanoseconds. */
 uint64_t situ_now_ns(void);

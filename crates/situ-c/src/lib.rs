@@ -11,6 +11,8 @@ mod inspect;
 mod node;
 mod publisher;
 mod subscriber;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use std::ffi::{CStr, c_char};

@@ -1,0 +1,315 @@
+//! The header and the library agree, the hot path allocates nothing, and nothing unwinds.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, c_char};
+use std::mem::{MaybeUninit, offset_of};
+use std::path::Path;
+use std::process::Command;
+use std::ptr::{null, null_mut};
+
+use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
+use crate::inspect::{situ_node_info, situ_topic_info};
+use crate::node::{situ_node, situ_node_create, situ_node_destroy};
+use crate::publisher::*;
+use crate::subscriber::*;
+use crate::types::*;
+
+/// Counts the allocations of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is passed on to the system's allocator; counting neither allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The numbers that C sees, as lines of `expression value`.
+fn numbers_in_rust() -> Vec<(String, i128)> {
+    let mut numbers = Vec::new();
+    let mut number = |expression: &str, value: usize| numbers.push((expression.to_owned(), value as i128));
+    macro_rules! structure {
+        ($name:ident { $($field:ident),* }) => {
+            number(concat!("sizeof(", stringify!($name), ")"), size_of::<$name>());
+            number(concat!("_Alignof(", stringify!($name), ")"), align_of::<$name>());
+            $(number(
+                concat!("offsetof(", stringify!($name), ", ", stringify!($field), ")"),
+                offset_of!($name, $field),
+            );)*
+        };
+    }
+    structure!(situ_error { status, text });
+    structure!(situ_root { path, group });
+    structure!(situ_type { name, schema, schema_hash, layout_hash, encoding });
+    structure!(situ_publisher_qos {
+        reliability,
+        durability,
+        depth,
+        block_ns,
+        deadline_ns,
+        lifespan_ns,
+        without_stamps
+    });
+    structure!(situ_subscriber_qos { reliability, durability, keep_last, deadline_ns });
+    structure!(situ_loan { head, head_size, body, body_size, encoding });
+    structure!(situ_sample {
+        head,
+        head_size,
+        body,
+        body_size,
+        sequence,
+        published_at_ns,
+        publisher,
+        encoding
+    });
+    structure!(situ_publisher_statistics {
+        subscribers,
+        deadlines_missed,
+        slots,
+        slots_in_use,
+        memory_bytes
+    });
+    structure!(situ_subscriber_statistics { taken, lost, skipped, expired, deadlines_missed, publishers });
+    structure!(situ_topic_info { name, type_name, schema, schema_hash, published, publishers, subscribers });
+    structure!(situ_node_info { id, name, program, pid, alive });
+    number("sizeof(situ_status)", size_of::<situ_status>());
+    number("SITU_ERROR_TEXT_SIZE", TEXT_SIZE);
+    number("SITU_NO_GROUP", NO_GROUP as usize);
+    number("SITU_FLAT", situ_bus::Encoding::Flat as usize);
+    number("SITU_XCDR1", situ_bus::Encoding::Xcdr1 as usize);
+    number("SITU_XCDR2", situ_bus::Encoding::Xcdr2 as usize);
+    number("SITU_VERSION", crate::situ_version() as usize);
+    for (status, name) in situ_status::ALL {
+        numbers.push((name.to_string_lossy().into_owned(), status as i128));
+    }
+    numbers.push(("SITU_FOREVER == UINT64_MAX".to_owned(), i128::from(FOREVER == u64::MAX)));
+    numbers
+}
+
+fn include_directory() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cpp/include")
+}
+
+#[test]
+fn the_header_and_the_library_agree_on_every_number() {
+    let numbers = numbers_in_rust();
+    let directory = std::env::temp_dir().join(format!("situ-c-header-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let (source, program) = (directory.join("numbers.c"), directory.join("numbers"));
+    let prints: String = numbers
+        .iter()
+        .map(|(expression, _)| format!("  printf(\"%lld\\n\", (long long)({expression}));\n"))
+        .collect();
+    std::fs::write(
+        &source,
+        format!("#include <situ.h>\n#include <stdio.h>\nint main(void) {{\n{prints}  return 0;\n}}\n"),
+    )
+    .unwrap();
+    let compiled = Command::new("cc")
+        .args(["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"])
+        .arg(include_directory())
+        .arg(&source)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let printed = String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    let in_c: Vec<i128> = printed.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(in_c.len(), numbers.len());
+    for ((expression, in_rust), in_c) in numbers.iter().zip(in_c) {
+        assert_eq!(*in_rust, in_c, "{expression}");
+    }
+}
+
+#[test]
+fn the_header_declares_what_the_library_exports() {
+    let header = std::fs::read_to_string(include_directory().join("situ.h")).unwrap();
+    let mut code = String::new();
+    let mut rest = header.as_str();
+    while let Some((before, comment)) = rest.split_once("/*") {
+        code.push_str(before);
+        rest = comment.split_once("*/").unwrap().1;
+    }
+    code.push_str(rest);
+    let names_before_parenthesis = |text: &str| -> BTreeSet<String> {
+        text.match_indices('(')
+            .map(|(at, _)| &text[..at])
+            .map(|before| {
+                before.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or("")
+            })
+            .filter(|name| name.starts_with("situ_"))
+            .map(str::to_owned)
+            .collect()
+    };
+    let declared = names_before_parenthesis(&code);
+    let sources = [
+        include_str!("lib.rs"),
+        include_str!("error.rs"),
+        include_str!("types.rs"),
+        include_str!("node.rs"),
+        include_str!("publisher.rs"),
+        include_str!("subscriber.rs"),
+        include_str!("inspect.rs"),
+    ];
+    let exported: BTreeSet<String> = sources
+        .iter()
+        .flat_map(|source| source.split("extern \"C\" fn ").skip(1))
+        .filter_map(|after| after.split_once('('))
+        .filter(|(name, _)| name.starts_with("situ_"))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    assert!(exported.len() > 25);
+    assert_eq!(declared, exported);
+}
+
+/// A directory of its own, a node, a publisher and a subscriber in it.
+struct Bench {
+    path: CString,
+    node: *mut situ_node,
+    publisher: *mut situ_publisher,
+    subscriber: *mut situ_subscriber,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let path = CString::new(format!("/dev/shm/situ-test-c-abi-{}", std::process::id())).unwrap();
+        let root = situ_root { path: path.as_ptr(), group: NO_GROUP };
+        let description = situ_type {
+            name: c"test::Numbers".as_ptr(),
+            schema: c"".as_ptr(),
+            schema_hash: 1,
+            layout_hash: 2,
+            encoding: 1,
+        };
+        let mut bench = Self { path, node: null_mut(), publisher: null_mut(), subscriber: null_mut() };
+        // SAFETY: all pointers are null where the header allows it, or lead to live variables.
+        unsafe {
+            let status = situ_node_create(c"bench".as_ptr(), &root, &mut bench.node, null_mut());
+            assert_eq!(status, situ_status::Ok);
+            let (node, topic) = (bench.node, c"numbers".as_ptr());
+            let out = &mut bench.publisher;
+            assert_eq!(
+                situ_publisher_create(node, topic, &description, null(), out, null_mut()),
+                situ_status::Ok
+            );
+            let out = &mut bench.subscriber;
+            assert_eq!(
+                situ_subscriber_create(node, topic, &description, null(), out, null_mut()),
+                situ_status::Ok
+            );
+        }
+        bench
+    }
+
+    /// Publishes one number and takes it; gives what was taken.
+    fn hop(&self, value: u64) -> u64 {
+        let mut loan = MaybeUninit::<situ_loan>::uninit();
+        let mut sample = MaybeUninit::<situ_sample>::uninit();
+        // SAFETY: the handles are live, and loan and sample are used as the header says.
+        unsafe {
+            let status = situ_publisher_loan(self.publisher, 8, 8, 100, loan.as_mut_ptr(), null_mut());
+            assert_eq!(status, situ_status::Ok);
+            (*loan.as_mut_ptr()).head.cast::<u64>().write(value);
+            assert_eq!(situ_loan_publish(loan.as_mut_ptr(), null_mut(), null_mut()), situ_status::Ok);
+            let status = situ_publisher_loan(self.publisher, 8, 8, 0, loan.as_mut_ptr(), null_mut());
+            assert_eq!(status, situ_status::Ok);
+            situ_loan_discard(loan.as_mut_ptr());
+            let status = situ_subscriber_take(self.subscriber, sample.as_mut_ptr(), null_mut());
+            assert_eq!(status, situ_status::Ok);
+            let taken = (*sample.as_ptr()).head.cast::<u64>().read();
+            situ_sample_release(sample.as_mut_ptr());
+            let status = situ_subscriber_take(self.subscriber, sample.as_mut_ptr(), null_mut());
+            assert_eq!(status, situ_status::Empty);
+            taken
+        }
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // SAFETY: the handles are live, and not used after this.
+        unsafe {
+            situ_subscriber_destroy(self.subscriber);
+            situ_publisher_destroy(self.publisher);
+            situ_node_destroy(self.node);
+        }
+        let _ = std::fs::remove_dir_all(self.path.to_str().unwrap());
+    }
+}
+
+#[test]
+fn lending_publishing_taking_and_releasing_allocate_nothing() {
+    let bench = Bench::new();
+    for value in 0..100 {
+        assert_eq!(bench.hop(value), value);
+    }
+    let before = ALLOCATIONS.get();
+    let sum: u64 = (0..1000).map(|value| bench.hop(value)).sum();
+    assert_eq!(ALLOCATIONS.get() - before, 0);
+    assert_eq!(sum, 499_500);
+}
+
+/// What `guard` reports of an operation.
+fn report(operation: impl FnOnce() -> Result<situ_status, Failure>) -> (situ_status, i32, String) {
+    let mut error = situ_error { status: 99, text: [b'x'; TEXT_SIZE] };
+    // SAFETY: the error is a live variable.
+    let status = unsafe { guard(&mut error, operation) };
+    let text = CStr::from_bytes_until_nul(&error.text).map(|text| text.to_str().unwrap().to_owned());
+    (status, error.status, text.unwrap_or_default())
+}
+
+#[test]
+fn a_panic_becomes_an_error() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let (status, number, text) = report(|| panic!("number {}", 7));
+    std::panic::set_hook(hook);
+    assert_eq!((status, number), (situ_status::Internal, -11));
+    assert_eq!(text, "a defect of libsitu, please report it: number 7");
+}
+
+#[test]
+fn success_leaves_the_error_as_it_was() {
+    assert_eq!(report(|| Ok(situ_status::Empty)), (situ_status::Empty, 99, String::new()));
+}
+
+#[test]
+fn a_long_text_is_cut_between_characters() {
+    let (_, _, text) = report(|| Err(Failure::argument("ü".repeat(600))));
+    assert_eq!(text, "ü".repeat(509), "1018 of the 1019 bytes: half a character is left out");
+    let (_, _, text) = report(|| Err(Failure::argument("a".repeat(1019))));
+    assert_eq!(text.len(), 1019);
+}
+
+#[test]
+fn texts_that_are_none_are_named() {
+    let bytes = [0xff_u8, 0];
+    // SAFETY: both end with a zero, or are null.
+    let (broken, missing) =
+        unsafe { (text(bytes.as_ptr().cast::<c_char>(), "topic"), text(null(), "topic")) };
+    let (_, _, broken) = report(|| broken.map(|_| situ_status::Ok));
+    assert_eq!(
+        broken,
+        "`topic` is not UTF-8 text: invalid utf-8 sequence of 1 bytes from index 0 (\"\\xff\")"
+    );
+    let (_, _, missing) = report(|| missing.map(|_| situ_status::Ok));
+    assert_eq!(missing, "`topic` is NULL");
+}
