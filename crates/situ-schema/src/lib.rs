@@ -4,6 +4,7 @@ mod ast;
 mod canonical;
 mod diagnostic;
 mod differ;
+pub mod dynamic;
 mod files;
 mod flat_layout;
 pub mod generate;

@@ -1,0 +1,251 @@
+//! Errors of dynamic readers and writers. Each names the member it happened in.
+
+use situ_wire::{DecodeProblem, EncodeProblem};
+
+/// A path to a member, built from the inside out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Path {
+    /// The steps, innermost first.
+    steps: Vec<String>,
+}
+
+impl Path {
+    pub fn push_member(&mut self, name: &str) {
+        self.steps.push(format!(".{name}"));
+    }
+
+    pub fn push_index(&mut self, index: usize) {
+        self.steps.push(format!("[{index}]"));
+    }
+
+    pub fn text(&self) -> String {
+        let joined: String = self.steps.iter().rev().map(String::as_str).collect();
+        let joined = joined.strip_prefix('.').unwrap_or(&joined);
+        if joined.is_empty() { "the message".to_owned() } else { format!("`{joined}`") }
+    }
+}
+
+/// What is wrong with a message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReadProblem {
+    /// The type has no flat layout.
+    #[error("the type cannot be flat: {0}")]
+    NotFlat(String),
+    /// The bytes end before the value does.
+    #[error("{needed} bytes are needed at offset {offset}, but there are only {available} in all")]
+    TooShort {
+        /// Where the value begins.
+        offset: u64,
+        /// How many bytes it takes.
+        needed: u64,
+        /// How many bytes there are.
+        available: usize,
+    },
+    /// A length exceeds its bound.
+    #[error("the length {length} exceeds the bound {bound}")]
+    TooLong {
+        /// The length found.
+        length: u64,
+        /// The bound of the type.
+        bound: u64,
+    },
+    /// A boolean that is neither 0 nor 1.
+    #[error("{0} is not a boolean: only 0 and 1 are")]
+    NotABool(u8),
+    /// A string that is not UTF-8.
+    #[error("the text is not UTF-8 from byte {0} on")]
+    NotUtf8(usize),
+    /// A string without its terminating zero.
+    #[error("there is no zero behind the {0} characters of the text")]
+    NotTerminated(u64),
+    /// Bulk elements that do not lie within the body.
+    #[error("{len} elements at offset {offset} do not lie within the body of {body} bytes")]
+    OutsideBody {
+        /// Where they should begin.
+        offset: u64,
+        /// How many there should be.
+        len: u64,
+        /// The size of the body.
+        body: usize,
+    },
+    /// More values than any message should have.
+    #[error("the message holds too many values to be shown")]
+    TooManyValues,
+    /// What is wrong with the CDR bytes.
+    #[error("{problem} (at byte {offset})")]
+    Cdr {
+        /// Where in the message.
+        offset: usize,
+        /// What is wrong.
+        problem: DecodeProblem,
+    },
+}
+
+/// Why a message cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot read {}: {problem}", path.text())]
+pub struct ReadError {
+    path: Path,
+    /// What is wrong.
+    pub problem: ReadProblem,
+}
+
+impl From<ReadProblem> for ReadError {
+    fn from(problem: ReadProblem) -> Self {
+        Self { path: Path::default(), problem }
+    }
+}
+
+impl From<situ_wire::DecodeError> for ReadError {
+    fn from(error: situ_wire::DecodeError) -> Self {
+        ReadProblem::Cdr { offset: error.offset, problem: error.problem }.into()
+    }
+}
+
+impl ReadError {
+    pub(super) fn in_member(mut self, name: &str) -> Self {
+        self.path.push_member(name);
+        self
+    }
+
+    pub(super) fn in_element(mut self, index: usize) -> Self {
+        self.path.push_index(index);
+        self
+    }
+}
+
+/// Why a value cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WriteProblem {
+    /// The type has no flat layout.
+    #[error("the type cannot be flat: {0}")]
+    NotFlat(String),
+    /// The value is not one of the type.
+    #[error("expected {expected}, found {found}")]
+    OtherType {
+        /// What the schema has there.
+        expected: String,
+        /// What the value is.
+        found: &'static str,
+    },
+    /// A number that does not fit.
+    #[error("{value} does not fit the type {expected}")]
+    OutOfRange {
+        /// The number.
+        value: String,
+        /// The type.
+        expected: String,
+    },
+    /// Text, a sequence or a map over its bound.
+    #[error("the length {length} exceeds the bound {bound}")]
+    TooLong {
+        /// The length.
+        length: u64,
+        /// The bound of the type.
+        bound: u64,
+    },
+    /// An array with another number of elements.
+    #[error("an array of {expected} elements cannot hold {found}")]
+    OtherCount {
+        /// The length of the array.
+        expected: u64,
+        /// The number of elements in the value.
+        found: u64,
+    },
+    /// A string that holds a zero character.
+    #[error("text cannot hold a zero character")]
+    ZeroInText,
+    /// A struct without one of its members.
+    #[error("there is no value for the member")]
+    Missing,
+    /// A union whose value does not fit its discriminator.
+    #[error("the discriminator {discriminator} does not select the case `{case}`")]
+    OtherCase {
+        /// The discriminator.
+        discriminator: i128,
+        /// The case that has a value.
+        case: String,
+    },
+    /// The same key twice in a map.
+    #[error("the map has the same key twice")]
+    SameKey,
+    /// No memory for the message.
+    #[error("a message of {0} bytes does not fit the memory")]
+    OutOfMemory(u64),
+    /// What CDR cannot write.
+    #[error(transparent)]
+    Cdr(EncodeProblem),
+}
+
+/// Why a value cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot write {}: {problem}", path.text())]
+pub struct WriteError {
+    path: Path,
+    /// What is wrong.
+    pub problem: WriteProblem,
+}
+
+impl From<WriteProblem> for WriteError {
+    fn from(problem: WriteProblem) -> Self {
+        Self { path: Path::default(), problem }
+    }
+}
+
+impl From<EncodeProblem> for WriteError {
+    fn from(problem: EncodeProblem) -> Self {
+        WriteProblem::Cdr(problem).into()
+    }
+}
+
+impl WriteError {
+    pub(super) fn in_member(mut self, name: &str) -> Self {
+        self.path.push_member(name);
+        self
+    }
+
+    pub(super) fn in_element(mut self, index: usize) -> Self {
+        self.path.push_index(index);
+        self
+    }
+}
+
+/// Why a text is no message of a type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}line {line}, column {column}: {message}{}", in_path(path), help.as_ref().map(|it| format!(" ({it})")).unwrap_or_default())]
+pub struct TextError {
+    pub(super) path: Path,
+    /// The line in the text, from 1.
+    pub line: usize,
+    /// The column in the line, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+fn in_path(path: &Path) -> String {
+    if *path == Path::default() { String::new() } else { format!("{}, ", path.text()) }
+}
+
+impl TextError {
+    pub(super) fn in_member(mut self, name: &str) -> Self {
+        self.path.push_member(name);
+        self
+    }
+
+    pub(super) fn in_element(mut self, index: usize) -> Self {
+        self.path.push_index(index);
+        self
+    }
+
+    /// The member in which it happened: `fields[2].name`; empty for the message itself.
+    pub fn path(&self) -> String {
+        if self.path == Path::default() {
+            String::new()
+        } else {
+            self.path.text().trim_matches('`').to_owned()
+        }
+    }
+}

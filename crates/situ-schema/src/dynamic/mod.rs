@@ -1,0 +1,125 @@
+//! Messages without compiled types: read by their schema, printed, and written back.
+//!
+//! A [`Value`] is read from the bytes of a flat message or from CDR, printed as YAML or JSON, made from YAML or JSON,
+//! and turned into bytes again. No input makes these functions panic, read out of bounds, or take memory beyond
+//! [`MAX_VALUES`] values besides what the input pays for itself.
+//!
+//! ```
+//! use situ_schema::{Schema, dynamic};
+//!
+//! let schema = Schema::from_idl("@flat struct Point { int32 x; int32 y; };")?;
+//! let point = schema.find("Point").unwrap();
+//! let value = dynamic::from_text(&schema, point, "{x: 1, y: -2}")?;
+//! let message = dynamic::to_flat(&schema, point, &value)?;
+//! assert_eq!(message.head, [1, 0, 0, 0, 254, 255, 255, 255]);
+//! let again = dynamic::from_flat(&schema, point, &message.head, &message.body)?;
+//! assert_eq!(again.to_yaml(&Default::default()), "x: 1\ny: -2\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cdr_read;
+mod cdr_write;
+mod defaults;
+mod error;
+mod flat_read;
+mod flat_write;
+mod print;
+mod text;
+mod tree;
+mod value;
+
+pub use cdr_read::from_cdr;
+pub use cdr_write::to_cdr;
+pub use defaults::default_value;
+pub use error::{ReadError, ReadProblem, TextError, WriteError, WriteProblem};
+pub use flat_read::from_flat;
+pub use flat_write::{FlatMessage, to_flat};
+pub use print::PrintOptions;
+pub use text::from_text;
+pub use value::{Numbers, Record, Value};
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::model::{Kind, Member, Primitive, Type, TypeId};
+use crate::schema::Schema;
+
+/// How many values one message may have, besides one for each byte that is read.
+pub const MAX_VALUES: u64 = 1 << 22;
+
+/// A type as dynamic readers and writers look at it: no typedefs, arrays of arrays joined.
+enum Shape<'s> {
+    Primitive(Primitive),
+    Text { bound: Option<u32> },
+    WideText { bound: Option<u32> },
+    Sequence { element: &'s Type, bound: Option<u32> },
+    Array { element: &'s Type, length: u64 },
+    Map { key: &'s Type, value: &'s Type, bound: Option<u32> },
+    Definition(TypeId, &'s Kind),
+}
+
+fn shape<'s>(schema: &'s Schema, ty: &'s Type) -> Shape<'s> {
+    if let Some((element, dimensions)) = schema.array(ty) {
+        return Shape::Array { element, length: Type::element_count(&dimensions).unwrap_or(u64::MAX) };
+    }
+    match schema.resolve(ty) {
+        Type::Primitive(primitive) => Shape::Primitive(*primitive),
+        Type::String { bound } => Shape::Text { bound: *bound },
+        Type::WString { bound } => Shape::WideText { bound: *bound },
+        Type::Sequence { element, bound } => Shape::Sequence { element, bound: *bound },
+        Type::Map { key, value, bound } => Shape::Map { key, value, bound: *bound },
+        Type::Array { element, .. } => Shape::Sequence { element, bound: None },
+        Type::Named(id) => Shape::Definition(*id, &schema.definition(*id).kind),
+    }
+}
+
+/// The primitive that elements of this type are stored as in [`Numbers`]: integers and floating-point numbers.
+fn number(schema: &Schema, ty: &Type) -> Option<Primitive> {
+    match schema.resolve(ty) {
+        Type::Primitive(Primitive::Bool | Primitive::Char8 | Primitive::WChar) => None,
+        Type::Primitive(primitive) => Some(*primitive),
+        _ => None,
+    }
+}
+
+/// The names of the members of structs, made once for each.
+#[derive(Default)]
+struct Names {
+    known: HashMap<TypeId, Arc<[String]>>,
+}
+
+impl Names {
+    fn of(&mut self, schema: &Schema, id: TypeId) -> Arc<[String]> {
+        let make = || all_members(schema, id).iter().map(|it| it.name.clone()).collect();
+        Arc::clone(self.known.entry(id).or_insert_with(make))
+    }
+}
+
+/// The members of a struct, those of its bases first.
+fn all_members(schema: &Schema, id: TypeId) -> Vec<&Member> {
+    let mut lineage = Vec::new();
+    let mut current = Some(id);
+    while let Some(it) = current.and_then(|id| schema.definition(id).kind.as_struct()) {
+        lineage.push(it);
+        current = it.base;
+    }
+    lineage.iter().rev().flat_map(|it| &it.members).collect()
+}
+
+/// How many more values may be made.
+struct Budget {
+    left: u64,
+}
+
+impl Budget {
+    fn new(input: usize) -> Self {
+        Self { left: MAX_VALUES.saturating_add(input as u64) }
+    }
+
+    /// Takes `count` values; `false` if there are not so many left.
+    fn take(&mut self, count: u64) -> bool {
+        let enough = count <= self.left;
+        self.left = self.left.saturating_sub(count);
+        enough
+    }
+}

@@ -1,0 +1,347 @@
+//! Values as YAML and JSON.
+
+use std::fmt::Write;
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use super::value::{Numbers, Value, each};
+
+/// How values are printed.
+#[derive(Debug, Clone, Default)]
+pub struct PrintOptions {
+    /// After how many elements a sequence, array or map is cut off; `None` prints all.
+    pub max_elements: Option<usize>,
+    /// After how many characters text is cut off; `None` prints all.
+    pub max_text: Option<usize>,
+}
+
+impl Value {
+    /// As YAML, as `ros2 topic echo` prints it, but for numbers in one line: `data: [1, 2, 3]`. What is cut off says
+    /// how much there was: `[1, 2, '...'] # 512 elements`.
+    pub fn to_yaml(&self, options: &PrintOptions) -> String {
+        let mut printer = Printer { options, text: String::new() };
+        match self {
+            Self::Record(_) | Self::Union { .. } | Self::Map(_) => printer.block(self, 0),
+            Self::List(values) if !values.is_empty() => printer.block(self, 0),
+            other => {
+                printer.inline(other);
+                printer.text.push('\n');
+            }
+        }
+        printer.text
+    }
+
+    /// As JSON, in one line and complete. Enumerators are names (numbers if they have none), bitmasks lists of
+    /// flags, absent optional members `null`; so are numbers that are infinite or none.
+    pub fn to_json(&self) -> String {
+        // Values have nothing that JSON cannot hold: keys are strings, and numbers that are none become `null`.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+fn float(value: f64) -> Option<&'static str> {
+    match value {
+        _ if value.is_nan() => Some(".nan"),
+        _ if value == f64::INFINITY => Some(".inf"),
+        _ if value == f64::NEG_INFINITY => Some("-.inf"),
+        _ => None,
+    }
+}
+
+/// Text as YAML writes it, in quotes where it could be taken for something else.
+fn yaml_text(text: &str) -> String {
+    let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '/')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "_/.-".contains(c))
+        && !matches!(
+            text.to_ascii_lowercase().as_str(),
+            "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n" | "inf" | "nan"
+        );
+    if plain {
+        return text.to_owned();
+    }
+    if text.chars().any(|c| c.is_control() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}')) {
+        let mut quoted = String::from("\"");
+        for c in text.chars() {
+            match c {
+                '"' | '\\' => quoted.extend(['\\', c]),
+                '\n' => quoted.push_str("\\n"),
+                '\t' => quoted.push_str("\\t"),
+                '\r' => quoted.push_str("\\r"),
+                c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') => {
+                    quoted.push_str(&format!("\\u{:04x}", u32::from(c)));
+                }
+                c => quoted.push(c),
+            }
+        }
+        quoted.push('"');
+        return quoted;
+    }
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A character as text, if it is one that can be seen.
+fn character(unit: u16) -> Option<String> {
+    char::from_u32(unit.into()).filter(|c| !c.is_control() && !c.is_whitespace()).map(String::from)
+}
+
+struct Printer<'o> {
+    options: &'o PrintOptions,
+    text: String,
+}
+
+impl Printer<'_> {
+    fn shown(&self, length: usize) -> usize {
+        self.options.max_elements.map_or(length, |most| most.min(length))
+    }
+
+    fn push(&mut self, text: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.text, "{text}");
+    }
+
+    fn quote(&mut self, text: &str) {
+        let most = self.options.max_text.unwrap_or(usize::MAX);
+        match text.char_indices().nth(most) {
+            Some((end, _)) => self.push(yaml_text(&format!("{}...", &text[..end]))),
+            None => self.push(yaml_text(text)),
+        }
+    }
+
+    /// A value that takes one line.
+    fn inline(&mut self, value: &Value) {
+        match value {
+            Value::Bool(it) => self.push(it),
+            Value::Signed(it) => self.push(it),
+            Value::Unsigned(it) => self.push(it),
+            Value::Float(it) => match float(f64::from(*it)) {
+                Some(word) => self.push(word),
+                None => self.push(format!("{it:?}")),
+            },
+            Value::Double(it) => match float(*it) {
+                Some(word) => self.push(word),
+                None => self.push(format!("{it:?}")),
+            },
+            Value::Char(it) => self.unit(u16::from(*it), it.is_ascii()),
+            Value::WChar(it) => self.unit(*it, true),
+            Value::Text(it) => self.quote(it),
+            Value::WideText(it) => self.quote(&String::from_utf16_lossy(it)),
+            Value::Enum { name: Some(name), .. } => self.push(yaml_text(name)),
+            Value::Enum { value, .. } => self.push(value),
+            Value::Bitmask { flags, .. } => {
+                let flags: Vec<String> = flags.iter().map(|it| yaml_text(it)).collect();
+                self.push(format!("[{}]", flags.join(", ")));
+            }
+            Value::Optional(None) => self.push("null"),
+            Value::Optional(Some(it)) => self.inline(it),
+            Value::Numbers(numbers) => self.numbers(numbers),
+            Value::List(values) => {
+                let shown = self.shown(values.len());
+                self.push("[");
+                for (index, value) in values[..shown].iter().enumerate() {
+                    self.push(if index > 0 { ", " } else { "" });
+                    self.inline(value);
+                }
+                self.cut(shown, values.len());
+            }
+            // These have lines of their own; within one line there is nothing but an empty one.
+            Value::Record(_) | Value::Union { .. } | Value::Map(_) => self.push("{}"),
+        }
+    }
+
+    fn unit(&mut self, unit: u16, printable: bool) {
+        match character(unit).filter(|_| printable) {
+            // In quotes, as a digit would be a number otherwise.
+            Some(text) => self.push(format!("'{}'", text.replace('\'', "''"))),
+            None => self.push(unit),
+        }
+    }
+
+    fn numbers(&mut self, numbers: &Numbers) {
+        let shown = self.shown(numbers.len());
+        self.push("[");
+        for index in 0..shown {
+            self.push(if index > 0 { ", " } else { "" });
+            if let Some(number) = numbers.get(index) {
+                self.inline(&number);
+            }
+        }
+        self.cut(shown, numbers.len());
+    }
+
+    /// Closes a list, and says what is missing.
+    fn cut(&mut self, shown: usize, length: usize) {
+        if shown < length {
+            self.push(if shown > 0 { ", " } else { "" });
+            self.push(format!("'...'] # {length} elements"));
+        } else {
+            self.push("]");
+        }
+    }
+
+    fn indent(&mut self, depth: usize) {
+        self.text.push_str(&"  ".repeat(depth));
+    }
+
+    /// Whether a value needs lines of its own.
+    fn is_block(value: &Value) -> bool {
+        match value {
+            Value::Record(record) => record.iter().len() > 0,
+            Value::Map(entries) => !entries.is_empty(),
+            Value::Union { .. } => true,
+            Value::Optional(Some(value)) => Self::is_block(value),
+            Value::List(values) => {
+                let own_line =
+                    |it: &Value| matches!(it, Value::List(_) | Value::Numbers(_)) || Self::is_block(it);
+                values.iter().any(own_line)
+            }
+            _ => false,
+        }
+    }
+
+    /// `key:` and its value, the key being written already.
+    fn entry(&mut self, value: &Value, depth: usize) {
+        let value = match value {
+            Value::Optional(Some(inner)) => inner,
+            other => other,
+        };
+        if !Self::is_block(value) {
+            self.push(": ");
+            self.inline(value);
+            self.push("\n");
+            return;
+        }
+        self.push(":\n");
+        // The dashes of a list stand right under its key.
+        let inner = if matches!(value, Value::List(_)) { depth } else { depth + 1 };
+        self.block(value, inner);
+    }
+
+    /// A value in lines of its own.
+    fn block(&mut self, value: &Value, depth: usize) {
+        match value {
+            Value::Record(record) => {
+                for (name, value) in record.iter() {
+                    self.indent(depth);
+                    self.push(name);
+                    self.entry(value, depth);
+                }
+            }
+            Value::Union { discriminator, case } => {
+                self.indent(depth);
+                self.push("discriminator");
+                self.entry(discriminator, depth);
+                if let Some((name, value)) = case {
+                    self.indent(depth);
+                    self.push(name);
+                    self.entry(value, depth);
+                }
+            }
+            Value::Map(entries) => {
+                let shown = self.shown(entries.len());
+                for (key, value) in &entries[..shown] {
+                    self.indent(depth);
+                    self.inline(key);
+                    self.entry(value, depth);
+                }
+                self.rest(shown, entries.len(), depth);
+            }
+            Value::List(values) => {
+                let shown = self.shown(values.len());
+                for value in &values[..shown] {
+                    self.indent(depth);
+                    if !Self::is_block(value) {
+                        self.push("- ");
+                        self.inline(value);
+                        self.push("\n");
+                        continue;
+                    }
+                    // The dash stands in the indentation of the element's first line.
+                    let start = self.text.len();
+                    self.block(value, depth + 1);
+                    self.text.replace_range(start..start + 2 * (depth + 1), "- ");
+                }
+                self.rest(shown, values.len(), depth);
+            }
+            Value::Optional(Some(inner)) => self.block(inner, depth),
+            other => {
+                self.indent(depth);
+                self.inline(other);
+                self.push("\n");
+            }
+        }
+    }
+
+    fn rest(&mut self, shown: usize, length: usize, depth: usize) {
+        if shown < length {
+            self.indent(depth);
+            self.push(format!("# {} more of {length}\n", length - shown));
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bool(it) => serializer.serialize_bool(*it),
+            Self::Signed(it) => serializer.serialize_i64(*it),
+            Self::Unsigned(it) => serializer.serialize_u64(*it),
+            Self::Float(it) => serializer.serialize_f32(*it),
+            Self::Double(it) => serializer.serialize_f64(*it),
+            Self::Char(it) => match character(u16::from(*it)).filter(|_| it.is_ascii()) {
+                Some(text) => serializer.serialize_str(&text),
+                None => serializer.serialize_u8(*it),
+            },
+            Self::WChar(it) => match character(*it) {
+                Some(text) => serializer.serialize_str(&text),
+                None => serializer.serialize_u16(*it),
+            },
+            Self::Text(it) => serializer.serialize_str(it),
+            Self::WideText(it) => serializer.serialize_str(&String::from_utf16_lossy(it)),
+            Self::Enum { name: Some(name), .. } => serializer.serialize_str(name),
+            Self::Enum { value, .. } => serializer.serialize_i32(*value),
+            Self::Bitmask { flags, .. } => flags.serialize(serializer),
+            Self::Record(record) => {
+                let mut map = serializer.serialize_map(Some(record.iter().len()))?;
+                record.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+                map.end()
+            }
+            Self::Union { discriminator, case } => {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("discriminator", discriminator)?;
+                if let Some((name, value)) = case {
+                    map.serialize_entry(name, value)?;
+                }
+                map.end()
+            }
+            Self::Optional(it) => it.serialize(serializer),
+            Self::Numbers(numbers) => each!(numbers, it => it.serialize(serializer)),
+            Self::List(values) => {
+                let mut list = serializer.serialize_seq(Some(values.len()))?;
+                values.iter().try_for_each(|it| list.serialize_element(it))?;
+                list.end()
+            }
+            Self::Map(entries) => {
+                let mut map = serializer.serialize_map(Some(entries.len()))?;
+                for (key, value) in entries {
+                    map.serialize_entry(&json_key(key), value)?;
+                }
+                map.end()
+            }
+        }
+    }
+}
+
+/// A key as JSON has them: text.
+fn json_key(key: &Value) -> String {
+    match key {
+        Value::Text(it) => it.clone(),
+        Value::WideText(it) => String::from_utf16_lossy(it),
+        Value::Enum { name: Some(name), .. } => name.clone(),
+        Value::Bool(it) => it.to_string(),
+        Value::Char(it) => {
+            character(u16::from(*it)).filter(|_| it.is_ascii()).unwrap_or_else(|| it.to_string())
+        }
+        Value::WChar(it) => character(*it).unwrap_or_else(|| it.to_string()),
+        other => other.as_integer().unwrap_or(0).to_string(),
+    }
+}
