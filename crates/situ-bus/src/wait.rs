@@ -12,7 +12,8 @@ use crate::wake::{SLICE, WakeWord};
 
 /// The kernel waits for at most this many words in one call.
 const MOST_WORDS: usize = 128;
-/// How long to sleep between looks where the kernel cannot wait for several words (before Linux 5.16).
+/// How long to sleep between looks where the kernel cannot wait for several words (before Linux 5.16, and in some
+/// sandboxes).
 const POLL: Duration = Duration::from_micros(200);
 
 /// Waits until one of the subscribers has something to take, at most for `timeout` (for ever without one). Gives the
@@ -67,7 +68,9 @@ pub(crate) fn sleep_on_any(words: &[(&WakeWord, u32)], time: Duration) {
         Some(&end),
         futex::ClockId::Monotonic,
     );
-    if result == Err(rustix::io::Errno::NOSYS) {
+    use rustix::io::Errno;
+    // Anything but having been woken, changed, interrupted or timed out: the call is not there, or a sandbox forbids it.
+    if !matches!(result, Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT)) {
         UNSUPPORTED.store(true, Ordering::Relaxed);
     }
 }

@@ -28,7 +28,7 @@ pub use control::{HOLDERS, Held, SlotControl};
 #[cfg(not(loom))]
 pub use domain::{Capabilities, Domain, DomainId, DomainKind, HOST, HostDomain};
 #[cfg(not(loom))]
-pub use mapping::{Access, Mapping, MemoryError};
+pub use mapping::{Access, Mapping, MemoryError, find_memory};
 #[cfg(not(loom))]
 pub use pool::{
     AllocateError, GRANULE, PoolHeader, PoolOptions, PoolOwner, PoolStatistics, PoolView, SlotId, ViewError,

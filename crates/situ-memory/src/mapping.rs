@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::ptr::NonNull;
 
+use rustix::fs::FallocateFlags;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 /// What a mapping may do with the bytes.
@@ -52,6 +53,38 @@ fn advice(error: &io::Error) -> &'static str {
         Some(rustix::io::Errno::MFILE) => " (too many open files: raise `ulimit -n`)",
         _ => "",
     }
+}
+
+/// Gives a range of a file of a memory file system real memory now: running out is an error here, where it would be a
+/// `SIGBUS` at the first access. On failure the range is left without.
+pub fn find_memory(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()> {
+    // Many kernels give up, and undo their work, when a signal comes. So in pieces that take less time than lies between
+    // the signals of any profiler, and each again until it is done.
+    const PIECE: u64 = 1 << 20;
+    let end = offset.checked_add(len).ok_or(rustix::io::Errno::FBIG)?;
+    if len > PIECE {
+        // What cannot be had must not be tried: piece by piece it would take all there is before it fails.
+        let system = rustix::fs::fstatvfs(file)?;
+        if system.f_blocks != 0 && len > system.f_bavail.saturating_mul(system.f_frsize) {
+            return Err(rustix::io::Errno::NOSPC.into());
+        }
+    }
+    let mut at = offset;
+    while at < end {
+        let piece = PIECE.min(end - at);
+        match rustix::fs::fallocate(file, FallocateFlags::empty(), at, piece) {
+            Ok(()) => at += piece,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => {
+                if at > offset {
+                    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                    let _ = rustix::fs::fallocate(file, hole, offset, at - offset);
+                }
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A range of a file in this process' address space. Unmapped on drop.

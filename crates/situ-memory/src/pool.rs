@@ -14,7 +14,7 @@ use offset_allocator::{Allocation, Allocator};
 
 use crate::control::{Held, SlotControl};
 use crate::domain::{DomainId, DomainKind};
-use crate::mapping::{Access, Mapping, MemoryError};
+use crate::mapping::{Access, Mapping, MemoryError, find_memory};
 use crate::size_class::{class_of, class_size};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -215,6 +215,9 @@ impl PoolOwner {
         let capacity = options.capacity.clamp(PAGE as u64, most).next_multiple_of(PAGE as u64);
         let (directory_offset, controls_offset, end) = parts(slots);
         let control_file = create(control_path, end as u64, options)?;
+        // The directory and the controls are written, also by readers, at moments when no error could be told.
+        find_memory(control_file.as_fd(), 0, end as u64)
+            .map_err(|source| system("find memory for", control_path, source))?;
         let control = Mapping::new(control_file.as_fd(), 0, end, Access::ReadWrite)
             .map_err(|source| system("map", control_path, source))?;
         let data_path = data_path(control_path);
@@ -267,7 +270,7 @@ impl PoolOwner {
     /// then does it call the system.
     pub fn allocate(&mut self, size: usize) -> Result<SlotId, AllocateError> {
         let granules = size.max(1).div_ceil(GRANULE);
-        if granules as u64 * GRANULE as u64 > self.header.capacity {
+        if granules as u64 > self.header.capacity / GRANULE as u64 {
             return Err(AllocateError::TooLarge { size: size as u64, capacity: self.header.capacity });
         }
         let class = class_of(granules as u32);
@@ -364,9 +367,8 @@ impl PoolOwner {
 
     /// Gives a range real memory now: running out is an error here, where it would be a `SIGBUS` at the first write.
     fn back(&self, offset: u64, len: u64) -> Result<(), MemoryError> {
-        let mode = rustix::fs::FallocateFlags::empty();
-        rustix::fs::fallocate(&self.data_file, mode, offset, len)
-            .map_err(|source| system("find memory for", &data_path(&self.control_path), source.into()))?;
+        find_memory(self.data_file.as_fd(), offset, len)
+            .map_err(|source| system("find memory for", &data_path(&self.control_path), source))?;
         self.data.populate(offset as usize, len as usize);
         Ok(())
     }

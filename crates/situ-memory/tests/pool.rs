@@ -64,7 +64,9 @@ fn the_most_recently_freed_slot_comes_first_and_exhaustion_says_so() {
     let mut owner = PoolOwner::create(&scratch.control(), &options(64, 64 << 10)).unwrap();
     let slots: Vec<_> = (0..16).map(|_| owner.allocate(4096).unwrap()).collect();
     assert!(matches!(owner.allocate(4096), Err(AllocateError::Exhausted { in_use: 16, .. })));
-    assert!(matches!(owner.allocate(65 << 10), Err(AllocateError::TooLarge { .. })));
+    for impossible in [65 << 10, usize::MAX / 2, usize::MAX - 63, usize::MAX] {
+        assert!(matches!(owner.allocate(impossible), Err(AllocateError::TooLarge { .. })));
+    }
     owner.free(slots[3]);
     owner.free(slots[9]);
     assert_eq!(owner.allocate(4000).unwrap(), slots[9]);

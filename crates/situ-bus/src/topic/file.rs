@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use situ_memory::sync::atomic::AtomicU64;
-use situ_memory::{Access, Mapping, MemoryError};
+use situ_memory::{Access, Mapping, MemoryError, find_memory};
 
 use super::TypeDescription;
 use super::format::{
@@ -71,11 +71,10 @@ impl Topic {
         // All of it has memory from the start, so that no later write can meet a full file system. (The columns of
         // domains that are never used are left out.)
         file.set_len(parts.end as u64).map_err(|error| system("size", &hidden, error))?;
-        let mode = rustix::fs::FallocateFlags::empty();
         let (first, rest) = (parts.columns as u64, parts.places as u64);
-        rustix::fs::fallocate(&file, mode, 0, first)
-            .and_then(|()| rustix::fs::fallocate(&file, mode, rest, parts.end as u64 - rest))
-            .map_err(|error| system("find memory for", &hidden, error.into()))?;
+        find_memory(file.as_fd(), 0, first)
+            .and_then(|()| find_memory(file.as_fd(), rest, parts.end as u64 - rest))
+            .map_err(|error| system("find memory for", &hidden, error))?;
         let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
             .map_err(|error| system("map", &hidden, error))?;
         // SAFETY: the mapping begins on a page and is larger than a header; nobody else knows the file yet.
