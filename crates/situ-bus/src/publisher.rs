@@ -24,6 +24,8 @@ const LEAST_CAPACITY: u64 = 1 << 30;
 /// From this size on a slot that everybody has passed is reused at once, because its lines (or at least its pages)
 /// are warm; below it, looking at the cursors costs more than it saves.
 const EAGER_SIZE: usize = 64 << 10;
+/// With more subscribers than this, looking at all their cursors costs more than warm memory saves.
+const EAGER_PLACES: u32 = 8;
 /// How often slots that nobody returns are asked about: a holder may have died.
 const ASK_NS: u64 = 1_000_000_000;
 /// How long a blocked publisher sleeps before it looks whether who blocks it is dead.
@@ -276,6 +278,9 @@ impl RawPublisher {
 
     /// Takes out of circulation what every subscriber has passed, oldest first, so that the warmest is lent next.
     fn retire_passed(&self, inner: &mut Inner) {
+        if self.topic.registry().places_used.load(Ordering::Relaxed) > EAGER_PLACES {
+            return;
+        }
         let passed = places(&self.topic).map(|(_, cursor)| cursor).min().unwrap_or(u64::MAX);
         while let Some(&(number, slot)) = inner.published.front()
             && number < passed
