@@ -102,17 +102,39 @@ fn random_allocations_never_overlap() {
     }
 }
 
+/// Runs in a process of its own whose memory file system holds a megabyte: see the next test.
 #[test]
-fn a_full_file_system_is_an_error_and_not_a_signal() {
-    let scratch = Scratch::new("full");
-    let mut owner = PoolOwner::create(&scratch.control(), &options(64, 1 << 46)).unwrap();
-    match owner.allocate(100 << 30) {
+fn within_a_small_file_system() {
+    let Some(directory) = std::env::var_os("SITU_TEST_SMALL") else { return };
+    let control = PathBuf::from(directory).join("p.pool");
+    let mut owner = PoolOwner::create(&control, &options(64, 1 << 30)).unwrap();
+    match owner.allocate(2 << 20) {
         Err(AllocateError::Memory(MemoryError::System { source, .. })) => {
             assert_eq!(source.raw_os_error(), Some(28), "ENOSPC");
         }
-        other => panic!("a hundred GiB cannot be had: {other:?}"),
+        other => panic!("two megabytes do not fit into one: {other:?}"),
     }
-    assert!(owner.allocate(4096).is_ok(), "and the pool goes on");
+    let slot = owner.allocate(256 << 10).expect("and the pool goes on");
+    let (memory, len) = owner.memory(slot);
+    // SAFETY: the slot has `len` bytes, and nobody else knows it.
+    unsafe { memory.write_bytes(1, len) };
+}
+
+#[test]
+fn a_full_file_system_is_an_error_and_not_a_signal() {
+    let scratch = Scratch::new("full");
+    let script = "mount -t tmpfs -o size=1M none \"$SITU_TEST_SMALL\" && echo mounted && exec \"$0\" --exact within_a_small_file_system";
+    let output = std::process::Command::new("unshare")
+        .args(["--mount", "--map-root-user", "sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .env("SITU_TEST_SMALL", &scratch.0)
+        .output();
+    match output {
+        Ok(output) if output.stdout.starts_with(b"mounted") => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        }
+        _ => eprintln!("skipped: this system does not let a test mount a file system of its own"),
+    }
 }
 
 #[test]
