@@ -278,9 +278,10 @@ class Cdr:
         elif isinstance(ty, Bitmask):
             self.number(ty.storage, value)
         elif isinstance(ty, WString):
-            data = value.encode("utf-16-le" if self.order == "<" else "utf-16-be")
-            self.number("u32", len(data) // (2 if self.version == 1 else 1))
-            self.data += data
+            units = struct.unpack(f"<{len(value.encode('utf-16-le')) // 2}H", value.encode("utf-16-le"))
+            self.number("u32", len(units) if self.version == 1 else 2 * len(units))
+            for unit in units:
+                self.number("u32" if self.version == 1 else "u16", unit)
         elif isinstance(ty, String):
             data = value.encode() + b"\0"
             self.number("u32", len(data))

@@ -68,6 +68,12 @@ pub enum DecodeProblem {
         /// The number of bytes.
         bytes: usize,
     },
+    /// A unit of a wide string, which has 32 bits in version 1, is no 16-bit unit.
+    #[error("the unit {unit:#x} of a wide string is larger than 0xffff")]
+    WideUnitTooLarge {
+        /// The unit.
+        unit: u32,
+    },
     /// Another member stands where an optional one belongs.
     #[error(
         "member {expected} belongs here, but the header names {found}; writer and reader have different types"

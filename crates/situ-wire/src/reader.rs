@@ -46,19 +46,30 @@ pub struct Scope {
     outer_origin: usize,
 }
 
-/// The 16-bit units of a wide string within a message.
+/// The 16-bit units of a wide string within a message; in version 1 each lies in 32 bits.
 #[derive(Clone, Debug)]
 pub struct WideUnits<'a> {
     bytes: std::slice::ChunksExact<'a, u8>,
     swap: bool,
 }
 
+impl WideUnits<'_> {
+    /// A number of 2 or 4 bytes, as many as the chunk has.
+    fn number(&self, chunk: &[u8]) -> Option<u32> {
+        let swapped = |number: u32, swap: u32| if self.swap { swap } else { number };
+        match chunk.len() {
+            2 => u16::from_ne_slice(chunk).map(|unit| swapped(unit.into(), unit.swapped().into())),
+            _ => u32::from_ne_slice(chunk).map(|unit| swapped(unit, unit.swapped())),
+        }
+    }
+}
+
 impl Iterator for WideUnits<'_> {
     type Item = u16;
 
     fn next(&mut self) -> Option<u16> {
-        let unit = u16::from_ne_slice(self.bytes.next()?)?;
-        Some(if self.swap { unit.swapped() } else { unit })
+        let chunk = self.bytes.next()?;
+        self.number(chunk).map(|unit| unit as u16)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -214,14 +225,18 @@ impl<'a> Reader<'a> {
     /// A string of 16-bit units.
     pub fn wide_text(&mut self) -> Result<WideUnits<'a>, DecodeError> {
         let at = self.at;
-        let bytes = match self.encoding {
-            Encoding::Xcdr1 => self.length(2)? * 2,
-            Encoding::Xcdr2 => self.length(1)?,
+        let (bytes, size) = match self.encoding {
+            Encoding::Xcdr1 => (self.length(4)? * 4, 4),
+            Encoding::Xcdr2 => (self.length(1)?, 2),
         };
-        if !bytes.is_multiple_of(2) {
+        if !bytes.is_multiple_of(size) {
             return Err(DecodeError::at(at, DecodeProblem::OddWideText { bytes }));
         }
-        Ok(WideUnits { bytes: self.bytes(bytes)?.chunks_exact(2), swap: self.swap })
+        let units = WideUnits { bytes: self.bytes(bytes)?.chunks_exact(size), swap: self.swap };
+        match units.bytes.clone().filter_map(|chunk| units.number(chunk)).find(|unit| *unit > 0xffff) {
+            Some(unit) => Err(DecodeError::at(at, DecodeProblem::WideUnitTooLarge { unit })),
+            None => Ok(units),
+        }
     }
 
     /// Enters a part of this many bytes: nothing behind it can be read until it is left.

@@ -258,13 +258,18 @@ impl<S: Sink> Writer<S> {
         self.bytes(&[0])
     }
 
-    /// A string of 16-bit units.
+    /// A string of 16-bit units; in version 1 each is written as 32 bits.
     pub fn wide_text(&mut self, units: &[u16]) -> Result<(), EncodeProblem> {
-        self.length(match self.encoding {
-            Encoding::Xcdr1 => units.len(),
-            Encoding::Xcdr2 => size_of_val(units),
-        })?;
-        units.iter().try_for_each(|unit| self.number(*unit))
+        match self.encoding {
+            Encoding::Xcdr1 => {
+                self.length(units.len())?;
+                units.iter().try_for_each(|unit| self.number(u32::from(*unit)))
+            }
+            Encoding::Xcdr2 => {
+                self.length(size_of_val(units))?;
+                units.iter().try_for_each(|unit| self.number(*unit))
+            }
+        }
     }
 
     /// Writes a delimiter (version 2), to be ended behind what it delimits.

@@ -93,7 +93,8 @@ fn both_byte_orders_are_read() {
     decode(&mut lists, &big).unwrap();
     assert_eq!(lists, some_lists());
     let mut texts = Texts::default();
-    decode(&mut texts, &hex("00000000 | 00000001 00 000000 | 00000002 0061 0062 | 00000000")).unwrap();
+    decode(&mut texts, &hex("00000000 | 00000001 00 000000 | 00000002 00000061 00000062 | 00000000"))
+        .unwrap();
     assert_eq!(texts.wide.to_vec(), [0x61, 0x62]);
 }
 
@@ -124,13 +125,13 @@ fn sequences_and_arrays_are_delimited_in_version_2_unless_primitive() {
 }
 
 #[test]
-fn wide_strings_count_units_in_version_1_and_bytes_in_version_2() {
+fn wide_strings_have_32_bit_units_in_version_1_and_count_bytes_in_version_2() {
     let mut value = Texts { text: "hé".into(), more: vec!["".into(), "xy".into()], ..Texts::default() };
     value.wide.try_assign_str("a€").unwrap();
     check(
         &value,
         Encoding::Xcdr1,
-        "00010000 | 04000000 68c3a900 | 02000000 6100ac20 | 02000000 01000000 00 000000 03000000 787900",
+        "00010000 | 04000000 68c3a900 | 02000000 61000000 ac200000 | 02000000 01000000 00 000000 03000000 787900",
     );
     check(
         &value,

@@ -70,6 +70,7 @@ enum class decode_problem {
   too_long,           ///< a length (`found`) exceeds the bound of the schema (`limit`)
   lying_length,       ///< a length (`found`) is more than the `limit` bytes that are left can hold
   odd_length,         ///< a wide string's length in bytes (`found`) is odd
+  not_a_unit,         ///< a unit of a wide string (`found`) has more than 16 bits
   wrong_member,       ///< the header of an optional member bears the id `found` instead of `limit`
   bad_header,         ///< an extended parameter header has the length `found` instead of `limit`
   unknown_member,     ///< the unknown member `found` must be understood
@@ -114,6 +115,8 @@ struct decode_error {
         return "length " + f + " is more than the " + l + " bytes that are left can hold";
       case decode_problem::odd_length:
         return "a wide string cannot have " + f + " bytes";
+      case decode_problem::not_a_unit:
+        return "the unit " + f + " of a wide string has more than 16 bits";
       case decode_problem::wrong_member:
         return "member " + f + " stands where member " + l + " is expected";
       case decode_problem::bad_header:

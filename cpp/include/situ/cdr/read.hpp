@@ -483,7 +483,7 @@ class reader {
         if (!read_count(bytes, 1)) return false;
         if (bytes % sizeof(unit) != 0) return fail(decode_problem::odd_length, bytes);
         units = bytes / sizeof(unit);
-      } else if (!read_count(units, sizeof(unit))) {
+      } else if (!read_count(units, sizeof(std::uint32_t))) {
         return false;
       }
       if constexpr (requires { S::bound; }) {
@@ -491,8 +491,20 @@ class reader {
       }
       if (!is_in_place<S>() && !charge(units, sizeof(unit))) return false;
       value.resize(units);
-      return units == 0 || read_run(value.data(), units);
+      if (is_v2()) return units == 0 || read_run(value.data(), units);
+      return read_wide_units(value.data(), units);
     }
+  }
+
+  /// The units of a wide string in version 1, where each has 32 bits.
+  bool read_wide_units(char16_t* units, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint32_t wide = 0;
+      if (!get(wide)) return false;
+      if (wide > 0xFFFF) return fail(decode_problem::not_a_unit, wide);
+      units[i] = static_cast<char16_t>(wide);
+    }
+    return true;
   }
 
   template <class S>

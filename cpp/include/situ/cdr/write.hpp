@@ -223,9 +223,15 @@ class writer {
       }
       const char zero = 0;
       return write_count(text.size() + 1) && put(text.data(), text.size()) && put(&zero, 1);
+    } else if (is_v2()) {
+      return write_count(text.size() * sizeof(unit)) && put(text.data(), text.size() * sizeof(unit));
     } else {
-      return write_count(is_v2() ? text.size() * sizeof(unit) : text.size()) &&
-             put(text.data(), text.size() * sizeof(unit));
+      if (!write_count(text.size())) return false;
+      for (const unit each : text) {
+        const std::uint32_t wide = each;
+        if (!put(&wide, sizeof(wide))) return false;
+      }
+      return true;
     }
   }
 

@@ -151,13 +151,17 @@ impl<'a> Reader<'a> {
             }
             Type::WString { bound } => {
                 let length = self.u32()? as usize;
-                let size = if self.two { length } else { length.saturating_mul(2) };
-                let bytes = self.take(size)?;
-                check(bytes.len() / 2, *bound)?;
-                let (pairs, _) = bytes.as_chunks::<2>();
-                let unit =
-                    |p: &[u8; 2]| if self.little { u16::from_le_bytes(*p) } else { u16::from_be_bytes(*p) };
-                let text = char::decode_utf16(pairs.iter().map(unit)).map(|c| c.unwrap_or('\u{fffd}'));
+                // Version 1 has 32 bits for every unit, of which the upper half is zero.
+                let (bytes, size) = if self.two { (length, 2) } else { (length.saturating_mul(4), 4) };
+                let bytes = self.take(bytes)?;
+                check(bytes.len() / size, *bound)?;
+                let unit = |p: &[u8]| match (self.little, p) {
+                    (true, [low, high, ..]) => u16::from_le_bytes([*low, *high]),
+                    (false, [.., high, low]) => u16::from_be_bytes([*high, *low]),
+                    _ => 0,
+                };
+                let units = bytes.chunks_exact(size).map(unit);
+                let text = char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}'));
                 Ok(Value::Text(text.collect()))
             }
             Type::Sequence { element, bound } => {

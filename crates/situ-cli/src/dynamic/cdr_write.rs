@@ -67,7 +67,7 @@ impl Writer<'_> {
             (Type::WString { bound }, Value::Text(text)) => {
                 let units: Vec<u16> = text.encode_utf16().collect();
                 self.count(units.len(), *bound)?;
-                self.out.extend(units.iter().flat_map(|u| u.to_le_bytes()));
+                self.out.extend(units.iter().flat_map(|u| u32::from(*u).to_le_bytes()));
             }
             (Type::Sequence { element, bound }, Value::List { items, .. }) => {
                 self.count(items.len(), *bound)?;

@@ -176,7 +176,7 @@ fn big_endian_is_read() {
         &[0; 6],
         &0.25_f64.to_be_bytes(),
         &2_u32.to_be_bytes(),
-        &[0, b'h', 0, b'i'],
+        &[0, 0, 0, b'h', 0, 0, 0, b'i'],
     ];
     let value = cdr::read(&schema, root, &bytes.concat(), usize::MAX).unwrap();
     assert_eq!(serde_json::to_value(&value).unwrap(), json!({"a": -2, "b": 0.25, "w": "hi"}));
