@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use situ_layout::{BulkCursor, BulkRef, FlatMessage, Message, Plain, StorageKind, ValidateError, boxed};
+use situ_layout::{
+    BulkCursor, BulkRef, FlatFormError, FlatMessage, Message, Plain, StorageKind, ValidateError, boxed,
+};
 use situ_wire::{DecodeError, EncodeError};
 
 use crate::asynchronous::Messages;
@@ -24,7 +26,7 @@ pub fn describe<T: Message>() -> TypeDescription {
         name: T::NAME.to_owned(),
         schema: T::SCHEMA.to_owned(),
         schema_hash: T::SCHEMA_HASH,
-        layout_hash: T::LAYOUT_HASH,
+        layout_hash: T::FLAT_FORM.map_or(0, |form| form.layout_hash),
         encoding: match T::STORAGE {
             StorageKind::Flat => Encoding::Flat,
             StorageKind::Heap => Encoding::Xcdr1,
@@ -370,19 +372,17 @@ pub enum ReceiveError {
         /// What is wrong with it.
         source: DecodeError,
     },
-    /// Its layout is not one that the type can be read from.
-    #[error(
-        "message {sequence} of topic {topic:?} is laid out as {encoding:?}, which {type_name} cannot be read from here"
-    )]
-    Encoding {
+    /// It is flat and does not fit the type's own storage.
+    #[error("message {sequence} of topic {topic:?} cannot be read as {type_name}: {source}")]
+    Convert {
         /// The topic.
         topic: String,
         /// The message's number.
         sequence: u64,
         /// The type.
         type_name: &'static str,
-        /// The layout.
-        encoding: Encoding,
+        /// What is wrong with it.
+        source: FlatFormError,
     },
 }
 
@@ -407,12 +407,7 @@ impl<T: Message> Subscriber<T> {
         match (raw.encoding(), T::STORAGE) {
             (Encoding::Flat, StorageKind::Flat) => self.view(raw),
             (Encoding::Xcdr1 | Encoding::Xcdr2, _) => self.decode(raw),
-            (Encoding::Flat, StorageKind::Heap) => Err(ReceiveError::Encoding {
-                topic: self.raw.topic().to_owned(),
-                sequence: raw.sequence(),
-                type_name: T::NAME,
-                encoding: raw.encoding(),
-            }),
+            (Encoding::Flat, StorageKind::Heap) => self.convert(raw),
         }
     }
 
@@ -433,6 +428,23 @@ impl<T: Message> Subscriber<T> {
         match unsafe { T::validate(raw.head().as_ptr().cast::<T>(), raw.body().len()) } {
             Ok(()) => Ok(Sample { raw, decoded: None }),
             Err(source) => Err(ReceiveError::Invalid {
+                topic: self.raw.topic().to_owned(),
+                sequence: raw.sequence(),
+                type_name: T::NAME,
+                source,
+            }),
+        }
+    }
+
+    /// Reads a flat message into a type with heap storage.
+    fn convert(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
+        let mut value = boxed::<T>();
+        match value.read_flat(&mut [], raw.head(), raw.body()) {
+            Ok(()) => {
+                CopyCounter::of_process().count(raw.head().len() + raw.body().len());
+                Ok(Sample { raw, decoded: Some(Decoded { value, body: Body::default() }) })
+            }
+            Err(source) => Err(ReceiveError::Convert {
                 topic: self.raw.topic().to_owned(),
                 sequence: raw.sequence(),
                 type_name: T::NAME,
@@ -554,7 +566,7 @@ impl<T: Message> Sample<T> {
         member(self).slice(body).unwrap_or_default()
     }
 
-    /// Whether it is a copy in this process' own memory, because it was serialized. A flat message is not.
+    /// Whether it is a copy in this process' own memory, because it was serialized or the type has another storage.
     #[inline]
     pub fn is_copy(&self) -> bool {
         self.decoded.is_some()
