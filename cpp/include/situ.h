@@ -21,8 +21,7 @@
  * - A node may be used by all threads at once. A publisher with its loans, and a subscriber, may move from
  *   thread to thread, but are used by one at a time. A sample belongs to no thread.
  * - `situ_publisher_loan`, `situ_loan_publish`, `situ_loan_discard`, `situ_subscriber_take` and
- *   `situ_sample_release` allocate nothing, and once warm make no system call unless somebody has to be
- * woken.
+ *   `situ_sample_release` allocate nothing and, once warm, make no system call but to wake who sleeps.
  * - Handles may be destroyed in any order. NULL is destroyed without effect.
  * - Nothing is thrown and nothing unwinds out of the library. Callbacks must not throw either.
  * - Until version 1.0 the interface may change with the minor version, which is part of the library's soname.

@@ -4,16 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "situ/message.hpp"
 #include "situ/policy.hpp"
 
 namespace bus_test {
-
-struct Scan_bulk_lengths {
-  std::size_t ranges = 0;
-};
 
 template <class S>
 struct Scan_ {
@@ -27,7 +24,7 @@ struct Scan_ {
       S::kind == situ::storage_kind::flat ? 0x1a0d'1a0d'1a0d'1a0d : 0;
   static constexpr situ::extensibility situ_extensibility = situ::extensibility::final;
   using situ_storage = S;
-  template <situ::storage_policy Other>
+  template <class Other>
   using situ_rebind = Scan_<Other>;
 
   std::uint32_t id = 0;
@@ -37,7 +34,15 @@ struct Scan_ {
 
   using situ_types = situ::type_list<decltype(id), decltype(name), decltype(levels), decltype(ranges)>;
 
-  using bulk_lengths = Scan_bulk_lengths;
+  struct bulk_lengths {
+    std::size_t ranges = 0;
+  };
+  static std::optional<std::size_t> body_size(const bulk_lengths& lengths) {
+    return situ::detail::body_size<Scan_>(lengths);
+  }
+  static Scan_* init_at(void* place, const bulk_lengths& lengths) {
+    return situ::detail::init_at<Scan_>(place, lengths);
+  }
   static bulk_lengths situ_bulk_lengths(const Scan_& value) {
     return {.ranges = static_cast<std::size_t>(value.ranges.size())};
   }
@@ -75,13 +80,19 @@ struct Tick {
   static constexpr std::uint64_t layout_hash = 0x71c5;
   static constexpr situ::extensibility situ_extensibility = situ::extensibility::final;
   using situ_storage = situ::flat;
-  template <situ::storage_policy>
+  template <class>
   using situ_rebind = Tick;
   using situ_types = situ::type_list<std::uint64_t>;
   using bulk_lengths = situ::no_bulk;
 
   std::uint64_t count = 0;
 
+  static std::optional<std::size_t> body_size(bulk_lengths lengths) {
+    return situ::detail::body_size<Tick>(lengths);
+  }
+  static Tick* init_at(void* place, bulk_lengths lengths) {
+    return situ::detail::init_at<Tick>(place, lengths);
+  }
   template <class Visitor, class... Messages>
   static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {
     return visit(situ::member_info{"count", 0}, messages.count...);

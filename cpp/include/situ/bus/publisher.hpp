@@ -1,10 +1,11 @@
 // Publishing: flat messages are built in place, others are serialized straight into shared memory.
 #pragma once
 
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -103,19 +104,9 @@ class publisher {
     if (detail::succeeded(status, raw, why)) handle_.reset(made);
   }
 
-  static std::optional<std::size_t> body_size(const bulk_lengths& lengths) {
-    if constexpr (has_bulk) {
-      body_layout body;
-      if (!T::situ_place_bulk(static_cast<T*>(nullptr), lengths, body)) return std::nullopt;
-      return body.size();
-    } else {
-      return 0;
-    }
-  }
-
   bool lend(situ::loan<T>& lent, const bulk_lengths& lengths, detail::failed& why) {
     static_assert(alignof(T) <= 64);
-    const auto body = body_size(lengths);
+    const auto body = T::body_size(lengths);
     if (!body) {
       why.emplace(errc::invalid_argument,
                   std::string(T::situ_name) +
@@ -123,7 +114,7 @@ class publisher {
       return false;
     }
     if (!lent.raw_.lend(handle_.get(), sizeof(T), alignof(T), *body, why)) return false;
-    detail::init_at<T>(lent.raw_.head(), lengths);
+    T::init_at(lent.raw_.head(), lengths);
     return true;
   }
 
@@ -141,7 +132,8 @@ class publisher {
       return lent.publish(why);
     } else {
       situ::loan<T> lent;
-      if (!lend(lent, bulk_lengths_of(value), why)) return 0;
+      // The same numbers by the same names: the type was generated once, for every storage.
+      if (!lend(lent, std::bit_cast<bulk_lengths>(bulk_lengths_of(value)), why)) return 0;
       if (auto done = convert(value, *lent, {}, lent.body()); !done) {
         why.emplace(errc::invalid_argument,
                     std::string(T::situ_name) + " cannot be published: " + done.error().message());

@@ -191,7 +191,7 @@ class subscriber : public any_subscriber {
   }
 
   static bool decode_copy(sample<T>& taken, detail::failed& why) {
-    auto copy = std::make_unique<typename sample<T>::copy>();
+    auto copy = std::make_unique_for_overwrite<typename sample<T>::copy>();
     const std::span bytes(static_cast<const std::byte*>(taken.raw_.body), taken.raw_.body_size);
     if (auto done = decode(copy->value, bytes, copy->body); !done) {
       return refuse(taken.raw_, done.error().message(), why);
@@ -203,7 +203,7 @@ class subscriber : public any_subscriber {
     const rebind<T, flat>* found = view<rebind<T, flat>>(taken.raw_, why);
     if (found == nullptr) return false;
     const std::span body(static_cast<const std::byte*>(taken.raw_.body), taken.raw_.body_size);
-    auto copy = std::make_unique<typename sample<T>::copy>();
+    auto copy = std::make_unique_for_overwrite<typename sample<T>::copy>();
     if (auto done = convert(*found, copy->value, body); !done) {
       return refuse(taken.raw_, done.error().message(), why);
     }
