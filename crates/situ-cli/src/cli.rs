@@ -286,6 +286,9 @@ pub struct GenArgs {
     /// Folder that the code is written to
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Write for make and ninja which files were read; `x.d` speaks of the target `x`
+    #[arg(long, value_name = "FILE")]
+    pub depfile: Option<PathBuf>,
 }
 
 /// `situ clean`.

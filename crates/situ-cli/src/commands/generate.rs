@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
+use situ_schema::Schema;
 use situ_schema::generate::{self, Options};
 
 use super::{Context, schema};
@@ -30,6 +31,9 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
         generated.changed += usize::from(write(&path, &file.text)?);
         generated.files.push(path.display().to_string());
     }
+    if let Some(path) = &arguments.depfile {
+        write(path, &depfile(&schema, path))?;
+    }
     let output = &context.output;
     if output.is_json() {
         return Ok(output.record(&generated)?);
@@ -40,6 +44,20 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
         generated.changed,
         arguments.out.display()
     ))?)
+}
+
+/// The files that the schema was read from, in the format of make.
+fn depfile(schema: &Schema, path: &Path) -> String {
+    let escaped = |path: &Path| path.display().to_string().replace(' ', "\\ ").replace('$', "$$");
+    let mut text = format!("{}:", escaped(&path.with_extension("")));
+    // What comes with Situ is no file.
+    let files = schema.sources().iter().map(|(_, it)| it.path.as_path()).filter(|it| it.is_file());
+    for file in files {
+        text.push_str(" \\\n  ");
+        text.push_str(&escaped(&file.canonicalize().unwrap_or_else(|_| file.to_owned())));
+    }
+    text.push('\n');
+    text
 }
 
 fn write(path: &Path, text: &str) -> Result<bool, CliError> {
