@@ -24,6 +24,8 @@ function(situ_generate target)
     endif()
     set(command ${SITU_EXECUTABLE})
   endif()
+  # Another version of the command may make other code.
+  list(GET command 0 program)
 
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${target})
   set(stamp ${out}/generated.stamp)
@@ -46,9 +48,10 @@ function(situ_generate target)
   file(MAKE_DIRECTORY ${out})
   add_custom_command(
     OUTPUT ${stamp}
-    COMMAND ${command} gen --lang cpp --out ${out} ${includes} ${ros} ${files}
+    COMMAND ${command} gen --lang cpp --out ${out} --depfile ${stamp}.d ${includes} ${ros} ${files}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-    DEPENDS ${files}
+    DEPENDS ${files} ${program}
+    DEPFILE ${stamp}.d
     COMMENT "Generating C++ messages of ${target}"
     VERBATIM)
   add_custom_target(${target}_generate DEPENDS ${stamp})

@@ -22,7 +22,8 @@ std::string mask_text(E mask) {
   std::string text;
   auto rest = static_cast<bits>(mask);
   for (bits bit = 1; bit != 0; bit = static_cast<bits>(bit << 1U)) {
-    const std::string_view name = (rest & bit) != 0 ? enumerator_name(static_cast<E>(bit)) : std::string_view();
+    const std::string_view name =
+        (rest & bit) != 0 ? enumerator_name(static_cast<E>(bit)) : std::string_view();
     if (name.empty()) continue;
     text.append(text.empty() ? "" : "|").append(name);
     rest = static_cast<bits>(rest & ~bit);
@@ -34,41 +35,43 @@ std::string mask_text(E mask) {
 }  // namespace situ::detail
 
 /// The printing of a generated enum, in its namespace.
-#define SITU_PRINTED_ENUM(E)                                                                   \
-  [[nodiscard]] inline std::string to_string(E value) {                                        \
-    return ::situ::detail::enum_text(value, enumerator_name(value));                           \
-  }                                                                                            \
+#define SITU_PRINTED_ENUM(E)                                         \
+  [[nodiscard]] inline std::string to_string(E value) {              \
+    return ::situ::detail::enum_text(value, enumerator_name(value)); \
+  }                                                                  \
   inline std::ostream& operator<<(std::ostream& out, E value) { return out << to_string(value); }
 
 /// The operators and the printing of a generated bitmask, in its namespace.
-#define SITU_BITMASK(E)                                                                                    \
-  [[nodiscard]] constexpr E operator|(E a, E b) noexcept {                                                 \
-    return static_cast<E>(static_cast<std::underlying_type_t<E>>(a) | static_cast<std::underlying_type_t<E>>(b)); \
-  }                                                                                                        \
-  [[nodiscard]] constexpr E operator&(E a, E b) noexcept {                                                 \
-    return static_cast<E>(static_cast<std::underlying_type_t<E>>(a) & static_cast<std::underlying_type_t<E>>(b)); \
-  }                                                                                                        \
-  [[nodiscard]] constexpr E operator^(E a, E b) noexcept {                                                 \
-    return static_cast<E>(static_cast<std::underlying_type_t<E>>(a) ^ static_cast<std::underlying_type_t<E>>(b)); \
-  }                                                                                                        \
-  [[nodiscard]] constexpr E operator~(E a) noexcept {                                                      \
-    return static_cast<E>(static_cast<std::underlying_type_t<E>>(~static_cast<std::underlying_type_t<E>>(a))); \
-  }                                                                                                        \
-  constexpr E& operator|=(E& a, E b) noexcept { return a = a | b; }                                        \
-  constexpr E& operator&=(E& a, E b) noexcept { return a = a & b; }                                        \
-  constexpr E& operator^=(E& a, E b) noexcept { return a = a ^ b; }                                        \
-  [[nodiscard]] inline std::string to_string(E value) { return ::situ::detail::mask_text(value); }         \
+#define SITU_BITMASK(E)                                                                            \
+  [[nodiscard]] constexpr E operator|(E a, E b) noexcept {                                         \
+    return static_cast<E>(static_cast<std::underlying_type_t<E>>(a) |                              \
+                          static_cast<std::underlying_type_t<E>>(b));                              \
+  }                                                                                                \
+  [[nodiscard]] constexpr E operator&(E a, E b) noexcept {                                         \
+    return static_cast<E>(static_cast<std::underlying_type_t<E>>(a) &                              \
+                          static_cast<std::underlying_type_t<E>>(b));                              \
+  }                                                                                                \
+  [[nodiscard]] constexpr E operator^(E a, E b) noexcept {                                         \
+    return static_cast<E>(static_cast<std::underlying_type_t<E>>(a) ^                              \
+                          static_cast<std::underlying_type_t<E>>(b));                              \
+  }                                                                                                \
+  [[nodiscard]] constexpr E operator~(E a) noexcept {                                              \
+    return static_cast<E>(                                                                         \
+        static_cast<std::underlying_type_t<E>>(~static_cast<std::underlying_type_t<E>>(a)));       \
+  }                                                                                                \
+  constexpr E& operator|=(E& a, E b) noexcept { return a = a | b; }                                \
+  constexpr E& operator&=(E& a, E b) noexcept { return a = a & b; }                                \
+  constexpr E& operator^=(E& a, E b) noexcept { return a = a ^ b; }                                \
+  [[nodiscard]] inline std::string to_string(E value) { return ::situ::detail::mask_text(value); } \
   inline std::ostream& operator<<(std::ostream& out, E value) { return out << to_string(value); }
 
 namespace situ {
 
 /// Whether all flags of `wanted` are set in `mask`.
 template <class E>
-  requires std::is_enum_v<E> && requires(E a) {
-    { a & a } -> std::same_as<E>;
-  }
-[[nodiscard]] constexpr bool has(E mask, E wanted) noexcept {
-  return (mask & wanted) == wanted;
+requires std::is_enum_v<E> && requires(E a) {
+  { a& a } -> std::same_as<E>;
 }
+[[nodiscard]] constexpr bool has(E mask, E wanted) noexcept { return (mask & wanted) == wanted; }
 
 }  // namespace situ

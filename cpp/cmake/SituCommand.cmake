@@ -1,0 +1,19 @@
+# The `situ` command of this source tree, for situ_generate in it: cargo builds it unless SITU_COMMAND names another.
+include_guard(GLOBAL)
+
+if(SITU_COMMAND OR NOT SITU_CARGO)
+  return()
+endif()
+
+# A debug build: it is quick to build, and `cargo test` has left it there already.
+if(DEFINED ENV{CARGO_TARGET_DIR})
+  set(SITU_COMMAND $ENV{CARGO_TARGET_DIR}/debug/situ)
+else()
+  set(SITU_COMMAND ${PROJECT_SOURCE_DIR}/../target/debug/situ)
+endif()
+add_custom_target(situ_command
+  COMMAND ${SITU_CARGO} build --quiet --package situ-cli
+  BYPRODUCTS ${SITU_COMMAND}
+  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/..
+  COMMENT "Building the situ command"
+  VERBATIM)
