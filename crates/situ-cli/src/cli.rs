@@ -372,6 +372,24 @@ mod tests {
     }
 
     #[test]
+    fn the_book_describes_every_command() {
+        let book = include_str!("../../../docs/src/command.md");
+        let program = Cli::command();
+        for command in program.get_subcommands().filter(|c| !c.is_hide_set()) {
+            let inner: Vec<_> = command
+                .get_subcommands()
+                .map(|c| format!("{} {}", command.get_name(), c.get_name()))
+                .collect();
+            for name in if inner.is_empty() { vec![command.get_name().to_owned()] } else { inner } {
+                assert!(
+                    book.contains(&format!("**`situ {name}")),
+                    "docs/src/command.md says nothing about `situ {name}`"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn odd_numbers_are_refused() {
         for text in ["0", "-1", "nan", "inf", "ten", ""] {
             assert!(rate(text).is_err(), "{text}");
