@@ -38,11 +38,9 @@ pub fn write(path: &Path, title: &str, curves: &[Curve<'_>]) -> Result<(), PlotE
 
 fn render(title: &str, curves: &[Curve<'_>]) -> Result<String, Box<dyn std::error::Error>> {
     let sorted: Vec<Vec<u64>> = curves.iter().map(|c| c.latencies.sorted()).collect();
-    let micros = |ns: u64| ns.max(1) as f64 / 1e3;
-    let low = sorted.iter().filter_map(|s| s.first()).min().copied().unwrap_or(1_000);
-    let high = sorted.iter().filter_map(|s| s.last()).max().copied().unwrap_or(1_000_000);
-    // Whole decades would waste half the picture: leave a little air instead.
-    let range = micros(low) * 0.8..micros(high.max(low + 1)) * 1.25;
+    let micros = |ns: u64| ns as f64 / 1e3;
+    // From zero, so that lengths compare; to a little behind the later p99, so that one straggler does not squeeze the rest.
+    let limit = sorted.iter().map(|s| percentile(s, 99.0)).max().unwrap_or(0).max(1_000) as f64 / 1e3 * 1.25;
 
     let mut svg = String::new();
     {
@@ -53,10 +51,10 @@ fn render(title: &str, curves: &[Curve<'_>]) -> Result<String, Box<dyn std::erro
             .margin(16)
             .x_label_area_size(44)
             .y_label_area_size(56)
-            .build_cartesian_2d(range.log_scale(), 0.0..100.0)?;
+            .build_cartesian_2d(0.0..limit, 0.0..100.0)?;
         chart
             .configure_mesh()
-            .x_desc("end-to-end latency in µs (logarithmic)")
+            .x_desc("end-to-end latency in µs")
             .y_desc("frames at most this late, %")
             .x_label_formatter(&|v| micros_label(*v))
             .light_line_style(WHITE)
@@ -66,15 +64,18 @@ fn render(title: &str, curves: &[Curve<'_>]) -> Result<String, Box<dyn std::erro
         for (index, (curve, values)) in curves.iter().zip(&sorted).enumerate() {
             let colour = COLOURS[index % COLOURS.len()];
             let (p50, p99) = (percentile(values, 50.0), percentile(values, 99.0));
+            let worst = micros(values.last().copied().unwrap_or(0));
             let label = format!(
-                "{}: p50 {} µs, p99 {} µs",
+                "{}: p50 {} µs, p99 {} µs, worst {} µs",
                 curve.label,
                 micros_label(micros(p50)),
-                micros_label(micros(p99))
+                micros_label(micros(p99)),
+                micros_label(worst)
             );
             let count = values.len().max(1) as f64;
             let steps = values.iter().enumerate().flat_map(|(i, &ns)| {
-                [(micros(ns), i as f64 / count * 100.0), (micros(ns), (i + 1) as f64 / count * 100.0)]
+                let latency = micros(ns).min(limit);
+                [(latency, i as f64 / count * 100.0), (latency, (i + 1) as f64 / count * 100.0)]
             });
             chart
                 .draw_series(LineSeries::new(steps, colour.stroke_width(2)))?
@@ -116,8 +117,8 @@ mod tests {
             [Curve { label: "zero-copy", latencies: &fast }, Curve { label: "serialized", latencies: &slow }];
         let svg = render("Demo", &curves).unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-        assert!(svg.contains("zero-copy: p50 50.0 µs, p99 99.0 µs"), "{svg}");
-        assert!(svg.contains("serialized: p50 500 µs, p99 990 µs"), "{svg}");
+        assert!(svg.contains("zero-copy: p50 50.0 µs, p99 99.0 µs, worst 100 µs"), "{svg}");
+        assert!(svg.contains("serialized: p50 500 µs, p99 990 µs, worst 1000 µs"), "{svg}");
         for colour in ["#0B6E99", "#D95F02"] {
             let strokes = svg.lines().filter(|l| l.starts_with("<polyline") && l.contains(colour)).count();
             assert_eq!(strokes, 2, "a curve and its legend in {colour}");

@@ -241,3 +241,66 @@ fn values_that_no_enumerator_or_flag_names_keep_their_number() {
     let head = encode(&schema, root, &value, Encoding::Flat).unwrap().head;
     assert_eq!((head[28], head[92]), (9, 0x81));
 }
+
+/// The vectors that every language reads and writes: all encodings hold the same value, and are written as they stand.
+#[test]
+fn the_vectors_of_the_specification() {
+    let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/vectors"));
+    let schema = Schema::from_idl(&std::fs::read_to_string(folder.join("kitchen.idl")).unwrap()).unwrap();
+    let file = |name: String| std::fs::read(folder.join(name)).ok();
+    let cases = [
+        ("primitives", "Primitives", true),
+        ("containers", "Containers", true),
+        ("optionals", "Optionals", true),
+        ("unions", "Unions", true),
+        ("derived", "Derived", true),
+        ("growing", "Growing", false),
+        ("changing", "Changing", false),
+        ("heaped", "Heaped", false),
+    ];
+    for (case, type_name, is_flat) in cases {
+        let root = schema.find(&format!("kitchen::{type_name}")).unwrap();
+        let encoded = |version: &str| file(format!("cdr/{case}.{version}.bin")).unwrap();
+        let one = encoded("xcdr1.le");
+        let value = cdr::read(&schema, root, &one, usize::MAX).unwrap_or_else(|e| panic!("{case}: {e}"));
+        assert_eq!(
+            encode(&schema, root, &listed(&value), Encoding::Xcdr1).unwrap().body,
+            one,
+            "{case} is written"
+        );
+        for version in ["xcdr1.be", "xcdr2.le", "xcdr2.be"] {
+            let read = cdr::read(&schema, root, &encoded(version), usize::MAX);
+            assert_eq!(read.as_ref(), Ok(&value), "{case}.{version}");
+        }
+        if is_flat {
+            let head = file(format!("flat/{case}.head.bin")).unwrap();
+            let mask = file(format!("flat/{case}.mask.bin")).unwrap();
+            let body = file(format!("flat/{case}.body.bin")).unwrap_or_default();
+            assert_eq!(
+                flat::read(&schema, root, &head, &body, usize::MAX).as_ref(),
+                Ok(&value),
+                "{case} flat"
+            );
+            let written = encode(&schema, root, &listed(&value), Encoding::Flat).unwrap();
+            let under_mask = |bytes: &[u8]| bytes.iter().zip(&mask).map(|(b, m)| b & m).collect::<Vec<_>>();
+            assert_eq!(under_mask(&written.head), under_mask(&head), "{case} is written flat");
+            assert_eq!(written.body, body, "{case} has its body");
+        }
+        let json = serde_json::to_value(&value).unwrap();
+        let again = from_json(&schema, root, &json).unwrap_or_else(|e| panic!("{case}: {e}: {json}"));
+        assert_eq!(again, listed(&value), "{case} as JSON and back");
+    }
+}
+
+/// The value with bytes as lists, which is what is written.
+fn listed(value: &Value) -> Value {
+    match value {
+        Value::Bytes { data, .. } => Value::list(data.iter().map(|&b| Value::Unsigned(b.into())).collect()),
+        Value::List { items, len } => Value::List { items: items.iter().map(listed).collect(), len: *len },
+        Value::Map(entries) => Value::Map(entries.iter().map(|(k, v)| (listed(k), listed(v))).collect()),
+        Value::Struct(members) => {
+            Value::Struct(members.iter().map(|(n, v)| (n.clone(), listed(v))).collect())
+        }
+        other => other.clone(),
+    }
+}
