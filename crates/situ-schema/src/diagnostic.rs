@@ -141,7 +141,7 @@ impl std::error::Error for SchemaError {}
 /// The word among `known` that `word` was probably meant to be.
 pub(crate) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
-    let limit = 1 + word.chars().count() / 4;
+    let limit = word.chars().count() / 3;
     known
         .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| *distance <= limit && *candidate != word)

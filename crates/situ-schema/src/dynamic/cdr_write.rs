@@ -214,7 +214,8 @@ impl<'s> Encoder<'s> {
                 .map_err(|error| error.in_member("discriminator"))?;
             encoder.writer.end_parameter(mark)?;
             if let Some((case, value)) = case {
-                let mark = encoder.writer.begin_parameter(case.member.id, false, WireShape::OTHER)?;
+                let shape = encoder.wire_shape(&case.member.ty);
+                let mark = encoder.writer.begin_parameter(case.member.id, false, shape)?;
                 let written = encoder.value(&case.member.ty, value);
                 written.map_err(|error| error.in_member(&case.member.name))?;
                 encoder.writer.end_parameter(mark)?;

@@ -125,6 +125,7 @@ impl<'s> TextReader<'s> {
                 within(tree, entries.len(), bound, "entries")?;
                 let mut result = Vec::with_capacity(entries.len());
                 for (index, (k, v)) in entries.iter().enumerate() {
+                    let k = &self.unquoted_key(key, k);
                     let entry = self.value(key, k).and_then(|key| Ok((key, self.value(value, v)?)));
                     result.push(entry.map_err(|error| error.in_element(index))?);
                 }
@@ -138,6 +139,17 @@ impl<'s> TextReader<'s> {
                 Kind::Alias(ty) => self.value(ty, tree),
             },
         }
+    }
+
+    /// JSON has keys in quotes only: for keys that are not text the quotes mean nothing.
+    fn unquoted_key(&self, ty: &'s Type, key: &Tree) -> Tree {
+        let mut key = key.clone();
+        if let (TreeKind::Scalar { quoted, .. }, Shape::Primitive(primitive)) =
+            (&mut key.kind, shape(self.schema, ty))
+        {
+            *quoted &= matches!(primitive, Primitive::Char8 | Primitive::WChar);
+        }
+        key
     }
 
     fn text(&self, tree: &Tree) -> Outcome<String> {
