@@ -1,0 +1,316 @@
+//! Starts the workers of each system, lets the systems take turns, and survives whatever becomes of them.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+use crate::os;
+use crate::session::Session;
+use crate::systems::Kind;
+
+const OPEN_LIMIT: Duration = Duration::from_secs(20);
+const RUN_LIMIT: Duration = Duration::from_secs(20);
+const CLOSE_LIMIT: Duration = Duration::from_secs(10);
+const EXIT_LIMIT: Duration = Duration::from_secs(3);
+
+/// One process of a measurement.
+pub struct Worker {
+    name: String,
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    buffer: Vec<u8>,
+    doing: String,
+}
+
+/// What a worker is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Role {
+    /// What the table calls it.
+    pub name: &'static str,
+    /// Which of several.
+    pub index: usize,
+    /// The core it is bound to.
+    pub cpu: usize,
+}
+
+/// The command that a worker of this system is started with.
+fn command(kind: Kind) -> Result<Command, Failure> {
+    match kind.peer_binary() {
+        None => {
+            let program = std::env::current_exe().map_err(Failure::io("cannot find this program"))?;
+            let mut command = Command::new(program);
+            command.arg("worker").args(["--system", kind.name()]);
+            Ok(command)
+        }
+        Some(binary) => {
+            let path = peers_directory().join(binary);
+            if path.is_file() {
+                return Ok(Command::new(path));
+            }
+            let reason = std::fs::read_to_string(path.with_extension("absent")).unwrap_or_else(|_| {
+                format!("{} is not built; run bench/setup.sh (it says what is missing)", path.display())
+            });
+            Err(Failure::Worker(reason.trim().replace('\n', "; ")))
+        }
+    }
+}
+
+/// Where bench/setup.sh leaves the peers that are not Rust.
+pub fn peers_directory() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build").join("bin")
+}
+
+impl Worker {
+    /// Starts the process and waits until it is ready.
+    pub fn start(session: &Session, table: &str, kind: Kind, role: Role) -> Result<Self, Failure> {
+        let name = format!("{} {table} {} {}", kind.name(), role.name, role.index);
+        let mut command = command(kind)?;
+        command
+            .args(["--table", table, "--role", role.name])
+            .args(["--index", &role.index.to_string()])
+            .args(["--cpu", &role.cpu.to_string()])
+            .args(["--session", &session.pid().to_string()])
+            .args(["--page", &session.file(&format!("page-{}-{table}", kind.name())).display().to_string()])
+            .args(["--domain", &session.domain().to_string()])
+            .env("SITU_ROOT", session.file("situ"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0);
+        let driver = std::process::id();
+        // SAFETY: only system calls that may be made between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if libc::getppid() as u32 == driver {
+                    Ok(())
+                } else {
+                    Err(io::Error::from_raw_os_error(libc::ESRCH))
+                }
+            });
+        }
+        let mut child = command.spawn().map_err(Failure::io(format!("cannot start {name}")))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Failure::Worker(format!("{name} has no pipes")));
+        };
+        let mut worker =
+            Self { name, child, input: Some(input), output, buffer: Vec::new(), doing: "start".to_owned() };
+        worker.reply(OPEN_LIMIT)?;
+        Ok(worker)
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a command.
+    pub fn send(&mut self, line: &str) -> Result<(), Failure> {
+        self.doing = line.to_owned();
+        let sent = self.input.as_mut().map(|input| input.write_all(format!("{line}\n").as_bytes()));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.died()),
+        }
+    }
+
+    /// Waits for the answer to the last command.
+    pub fn reply(&mut self, limit: Duration) -> Result<Vec<f64>, Failure> {
+        let deadline = Instant::now() + limit;
+        let line = loop {
+            if let Some(end) = self.buffer.iter().position(|&byte| byte == b'\n') {
+                let rest = self.buffer.split_off(end + 1);
+                let line = std::mem::replace(&mut self.buffer, rest);
+                break String::from_utf8_lossy(&line[..end]).into_owned();
+            }
+            if os::interrupted() {
+                return Err(Failure::Interrupted);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Failure::Timeout { worker: self.name.clone(), doing: self.doing.clone(), limit });
+            }
+            let mut poll = libc::pollfd { fd: self.output.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one valid entry.
+            let ready = unsafe { libc::poll(&mut poll, 1, left.as_millis().clamp(1, 1000) as libc::c_int) };
+            if ready > 0 {
+                let mut chunk = [0; 65536];
+                match self.output.read(&mut chunk) {
+                    Ok(0) => return Err(self.died()),
+                    Ok(n) => self.buffer.extend_from_slice(&chunk[..n]),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return Err(self.died()),
+                }
+            }
+        };
+        match line.split_once(' ').unwrap_or((&line, "")) {
+            ("ok", _) => Ok(Vec::new()),
+            ("samples", words) => words.split(' ').filter(|word| !word.is_empty()).map(number).collect(),
+            ("error", words) => Err(Failure::Worker(words.to_owned())),
+            _ => Err(Failure::Protocol { line: line.chars().take(200).collect(), why: "unknown answer" }),
+        }
+    }
+
+    fn died(&mut self) -> Failure {
+        let status = match self.child.wait() {
+            Ok(status) => match status.signal() {
+                Some(signal) => format!("signal {signal}"),
+                None => status.to_string(),
+            },
+            Err(error) => error.to_string(),
+        };
+        Failure::Died { worker: self.name.clone(), status, doing: self.doing.clone() }
+    }
+}
+
+fn number(word: &str) -> Result<f64, Failure> {
+    word.parse().map_err(|_| Failure::Protocol { line: word.to_owned(), why: "expected a number" })
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // The end of its input tells the worker to tidy up and go.
+        self.input = None;
+        let deadline = Instant::now() + EXIT_LIMIT;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(_)) | Err(_) => return,
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
+                Ok(None) => break,
+            }
+        }
+        // Nothing more can be done for a process that cannot even be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The processes of one system in one table, or the reason why there are none.
+pub struct Team {
+    /// The system.
+    pub kind: Kind,
+    workers: Result<Vec<Worker>, String>,
+}
+
+impl Team {
+    /// Starts a worker for each role; a system that cannot start is absent, with the reason.
+    pub fn start(session: &Session, table: &str, kind: Kind, roles: &[Role]) -> Result<Self, Failure> {
+        let mut workers = Vec::new();
+        for &role in roles {
+            match Worker::start(session, table, kind, role) {
+                Ok(worker) => workers.push(worker),
+                Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+                Err(failure) => return Ok(Self { kind, workers: Err(failure.to_string()) }),
+            }
+        }
+        Ok(Self { kind, workers: Ok(workers) })
+    }
+
+    /// Its processes; none when it is absent.
+    pub fn workers(&mut self) -> &mut [Worker] {
+        self.workers.as_mut().map_or(&mut [], |workers| workers.as_mut_slice())
+    }
+
+    /// Why it is absent, if it is.
+    pub fn absence(&self) -> Option<&str> {
+        self.workers.as_ref().err().map(String::as_str)
+    }
+
+    /// Gives every worker the same command and gathers what they say, in the order of the roles. A team that
+    /// fails is absent from then on.
+    pub fn ask(&mut self, line: &str) -> Result<Vec<f64>, Failure> {
+        let Ok(workers) = &mut self.workers else { return Ok(Vec::new()) };
+        let limit = match line.split(' ').next() {
+            Some("open") => OPEN_LIMIT,
+            Some("run") => RUN_LIMIT,
+            _ => CLOSE_LIMIT,
+        };
+        let mut samples = Vec::new();
+        let mut outcome = workers.iter_mut().try_for_each(|worker| worker.send(line));
+        if outcome.is_ok() {
+            outcome = gather(workers, limit, &mut samples);
+        }
+        match outcome {
+            Ok(()) => Ok(samples),
+            Err(Failure::Interrupted) => Err(Failure::Interrupted),
+            Err(failure) => {
+                // The others may wait for the one that failed: end them all.
+                for worker in workers.iter_mut() {
+                    let _ = worker.child.kill();
+                }
+                self.workers = Err(failure.to_string());
+                Ok(Vec::new())
+            }
+        }
+    }
+}
+
+/// Waits for all answers, but gives up at the first failure, since the others would wait for the one that failed.
+fn gather(workers: &mut [Worker], limit: Duration, samples: &mut Vec<f64>) -> Result<(), Failure> {
+    let deadline = Instant::now() + limit;
+    let mut answers: Vec<Option<Vec<f64>>> = workers.iter().map(|_| None).collect();
+    while answers.iter().any(Option::is_none) {
+        let mut polls: Vec<libc::pollfd> = workers
+            .iter()
+            .zip(&answers)
+            .map(|(worker, answer)| libc::pollfd {
+                fd: if answer.is_none() { worker.output.as_raw_fd() } else { -1 },
+                events: libc::POLLIN,
+                revents: 0,
+            })
+            .collect();
+        let left = deadline.saturating_duration_since(Instant::now());
+        // SAFETY: as many valid entries as the vector holds.
+        unsafe {
+            libc::poll(
+                polls.as_mut_ptr(),
+                polls.len() as libc::nfds_t,
+                left.as_millis().clamp(1, 1000) as libc::c_int,
+            )
+        };
+        for ((worker, answer), poll) in workers.iter_mut().zip(&mut answers).zip(&polls) {
+            if answer.is_none() && (poll.revents != 0 || left.is_zero() || os::interrupted()) {
+                *answer = Some(worker.reply(left)?);
+            }
+        }
+    }
+    samples.extend(answers.into_iter().flatten().flatten());
+    Ok(())
+}
+
+/// One case of a table: opened for every system, then measured in turns, then closed.
+pub struct Turns<'a> {
+    /// `open ...`
+    pub open: &'a str,
+    /// `run ...` once before anything counts.
+    pub warm: &'a str,
+    /// `run ...` in each round.
+    pub run: &'a str,
+    /// How many rounds.
+    pub rounds: usize,
+}
+
+/// Lets the systems take turns, so that whatever else the machine does hits all alike. Returns one vector of samples
+/// for each team, empty for the absent.
+pub fn alternate(teams: &mut [Team], turns: &Turns) -> Result<Vec<Vec<f64>>, Failure> {
+    for team in teams.iter_mut() {
+        team.ask(turns.open)?;
+    }
+    for team in teams.iter_mut() {
+        team.ask(turns.warm)?;
+    }
+    let mut samples = vec![Vec::new(); teams.len()];
+    for _ in 0..turns.rounds {
+        for (team, samples) in teams.iter_mut().zip(&mut samples) {
+            samples.append(&mut team.ask(turns.run)?);
+        }
+    }
+    for team in teams.iter_mut() {
+        team.ask("close")?;
+    }
+    Ok(samples)
+}

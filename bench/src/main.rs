@@ -1,0 +1,100 @@
+//! `situ-bench`: measures Situ beside its peers, in turns, on pinned cores.
+
+mod bench;
+mod clock;
+mod driver;
+mod failure;
+mod os;
+mod payload;
+mod plot;
+mod protocol;
+mod report;
+mod session;
+mod stats;
+mod syscalls;
+mod systems;
+mod tables;
+mod worker;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use bench::{Bench, Options};
+use failure::Failure;
+use tables::Table;
+
+/// Measures Situ beside its peers.
+#[derive(Parser, Debug)]
+#[command(version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Every table.
+    All(RunArgs),
+    /// One-way latency between two processes that look for messages all the time.
+    Hop(RunArgs),
+    /// The publisher's call with many subscribers.
+    Fanout(RunArgs),
+    /// Latency to a process that sleeps, and the system calls of a hop.
+    Wake(RunArgs),
+    /// Lossless messages a second, one way.
+    Throughput(RunArgs),
+    /// Time to create node, topic and ports; open files.
+    Setup(RunArgs),
+    /// End-to-end latency of bounded sequences, against DDS too.
+    Bounded(RunArgs),
+    /// One process of a measurement; started by the program itself.
+    #[command(hide = true)]
+    Worker(worker::WorkerArgs),
+}
+
+#[derive(Args, Debug)]
+struct RunArgs {
+    /// Print one JSON object a line and nothing else.
+    #[arg(long)]
+    json: bool,
+    /// Measure longer.
+    #[arg(long)]
+    full: bool,
+    /// Directory for the plots.
+    #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/plots"))]
+    svg: PathBuf,
+    /// The cores to use, publisher first; by default one hardware thread of each physical core.
+    #[arg(long, value_delimiter = ',')]
+    cpus: Vec<usize>,
+}
+
+fn run(tables: &[Table], args: RunArgs) -> Result<(), Failure> {
+    os::catch_signals();
+    let mut bench = Bench::new(Options { json: args.json, full: args.full, svg: args.svg, cpus: args.cpus })?;
+    for table in tables {
+        table.run(&mut bench)?;
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::All(args) => run(&Table::ALL, args),
+        Command::Hop(args) => run(&[Table::Hop], args),
+        Command::Fanout(args) => run(&[Table::Fanout], args),
+        Command::Wake(args) => run(&[Table::Wake], args),
+        Command::Throughput(args) => run(&[Table::Throughput], args),
+        Command::Setup(args) => run(&[Table::Setup], args),
+        Command::Bounded(args) => run(&[Table::Bounded], args),
+        Command::Worker(args) => worker::main(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("situ-bench: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What the measuring needs from Linux: pinning, shared pages, futexes, signals, counting files and system calls.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Binds the calling thread, and the threads it starts from now on, to one core.
+pub fn pin(cpu: usize) -> io::Result<()> {
+    // SAFETY: an all-zero `cpu_set_t` is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is a valid set; `CPU_SET` checks nothing but stays inside it for the cores Linux reports.
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: the size given is the size of the set pointed at.
+    let rc = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) };
+    if rc == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The cores this process may use, one hardware thread of each physical core first.
+pub fn cores() -> io::Result<Vec<usize>> {
+    // SAFETY: an all-zero `cpu_set_t` is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the size given is the size of the set pointed at.
+    if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let allowed: Vec<usize> = (0..libc::CPU_SETSIZE as usize)
+        // SAFETY: the index stays below `CPU_SETSIZE`.
+        .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
+        .collect();
+    let siblings = |cpu: usize| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        std::fs::read_to_string(path).unwrap_or_else(|_| cpu.to_string())
+    };
+    let mut seen = Vec::new();
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for cpu in allowed {
+        let core = siblings(cpu);
+        if seen.contains(&core) {
+            second.push(cpu);
+        } else {
+            seen.push(core);
+            first.push(cpu);
+        }
+    }
+    first.append(&mut second);
+    Ok(first)
+}
+
+/// A file mapped shared and writable; unmapped when dropped, the file stays.
+pub struct Mapping {
+    address: NonNull<u8>,
+    length: usize,
+}
+
+impl Mapping {
+    /// Opens or creates the file, gives it at least `length` bytes and maps it with every page present.
+    pub fn open(path: &Path, length: usize) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        if file.metadata()?.len() < length as u64 {
+            file.set_len(length as u64)?;
+        }
+        Self::map(&file, length)
+    }
+
+    fn map(file: &File, length: usize) -> io::Result<Self> {
+        // SAFETY: a fresh mapping chosen by the kernel overlaps nothing.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_POPULATE,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let address = NonNull::new(address.cast()).ok_or_else(io::Error::last_os_error)?;
+        Ok(Self { address, length })
+    }
+
+    /// The first byte.
+    pub fn address(&self) -> *mut u8 {
+        self.address.as_ptr()
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly the range that was mapped; nobody keeps a reference beyond the mapping's life.
+        unsafe { libc::munmap(self.address.as_ptr().cast(), self.length) };
+    }
+}
+
+/// A page of shared words, a cache line apart, by which the processes of one measurement keep step.
+pub struct Page {
+    mapping: Mapping,
+}
+
+impl Page {
+    const WORDS: usize = 64;
+
+    /// Maps the page; every process of a measurement names the same file.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { mapping: Mapping::open(path, Self::WORDS * 64)? })
+    }
+
+    /// The word with this index.
+    pub fn word(&self, index: usize) -> &AtomicU64 {
+        assert!(index < Self::WORDS, "the page has {} words", Self::WORDS);
+        // SAFETY: inside the mapping, aligned to 64 bytes, and only ever used as an atomic.
+        unsafe { &*self.mapping.address().add(index * 64).cast::<AtomicU64>() }
+    }
+
+    /// The lower half of a word, to sleep on.
+    pub fn half(&self, index: usize) -> &AtomicU32 {
+        assert!(index < Self::WORDS, "the page has {} words", Self::WORDS);
+        // SAFETY: inside the mapping, aligned to 64 bytes, and only ever used as an atomic.
+        unsafe { &*self.mapping.address().add(index * 64).cast::<AtomicU32>() }
+    }
+}
+
+/// Sleeps while the word, shared between processes, holds `value`.
+pub fn futex_wait(word: &AtomicU32, value: u32) {
+    // SAFETY: the word lives as long as the call; no time-out is given.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT,
+            value,
+            std::ptr::null::<libc::timespec>(),
+        )
+    };
+}
+
+/// Wakes everybody who sleeps on the word.
+pub fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the kernel only uses the address as a key.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+/// CLOCK_MONOTONIC in nanoseconds: comparable between processes and languages.
+pub fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Busy waiting that does not give the core away.
+pub fn spin_for(time: Duration) {
+    let end = monotonic_ns() + time.as_nanos() as u64;
+    while monotonic_ns() < end {
+        std::hint::spin_loop();
+    }
+}
+
+/// Keeps idle cores from sleeping so deeply that waking them takes longer than everything that is measured here (in
+/// a virtual machine, tens of microseconds), as real-time systems do. Ends when dropped.
+pub struct Awake {
+    _file: File,
+}
+
+impl Awake {
+    /// Asks the kernel; usually only root may.
+    pub fn request() -> io::Result<Self> {
+        let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency")?;
+        io::Write::write_all(&mut file, &0_i32.to_ne_bytes())?;
+        Ok(Self { _file: file })
+    }
+}
+
+/// How many files this process has open.
+pub fn open_files() -> io::Result<usize> {
+    // The directory being read is itself one of them.
+    Ok(std::fs::read_dir("/proc/self/fd")?.count().saturating_sub(1))
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn on_signal(_: libc::c_int) {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+/// Makes SIGINT, SIGTERM and SIGHUP set a flag, so that the program can tidy up and go.
+pub fn catch_signals() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler only stores to an atomic; an all-zero `sigaction` without SA_RESTART lets
+        // blocking calls return EINTR.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_signal as *const () as usize;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Whether one of those signals has come.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}

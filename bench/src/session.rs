@@ -1,0 +1,119 @@
+//! The files of one run: where they lie, and their removal, also after a run that was killed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+const SHM: &str = "/dev/shm";
+const DIRECTORY: &str = "situ-bench-";
+
+/// The places of one run, all derived from the driver's process id, so that workers and sweepers can find them.
+#[derive(Clone, Debug)]
+pub struct Session {
+    pid: u32,
+}
+
+impl Session {
+    /// The session of a driver with this process id.
+    pub fn of(pid: u32) -> Self {
+        Self { pid }
+    }
+
+    /// The process id of the driver.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The directory in shared memory.
+    pub fn directory(&self) -> PathBuf {
+        Path::new(SHM).join(format!("{DIRECTORY}{}", self.pid))
+    }
+
+    /// A file in that directory.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory().join(name)
+    }
+
+    /// Where iceoryx2 keeps its service files.
+    pub fn iceoryx2_root(&self) -> PathBuf {
+        std::env::temp_dir().join(format!("{DIRECTORY}{}", self.pid))
+    }
+
+    /// What the names of iceoryx2's shared memory begin with.
+    pub fn iceoryx2_prefix(&self) -> String {
+        format!("sb{}_", self.pid)
+    }
+
+    /// A DDS domain of its own for each run: two runs, or a robot on the same machine, do not meet.
+    pub fn domain(&self) -> u32 {
+        100 + self.pid % 100
+    }
+
+    fn remove(&self) {
+        let prefix = self.iceoryx2_prefix();
+        for name in names_in(SHM).into_iter().filter(|name| name.starts_with(&prefix)) {
+            // Whatever cannot be removed is left to the next sweep.
+            let _ = fs::remove_file(Path::new(SHM).join(name));
+        }
+        let _ = fs::remove_dir_all(self.iceoryx2_root());
+        let _ = fs::remove_dir_all(self.directory());
+    }
+}
+
+fn names_in(directory: &str) -> BTreeSet<String> {
+    let Ok(entries) = fs::read_dir(directory) else { return BTreeSet::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// Owns the session's files: made at the start, gone when dropped.
+pub struct Ownership {
+    session: Session,
+    before: BTreeSet<String>,
+}
+
+impl Ownership {
+    /// Removes what killed runs left behind and makes this run's directories.
+    pub fn take() -> Result<Self, Failure> {
+        for name in names_in(SHM) {
+            let Some(pid) = name.strip_prefix(DIRECTORY).and_then(|pid| pid.parse().ok()) else { continue };
+            if !Path::new(&format!("/proc/{pid}")).exists() {
+                Session::of(pid).remove();
+            }
+        }
+        let session = Session::of(std::process::id());
+        for directory in [session.directory(), session.iceoryx2_root()] {
+            fs::create_dir_all(&directory)
+                .map_err(Failure::io(format!("cannot make {}", directory.display())))?;
+        }
+        Ok(Self { session, before: names_in(SHM) })
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+}
+
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        self.session.remove();
+        // Fast DDS names its files after ports and random numbers; those that appeared during this run and
+        // belong to its domain or to data sharing, are its.
+        let port = 7400 + 250 * self.session.domain();
+        for name in names_in(SHM).difference(&self.before) {
+            let ours = name.starts_with("fast_datasharing_")
+                || name
+                    .trim_start_matches("sem.")
+                    .strip_prefix("fastrtps_port")
+                    .map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>())
+                    .and_then(|digits| digits.parse::<u32>().ok())
+                    .is_some_and(|number| (port..port + 250).contains(&number))
+                || (name.trim_start_matches("sem.").starts_with("fastrtps_") && name.len() > 24);
+            if ours {
+                let _ = fs::remove_file(Path::new(SHM).join(name));
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The systems under test behind one small interface, so that the same loop measures each of them.
+
+pub mod floor;
+pub mod iceoryx;
+pub mod iceoryx2;
+pub mod situ;
+
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// Every system that a table may show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// What the hardware and the kernel allow: bare shared memory, a bare futex.
+    Floor,
+    /// Situ: a flat message, built where it is read.
+    Situ,
+    /// Situ: a heap message, serialized into shared memory.
+    SituSerialized,
+    /// iceoryx2, the Rust library.
+    Iceoryx2,
+    /// Classic iceoryx, the C++ library with its daemon RouDi.
+    Iceoryx,
+    /// Cyclone DDS: `sequence<octet, N>`, serialized, through shared memory.
+    CycloneDds,
+    /// Cyclone DDS: `octet[N]`, which it can loan without serializing.
+    CycloneDdsLoan,
+    /// Fast DDS: `sequence<octet, N>`, serialized, through its shared-memory transport.
+    FastDds,
+    /// Fast DDS: a plain type of fixed size, loaned, with data sharing.
+    FastDdsLoan,
+}
+
+impl Kind {
+    const ALL: [Self; 9] = [
+        Self::Floor,
+        Self::Situ,
+        Self::SituSerialized,
+        Self::Iceoryx2,
+        Self::Iceoryx,
+        Self::CycloneDds,
+        Self::CycloneDdsLoan,
+        Self::FastDds,
+        Self::FastDdsLoan,
+    ];
+
+    /// The name in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::Situ => "situ",
+            Self::SituSerialized => "situ-serialized",
+            Self::Iceoryx2 => "iceoryx2",
+            Self::Iceoryx => "iceoryx",
+            Self::CycloneDds => "cyclonedds",
+            Self::CycloneDdsLoan => "cyclonedds-loan",
+            Self::FastDds => "fastdds",
+            Self::FastDdsLoan => "fastdds-loan",
+        }
+    }
+
+    /// The system with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The program of a peer that is not Rust.
+    pub fn peer_binary(self) -> Option<&'static str> {
+        match self {
+            Self::Floor | Self::Situ | Self::SituSerialized | Self::Iceoryx2 => None,
+            Self::Iceoryx => Some("peer-iceoryx"),
+            Self::CycloneDds => Some("peer-cyclonedds"),
+            Self::CycloneDdsLoan => Some("peer-cyclonedds-loan"),
+            Self::FastDds => Some("peer-fastdds"),
+            Self::FastDdsLoan => Some("peer-fastdds-loan"),
+        }
+    }
+
+    /// Whether it is a rival, with which Situ is compared, rather than Situ itself or the floor.
+    pub fn is_peer(self) -> bool {
+        !matches!(self, Self::Floor | Self::Situ | Self::SituSerialized)
+    }
+}
+
+/// What a channel between a sender and its receivers is to be able to do. Senders and receivers name the same.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// The topic's name.
+    pub name: String,
+    /// The largest message.
+    pub size: usize,
+    /// How many messages the channel keeps.
+    pub depth: usize,
+    /// Whether a full channel makes the sender wait; otherwise the oldest message goes.
+    pub reliable: bool,
+    /// Places for receivers.
+    pub places: usize,
+    /// Whether receivers sleep instead of looking all the time.
+    pub blocking: bool,
+}
+
+impl Channel {
+    /// A channel that keeps the newest few messages, for one receiver that looks all the time.
+    pub fn new(name: impl Into<String>, size: usize) -> Self {
+        Self { name: name.into(), size, depth: 8, reliable: false, places: 1, blocking: false }
+    }
+}
+
+/// A system under test, in one process.
+pub trait System: Sized {
+    /// Its name.
+    const NAME: &'static str;
+    /// What publishes.
+    type Sender: Sender;
+    /// What receives.
+    type Receiver: Receiver;
+    /// Creates what each process needs once: the node.
+    fn create(session: &Session) -> Result<Self, Failure>;
+    /// Opens or creates the channel and a publisher on it.
+    fn sender(&self, channel: &Channel) -> Result<Self::Sender, Failure>;
+    /// Opens or creates the channel and a subscriber on it.
+    fn receiver(&self, channel: &Channel) -> Result<Self::Receiver, Failure>;
+}
+
+/// A publisher.
+pub trait Sender {
+    /// Memory for one message, in the place where it will be read.
+    type Loan<'a>: Loan
+    where
+        Self: 'a;
+    /// Takes such memory.
+    fn loan(&self, size: usize) -> Result<Self::Loan<'_>, Failure>;
+}
+
+/// A message in the making.
+pub trait Loan {
+    /// Its bytes, at least sixteen, aligned to eight. They hold whatever was there before.
+    fn bytes(&mut self) -> &mut [u8];
+    /// Sends it off, waking receivers that sleep.
+    fn publish(self) -> Result<(), Failure>;
+}
+
+/// A subscriber.
+pub trait Receiver {
+    /// A message that was received; its memory is held until this is dropped.
+    type Message<'a>: AsRef<[u8]>
+    where
+        Self: 'a;
+    /// The next message, if there is one.
+    fn take(&self) -> Result<Option<Self::Message<'_>>, Failure>;
+    /// Sleeps until there may be a message. May return early. Only on channels that are `blocking`.
+    fn wait(&self) -> Result<(), Failure>;
+}

@@ -1,0 +1,58 @@
+//! The tables, a file each: what the driver asks for, and what its workers do.
+
+pub mod bounded;
+pub mod fanout;
+pub mod hop;
+pub mod setup;
+pub mod throughput;
+pub mod wake;
+
+use crate::bench::Bench;
+use crate::failure::Failure;
+
+/// A table.
+#[derive(Clone, Copy, Debug)]
+pub enum Table {
+    /// See [`hop`].
+    Hop,
+    /// See [`fanout`].
+    Fanout,
+    /// See [`wake`].
+    Wake,
+    /// See [`throughput`].
+    Throughput,
+    /// See [`setup`].
+    Setup,
+    /// See [`bounded`].
+    Bounded,
+}
+
+impl Table {
+    /// All of them, in the order in which they are printed.
+    pub const ALL: [Self; 6] =
+        [Self::Hop, Self::Fanout, Self::Wake, Self::Throughput, Self::Setup, Self::Bounded];
+
+    /// Measures and prints it.
+    pub fn run(self, bench: &mut Bench) -> Result<(), Failure> {
+        let (name, title) = match self {
+            Self::Hop => ("hop", "one-way latency between two processes on two cores, busy poll"),
+            Self::Fanout => ("fanout", "the publisher's call: loan, write 16 bytes, publish"),
+            Self::Wake => ("wake", "64 B to a process that sleeps, one way"),
+            Self::Throughput => ("throughput", "lossless messages from one process to another"),
+            Self::Setup => ("setup", "creating things in a fresh process"),
+            Self::Bounded => {
+                ("bounded", "sequence<uint8, N> from before the payload is written until it is received")
+            }
+        };
+        match self {
+            Self::Hop => hop::run(bench),
+            Self::Fanout => fanout::run(bench),
+            Self::Wake => wake::run(bench),
+            Self::Throughput => throughput::run(bench),
+            Self::Setup => setup::run(bench),
+            Self::Bounded => bounded::run(bench),
+        }?;
+        bench.print(name, title);
+        Ok(())
+    }
+}

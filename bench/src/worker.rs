@@ -1,0 +1,81 @@
+//! The hidden side of the program: a process of one system in one table.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::clock::Clock;
+use crate::failure::Failure;
+use crate::os::{self, Page};
+use crate::session::Session;
+use crate::systems::floor::Floor;
+use crate::systems::iceoryx2::Iceoryx2;
+use crate::systems::situ::Situ;
+use crate::systems::{Kind, System};
+use crate::tables::{bounded, fanout, hop, setup, throughput, wake};
+
+/// How the driver starts a worker.
+#[derive(Args, Debug)]
+pub struct WorkerArgs {
+    #[arg(long)]
+    system: String,
+    #[arg(long)]
+    table: String,
+    #[arg(long)]
+    role: String,
+    #[arg(long)]
+    index: usize,
+    #[arg(long)]
+    cpu: usize,
+    #[arg(long)]
+    session: u32,
+    #[arg(long)]
+    page: PathBuf,
+    #[arg(long)]
+    domain: u32,
+}
+
+/// What a worker knows.
+pub struct Context {
+    /// The files of the run.
+    pub session: Session,
+    /// Which part it plays.
+    pub role: String,
+    /// Which of several with that part.
+    pub index: usize,
+    /// The words shared with the other workers.
+    pub page: Page,
+    /// The clock.
+    pub clock: Clock,
+}
+
+/// Plays the part.
+pub fn main(args: &WorkerArgs) -> Result<(), Failure> {
+    os::pin(args.cpu).map_err(Failure::io(format!("cannot bind to core {}", args.cpu)))?;
+    let page = Page::open(&args.page).map_err(Failure::io(format!("cannot map {}", args.page.display())))?;
+    let context = Context {
+        session: Session::of(args.session),
+        role: args.role.clone(),
+        index: args.index,
+        page,
+        clock: Clock::new(),
+    };
+    match Kind::parse(&args.system) {
+        Some(Kind::Floor) => work::<Floor>(&args.table, context),
+        Some(Kind::Situ) => work::<Situ>(&args.table, context),
+        Some(Kind::Iceoryx2) => work::<Iceoryx2>(&args.table, context),
+        _ => Err(Failure::Protocol { line: args.system.clone(), why: "no such system in this program" }),
+    }
+}
+
+fn work<S: System>(table: &str, context: Context) -> Result<(), Failure> {
+    match table {
+        "hop" => hop::work::<S>(context),
+        "fanout" => fanout::work::<S>(context),
+        "wake" => wake::work::<S>(context),
+        "throughput" => throughput::work::<S>(context),
+        "setup" => setup::work::<S>(context),
+        "bounded" => bounded::work::<S>(context),
+        _ => Err(Failure::Protocol { line: table.to_owned(), why: "no such table" }),
+    }
+}
