@@ -1,6 +1,7 @@
 //! One run of the program: its options, its files, and what it has measured so far.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::driver::Team;
 use crate::failure::Failure;
@@ -120,6 +121,11 @@ impl Bench {
     /// The first number, or the second in a full run.
     pub fn scale(&self, normal: usize, full: usize) -> usize {
         if self.options.full { full } else { normal }
+    }
+
+    /// How long one case may take: a table stays under a minute even on a busy machine.
+    pub fn budget(&self) -> Duration {
+        Duration::from_secs(if self.options.full { 30 } else { 3 })
     }
 
     /// A size in words.

@@ -15,6 +15,8 @@ use crate::systems::Kind;
 const OPEN_LIMIT: Duration = Duration::from_secs(20);
 const RUN_LIMIT: Duration = Duration::from_secs(20);
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
+/// Rounds that are measured however long they take.
+const LEAST_ROUNDS: usize = 3;
 const EXIT_LIMIT: Duration = Duration::from_secs(3);
 
 /// One process of a measurement.
@@ -290,8 +292,10 @@ pub struct Turns<'a> {
     pub warm: &'a str,
     /// `run ...` in each round.
     pub run: &'a str,
-    /// How many rounds.
+    /// How many rounds, if there is time for them.
     pub rounds: usize,
+    /// When this much time is over, the round that is under way is the last.
+    pub budget: Duration,
 }
 
 /// Lets the systems take turns, so that whatever else the machine does hits all alike. Returns one vector of samples
@@ -304,13 +308,21 @@ pub fn alternate(teams: &mut [Team], turns: &Turns) -> Result<Vec<Vec<f64>>, Fai
         team.ask(turns.warm)?;
     }
     let mut samples = vec![Vec::new(); teams.len()];
-    for _ in 0..turns.rounds {
+    let start = Instant::now();
+    for round in 0..turns.rounds {
+        if round >= LEAST_ROUNDS && start.elapsed() > turns.budget {
+            break;
+        }
         for (team, samples) in teams.iter_mut().zip(&mut samples) {
             samples.append(&mut team.ask(turns.run)?);
         }
     }
-    for team in teams.iter_mut() {
+    for (team, samples) in teams.iter_mut().zip(&mut samples) {
         team.ask("close")?;
+        if team.absence().is_some() {
+            // What it managed before it failed is not comparable.
+            samples.clear();
+        }
     }
     Ok(samples)
 }

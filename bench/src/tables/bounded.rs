@@ -51,6 +51,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
                 warm: &format!("run count={count}"),
                 run: &format!("run count={count}"),
                 rounds: bench.scale(10, 50),
+                budget: bench.budget(),
             },
         )?;
         bench.latencies(TABLE, &Case::sized(bench.size(size), size, 0), &teams, samples);

@@ -56,6 +56,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
                 warm: "run count=200",
                 run: "run count=500",
                 rounds: bench.scale(20, 100),
+                budget: bench.budget(),
             },
         )?;
         bench.latencies(TABLE, &case, &teams, samples);
@@ -72,6 +73,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
             warm: "run count=50",
             run: "run count=100",
             rounds: bench.scale(20, 100),
+            budget: bench.budget(),
         },
     )?;
     bench.latencies(TABLE, &case, &teams, samples);

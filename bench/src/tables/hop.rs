@@ -61,6 +61,7 @@ fn hop(
             warm: &format!("run count={}", count.max(20)),
             run: &format!("run count={count}"),
             rounds: bench.scale(60, 300),
+            budget: bench.budget(),
         },
     )?;
     bench.latencies(TABLE, case, teams, samples);

@@ -31,6 +31,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
                 warm: "run count=20000",
                 run: "run count=100000",
                 rounds: bench.scale(20, 100),
+                budget: bench.budget(),
             },
         )?;
         for (team, mut rates) in teams.iter().zip(samples) {

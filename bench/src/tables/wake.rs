@@ -56,6 +56,7 @@ fn hop(bench: &mut Bench, case: &Case, teams: &mut [Team]) -> Result<(), Failure
             warm: "run count=500",
             run: "run count=500",
             rounds: bench.scale(40, 200),
+            budget: bench.budget(),
         },
     )?;
     bench.latencies(TABLE, case, teams, samples);
