@@ -1,5 +1,6 @@
 //! One run of the program: its options, its files, and what it has measured so far.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -144,7 +145,11 @@ impl Bench {
     ) {
         let row = Row { table, case: case.clone(), system, metric, value };
         if self.options.json {
-            println!("{}", report::json(&row));
+            let line = report::json(&row).map_err(std::io::Error::other);
+            if line.and_then(|line| writeln!(std::io::stdout(), "{line}")).is_err() {
+                // Nobody listens any more: tidy up and go.
+                os::interrupt();
+            }
         }
         self.rows.push(row);
     }
@@ -185,11 +190,13 @@ impl Bench {
     pub fn print(&mut self, table: &'static str, title: &str) {
         if !self.options.json {
             let rows: Vec<&Row> = self.rows.iter().filter(|row| row.table == table).collect();
-            print!("{}", report::table(table, title, &rows));
+            let mut text = report::table(table, title, &rows);
             for remark in self.remarks.drain(..) {
-                println!("  {remark}");
+                text.push_str(&format!("  {remark}\n"));
             }
-            println!();
+            if writeln!(std::io::stdout(), "{text}").is_err() {
+                os::interrupt();
+            }
         }
     }
 

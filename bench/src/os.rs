@@ -202,6 +202,11 @@ pub fn catch_signals() {
     }
 }
 
+/// Behaves from now on as if such a signal had come.
+pub fn interrupt() {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
 /// Whether one of those signals has come.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
