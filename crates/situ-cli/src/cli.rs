@@ -132,10 +132,10 @@ pub enum TopicCommand {
 Example:
   situ topic delay lidar/points")]
     Delay(RateArgs),
-    /// Publish messages written as JSON
+    /// Publish messages written as YAML or JSON
     #[command(after_help = "Examples:
-  situ topic pub chatter std_msgs/msg/String '{\"data\": \"hello\"}' -I ~/venv -n 10 --rate 2
-  situ topic pub pose demo::Pose '{\"x\": 1.5}' --schema pose.idl
+  situ topic pub chatter std_msgs/msg/String '{data: hello}' -I ~/venv -n 10 --rate 2
+  situ topic pub pose demo::Pose '{x: 1.5}' --schema pose.idl
 Fields that are left out keep their default values. Where the topic exists, its own schema is used.")]
     Pub(PubArgs),
 }
@@ -183,8 +183,8 @@ pub struct PubArgs {
     /// The type, for instance `geometry_msgs::msg::Twist` or `geometry_msgs/msg/Twist`
     #[arg(value_name = "TYPE")]
     pub type_name: String,
-    /// The message as JSON; what is left out keeps its default
-    #[arg(default_value = "{}", value_name = "JSON")]
+    /// The message as YAML or JSON; what is left out keeps its default
+    #[arg(default_value = "{}", value_name = "MESSAGE")]
     pub message: String,
     /// A file that defines the type: .idl, .msg
     #[arg(long = "schema", value_name = "FILE")]

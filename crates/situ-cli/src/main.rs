@@ -5,8 +5,8 @@ mod cli;
 mod commands;
 mod demo;
 mod doctor;
-mod dynamic;
 mod error;
+mod message;
 mod output;
 
 use std::process::ExitCode;

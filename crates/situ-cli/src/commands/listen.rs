@@ -6,21 +6,23 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use situ::bus::{History, RawSample, RawSubscriber, SubscriberQos, now_ns};
+use situ_schema::dynamic::{PrintOptions, Value};
 
 use super::{Context, Interrupt};
 use crate::cli::{EchoArgs, RateArgs};
 use crate::demo::latency::percentile;
-use crate::dynamic::MessageReader;
-use crate::dynamic::value::Value;
 use crate::error::CliError;
+use crate::message::{MessageReader, field};
 use crate::output::{LiveBlock, Output, Style, units};
 
 /// How often the measuring commands say how it stands.
 const PERIOD: Duration = Duration::from_secs(1);
 /// How long to sleep before looking whether Ctrl-C was pressed.
 const GLANCE: Duration = Duration::from_millis(100);
-/// Elements of a list and characters of a string that `echo` prints.
-const SHORT: usize = 16;
+/// Elements of a list that `echo` prints.
+const SHORT_LIST: usize = 16;
+/// Characters of a string that `echo` prints.
+const SHORT_TEXT: usize = 128;
 
 /// A subscriber of a topic whose type is whatever the topic says.
 struct Listener {
@@ -94,9 +96,11 @@ pub fn echo(context: &Context, arguments: &EchoArgs) -> Result<(), CliError> {
         MessageReader::new(listener.subscriber.schema(), &context.topic(&arguments.topic)?.description.name)
             .map_err(CliError::failed)?;
     let output = &context.output;
-    let shown = if arguments.full { usize::MAX } else { SHORT };
-    // A field may lie behind what would be printed, and a program wants everything.
-    let read = if output.is_json() || arguments.field.is_some() { usize::MAX } else { shown };
+    let shown = if arguments.full {
+        PrintOptions::default()
+    } else {
+        PrintOptions { max_elements: Some(SHORT_LIST), max_text: Some(SHORT_TEXT) }
+    };
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 {
         let sample = match listener.next(Instant::now() + PERIOD)? {
@@ -105,10 +109,10 @@ pub fn echo(context: &Context, arguments: &EchoArgs) -> Result<(), CliError> {
             Heard::Interrupted => break,
         };
         left -= 1;
-        let message = reader.read(&sample, read).map_err(CliError::failed)?;
+        let message = reader.read(&sample).map_err(CliError::failed)?;
         let value = match &arguments.field {
             None => Cow::Borrowed(&message),
-            Some(path) => message.at(path).ok_or_else(|| {
+            Some(path) => field(&message, path).ok_or_else(|| {
                 CliError::NotFound(format!("message {} has no field `{path}`", sample.sequence()))
             })?,
         };
@@ -120,7 +124,7 @@ pub fn echo(context: &Context, arguments: &EchoArgs) -> Result<(), CliError> {
                 message: &value,
             })?;
         } else {
-            output.text(value.to_text(shown))?;
+            output.text(value.to_yaml(&shown))?;
             if arguments.field.is_none() {
                 output.line(output.paint(Style::Dim, "---"))?;
             }

@@ -1,4 +1,4 @@
-//! `situ topic pub`: publishes messages written as JSON.
+//! `situ topic pub`: publishes messages written as YAML or JSON.
 
 use std::time::{Duration, Instant};
 
@@ -6,12 +6,13 @@ use serde::Serialize;
 use situ::bus::inspect::{self, TopicInfo};
 use situ::bus::{Durability, Encoding, PublisherQos, RawPublisher, Reliability, TypeDescription};
 use situ_schema::Schema;
+use situ_schema::dynamic;
 use situ_schema::model::TypeId;
 
 use super::{Context, Interrupt, schema};
 use crate::cli::{PubArgs, SourceArgs};
-use crate::dynamic::{self, Encoded};
 use crate::error::CliError;
+use crate::message::{Encoded, encode};
 
 /// How often to look whether somebody has come, or Ctrl-C was pressed.
 const GLANCE: Duration = Duration::from_millis(10);
@@ -33,11 +34,11 @@ pub fn run(context: &Context, arguments: &PubArgs) -> Result<(), CliError> {
     let schema = find_schema(arguments, existing.as_ref())?;
     let root = schema::find(&schema, &arguments.type_name)?;
     let description = describe(&schema, root, existing.as_ref());
-    let json = serde_json::from_str(&arguments.message)
-        .map_err(|e| CliError::Usage(format!("the message is no valid JSON: {e}")))?;
-    let message = dynamic::from_json(&schema, root, &json)
-        .and_then(|value| dynamic::encode(&schema, root, &value, description.encoding))
-        .map_err(|e| CliError::Usage(format!("the message does not fit {}: {e}", arguments.type_name)))?;
+    let wrong = |error: &dyn std::fmt::Display| {
+        CliError::Usage(format!("the message does not fit {}: {error}", arguments.type_name))
+    };
+    let value = dynamic::from_text(&schema, root, &arguments.message).map_err(|e| wrong(&e))?;
+    let message = encode(&schema, root, &value, description.encoding).map_err(|e| wrong(&e))?;
 
     let interrupt = Interrupt::listen()?;
     let node = context.node()?;

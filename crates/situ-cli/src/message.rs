@@ -1,0 +1,126 @@
+//! The messages of a topic, read and written by the schema that it carries.
+
+use std::borrow::Cow;
+
+use situ::bus::{Encoding, RawSample};
+use situ_schema::dynamic::{self, ReadError, Value, WriteError};
+use situ_schema::model::TypeId;
+use situ_schema::{Schema, SchemaError};
+use situ_wire::Encoding as Version;
+
+/// Why the schema of a topic is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum ReaderError {
+    /// It is no schema.
+    #[error("the schema that the topic carries cannot be read: {0}")]
+    Schema(#[from] Box<SchemaError>),
+    /// It does not hold the topic's type.
+    #[error("the schema that the topic carries does not define {type_name}")]
+    Missing {
+        /// The type.
+        type_name: String,
+    },
+}
+
+/// Reads the messages of one topic.
+#[derive(Debug)]
+pub struct MessageReader {
+    schema: Schema,
+    root: TypeId,
+}
+
+impl MessageReader {
+    /// From the canonical schema of a topic and its type.
+    pub fn new(schema: &str, type_name: &str) -> Result<Self, ReaderError> {
+        let schema = Schema::from_idl(schema)?;
+        let root =
+            schema.find(type_name).ok_or_else(|| ReaderError::Missing { type_name: type_name.to_owned() })?;
+        Ok(Self { schema, root })
+    }
+
+    /// Reads a message, however it is laid out.
+    pub fn read(&self, sample: &RawSample) -> Result<Value, ReadError> {
+        match sample.encoding() {
+            Encoding::Flat => dynamic::from_flat(&self.schema, self.root, sample.head(), sample.body()),
+            Encoding::Xcdr1 | Encoding::Xcdr2 => dynamic::from_cdr(&self.schema, self.root, sample.body()),
+        }
+    }
+}
+
+/// A message as the bytes that are published.
+#[derive(Debug)]
+pub struct Encoded {
+    /// The head; empty if it is serialized.
+    pub head: Vec<u8>,
+    /// The alignment of the head.
+    pub align: usize,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Encodes a message as the topic wants it.
+pub fn encode(
+    schema: &Schema,
+    root: TypeId,
+    value: &Value,
+    encoding: Encoding,
+) -> Result<Encoded, WriteError> {
+    let serialized = |version| {
+        let body = dynamic::to_cdr(schema, root, value, version)?;
+        Ok(Encoded { head: Vec::new(), align: 1, body })
+    };
+    match encoding {
+        Encoding::Flat => {
+            let message = dynamic::to_flat(schema, root, value)?;
+            let align = schema.flat_layout(root).map_or(1, |l| l.extent.align as usize);
+            Ok(Encoded { head: message.head, align, body: message.body })
+        }
+        Encoding::Xcdr1 => serialized(Version::Xcdr1),
+        Encoding::Xcdr2 => serialized(Version::Xcdr2),
+    }
+}
+
+/// The value that a path such as `header.stamp`, `points[3].x` or `grid[1][2]` leads to.
+pub fn field<'a>(message: &'a Value, path: &str) -> Option<Cow<'a, Value>> {
+    let (names, rest) = path.split_once('[').map_or((path, None), |(n, r)| (n, Some(r)));
+    let value = if names.is_empty() { message } else { message.find(names)? };
+    let Some(rest) = rest else { return Some(Cow::Borrowed(value)) };
+    let (index, behind) = rest.split_once(']')?;
+    let index: usize = index.parse().ok()?;
+    match value {
+        Value::Numbers(numbers) if behind.is_empty() => numbers.get(index).map(Cow::Owned),
+        Value::List(items) => {
+            let item = items.get(index)?;
+            match behind.strip_prefix('.') {
+                Some(names) => field(item, names),
+                None if behind.is_empty() => Some(Cow::Borrowed(item)),
+                None => field(item, behind).filter(|_| behind.starts_with('[')),
+            }
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_into_structs_and_lists() {
+        let idl = "module t { struct P { string name; }; struct M { sequence<octet> raw; sequence<P> poses; P one; sequence<P> grid[2]; }; };";
+        let schema = Schema::from_idl(idl).unwrap();
+        let root = schema.find("t::M").unwrap();
+        let text = "{raw: [8, 9], poses: [{name: a}, {name: b}], one: {name: c}, grid: [[], [{name: d}]]}";
+        let message = dynamic::from_text(&schema, root, text).unwrap();
+        let at = |path: &str| field(&message, path).map(Cow::into_owned);
+        let name = |text: &str| Some(Value::Text(text.into()));
+        assert_eq!(at("raw[1]"), Some(Value::Unsigned(9)));
+        assert_eq!(at("poses[1].name"), name("b"));
+        assert_eq!(at("one.name"), name("c"));
+        assert_eq!(at("grid[1][0].name"), name("d"));
+        for wrong in ["raw[2]", "raw[-1]", "raw[0", "raw[0].x", "nothing", "one.x", "poses[0]name", "one[0]"]
+        {
+            assert_eq!(at(wrong), None, "{wrong}");
+        }
+    }
+}
