@@ -47,6 +47,9 @@ impl fmt::Display for BoundError {
 
 impl std::error::Error for BoundError {}
 
+/// What setters of bounded members return.
+pub type Bounded<T = ()> = Result<T, BoundError>;
+
 /// One step of a [`FieldPath`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment {

@@ -22,6 +22,8 @@ mod macros;
 mod macros_named;
 mod message;
 mod primitive;
+#[doc(hidden)]
+pub mod set;
 mod storage;
 mod value;
 pub mod visit;
@@ -29,10 +31,10 @@ pub mod visit;
 pub use api::{List, Maybe, Table, Text, WideText};
 pub use assign::{AssignError, AssignFrom, AssignProblem, Bodies};
 pub use bulk::{BULK_ALIGN, BulkCursor, BulkError, BulkField, BulkRef, UNBOUNDED};
-pub use error::{BoundError, FieldPath, Segment, ValidateError, ValidateProblem};
+pub use error::{BoundError, Bounded, FieldPath, Segment, ValidateError, ValidateProblem};
 pub use flat::{FlatMap, FlatOptional, FlatSequence, FlatString, FlatWString};
 pub use heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, WString};
-pub use message::{FlatForm, FlatFormError, FlatMessage, Message, Service};
+pub use message::{Action, FlatForm, FlatFormError, FlatMessage, Message, Service};
 #[doc(hidden)]
 pub use message::{read_flat, write_flat};
 pub use storage::{Flat, Heap, Storage, StorageKind, Unbounded};

@@ -230,8 +230,8 @@ macro_rules! __newtype {
 /// ```text
 /// situ::layout::union! {
 ///     Shape<S: Storage>: Final "shapes::Shape", ShapePayload, ShapeCase, ShapeKind = 0;
-///     1 "circle" circle circle_mut set_circle Circle(Circle<S>): nested [0 | 1] = 0;
-///     2 "other" other other_mut set_other Other(u8): copy [_] = 7;
+///     1 "circle" circle circle circle_mut set_circle Circle(Circle<S>): nested [0 | 1] = 0;
+///     2 "other" other other other_mut set_other Other(u8): copy [_] = 7;
 ///     layout { size: 16, align: 8, payload: 8 }
 /// }
 /// ```
@@ -276,7 +276,7 @@ macro_rules! __union {
     (
         $name:ident {$($params:tt)*} {$($args:tt)*} : $extensibility:ident $full:literal,
         $payload:ident, $case:ident, $discriminator:ty = $initial:literal;
-        $($id:literal $case_name:literal $member:ident $member_mut:ident $set:ident $variant:ident($type:ty):
+        $($id:literal $case_name:literal $member:ident $get:ident $member_mut:ident $set:ident $variant:ident($type:ty):
             $kind:tt [$($label:tt)*] = $first:literal;)*
         $(layout $layout:tt)?
     ) => {
@@ -311,7 +311,7 @@ macro_rules! __union {
 
             $(
                 #[doc = ::core::concat!("The value of `", $case_name, "`, if that is what the union holds.")]
-                pub fn $member(&self) -> ::core::option::Option<&$type> {
+                pub fn $get(&self) -> ::core::option::Option<&$type> {
                     match self.case() {
                         $case::$variant(value) => ::core::option::Option::Some(value),
                         #[allow(unreachable_patterns)]
@@ -550,7 +550,7 @@ macro_rules! __assign_union {
     (
         $name:ident {$($params:tt)*} {$($args:tt)*} {$($other:tt)*} : $extensibility:ident $full:literal,
         $payload:ident, $case:ident, $discriminator:ty = $initial:literal;
-        $($id:literal $case_name:literal $member:ident $member_mut:ident $set:ident $variant:ident($type:ty):
+        $($id:literal $case_name:literal $member:ident $get:ident $member_mut:ident $set:ident $variant:ident($type:ty):
             $kind:tt [$($label:tt)*] = $first:literal;)*
         $(layout $layout:tt)?
     ) => {
@@ -563,7 +563,7 @@ macro_rules! __assign_union {
                 self.select(source.discriminator());
                 $(
                     if let (::core::option::Option::Some(target), ::core::option::Option::Some(source)) =
-                        (self.$member_mut(), source.$member())
+                        (self.$member_mut(), source.$get())
                     {
                         return $crate::__assign_kind! { (target, source, bodies) $kind }
                             .map_err(|error| error.in_member($case_name));
@@ -582,7 +582,7 @@ macro_rules! __flat_union {
     (
         {$flat:ty} : $extensibility:ident $full:literal,
         $payload:ident, $case:ident, $discriminator:ty = $initial:literal;
-        $($id:literal $case_name:literal $member:ident $member_mut:ident $set:ident $variant:ident($type:ty):
+        $($id:literal $case_name:literal $member:ident $get:ident $member_mut:ident $set:ident $variant:ident($type:ty):
             $kind:tt [$($label:tt)*] = $first:literal;)*
         layout { size: $size:literal, align: $align:literal, payload: $offset:literal }
     ) => {
@@ -591,7 +591,7 @@ macro_rules! __flat_union {
 
         const _: () = {
             $crate::assert_self_contained::<$discriminator>();
-            $($crate::field::assert_case_self_contained(<$flat>::$member);)*
+            $($crate::field::assert_case_self_contained(<$flat>::$get);)*
         };
 
         $crate::__layout! { {$flat} $size $align discriminator: 0 payload: $offset }

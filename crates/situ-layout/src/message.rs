@@ -213,6 +213,24 @@ where
 )]
 pub unsafe trait FlatMessage: Message + SelfContained {}
 
+/// An action: a goal, its result, and feedback on the way.
+pub trait Action {
+    /// The fully qualified name, such as `example_interfaces::action::Fibonacci`.
+    const NAME: &'static str;
+    /// What is to be reached.
+    type Goal: Message;
+    /// What was reached.
+    type Result: Message;
+    /// How it goes.
+    type Feedback: Message;
+    /// The service that takes a goal.
+    type SendGoal: Service;
+    /// The service that gives the result.
+    type GetResult: Service;
+    /// The topic type that carries the feedback.
+    type FeedbackMessage: Message;
+}
+
 /// A service: one request, one response.
 pub trait Service {
     /// The fully qualified name, such as `example_interfaces::srv::AddTwoInts`.

@@ -109,8 +109,8 @@ enum ChoiceCase<'a, S: Storage = Heap> {
 
 union! {
     Choice<S: Storage>: Final "test::Choice", ChoicePayload, ChoiceCase, Color = 0;
-    1 "text" text text_mut set_text Text(S::String<3>): text [0] = 0;
-    2 "plains" plains plains_mut set_plains Plains(S::Sequence<Plain, 2>): (list copy) [_] = 5;
+    1 "text" text text text_mut set_text Text(S::String<3>): text [0] = 0;
+    2 "plains" plains plains plains_mut set_plains Plains(S::Sequence<Plain, 2>): (list copy) [_] = 5;
     layout { size: 32, align: 4, payload: 4 }
 }
 

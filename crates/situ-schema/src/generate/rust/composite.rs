@@ -1,0 +1,375 @@
+//! Structs in Rust.
+
+use super::Generator;
+use super::names::{self, Scope};
+use super::page::Page;
+use super::types::{self, Dependence};
+use crate::model::{Extensibility, Member, Struct, Type, TypeId};
+
+/// How a type and its parameter are written.
+pub struct Spelling {
+    /// `Image`.
+    pub name: String,
+    /// `S: ::situ::layout::Storage`, or nothing.
+    pub parameter: String,
+    /// ` = ::situ::layout::Flat`, or nothing.
+    pub default: String,
+    /// `Image<S: Storage>`, in the macros.
+    pub listed: String,
+    /// `Image<S>`.
+    pub used: String,
+}
+
+/// The name of the extensibility in the macros.
+pub fn extensibility(of: Extensibility) -> &'static str {
+    match of {
+        Extensibility::Final => "Final",
+        Extensibility::Appendable => "Appendable",
+        Extensibility::Mutable => "Mutable",
+    }
+}
+
+/// ` [key optional]`, or nothing.
+fn flags(member: &Member) -> String {
+    let all = [
+        ("key", member.key),
+        ("optional", member.optional),
+        ("must_understand", member.must_understand),
+        ("bulk", member.bulk),
+    ];
+    let set: Vec<&str> = all.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
+    if set.is_empty() { String::new() } else { format!(" [{}]", set.join(" ")) }
+}
+
+/// Whether a setter can fail: the type is a container with a bound.
+fn is_bounded(ty: &Type) -> bool {
+    match ty {
+        Type::String { bound }
+        | Type::WString { bound }
+        | Type::Sequence { bound, .. }
+        | Type::Map { bound, .. } => bound.is_some(),
+        Type::Primitive(_) | Type::Array { .. } | Type::Named(_) => false,
+    }
+}
+
+/// A setter: what it is called, what it is given, what it returns, and what it calls.
+struct Setter<'a> {
+    docs: String,
+    prefix: &'a str,
+    parameters: Vec<String>,
+    result: Option<String>,
+    function: &'a str,
+}
+
+impl Generator<'_> {
+    /// How a definition is written, or what belongs to it under another name.
+    pub fn spelling(&self, id: TypeId, name: &str) -> Spelling {
+        let bound = match types::storage_of(self.schema, id) {
+            Dependence::None => None,
+            Dependence::Storage => Some("Storage"),
+            Dependence::Unbounded => Some("Unbounded"),
+        };
+        let default = self.layout(if self.schema.is_flat(id) { "Flat" } else { "Heap" });
+        let with = |text: String| bound.map_or(String::new(), |_| text);
+        Spelling {
+            name: name.to_owned(),
+            parameter: with(format!("S: {}", self.layout(bound.unwrap_or_default()))),
+            default: with(format!(" = {default}")),
+            listed: format!("{name}{}", with(format!("<S: {}>", bound.unwrap_or_default()))),
+            used: format!("{name}{}", with("<S>".into())),
+        }
+    }
+
+    /// The head of a definition, opening its block.
+    pub fn head(&self, page: &mut Page, keyword: &str, name: &str, parameters: &[String]) {
+        let parameters: Vec<&String> = parameters.iter().filter(|it| !it.is_empty()).collect();
+        if parameters.is_empty() {
+            return page.line(format!("{keyword} {name} {{"));
+        }
+        let joined: Vec<&str> = parameters.iter().map(|it| it.as_str()).collect();
+        let whole = format!("{keyword} {name}<{}> {{", joined.join(", "));
+        if page.fits(whole.len()) {
+            return page.line(whole);
+        }
+        page.line(format!("{keyword} {name}<"));
+        page.indent();
+        parameters.iter().for_each(|parameter| page.line(format!("{parameter},")));
+        page.dedent();
+        page.line("> {");
+    }
+
+    /// A struct and all that belongs to it.
+    pub fn structure(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct) {
+        let definition = self.schema.definition(id);
+        let spelling = self.spelling(id, &names::ident(definition.name.simple()));
+        page.docs(&definition.docs, || format!("`{}`.", definition.name));
+        page.line("#[repr(C)]");
+        if spelling.parameter.is_empty() {
+            page.line("#[derive(Clone, Copy, Debug, PartialEq)]");
+        }
+        let parameter = format!("{}{}", spelling.parameter, spelling.default);
+        self.head(page, "pub struct", &spelling.name, &[parameter]);
+        page.indent();
+        if let Some(base) = it.base {
+            page.line(format!("/// The members of `{}`.", self.schema.name(base)));
+            page.member("pub base", &self.spell(scope, &Type::Named(base)));
+        }
+        for member in &it.members {
+            self.member_docs(page, scope, member);
+            let ty = self.spell_member(scope, member);
+            page.member(&format!("pub {}", names::ident(&member.name)), &ty);
+        }
+        page.dedent();
+        page.line("}");
+        self.default_storage(page, scope, id, &spelling);
+        self.setters(page, scope, it, &spelling);
+        self.members(page, scope, id, it, &spelling);
+        let bulk = self.bulk_lengths(page, scope, id, it, &spelling);
+        self.message(page, scope, id, &spelling, &bulk);
+    }
+
+    /// The documentation of a member, with its unit and its default.
+    pub fn member_docs(&self, page: &mut Page, scope: &Scope, member: &Member) {
+        let mut docs = member.docs.trim_end().to_owned();
+        let mut add = |text: String| {
+            if !docs.is_empty() {
+                docs.push_str("\n\n");
+            }
+            docs.push_str(&text);
+        };
+        if let Some(unit) = &member.unit {
+            add(format!("Unit: `{unit}`."));
+        }
+        if let Some(default) = self.default(scope, member) {
+            add(format!("Default: `{default}`."));
+        }
+        page.docs(&docs, || format!("`{}`.", member.name));
+    }
+
+    /// The constants of a ROS message, and the constructor. They stand with the default storage alone, so that the
+    /// storage need not be named.
+    fn default_storage(&self, page: &mut Page, scope: &Scope, id: TypeId, spelling: &Spelling) {
+        page.gap();
+        page.block(format!("impl {}", spelling.name), |page| {
+            for constant in self.schema.constants_of(id) {
+                self.constant(page, scope, constant);
+            }
+            page.gap();
+            page.line("/// Default values, in the default storage.");
+            page.block("pub fn new() -> Self", |page| page.line("::core::default::Default::default()"));
+        });
+    }
+
+    /// Setters of members with a bound, which name the member in their errors.
+    fn setters(&self, page: &mut Page, scope: &Scope, it: &Struct, spelling: &Spelling) {
+        let mut setters = Vec::new();
+        for member in it.members.iter().filter(|it| !it.optional && !it.bulk) {
+            let ty = self.schema.resolve(&member.ty);
+            if is_bounded(ty) {
+                setters.extend(self.setters_of(scope, &member.name, ty).into_iter().map(|it| (member, it)));
+            }
+        }
+        if setters.is_empty() {
+            return;
+        }
+        page.gap();
+        let parameter =
+            if spelling.parameter.is_empty() { String::new() } else { format!("<{}>", spelling.parameter) };
+        page.block(format!("impl{parameter} {}", spelling.used), |page| {
+            for (member, setter) in &setters {
+                self.setter(page, &member.name, setter);
+            }
+        });
+    }
+
+    /// The setters of one member.
+    fn setters_of(&self, scope: &Scope, name: &str, ty: &Type) -> Vec<Setter<'static>> {
+        let set =
+            |docs, parameters, function| Setter { docs, prefix: "set", parameters, result: None, function };
+        match ty {
+            Type::String { bound: Some(bound) } => {
+                vec![set(
+                    format!("Sets `{name}`, at most {bound} bytes."),
+                    vec!["value: &str".into()],
+                    "text",
+                )]
+            }
+            Type::WString { bound: Some(bound) } => {
+                let docs = format!("Sets `{name}`, at most {bound} UTF-16 units.");
+                vec![set(docs, vec!["value: &str".into()], "wide")]
+            }
+            Type::Sequence { element, bound: Some(bound) } => {
+                let element = self.spell(scope, element);
+                vec![
+                    set(
+                        format!("Sets `{name}`, at most {bound} elements."),
+                        vec![format!("values: &[{element}]")],
+                        "list",
+                    ),
+                    Setter {
+                        docs: format!("Appends to `{name}`."),
+                        prefix: "push",
+                        parameters: vec![format!("value: {element}")],
+                        result: None,
+                        function: "push",
+                    },
+                    Setter {
+                        docs: format!("Appends a default element to `{name}`, built in place."),
+                        prefix: "add",
+                        parameters: Vec::new(),
+                        result: Some(format!("&mut {element}")),
+                        function: "add",
+                    },
+                ]
+            }
+            Type::Map { key, value, bound: Some(bound) } => {
+                let (key, value) = (self.spell(scope, key), self.spell(scope, value));
+                vec![Setter {
+                    docs: format!("Sets an entry of `{name}`, at most {bound} entries."),
+                    prefix: "insert",
+                    parameters: vec![format!("key: {key}"), format!("value: {value}")],
+                    result: Some(format!("::core::option::Option<{value}>")),
+                    function: "insert",
+                }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn setter(&self, page: &mut Page, name: &str, setter: &Setter) {
+        page.gap();
+        page.line(format!("/// {}", setter.docs));
+        let parameters = ["&mut self"].into_iter().chain(setter.parameters.iter().map(String::as_str));
+        let bounded = self.layout("Bounded");
+        let result = setter.result.as_ref().map_or(bounded.clone(), |it| format!("{bounded}<{it}>"));
+        let parameters: Vec<&str> = parameters.collect();
+        page.function(&format!("pub fn {}_{name}", setter.prefix), &parameters, &result);
+        page.indent();
+        let (field, quoted) = (format!("&mut self.{}", names::ident(name)), format!("\"{name}\""));
+        let passed = setter.parameters.iter().filter_map(|it| it.split(':').next());
+        let arguments: Vec<&str> = [field.as_str(), quoted.as_str()].into_iter().chain(passed).collect();
+        page.call(&self.layout(&format!("set::{}", setter.function)), &arguments);
+        page.dedent();
+        page.line("}");
+    }
+
+    /// The list of members from which the macros make the rest.
+    fn members(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct, spelling: &Spelling) {
+        let name = self.schema.name(id);
+        page.gap();
+        page.block(format!("{}!", self.layout("structure")), |page| {
+            page.line(format!("{}: {} \"{name}\";", spelling.listed, extensibility(it.extensibility)));
+            if let Some(base) = it.base {
+                let conversion = self.conversion(&Type::Named(base));
+                page.block(format!("base base: {conversion}"), |page| {
+                    for (path, member) in self.inherited(base, "") {
+                        page.line(format!("{} \"{}\"{} {path};", member.id, member.name, flags(member)));
+                    }
+                });
+            }
+            for member in &it.members {
+                let default = self.default(scope, member).map_or(String::new(), |it| format!(" = {it}"));
+                let (field, conversion) = (names::ident(&member.name), self.member_conversion(member));
+                page.line(format!(
+                    "{} \"{}\" {field}: {conversion}{}{default};",
+                    member.id,
+                    member.name,
+                    flags(member),
+                ));
+            }
+        });
+    }
+
+    /// All members of a base and the paths that lead to them, those of its own base first.
+    fn inherited(&self, id: TypeId, path: &str) -> Vec<(String, &Member)> {
+        let Some((_, it)) = self.schema.as_struct(&Type::Named(id)) else { return Vec::new() };
+        let mut members =
+            it.base.map(|base| self.inherited(base, &format!("{path}base."))).unwrap_or_default();
+        let own = it.members.iter().map(|member| (format!("{path}{}", names::ident(&member.name)), member));
+        members.extend(own);
+        members
+    }
+
+    /// The name of the structure that holds the lengths of bulk members.
+    fn lengths_name(&self, id: TypeId) -> crate::model::Name {
+        names::sibling(self.schema.name(id), &self.companion(id, "BulkLengths"))
+    }
+
+    /// A name for something that belongs to a definition, made of the definition's name and `suffix`.
+    pub fn companion(&self, id: TypeId, suffix: &str) -> String {
+        let name = self.schema.name(id);
+        let mut companion = format!("{}{suffix}", name.simple());
+        while self.schema.find(names::sibling(name, &companion).as_str()).is_some() {
+            companion.push('_');
+        }
+        companion
+    }
+
+    /// The structure that holds the lengths of bulk members, if there are any; returns what the macro is told of it.
+    fn bulk_lengths(
+        &self,
+        page: &mut Page,
+        scope: &Scope,
+        id: TypeId,
+        it: &Struct,
+        spelling: &Spelling,
+    ) -> Vec<String> {
+        if !self.schema.has_bulk(id) || !self.schema.is_flattable(id) {
+            return Vec::new();
+        }
+        let nested = |ty: &Type| {
+            let (id, _) = self.schema.as_struct(ty)?;
+            self.schema.has_bulk(id).then(|| scope.path(&self.lengths_name(id)))
+        };
+        // The field, the member it speaks of, its type, and what the macro is told.
+        let mut fields: Vec<(String, &str, String, String)> = Vec::new();
+        if let Some(ty) = it.base.and_then(|base| nested(&Type::Named(base))) {
+            fields.push(("base".into(), "base", ty, "nested".into()));
+        }
+        for member in &it.members {
+            let field = names::ident(&member.name);
+            if let Some((element, bound)) = self.bulk(scope, member) {
+                fields.push((field, &member.name, "usize".into(), format!("leaf({element}, {bound})")));
+            } else if let Some(ty) = nested(&member.ty).filter(|_| !member.optional) {
+                fields.push((field, &member.name, ty, "nested".into()));
+            }
+        }
+        let lengths = self.companion(id, "BulkLengths");
+        page.gap();
+        page.line(format!("/// How many elements the bulk members of [`{}`] hold.", spelling.name));
+        page.line("#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]");
+        page.block(format!("pub struct {lengths}"), |page| {
+            for (field, member, ty, _) in &fields {
+                page.line(format!("/// Of `{member}`."));
+                page.member(&format!("pub {field}"), ty);
+            }
+        });
+        let told = fields.iter().map(|(field, _, _, how)| format!("    {field}: {how},"));
+        [format!("bulk: {lengths} {{")].into_iter().chain(told).chain(["},".into()]).collect()
+    }
+
+    /// What a transport knows of the type.
+    fn message(&self, page: &mut Page, scope: &Scope, id: TypeId, spelling: &Spelling, bulk: &[String]) {
+        let name = self.schema.name(id);
+        page.gap();
+        page.block(format!("{}!", self.layout("message")), |page| {
+            page.block(&spelling.listed, |page| {
+                page.line(format!("name: \"{name}\","));
+                page.line(format!("schema: {},", scope.schema(name)));
+                page.line(format!("schema_hash: 0x{:016x},", self.schema.schema_hash(id)));
+                page.line(format!("layout_hash: 0x{:016x},", self.schema.layout_hash(id)));
+                if let Some(layout) = self.schema.flat_layout(id) {
+                    let extent = layout.extent;
+                    page.line(format!("layout: {{ size: {}, align: {};", extent.size, extent.align));
+                    page.indent();
+                    for member in &layout.members {
+                        page.line(format!("{}: {},", names::ident(&member.name), member.offset));
+                    }
+                    page.dedent();
+                    page.line("},");
+                }
+                bulk.iter().for_each(|line| page.line(line));
+            });
+        });
+    }
+}

@@ -1,0 +1,238 @@
+//! How types and values are written in Rust.
+
+use super::Generator;
+use super::names::{self, Scope};
+use crate::Schema;
+use crate::model::{Kind, Literal, Member, Primitive, Type, TypeId};
+
+/// What a type asks of the storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dependence {
+    /// Nothing: it is the same in all storages.
+    None,
+    /// Any storage will do.
+    Storage,
+    /// It needs room for members without a bound.
+    Unbounded,
+}
+
+/// What `ty` asks of the storage.
+pub fn storage(schema: &Schema, ty: &Type) -> Dependence {
+    let bounded = |bound: &Option<u32>| match bound {
+        Some(_) => Dependence::Storage,
+        None => Dependence::Unbounded,
+    };
+    match ty {
+        Type::Primitive(_) => Dependence::None,
+        Type::String { bound } | Type::WString { bound } => bounded(bound),
+        Type::Sequence { element, bound } => bounded(bound).max(storage(schema, element)),
+        Type::Array { element, .. } => storage(schema, element),
+        Type::Map { key, value, bound } => {
+            bounded(bound).max(storage(schema, key)).max(storage(schema, value))
+        }
+        Type::Named(id) => storage_of(schema, *id),
+    }
+}
+
+/// What a definition asks of the storage.
+pub fn storage_of(schema: &Schema, id: TypeId) -> Dependence {
+    if schema.is_recursive(id) {
+        return Dependence::Unbounded;
+    }
+    let member = |member: &Member| match member {
+        Member { bulk: true, .. } => Dependence::Storage,
+        Member { optional: true, .. } => Dependence::Storage.max(storage(schema, &member.ty)),
+        _ => storage(schema, &member.ty),
+    };
+    let dependence = match &schema.definition(id).kind {
+        Kind::Struct(it) => {
+            let base = it.base.map_or(Dependence::None, |base| storage_of(schema, base));
+            it.members.iter().map(member).fold(base, Dependence::max)
+        }
+        Kind::Union(it) => {
+            it.cases.iter().map(|case| member(&case.member)).fold(Dependence::None, Dependence::max)
+        }
+        Kind::Enum(_) | Kind::Bitmask(_) => Dependence::None,
+        Kind::Alias(ty) => storage(schema, ty),
+    };
+    // What cannot be flat for another reason, such as its size, is stored as if it had no bound.
+    match dependence {
+        Dependence::Storage if !schema.is_flattable(id) => Dependence::Unbounded,
+        other => other,
+    }
+}
+
+/// The Rust type of a primitive.
+pub fn primitive(of: Primitive) -> &'static str {
+    match of {
+        Primitive::Bool => "bool",
+        Primitive::I8 => "i8",
+        Primitive::U8 | Primitive::Char8 => "u8",
+        Primitive::I16 => "i16",
+        Primitive::U16 | Primitive::WChar => "u16",
+        Primitive::I32 => "i32",
+        Primitive::U32 => "u32",
+        Primitive::I64 => "i64",
+        Primitive::U64 => "u64",
+        Primitive::F32 => "f32",
+        Primitive::F64 => "f64",
+    }
+}
+
+/// A floating-point number as a literal.
+fn float(value: f64, of: Primitive) -> String {
+    let ty = primitive(of);
+    if value.is_nan() {
+        format!("{ty}::NAN")
+    } else if value.is_infinite() {
+        format!("{ty}::{}INFINITY", if value < 0.0 { "NEG_" } else { "" })
+    } else if of == Primitive::F32 {
+        format!("{:?}", value as f32)
+    } else {
+        format!("{value:?}")
+    }
+}
+
+impl Generator<'_> {
+    /// A type, where the storage is called `S` and its traits are known.
+    pub fn spell(&self, scope: &Scope, ty: &Type) -> String {
+        self.spell_in(scope, ty, "S", "S")
+    }
+
+    /// A type, where nothing is known of `S`.
+    pub fn explicit(&self, scope: &Scope, ty: &Type) -> String {
+        let of = |name: &str| format!("<S as {}>", self.layout(name));
+        self.spell_in(scope, ty, &of("Storage"), &of("Unbounded"))
+    }
+
+    /// A type; `storage` and `unbounded` are what the containers are looked for in.
+    fn spell_in(&self, scope: &Scope, ty: &Type, storage: &str, unbounded: &str) -> String {
+        let inner = |ty: &Type| self.spell_in(scope, ty, storage, unbounded);
+        let text = |what: &str, bound: &Option<u32>| match bound {
+            Some(bound) => format!("{storage}::{what}<{bound}>"),
+            None => format!("{unbounded}::Unbounded{what}"),
+        };
+        match ty {
+            Type::Primitive(of) => primitive(*of).to_owned(),
+            Type::String { bound } => text("String", bound),
+            Type::WString { bound } => text("WString", bound),
+            Type::Sequence { element, bound: Some(bound) } => {
+                format!("{storage}::Sequence<{}, {bound}>", inner(element))
+            }
+            Type::Sequence { element, bound: None } => {
+                format!("{unbounded}::UnboundedSequence<{}>", inner(element))
+            }
+            Type::Array { element, dimensions } => {
+                dimensions.iter().rev().fold(inner(element), |inner, length| format!("[{inner}; {length}]"))
+            }
+            Type::Map { key, value, bound: Some(bound) } => {
+                format!("{storage}::Map<{}, {}, {bound}>", inner(key), inner(value))
+            }
+            Type::Map { key, value, bound: None } => {
+                format!("{unbounded}::UnboundedMap<{}, {}>", inner(key), inner(value))
+            }
+            Type::Named(id) => {
+                let parameter = if storage_of(self.schema, *id) == Dependence::None { "" } else { "<S>" };
+                format!("{}{parameter}", scope.path(self.schema.name(*id)))
+            }
+        }
+    }
+
+    /// The type of a member, bulk and optional ones included.
+    pub fn spell_member(&self, scope: &Scope, member: &Member) -> String {
+        match self.bulk(scope, member) {
+            Some((element, bound)) => format!("S::Bulk<{element}, {bound}>"),
+            None if member.optional => format!("S::Optional<{}>", self.spell(scope, &member.ty)),
+            None => self.spell(scope, &member.ty),
+        }
+    }
+
+    /// The element and the bound of a bulk member.
+    pub fn bulk(&self, scope: &Scope, member: &Member) -> Option<(String, String)> {
+        match self.schema.resolve(&member.ty) {
+            Type::Sequence { element, bound } if member.bulk => {
+                let unbounded = || format!("{{ {} }}", self.layout("UNBOUNDED"));
+                Some((self.spell(scope, element), bound.map_or_else(unbounded, |it| it.to_string())))
+            }
+            _ => None,
+        }
+    }
+
+    /// How a value is converted between storages; see the macros of `situ-layout`.
+    pub fn conversion(&self, ty: &Type) -> String {
+        if storage(self.schema, ty) == Dependence::None {
+            return "copy".into();
+        }
+        match self.schema.resolve(ty) {
+            Type::Primitive(_) => "copy".into(),
+            Type::String { .. } => "text".into(),
+            Type::WString { .. } => "wide".into(),
+            Type::Sequence { element, .. } => format!("(list {})", self.conversion(element)),
+            Type::Array { element, dimensions } => {
+                dimensions.iter().fold(self.conversion(element), |inner, _| format!("(array {inner})"))
+            }
+            Type::Map { key, value, .. } => {
+                format!("(map {} {})", self.conversion(key), self.conversion(value))
+            }
+            Type::Named(_) => "nested".into(),
+        }
+    }
+
+    /// How a member is converted between storages.
+    pub fn member_conversion(&self, member: &Member) -> String {
+        if member.bulk {
+            "bulk".into()
+        } else if member.optional {
+            format!("(maybe {})", self.conversion(&member.ty))
+        } else {
+            self.conversion(&member.ty)
+        }
+    }
+
+    /// The type of a constant.
+    pub fn constant_type(&self, scope: &Scope, ty: &Type) -> String {
+        match self.schema.resolve(ty) {
+            Type::String { .. } | Type::WString { .. } => "&str".into(),
+            other => self.spell(scope, other),
+        }
+    }
+
+    /// A value of this type.
+    pub fn literal(&self, scope: &Scope, ty: &Type, literal: &Literal) -> String {
+        let ty = self.schema.resolve(ty);
+        match literal {
+            Literal::Bool(value) => value.to_string(),
+            Literal::Integer(value) => match ty {
+                Type::Named(id) => format!("{}({value})", scope.path(self.schema.name(*id))),
+                _ => value.to_string(),
+            },
+            Literal::Float(value) => match ty {
+                Type::Primitive(of) => float(*value, *of),
+                _ => float(*value, Primitive::F64),
+            },
+            Literal::String(text) => format!("{text:?}"),
+            Literal::Enumerator { of, .. } => {
+                let name = self.schema.enumerator_of(literal).map_or("", |it| it.name.as_str());
+                format!("{}::{}", scope.path(self.schema.name(*of)), names::ident(name))
+            }
+            Literal::List(elements) => {
+                let element = match ty {
+                    Type::Sequence { element, .. } | Type::Array { element, .. } => element,
+                    _ => ty,
+                };
+                let values: Vec<String> =
+                    elements.iter().map(|value| self.literal(scope, element, value)).collect();
+                format!("[{}]", values.join(", "))
+            }
+        }
+    }
+
+    /// The default of a member, if it is another than its type's.
+    pub fn default(&self, scope: &Scope, member: &Member) -> Option<String> {
+        let default = member.default.as_ref()?;
+        if member.optional || member.bulk || self.schema.zero(&member.ty).as_ref() == Some(default) {
+            return None;
+        }
+        Some(self.literal(scope, &member.ty, default))
+    }
+}

@@ -1,0 +1,122 @@
+//! Unions in Rust: a structure of a discriminator and a union, and an enum of references to read it by.
+
+use super::Generator;
+use super::composite::extensibility;
+use super::names::{self, Scope};
+use super::page::Page;
+use crate::model::{Case, TypeId, Union};
+
+/// Methods that every union has.
+const METHODS: &[&str] = &["begin", "case", "discriminator", "end", "index", "select"];
+
+/// The variants for these cases: their names in camel case, made different where they are not.
+fn variants(cases: &[&Case]) -> Vec<String> {
+    let mut variants: Vec<String> = Vec::with_capacity(cases.len());
+    for case in cases {
+        let mut variant = names::camel_case(&case.member.name);
+        while variant == "Nothing" || variant == "Self" || variants.contains(&variant) {
+            variant.push('_');
+        }
+        variants.push(variant);
+    }
+    variants
+}
+
+impl Generator<'_> {
+    /// A union and all that belongs to it.
+    pub fn union(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Union) {
+        let definition = self.schema.definition(id);
+        let (payload, case) = (self.companion(id, "Payload"), self.companion(id, "Case"));
+        let spelling = self.spelling(id, &names::ident(definition.name.simple()));
+        let name = &spelling.name;
+        let is_plain = spelling.parameter.is_empty();
+        let parameter = format!("{}{}", spelling.parameter, spelling.default);
+        // The default case comes last, so that its pattern takes what the others leave.
+        let (defaults, labelled): (Vec<&Case>, Vec<&Case>) =
+            it.cases.iter().partition(|case| case.is_default);
+        let cases: Vec<&Case> = labelled.into_iter().chain(defaults).collect();
+        let variants = variants(&cases);
+
+        page.docs(&definition.docs, || format!("`{}`.", definition.name));
+        page.line("#[repr(C)]");
+        if is_plain {
+            page.line("#[derive(Clone, Copy)]");
+        }
+        self.head(page, "pub struct", name, std::slice::from_ref(&parameter));
+        page.indent();
+        page.member("discriminator", &self.spell(scope, &it.discriminator));
+        page.member("payload", &self.spelling(id, &payload).used);
+        page.dedent();
+        page.line("}");
+
+        page.gap();
+        page.line(format!("/// Room for what a [`{name}`] holds."));
+        page.line("#[repr(C)]");
+        if is_plain {
+            page.line("#[derive(Clone, Copy)]");
+        }
+        self.head(page, "union", &payload, std::slice::from_ref(&spelling.parameter));
+        page.indent();
+        for case in &cases {
+            let ty = format!("::core::mem::ManuallyDrop<{}>", self.spell(scope, &case.member.ty));
+            page.member(&names::ident(&case.member.name), &ty);
+        }
+        page.dedent();
+        page.line("}");
+
+        page.gap();
+        page.line(format!("/// What a [`{name}`] holds."));
+        page.line("#[derive(Clone, Copy, Debug)]");
+        self.head(page, "pub enum", &case, &["'a".to_owned(), parameter]);
+        page.indent();
+        for (case, variant) in cases.iter().zip(&variants) {
+            self.member_docs(page, scope, &case.member);
+            page.line(format!("{variant}(&'a {}),", self.spell(scope, &case.member.ty)));
+        }
+        page.line("/// No case: the discriminator has a value without one.");
+        page.line("Nothing,");
+        page.dedent();
+        page.line("}");
+
+        page.gap();
+        page.block(format!("{}!", self.layout("union")), |page| {
+            let kind = extensibility(it.extensibility);
+            page.line(format!("{}: {kind} \"{}\",", spelling.listed, definition.name));
+            page.line(format!(
+                "{payload}, {case}, {} = {};",
+                self.spell(scope, &it.discriminator),
+                self.schema.default_discriminator(it)
+            ));
+            for (case, variant) in cases.iter().zip(&variants) {
+                self.case(page, scope, it, case, variant);
+            }
+            if let Some(layout) = self.schema.flat_layout(id) {
+                let payload = layout.members.get(1).map_or(0, |member| member.offset);
+                let extent = layout.extent;
+                page.line(format!(
+                    "layout {{ size: {}, align: {}, payload: {payload} }}",
+                    extent.size, extent.align
+                ));
+            }
+        });
+    }
+
+    /// What the macro is told of one case.
+    fn case(&self, page: &mut Page, scope: &Scope, union: &Union, case: &Case, variant: &str) {
+        let name = &case.member.name;
+        let field = names::ident(name);
+        let get = if METHODS.contains(&field.as_str()) { format!("{field}_") } else { field.clone() };
+        let labels = if case.is_default {
+            "_".to_owned()
+        } else {
+            case.labels.iter().map(i128::to_string).collect::<Vec<_>>().join(" | ")
+        };
+        let first = case.labels.first().copied().or_else(|| self.schema.unlabelled(union)).unwrap_or(0);
+        page.line(format!(
+            "{} \"{name}\" {field} {get} {name}_mut set_{name} {variant}({}): {} [{labels}] = {first};",
+            case.member.id,
+            self.spell(scope, &case.member.ty),
+            self.conversion(&case.member.ty),
+        ));
+    }
+}
