@@ -171,9 +171,9 @@ def type_text(kind):
 
 def member_text(member, expected, carried):
     parts = [f"@id({member['id']})"] if member.get("id", expected) != expected else []
-    parts += [f"@{flag}" for flag in ("key", "optional", "must_understand") if member.get(flag)]
+    parts += [f"@{flag}(TRUE)" for flag in ("key", "optional", "must_understand") if member.get(flag)]
     if carried:
-        parts += ["@bulk"] if member.get("bulk") else []
+        parts += ["@bulk(TRUE)"] if member.get("bulk") else []
         parts += [f"@default({member['default']})"] if "default" in member else []
         parts += [f'@unit("{member["unit"]}")'] if "unit" in member else []
     name, dimensions = type_text(member["type"])

@@ -216,14 +216,14 @@ impl Writer<'_> {
             let _ = write!(line, "@id({}) ", member.id);
         }
         let flags = [
-            (member.key, "@key "),
-            (member.optional, "@optional "),
-            (member.must_understand, "@must_understand "),
+            (member.key, "@key(TRUE) "),
+            (member.optional, "@optional(TRUE) "),
+            (member.must_understand, "@must_understand(TRUE) "),
         ];
         flags.iter().filter(|(on, _)| *on).for_each(|(_, word)| line.push_str(word));
         if self.detail == Detail::Carried {
             if member.bulk {
-                line.push_str("@bulk ");
+                line.push_str("@bulk(TRUE) ");
             }
             if let Some(default) = &member.default {
                 line.push_str(&format!("@default({}) ", self.literal(default)));

@@ -134,9 +134,9 @@ impl Parser<'_> {
     fn annotation(&mut self) -> Parsed<Annotation> {
         let start = self.peek().span;
         self.take();
-        let name = self.scoped_name("the name of an annotation after `@`")?;
+        let name = self.annotation_name()?;
         let mut annotation =
-            Annotation { name: name.parts.join("::"), span: start.to(name.span), parameters: Vec::new() };
+            Annotation { name: name.text, span: start.to(name.span), parameters: Vec::new() };
         if !self.eat("(") {
             return Ok(annotation);
         }
@@ -157,6 +157,21 @@ impl Parser<'_> {
             }
         }
         Ok(annotation)
+    }
+
+    /// The name of an annotation, its parts joined by `::` without blanks: in `@key ::a::B` the type begins with `::`.
+    fn annotation_name(&mut self) -> Parsed<Ident> {
+        let mut name = self.ident("the name of an annotation after `@`")?;
+        while matches!(self.peek().kind, TokenKind::Sign("::"))
+            && self.peek().span.start == name.span.end
+            && self.peek_at(1).span.start == self.peek().span.end
+        {
+            self.take();
+            let part = self.ident("a name after `::`")?;
+            name.text = format!("{}::{}", name.text, part.text);
+            name.span = name.span.to(part.span);
+        }
+        Ok(name)
     }
 
     fn push(&mut self, name: Ident, prefix: Prefix, kind: DeclarationKind) {
