@@ -5,7 +5,7 @@
 //! child keeps the descriptor (it is closed on `exec`).
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -42,6 +42,10 @@ pub struct NodeInfo {
 }
 
 const EXTENSION: &str = "node";
+/// Of a node's file while it is written.
+const UNFINISHED: &str = "new";
+/// More bytes than a node's file has.
+const MOST_TEXT: u64 = 64 << 10;
 
 fn path_of(root: &Root, id: NodeId) -> PathBuf {
     root.nodes().join(format!("{id}.{EXTENSION}"))
@@ -52,7 +56,7 @@ pub(crate) fn unique() -> u64 {
     let mut bytes = [0u8; 8];
     // The kernel's source does not fail once it is seeded, which is long before a program runs; if it is missing, the
     // clock and the process number are unique enough on one machine.
-    match File::open("/dev/urandom").and_then(|mut file| io::Read::read_exact(&mut file, &mut bytes)) {
+    match File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)) {
         Ok(()) => u64::from_ne_bytes(bytes),
         Err(_) => crate::clock::now_ns().rotate_left(20) ^ u64::from(std::process::id()),
     }
@@ -69,12 +73,30 @@ pub(crate) struct Life {
 impl Life {
     /// Writes and locks a node's file.
     pub(crate) fn begin(root: &Root, name: &str) -> io::Result<Self> {
-        let id = NodeId(unique());
+        loop {
+            let id = NodeId(unique());
+            // Locked under a name that counts for nothing, then renamed: whoever sees a node sees it locked.
+            let hidden = path_of(root, id).with_extension(UNFINISHED);
+            match Self::begin_as(root, name, id, &hidden) {
+                // Somebody who cleans found it before it was locked, and takes it for a dead one's.
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock) => {
+                    let _ = fs::remove_file(&hidden);
+                    if !root.nodes().is_dir() {
+                        return Err(error);
+                    }
+                }
+                Err(error) => {
+                    let _ = fs::remove_file(&hidden);
+                    return Err(error);
+                }
+                life => return life,
+            }
+        }
+    }
+
+    fn begin_as(root: &Root, name: &str, id: NodeId, hidden: &Path) -> io::Result<Self> {
         let path = path_of(root, id);
-        // Locked under a name that nobody looks at, then renamed: whoever sees it sees it locked.
-        let hidden = path.with_extension("new");
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(root.file_mode()).open(&hidden)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(root.file_mode()).open(hidden)?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         if let Some(group) = root.group() {
             rustix::fs::fchown(&file, None, Some(rustix::fs::Gid::from_raw(group)))?;
@@ -92,7 +114,7 @@ impl Life {
             )
             .as_bytes(),
         )?;
-        fs::rename(&hidden, &path)?;
+        fs::rename(hidden, &path)?;
         Ok(Self { id, path, _locked: file })
     }
 
@@ -112,8 +134,14 @@ pub fn is_alive(root: &Root, id: NodeId) -> bool {
     is_locked(&path_of(root, id))
 }
 
+/// Opens a file that may be anything: links are not followed, and a pipe is not waited for.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
+}
+
 fn is_locked(path: &Path) -> bool {
-    match File::open(path) {
+    match open(path) {
         Ok(file) => rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err(),
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
@@ -141,7 +169,8 @@ fn read(path: &Path) -> Option<NodeInfo> {
         return None;
     }
     let id = NodeId(u64::from_str_radix(path.file_stem()?.to_str()?, 16).ok()?);
-    let text = fs::read_to_string(path).ok()?;
+    let mut text = String::new();
+    open(path).ok()?.take(MOST_TEXT).read_to_string(&mut text).ok()?;
     let field = |key: &str| {
         text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).unwrap_or_default().to_owned()
     };
@@ -153,6 +182,20 @@ fn read(path: &Path) -> Option<NodeInfo> {
         started_ms: field("started").parse().unwrap_or(0),
         alive: is_locked(path),
     })
+}
+
+/// Removes what those left who died while they wrote their file: nobody holds its lock.
+pub(crate) fn bury_unfinished(root: &Root) {
+    for path in fs::read_dir(root.nodes()).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
+    {
+        if path.extension().is_some_and(|extension| extension == UNFINISHED)
+            && let Ok(file) = open(&path)
+            // Exclusively, so that who has made it and is about to lock it sees that it is lost.
+            && rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+        {
+            let _ = fs::remove_file(&path);
+        }
+    }
 }
 
 /// Removes the file of a dead node. Its places in topics are found by its number, which no longer answers.

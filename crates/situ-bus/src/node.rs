@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::liveness::{self, Life, NodeId};
 use crate::reactor::Reactor;
 use crate::root::{Root, RootError};
-use crate::topic::sweep;
+use crate::topic::{Swept, sweep};
 
 /// Why a node could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -96,14 +96,17 @@ pub struct Cleaned {
 /// Costs one look at each node's lock if all live.
 pub fn clean(root: &Root) -> Cleaned {
     let mut cleaned = Cleaned::default();
+    liveness::bury_unfinished(root);
     let dead: Vec<_> =
         liveness::nodes(root).unwrap_or_default().into_iter().filter(|node| !node.alive).collect();
     if dead.is_empty() {
         return cleaned;
     }
-    cleaned.topics = clean_topics(root);
-    // The nodes' files last: as long as they are there, somebody will come to clean the topics.
-    for node in dead {
+    let (topics, all_seen) = sweep_all(root);
+    cleaned.topics = topics;
+    // The nodes' files last, and only if no topic was passed over: as long as they are there, somebody will come to clean
+    // the topics.
+    for node in dead.into_iter().filter(|_| all_seen) {
         liveness::bury(root, node.id);
         cleaned.nodes.push(node.name);
     }
@@ -113,10 +116,22 @@ pub fn clean(root: &Root) -> Cleaned {
 /// Repairs every topic and removes those without a living participant, whether or not a dead node's file tells that
 /// there is something to do.
 pub fn clean_topics(root: &Root) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(root.topics()) else { return Vec::new() };
-    entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|directory| sweep(root, directory))
-        .filter_map(|directory| crate::root::topic_name(directory.file_name()?.to_str()?))
-        .collect()
+    sweep_all(root).0
+}
+
+/// The topics that were removed, and whether all could be looked at.
+fn sweep_all(root: &Root) -> (Vec<String>, bool) {
+    let Ok(entries) = std::fs::read_dir(root.topics()) else { return (Vec::new(), true) };
+    let (mut removed, mut all_seen) = (Vec::new(), true);
+    for directory in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        match sweep(root, &directory) {
+            Swept::Removed => {
+                let name = directory.file_name().and_then(|name| crate::root::topic_name(name.to_str()?));
+                removed.extend(name);
+            }
+            Swept::Kept => {}
+            Swept::Busy => all_seen = false,
+        }
+    }
+    (removed, all_seen)
 }

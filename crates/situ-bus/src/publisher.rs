@@ -344,9 +344,12 @@ impl RawPublisher {
             inner.missed += periods(inner.published_ns, now, self.qos.deadline);
             inner.published_ns = now;
         }
-        if !inner.held.is_empty() && now.saturating_sub(inner.asked_ns) > ASK_NS {
-            inner.asked_ns = now;
-            self.recover(inner);
+        if !inner.held.is_empty() {
+            let now = if self.stamps { now } else { now_ns() };
+            if now.saturating_sub(inner.asked_ns) > ASK_NS {
+                inner.asked_ns = now;
+                self.recover(inner);
+            }
         }
         Ok(number)
     }

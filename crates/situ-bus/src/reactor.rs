@@ -75,7 +75,11 @@ impl Watch {
                 let _ = rustix::io::write(&**fd, &1u64.to_ne_bytes());
             }
             if let Some(waker) = state.waker.take() {
+                let interested = state.fd.is_some();
+                // Without the lock: an executor may poll at once, and come back by `wake_at`.
+                drop(state);
                 waker.wake();
+                return interested || lock(&self.state).waker.is_some();
             }
         }
         state.fd.is_some() || state.waker.is_some()

@@ -104,12 +104,17 @@ impl Root {
         self.make(&self.topics())
     }
 
-    /// Makes one directory with the right permissions; one that is there is left as it is.
+    /// Makes one directory with the right permissions. One that is there is left as it is, unless it is ours, empty, and not yet
+    /// open to the group.
     pub fn make(&self, path: &Path) -> Result<(), RootError> {
         let system = |action, source| RootError::System { action, path: path.to_owned(), source };
         match fs::DirBuilder::new().mode(self.directory_mode()).create(path) {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+            // Its maker may have died before it had its permissions.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !self.is_unfinished(path) => {
+                return Ok(());
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(system("create", error)),
         }
         if let Some(group) = self.group {
@@ -119,6 +124,18 @@ impl Root {
                 .map_err(|error| system("set the permissions of", error.into()))?;
         }
         Ok(())
+    }
+
+    /// Whether a directory is as its maker leaves it who dies at once: ours, empty, and not open to the group.
+    fn is_unfinished(&self, path: &Path) -> bool {
+        self.group.is_some()
+            && fs::symlink_metadata(path).is_ok_and(|metadata| {
+                let mode = metadata.permissions().mode() & 0o777;
+                metadata.is_dir()
+                    && metadata.uid() == rustix::process::geteuid().as_raw()
+                    && (Some(metadata.gid()) != self.group || mode != self.directory_mode())
+            })
+            && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
     }
 
     fn check(&self) -> Result<(), RootError> {

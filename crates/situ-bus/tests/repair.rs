@@ -4,10 +4,16 @@
 
 mod common;
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::PathBuf;
 
 use common::{Scratch, numbers, publish, take};
-use situ_bus::{History, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos, WhenFull};
+use rustix::fs::FlockOperation;
+use situ_bus::{
+    Cleaned, History, NodeId, PublisherQos, RawPublisher, RawSubscriber, RegisterError, Reliability, Root,
+    SubscriberQos, WhenFull, clean, clean_topics,
+};
 
 fn reliable(depth: usize) -> PublisherQos {
     PublisherQos {
@@ -38,7 +44,7 @@ fn a_sample_that_outlives_its_subscriber_stops_nobody() {
     drop(sample);
     drop(publisher);
     drop(node);
-    assert_eq!(scratch.files(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(scratch.files(), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -57,4 +63,133 @@ fn memory_of_publishers_that_left_returns_to_the_system() {
         .filter(|line| line.contains(scratch.0.to_str().unwrap()) && line.contains(".data"))
         .count();
     assert!((1..=2).contains(&mapped), "{mapped} pools are still mapped");
+}
+
+/// The file of a node that was killed.
+fn ghost(scratch: &Scratch, number: u64) -> PathBuf {
+    let path = scratch.0.join("nodes").join(format!("{}.node", NodeId(number)));
+    fs::write(&path, "situ-node 1\nname ghost\npid 1\n").unwrap();
+    path
+}
+
+#[test]
+fn files_of_nodes_that_died_while_they_registered_are_removed() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let (dead, alive) = (scratch.0.join("nodes/1.new"), scratch.0.join("nodes/2.new"));
+    fs::write(&dead, "situ-node 1\n").unwrap();
+    let locked = File::create(&alive).unwrap();
+    rustix::fs::flock(&locked, FlockOperation::NonBlockingLockExclusive).unwrap();
+    assert_eq!(clean(&scratch.root()), Cleaned::default());
+    assert!(!dead.exists() && alive.exists());
+    drop(locked);
+    drop(node);
+    clean(&scratch.root());
+    assert_eq!(scratch.files(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn the_dead_are_not_forgotten_before_all_topics_were_looked_at() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let _publisher = RawPublisher::create(&node, "numbers", &numbers(), PublisherQos::default()).unwrap();
+    let ghost = ghost(&scratch, 7);
+    let directory = File::open(scratch.root().topic("numbers")).unwrap();
+    rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).unwrap();
+    assert_eq!(clean(&scratch.root()), Cleaned::default());
+    assert!(ghost.exists(), "somebody must come again for the topic that was locked");
+    drop(directory);
+    assert_eq!(clean(&scratch.root()).nodes, ["ghost"]);
+    assert!(!ghost.exists());
+}
+
+#[test]
+fn topics_that_cannot_be_read_go_when_nobody_lives() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = RawPublisher::create(&node, "numbers", &numbers(), PublisherQos::default()).unwrap();
+    let file = scratch.root().topic("numbers").join("topic");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[8] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let refused = RawSubscriber::create(&node, "numbers", &numbers(), SubscriberQos::default());
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("another version") && text.contains("situ clean"), "{text}");
+    assert_eq!(clean_topics(&scratch.root()), Vec::<String>::new());
+    drop((publisher, node));
+    assert_eq!(clean_topics(&scratch.root()), ["numbers"]);
+    assert_eq!(scratch.files(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn cleaning_does_not_follow_links_and_removes_nothing_that_is_not_a_topics() {
+    let scratch = Scratch::new();
+    scratch.root().prepare().unwrap();
+    let victim = Scratch::new();
+    fs::create_dir_all(&victim.0).unwrap();
+    for name in ["precious", "1.pool", "topic.new"] {
+        fs::write(victim.0.join(name), "x").unwrap();
+    }
+    symlink(&victim.0, scratch.root().topic("link")).unwrap();
+    let strange = scratch.root().topic("strange");
+    fs::create_dir(&strange).unwrap();
+    for name in ["notes.txt", "1.pool", "1.data", "topic.new"] {
+        fs::write(strange.join(name), "x").unwrap();
+    }
+    assert_eq!(clean_topics(&scratch.root()), Vec::<String>::new());
+    assert_eq!(victim.files().len(), 3);
+    assert_eq!(fs::read_dir(&strange).unwrap().count(), 1, "what is not ours stays");
+    let node = scratch.node("n");
+    let refused = RawPublisher::create(&node, "link", &numbers(), PublisherQos::default());
+    assert!(matches!(refused, Err(RegisterError::Memory(_))));
+    assert_eq!(victim.files().len(), 3);
+}
+
+#[test]
+fn a_directory_that_was_not_finished_is_opened_to_the_group() {
+    let scratch = Scratch::new();
+    let group = rustix::process::getegid().as_raw();
+    let root = Root::at(&scratch.0, Some(group));
+    root.prepare().unwrap();
+    for (path, right) in [("topics", true), ("nodes", false)] {
+        let path = scratch.0.join(path);
+        if !right {
+            fs::write(path.join("something"), "").unwrap();
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
+        root.prepare().unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        assert_eq!(metadata.mode() & 0o777, if right { 0o770 } else { 0o750 }, "only what is empty");
+    }
+}
+
+#[test]
+fn a_depth_that_no_pool_can_hold_is_refused() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let deep = |depth| PublisherQos { depth, ..Default::default() };
+    for depth in [32769, usize::MAX] {
+        let refused = RawPublisher::create(&node, "numbers", &numbers(), deep(depth));
+        assert!(matches!(refused, Err(RegisterError::Depth { rows: 32768, .. })), "{refused:?}");
+    }
+    let wants = SubscriberQos { history: History::KeepLast(usize::MAX), ..Default::default() };
+    let refused = RawSubscriber::create(&node, "numbers", &numbers(), wants);
+    assert!(matches!(refused, Err(RegisterError::Depth { .. })));
+    let deepest = RawPublisher::create(&node, "numbers", &numbers(), deep(32768)).unwrap();
+    for value in 0..70_000 {
+        publish(&deepest, value, 0);
+    }
+}
+
+#[test]
+fn layouts_must_agree_whoever_comes_first() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let _subscriber = RawSubscriber::create(&node, "numbers", &numbers(), SubscriberQos::default()).unwrap();
+    let mut other = numbers();
+    other.layout_hash += 1;
+    let refused = RawPublisher::create(&node, "numbers", &other, PublisherQos::default());
+    assert!(matches!(refused, Err(RegisterError::LayoutMismatch { ours: 0x5679, theirs: 0x5678, .. })));
+    other.layout_hash = 0;
+    assert!(RawPublisher::create(&node, "numbers", &other, PublisherQos::default()).is_ok());
 }

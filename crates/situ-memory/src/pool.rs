@@ -473,12 +473,17 @@ impl PoolView {
     ///
     /// Everything in the header is checked against the sizes of the files, so that no later access can leave them.
     pub fn open(control_path: &Path) -> Result<Self, ViewError> {
-        let open = |path: &Path, write: bool| match OpenOptions::new().read(true).write(write).open(path) {
-            Ok(file) => Ok(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(ViewError::Gone(control_path.to_owned()))
+        // It may be anything: links are not followed, and a pipe is not waited for.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        let open = |path: &Path, write: bool| {
+            let mut options = OpenOptions::new();
+            match options.read(true).write(write).custom_flags(flags.bits() as i32).open(path) {
+                Ok(file) => Ok(file),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Err(ViewError::Gone(control_path.to_owned()))
+                }
+                Err(error) => Err(system("open", path, error).into()),
             }
-            Err(error) => Err(system("open", path, error).into()),
         };
         let control_file = open(control_path, true)?;
         let header = read_header(&control_file, control_path)?;

@@ -36,10 +36,10 @@ fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
     MemoryError::System { action, path: path.to_owned(), source }
 }
 
-/// The path of a topic's file in its directory.
-pub(crate) fn path_in(directory: &Path) -> PathBuf {
-    directory.join("topic")
-}
+/// The name of a topic's file in its directory.
+pub(crate) const FILE: &str = "topic";
+/// Its name while it is made.
+pub(crate) const HIDDEN_FILE: &str = "topic.new";
 
 impl Topic {
     /// Makes the file of a new topic. The caller holds the directory's lock.
@@ -54,7 +54,7 @@ impl Topic {
         let header = Header::new(unique(), depth, description.schema_hash, texts);
         let parts = Parts::of(depth, texts.iter().map(|text| text.len()).sum());
         // Made under another name, so that who reads the directory never finds half a topic.
-        let (hidden, path) = (directory.join("topic.new"), path_in(directory));
+        let (hidden, path) = (directory.join(HIDDEN_FILE), directory.join(FILE));
         let _ = fs::remove_file(&hidden);
         let file = OpenOptions::new()
             .read(true)
@@ -104,8 +104,9 @@ impl Topic {
 
     /// Opens and checks a topic that is there; nothing if there is none.
     pub(crate) fn open(root: &Root, directory: &Path) -> Result<Option<Self>, MemoryError> {
-        let path = path_in(directory);
-        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+        let path = directory.join(FILE);
+        let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+        let file = match OpenOptions::new().read(true).write(true).custom_flags(no_link).open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(system("open", &path, error)),

@@ -114,6 +114,8 @@ pub(crate) struct Place {
     pub domain: AtomicU64,
     /// How many messages it keeps; 0: all.
     pub keep_last: AtomicU64,
+    /// The layout that it reads; 0: any.
+    pub layout_hash: AtomicU64,
 }
 
 /// A publisher's entry. Its number is the `pool` of a row.

@@ -6,7 +6,7 @@ mod registry;
 
 pub(crate) use file::Topic;
 pub use registry::RegisterError;
-pub(crate) use registry::{Registration, sweep};
+pub(crate) use registry::{Registration, Swept, sweep};
 
 /// How the bytes of a message are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,22 +5,22 @@
 //! every pool before the place is given to anybody else), pools of dead publishers are removed once nobody can still
 //! want their messages. Each step can be repeated, so it does not matter where a repairer dies.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{MemoryError, PoolView};
+use situ_memory::{MemoryError, PoolView, ViewError};
 
 use super::TypeDescription;
-use super::file::{Topic, path_in};
+use super::file::{FILE, HIDDEN_FILE, Topic};
 use super::format::{DEPTH, MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, state};
-use crate::liveness::{NodeId, is_alive};
+use crate::liveness::{NodeId, is_alive, nodes};
 use crate::qos::{QosMismatch, Terms};
 use crate::root::{Root, RootError, topic_name};
 use crate::window;
@@ -97,14 +97,15 @@ pub enum RegisterError {
     },
     /// More messages are to be kept than the topic has rows.
     #[error(
-        "a depth of {asked} does not fit topic {topic:?}, which has {rows} rows; join first with the largest depth"
+        "a depth of {asked} does not fit topic {topic:?}, which has room for {rows}; join first with the largest depth, \
+         at most 32768"
     )]
     Depth {
         /// The topic.
         topic: String,
         /// What was asked for.
         asked: usize,
-        /// How many rows there are.
+        /// What there is room for.
         rows: u32,
     },
     /// Somebody else holds the topic's lock and does not let go.
@@ -120,7 +121,8 @@ pub enum RegisterError {
 }
 
 /// The lock of a topic's directory, held until dropped.
-pub(crate) struct Lock(#[allow(dead_code, reason = "held for its lock, which closing drops")] File);
+#[derive(Debug)]
+pub(crate) struct Lock(File);
 
 impl Lock {
     /// Waits for the lock. The directory is made if it is missing, and made again if its last user removed it while
@@ -131,7 +133,7 @@ impl Lock {
         let start = Instant::now();
         loop {
             root.make(directory)?;
-            let opened = match File::open(directory) {
+            let opened = match open_directory(directory) {
                 Ok(opened) => opened,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(system("open", error).into()),
@@ -152,10 +154,16 @@ impl Lock {
 
     /// Takes the lock of a directory that is there, if nobody else has it.
     fn try_acquire(directory: &Path) -> Option<Self> {
-        let opened = File::open(directory).ok()?;
+        let opened = open_directory(directory).ok()?;
         rustix::fs::flock(opened.as_fd(), FlockOperation::NonBlockingLockExclusive).ok()?;
         is_still(&opened, directory).then_some(Self(opened))
     }
+}
+
+/// Opens a directory that is one: a link could lead anywhere.
+fn open_directory(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::DIRECTORY;
+    OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
 }
 
 /// Whether the path still leads to the open directory.
@@ -181,7 +189,16 @@ pub(crate) struct Registration<'a> {
 /// A topic that was joined, while its lock is held.
 pub(crate) struct Joined {
     pub topic: Arc<Topic>,
-    _lock: Lock,
+    lock: Lock,
+}
+
+impl Drop for Joined {
+    /// Who made the topic but could not take part leaves nothing behind.
+    fn drop(&mut self) {
+        if !in_use(&self.topic) {
+            remove_topic(&self.topic.directory, &self.lock);
+        }
+    }
 }
 
 impl Registration<'_> {
@@ -193,6 +210,7 @@ impl Registration<'_> {
         {
             return Err(RegisterError::InvalidName(self.topic.to_owned()));
         }
+        self.check_depth(MOST_DEPTH / 2)?;
         self.root.prepare()?;
         let directory = self.root.topic(self.topic);
         let lock = Lock::acquire(self.root, &directory, self.topic)?;
@@ -200,27 +218,33 @@ impl Registration<'_> {
             repair(&topic, &lock);
             if !in_use(&topic) {
                 // Everybody who was here is dead: begin anew, whatever type or depth they had.
-                remove_files(&directory);
+                remove_files(&lock);
             } else {
                 self.check_type(&topic)?;
-                return Ok(Joined { topic: Arc::new(topic), _lock: lock });
+                return Ok(Joined { topic: Arc::new(topic), lock });
             }
         }
         let depth =
             (self.depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MOST_DEPTH)) as u32;
         let depth = depth.next_power_of_two();
-        let topic = Topic::create(self.root, &directory, self.topic, self.description, depth)?;
-        Ok(Joined { topic: Arc::new(topic), _lock: lock })
+        match Topic::create(self.root, &directory, self.topic, self.description, depth) {
+            Ok(topic) => Ok(Joined { topic: Arc::new(topic), lock }),
+            Err(error) => {
+                remove_topic(&directory, &lock);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn check_depth(&self, rows: u32) -> Result<(), RegisterError> {
+        if self.depth <= rows as usize {
+            return Ok(());
+        }
+        Err(RegisterError::Depth { topic: self.topic.to_owned(), asked: self.depth, rows })
     }
 
     fn check_type(&self, topic: &Topic) -> Result<(), RegisterError> {
-        if self.depth > topic.header.depth as usize {
-            return Err(RegisterError::Depth {
-                topic: self.topic.to_owned(),
-                asked: self.depth,
-                rows: topic.header.depth,
-            });
-        }
+        self.check_depth(topic.header.depth)?;
         let ours = self.description;
         if topic.type_name == ours.name && topic.header.schema_hash == ours.schema_hash {
             return Ok(());
@@ -239,14 +263,16 @@ impl Registration<'_> {
         RegisterError::Qos { topic: self.topic.to_owned(), node: NodeId(node), mismatch }
     }
 
-    fn layout_error(&self, node: u64, theirs: u64) -> RegisterError {
-        RegisterError::LayoutMismatch {
-            topic: self.topic.to_owned(),
-            node: NodeId(node),
-            type_name: self.description.name.clone(),
-            ours: self.description.layout_hash,
-            theirs,
+    /// Two flat layouts must be the same. Who only serializes has none; a subscriber of serialized messages that can
+    /// also read flat ones names theirs.
+    fn check_layout(&self, node: u64, theirs: u64) -> Result<(), RegisterError> {
+        let ours = self.description.layout_hash;
+        if ours == 0 || theirs == 0 || ours == theirs {
+            return Ok(());
         }
+        let type_name = self.description.name.clone();
+        let topic = self.topic.to_owned();
+        Err(RegisterError::LayoutMismatch { topic, node: NodeId(node), type_name, ours, theirs })
     }
 }
 
@@ -260,17 +286,12 @@ impl Joined {
         keep_last: u64,
     ) -> Result<usize, RegisterError> {
         let topic = &self.topic;
-        // A subscriber of serialized messages that can also read flat ones names their layout, as one of flat ones does.
-        let ours = registration.description.layout_hash;
         for entry in active_publishers(topic) {
             let node = entry.node.load(Ordering::Relaxed);
             publisher_terms(entry)
                 .satisfies(registration.terms)
                 .map_err(|mismatch| registration.qos_error(node, mismatch))?;
-            let theirs = entry.layout_hash.load(Ordering::Relaxed);
-            if ours != 0 && theirs != 0 && theirs != ours {
-                return Err(registration.layout_error(node, theirs));
-            }
+            registration.check_layout(node, entry.layout_hash.load(Ordering::Relaxed))?;
         }
         let free = (0..PLACES as usize).find(|index| {
             topic.place(*index).state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) == 0
@@ -287,6 +308,7 @@ impl Joined {
         place.lost.store(0, Ordering::Relaxed);
         place.taken.store(0, Ordering::Relaxed);
         place.keep_last.store(keep_last, Ordering::Relaxed);
+        place.layout_hash.store(registration.description.layout_hash, Ordering::Relaxed);
         place.cursor.store(window::begin(topic.ring(), wants), Ordering::Relaxed);
         let mut bits = state::ACTIVE;
         if backpressure {
@@ -323,14 +345,11 @@ impl Joined {
                 .terms
                 .satisfies(place_terms(place))
                 .map_err(|mismatch| registration.qos_error(node, mismatch))?;
+            registration.check_layout(node, place.layout_hash.load(Ordering::Relaxed))?;
         }
-        if description.layout_hash != 0 {
-            for entry in active_publishers(topic) {
-                let theirs = entry.layout_hash.load(Ordering::Relaxed);
-                if theirs != 0 && theirs != description.layout_hash {
-                    return Err(registration.layout_error(entry.node.load(Ordering::Relaxed), theirs));
-                }
-            }
+        for entry in active_publishers(topic) {
+            let node = entry.node.load(Ordering::Relaxed);
+            registration.check_layout(node, entry.layout_hash.load(Ordering::Relaxed))?;
         }
         let free = (0..PUBLISHERS as usize).find(|index| {
             let word = topic.publisher(*index).state.load(Ordering::SeqCst);
@@ -425,9 +444,17 @@ impl Topic {
 
     /// Repairs what the dead left, if nobody else is at it.
     pub(crate) fn repair_if_free(&self) {
-        if let Some(lock) = Lock::try_acquire(&self.directory) {
+        if let Some(lock) = Lock::try_acquire(&self.directory)
+            && self.is_current()
+        {
             repair(self, &lock);
         }
+    }
+
+    /// Whether the directory still is this topic's, and not that of another of the same name that was made after
+    /// somebody removed this one by hand.
+    fn is_current(&self) -> bool {
+        matches!(Self::open(&self.root, &self.directory), Ok(Some(current)) if current.header.id == self.header.id)
     }
 
     /// A subscriber leaves.
@@ -450,18 +477,13 @@ impl Topic {
     /// Repairs, and removes the topic if nobody is left. If the lock cannot be had, the next who comes does it.
     fn leave(&self) {
         let Ok(lock) = Lock::acquire(&self.root, &self.directory, &self.name) else { return };
-        // The directory may have been removed, and even be another topic's of the same name by now.
-        match Topic::open(&self.root, &self.directory) {
-            Ok(Some(current)) if current.header.id == self.header.id => {}
-            Ok(None) => {
-                let _ = fs::remove_dir(&self.directory);
-                return;
+        if self.is_current() {
+            repair(self, &lock);
+            if !in_use(self) {
+                remove_topic(&self.directory, &lock);
             }
-            _ => return,
-        }
-        repair(self, &lock);
-        if !in_use(self) {
-            remove_files(&self.directory);
+        } else if let Ok(None) = Self::open(&self.root, &self.directory) {
+            // Made by waiting for its lock.
             let _ = fs::remove_dir(&self.directory);
         }
     }
@@ -473,7 +495,7 @@ fn in_use(topic: &Topic) -> bool {
 }
 
 /// Repairs what the dead left. Under the lock: nobody takes a place or an entry meanwhile.
-fn repair(topic: &Topic, _lock: &Lock) {
+fn repair(topic: &Topic, lock: &Lock) {
     topic.mark_dead_places();
     for (_, entry) in used_publishers(topic) {
         let word = entry.state.load(Ordering::SeqCst);
@@ -483,7 +505,7 @@ fn repair(topic: &Topic, _lock: &Lock) {
     }
     free_places(topic);
     free_entries(topic);
-    remove_orphans(topic);
+    remove_orphans(topic, lock);
 }
 
 /// Frees the places of those who are gone: first their bits in every pool, then the place.
@@ -500,10 +522,11 @@ fn free_places(topic: &Topic) {
         if word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 {
             continue;
         }
-        if let Ok(view) = PoolView::open(&topic.pool_path(entry.pool.load(Ordering::Relaxed))) {
-            for place in &gone {
-                view.release_all(*place);
-            }
+        match PoolView::open(&topic.pool_path(entry.pool.load(Ordering::Relaxed))) {
+            Ok(view) => gone.iter().for_each(|place| _ = view.release_all(*place)),
+            // For want of descriptors or memory: the places must keep until their bits can be cleared.
+            Err(ViewError::Memory(MemoryError::System { .. })) => return,
+            Err(ViewError::Gone(_) | ViewError::Memory(MemoryError::Malformed { .. })) => {}
         }
     }
     for index in gone {
@@ -543,47 +566,68 @@ fn free_entries(topic: &Topic) {
 }
 
 /// Removes pool files that no entry names: their maker died before it had its entry.
-fn remove_orphans(topic: &Topic) {
+fn remove_orphans(topic: &Topic, lock: &Lock) {
     let known: Vec<u64> = used_publishers(topic)
         .filter(|(_, entry)| entry.state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) != 0)
         .map(|(_, entry)| entry.pool.load(Ordering::Relaxed))
         .collect();
-    let Ok(entries) = fs::read_dir(&topic.directory) else { return };
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        let is_pool = path.extension().is_some_and(|extension| extension == "pool" || extension == "data");
-        let number = path.file_stem().and_then(|stem| u64::from_str_radix(stem.to_str()?, 16).ok());
-        if is_pool && number.is_none_or(|number| !known.contains(&number)) {
-            let _ = fs::remove_file(path);
+    remove_if(lock, |name| {
+        let name = Path::new(name);
+        let is_pool = name.extension().is_some_and(|extension| extension == "pool" || extension == "data");
+        let number = name.file_stem().and_then(|stem| u64::from_str_radix(stem.to_str()?, 16).ok());
+        is_pool && number.is_none_or(|number| !known.contains(&number))
+    });
+}
+
+/// Removes those files of the locked directory whose names are chosen. By the open directory and not by its path, which
+/// may lead elsewhere by now.
+fn remove_if(lock: &Lock, chosen: impl Fn(&str) -> bool) {
+    let Ok(entries) = rustix::fs::Dir::read_from(&lock.0) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_str().is_ok_and(&chosen) {
+            let _ = rustix::fs::unlinkat(&lock.0, entry.file_name(), rustix::fs::AtFlags::empty());
         }
     }
 }
 
-/// Removes all files of a topic, its name first: who opens it from now on finds none.
-fn remove_files(directory: &Path) {
-    let _ = fs::remove_file(path_in(directory));
-    for path in fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())) {
-        let _ = fs::remove_file(path);
-    }
+/// Removes all files of a topic, its name first: who opens it from now on finds none. Files that no topic has are left.
+fn remove_files(lock: &Lock) {
+    remove_if(lock, |name| name == FILE);
+    remove_if(lock, |name| name == HIDDEN_FILE || name.ends_with(".pool") || name.ends_with(".data"));
 }
 
-/// Repairs one topic's directory and removes it if nobody is left in it. Gives whether it was removed.
-pub(crate) fn sweep(root: &Root, directory: &Path) -> bool {
-    let Some(lock) = Lock::try_acquire(directory) else { return false };
+/// Removes a topic's files and its directory. Gives whether it is gone.
+fn remove_topic(directory: &Path, lock: &Lock) -> bool {
+    remove_files(lock);
+    fs::remove_dir(directory).is_ok()
+}
+
+/// What became of a topic's directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Swept {
+    Removed,
+    Kept,
+    /// Somebody else has its lock.
+    Busy,
+}
+
+/// Repairs one topic's directory and removes it if nobody is left in it.
+pub(crate) fn sweep(root: &Root, directory: &Path) -> Swept {
+    let Some(lock) = Lock::try_acquire(directory) else {
+        return if directory.is_dir() { Swept::Busy } else { Swept::Kept };
+    };
     let removable = match Topic::open(root, directory) {
         Ok(Some(topic)) => {
             repair(&topic, &lock);
             !in_use(&topic)
         }
         Ok(None) => true,
-        // A file that nobody can open serves nobody; but one of another version may well be in use.
-        Err(_) => false,
+        // It may be another version's, and in use. But whoever takes part in a topic has a node that lives, and nobody
+        // joins while the lock is held.
+        Err(_) => nodes(root).is_ok_and(|nodes| nodes.iter().all(|node| !node.alive)),
     };
     let known = directory.file_name().and_then(|name| topic_name(name.to_str()?)).is_some();
-    if removable && known {
-        remove_files(directory);
-        return fs::remove_dir(directory).is_ok();
-    }
-    false
+    if removable && known && remove_topic(directory, &lock) { Swept::Removed } else { Swept::Kept }
 }
 
 /// The first line in which two canonical schemas differ, in words.
