@@ -151,6 +151,16 @@ TEST_F(Bus, a_sample_outlives_everything_it_came_from) {
   }).join();
 }
 
+TEST_F(Bus, a_taken_message_cannot_be_written) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Tick>("ticks");
+  auto subscriber = on.subscriber<Tick>("ticks");
+  publisher.publish(Tick{.count = 1});
+  const auto sample = subscriber.take();
+  ASSERT_TRUE(sample.has_value());
+  EXPECT_DEATH(const_cast<Tick&>(**sample).count = 2, "");
+}
+
 TEST_F(Bus, nothing_is_left_behind) {
   {
     const auto on = node("n");

@@ -16,12 +16,13 @@ namespace detail {
 /// What is lent, and returned on destruction.
 class raw_loan {
  public:
-  raw_loan() noexcept = default;
-  raw_loan(raw_loan&& other) noexcept : raw_(std::exchange(other.raw_, {})) {}
+  // What is not lent is not initialized either: the hot path has better things to do.
+  raw_loan() noexcept { forget(); }
+  raw_loan(raw_loan&& other) noexcept { take(other); }
   raw_loan& operator=(raw_loan&& other) noexcept {
     if (this != &other) {
       situ_loan_discard(&raw_);
-      raw_ = std::exchange(other.raw_, {});
+      take(other);
     }
     return *this;
   }
@@ -45,7 +46,17 @@ class raw_loan {
   }
 
  private:
-  situ_loan raw_{};
+  void forget() noexcept {
+    raw_.head = nullptr;
+    raw_.state_ = 0;
+  }
+  void take(raw_loan& other) noexcept {
+    if (other.raw_.head == nullptr) return forget();
+    raw_ = other.raw_;
+    other.forget();
+  }
+
+  situ_loan raw_;
 };
 
 }  // namespace detail

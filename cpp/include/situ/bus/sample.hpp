@@ -25,17 +25,13 @@ class sample {
   };
 
  public:
-  explicit sample(key /*from*/) noexcept {}
-  sample(sample&& other) noexcept
-      : raw_(std::exchange(other.raw_, {})),
-        value_(std::exchange(other.value_, nullptr)),
-        copy_(std::move(other.copy_)) {}
+  // What is not held is not initialized either: the hot path has better things to do.
+  explicit sample(key /*from*/) noexcept { forget(); }
+  sample(sample&& other) noexcept { take(other); }
   sample& operator=(sample&& other) noexcept {
     if (this != &other) {
-      situ_sample_release(&raw_);
-      raw_ = std::exchange(other.raw_, {});
-      value_ = std::exchange(other.value_, nullptr);
-      copy_ = std::move(other.copy_);
+      if (raw_.head != nullptr) situ_sample_release(&raw_);
+      take(other);
     }
     return *this;
   }
@@ -90,7 +86,19 @@ class sample {
     return {static_cast<const std::byte*>(raw_.body), raw_.body_size};
   }
 
-  situ_sample raw_{};
+  void forget() noexcept {
+    raw_.head = nullptr;
+    raw_.state_ = 0;
+  }
+  void take(sample& other) noexcept {
+    value_ = std::exchange(other.value_, nullptr);
+    copy_ = std::move(other.copy_);
+    if (value_ == nullptr) return forget();
+    raw_ = other.raw_;
+    other.forget();
+  }
+
+  situ_sample raw_;
   const T* value_ = nullptr;
   std::unique_ptr<copy> copy_;
 };
