@@ -230,9 +230,6 @@ impl RawPublisher {
         let total =
             body_offset.checked_add(body_size).ok_or(size("they are larger than the address space"))?;
         let mut inner = self.inner.borrow_mut();
-        if total >= EAGER_SIZE && self.qos.durability == Durability::Volatile {
-            self.retire_passed(&mut inner);
-        }
         // Two a loan suffices: at most one is added a message.
         for _ in 0..inner.held.len().min(2) {
             let slot = inner.held.swap_remove(0);
@@ -270,9 +267,6 @@ impl RawPublisher {
             }
             inner.published.pop_front();
             retire(inner, slot);
-            let memory = inner.pool.memory(slot).0;
-            prefetch_for_write(memory);
-            prefetch_for_write(memory.wrapping_add(DESCRIPTOR));
         }
     }
 
@@ -340,6 +334,9 @@ impl RawPublisher {
         self.topic.wake().notify();
         // What follows is off the message's way.
         self.retire_oldest(inner);
+        if self.qos.durability == Durability::Volatile && inner.pool.memory(loan.slot).1 >= EAGER_SIZE {
+            self.retire_passed(inner);
+        }
         if self.qos.deadline.is_some() {
             inner.missed += periods(inner.published_ns, now, self.qos.deadline);
             inner.published_ns = now;
@@ -436,10 +433,16 @@ fn places(topic: &Topic) -> impl Iterator<Item = (u32, u64)> + '_ {
     })
 }
 
+/// Takes a slot out of circulation. If nobody holds it, it is the next to be lent, so its first lines are asked for.
 #[inline]
 fn retire(inner: &mut Inner, slot: SlotId) {
     match inner.pool.control(slot).retire() {
-        Held::No => inner.pool.free(slot),
+        Held::No => {
+            inner.pool.free(slot);
+            let memory = inner.pool.memory(slot).0;
+            prefetch_for_write(memory);
+            prefetch_for_write(memory.wrapping_add(DESCRIPTOR));
+        }
         Held::Yes => inner.held.push(slot),
     }
 }
