@@ -25,7 +25,8 @@ scripts/model.sh 2>&1 | tee -a "$log"
 
 if [ -f cpp/CMakeLists.txt ]; then
   stage "C++: headers, library, examples"
-  cmake -S cpp -B build/cpp -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo >>"$log"
+  # The libsitu that the tests above have all but built.
+  cmake -S cpp -B build/cpp -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSITU_CARGO_PROFILE=dev >>"$log"
   cmake --build build/cpp 2>&1 | tee -a "$log"
   ctest --test-dir build/cpp --output-on-failure 2>&1 | tee -a "$log"
 fi

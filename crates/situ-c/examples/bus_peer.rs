@@ -168,8 +168,10 @@ fn publish(node: &Node, topic: &str, encoding: Encoding, count: u32, hang: bool)
         };
     }
     println!("published");
-    while hang {
-        std::thread::park();
+    if hang {
+        loop {
+            std::thread::park();
+        }
     }
     Ok(())
 }

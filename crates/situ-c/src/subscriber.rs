@@ -203,12 +203,13 @@ pub unsafe extern "C" fn situ_wait_any(
     error: *mut situ_error,
 ) -> situ_status {
     let wait = || {
+        let first = target(subscribers.cast_mut(), "subscribers")?.cast_const();
         let target = target(index, "index")?;
         if count == 0 {
             return Err(Failure::argument("`count` is 0: there is nothing to wait for"));
         }
-        // SAFETY: the caller passes `count` pointers.
-        let handles = unsafe { std::slice::from_raw_parts(given(subscribers, "subscribers")?, count) };
+        // SAFETY: not null, and `count` pointers as the caller promises.
+        let handles = unsafe { std::slice::from_raw_parts(first, count) };
         let mut raw = Vec::with_capacity(count);
         for handle in handles {
             // SAFETY: the caller's promise.

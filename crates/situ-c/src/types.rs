@@ -83,7 +83,7 @@ pub unsafe fn given<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failu
     unsafe { pointer.as_ref() }.ok_or_else(|| missing(what))
 }
 
-/// Where to write a result, unless it is null.
+/// The pointer itself, unless it is null.
 #[inline]
 pub fn target<T>(pointer: *mut T, what: &str) -> Result<*mut T, Failure> {
     if pointer.is_null() { Err(missing(what)) } else { Ok(pointer) }

@@ -100,7 +100,9 @@ class node {
   }
 
   /// Its name.
-  [[nodiscard]] std::string_view name() const noexcept { return situ_node_name(handle_.get()); }
+  [[nodiscard]] std::string_view name() const noexcept {
+    return handle_ ? situ_node_name(handle_.get()) : std::string_view();
+  }
   /// Its number, by which messages name their publisher.
   [[nodiscard]] std::uint64_t id() const noexcept { return situ_node_id(handle_.get()); }
 
