@@ -36,13 +36,13 @@ macro_rules! structure {
     ($name:ident<$s:ident: Storage>: $($rest:tt)*) => {
         $crate::__structure! { $name {$s: $crate::Storage} {$s} : $($rest)* }
         $crate::__owned! { $name {$s: $crate::Storage} {$s} : $($rest)* }
-        $crate::__assign! { $name {$s: $crate::Storage, Other: $crate::Storage} {$s} {Other} : $($rest)* }
+        $crate::__assign! { $name {$s: $crate::Storage, __Other: $crate::Storage} {$s} {__Other} : $($rest)* }
         $crate::__self_contained! { {$name<$crate::Flat>} : $($rest)* }
     };
     ($name:ident<$s:ident: Unbounded>: $($rest:tt)*) => {
         $crate::__structure! { $name {$s: $crate::Unbounded} {$s} : $($rest)* }
         $crate::__owned! { $name {$s: $crate::Unbounded} {$s} : $($rest)* }
-        $crate::__assign! { $name {$s: $crate::Unbounded, Other: $crate::Unbounded} {$s} {Other} : $($rest)* }
+        $crate::__assign! { $name {$s: $crate::Unbounded, __Other: $crate::Unbounded} {$s} {__Other} : $($rest)* }
     };
     ($name:ident: $($rest:tt)*) => {
         $crate::__structure! { $name {} {} : $($rest)* }

@@ -241,13 +241,13 @@ macro_rules! union {
     ($name:ident<$s:ident: Storage>: $($rest:tt)*) => {
         $crate::__union! { $name {$s: $crate::Storage} {$s} : $($rest)* }
         $crate::__owned_union! { $name {$s: $crate::Storage} {$s} : $($rest)* }
-        $crate::__assign_union! { $name {$s: $crate::Storage, Other: $crate::Storage} {$s} {Other} : $($rest)* }
+        $crate::__assign_union! { $name {$s: $crate::Storage, __Other: $crate::Storage} {$s} {__Other} : $($rest)* }
         $crate::__flat_union! { {$name<$crate::Flat>} : $($rest)* }
     };
     ($name:ident<$s:ident: Unbounded>: $($rest:tt)*) => {
         $crate::__union! { $name {$s: $crate::Unbounded} {$s} : $($rest)* }
         $crate::__owned_union! { $name {$s: $crate::Unbounded} {$s} : $($rest)* }
-        $crate::__assign_union! { $name {$s: $crate::Unbounded, Other: $crate::Unbounded} {$s} {Other} : $($rest)* }
+        $crate::__assign_union! { $name {$s: $crate::Unbounded, __Other: $crate::Unbounded} {$s} {__Other} : $($rest)* }
     };
     ($name:ident: $($rest:tt)*) => {
         $crate::__union! { $name {} {} : $($rest)* }

@@ -1,6 +1,7 @@
 //! The names: OMG IDL and ROS interface files become one model, its hashes, and code.
 
 mod ast;
+mod build_script;
 mod canonical;
 mod diagnostic;
 mod differ;
@@ -18,6 +19,7 @@ mod schema;
 mod signature;
 mod source;
 
+pub use build_script::{BuildError, BuildScript};
 pub use diagnostic::{Diagnostic, SchemaError};
 pub use differ::{Difference, differ};
 

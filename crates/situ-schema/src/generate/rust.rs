@@ -34,7 +34,9 @@ const ALLOWED: &str = "#[allow(
 
 /// Generates Rust code.
 pub(super) fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
-    let generator = Generator { schema, situ: &options.situ_path };
+    let named_s = schema.definitions().any(|(_, it)| it.name.simple() == "S");
+    let storage = if named_s { "SituStorage" } else { "S" };
+    let generator = Generator { schema, situ: &options.situ_path, storage };
     let mut root = Module::default();
     let wanted = |id: TypeId| options.included || schema.is_requested(id);
     for (id, definition) in schema.definitions().filter(|(id, _)| wanted(*id)) {
@@ -50,6 +52,9 @@ pub(super) fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile>
         root.at(&service.name).items.push(Item::Service(service));
     }
     for action in schema.actions().iter().filter(|it| wanted(it.goal)) {
+        for service in [&action.send_goal, &action.get_result] {
+            root.at(&service.name).items.push(Item::Service(service));
+        }
         root.at(&action.name).items.push(Item::Action(action));
     }
     let mut page = Page::default();
@@ -99,6 +104,8 @@ struct Generator<'a> {
     schema: &'a Schema,
     /// The path of the crate `situ`.
     situ: &'a str,
+    /// The parameter of types that depend on the storage.
+    storage: &'a str,
 }
 
 impl Generator<'_> {
@@ -155,7 +162,7 @@ impl Generator<'_> {
         let name = names::ident(definition.name.simple());
         let parameter = match types::storage(self.schema, ty) {
             types::Dependence::None => String::new(),
-            _ => format!("<S = {}>", self.layout("Heap")),
+            _ => format!("<{} = {}>", self.storage, self.layout("Heap")),
         };
         page.assign(&format!("pub type {name}{parameter}"), &self.explicit(scope, ty), ";");
     }

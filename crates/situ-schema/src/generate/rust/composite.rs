@@ -73,10 +73,10 @@ impl Generator<'_> {
         let with = |text: String| bound.map_or(String::new(), |_| text);
         Spelling {
             name: name.to_owned(),
-            parameter: with(format!("S: {}", self.layout(bound.unwrap_or_default()))),
+            parameter: with(format!("{}: {}", self.storage, self.layout(bound.unwrap_or_default()))),
             default: with(format!(" = {default}")),
-            listed: format!("{name}{}", with(format!("<S: {}>", bound.unwrap_or_default()))),
-            used: format!("{name}{}", with("<S>".into())),
+            listed: format!("{name}{}", with(format!("<{}: {}>", self.storage, bound.unwrap_or_default()))),
+            used: format!("{name}{}", with(format!("<{}>", self.storage))),
         }
     }
 
@@ -88,7 +88,8 @@ impl Generator<'_> {
         }
         let joined: Vec<&str> = parameters.iter().map(|it| it.as_str()).collect();
         let whole = format!("{keyword} {name}<{}> {{", joined.join(", "));
-        if page.fits(whole.len()) {
+        // The brace may stand behind the last column.
+        if page.fits(whole.len() - 2) {
             return page.line(whole);
         }
         page.line(format!("{keyword} {name}<"));

@@ -93,9 +93,8 @@ impl Scope {
         let mut parts = vec!["super".to_owned(); self.modules.len() - common];
         parts.extend(target[common..].iter().map(|part| ident(part)));
         parts.push(ident(name.simple()));
-        // A path that begins with a module might be taken for a crate, and a type called S for the storage.
-        let ambiguous = common == self.modules.len() && parts.len() > 1;
-        if ambiguous || parts == ["S"] {
+        // A path that begins with a module might be taken for a crate.
+        if common == self.modules.len() && parts.len() > 1 {
             parts.insert(0, "self".to_owned());
         }
         parts.join("::")
@@ -128,7 +127,6 @@ mod tests {
         scope.enter("b");
         assert_eq!(scope.path(&Name::new("a::b::Point")), "Point");
         assert_eq!(scope.path(&Name::new("a::b::c::Point")), "self::c::Point");
-        assert_eq!(scope.path(&Name::new("a::b::S")), "self::S");
         assert_eq!(scope.path(&Name::new("a::Point")), "super::Point");
         assert_eq!(scope.path(&Name::new("c::type::Point")), "super::super::c::r#type::Point");
         assert_eq!(scope.schema(&Name::new("a::Point")), "super::super::situ_schemas::a__Point");

@@ -5,6 +5,27 @@ const WIDTH: usize = 100;
 /// The longest list of arguments on one line.
 const ARGUMENTS: usize = 60;
 
+/// `Head<A, B<C, D>>` as its head and its outermost arguments.
+fn generic_arguments(ty: &str) -> Option<(&str, Vec<&str>)> {
+    let inside = ty.strip_suffix('>')?;
+    let (mut depth, mut ends) = (0, vec![inside.len()]);
+    for (at, letter) in inside.char_indices().rev() {
+        match letter {
+            '>' | ']' => depth += 1,
+            '[' => depth -= 1,
+            '<' if depth > 0 => depth -= 1,
+            '<' => {
+                ends.push(at);
+                let arguments = ends.windows(2).rev().map(|ends| inside[ends[1] + 1..ends[0]].trim());
+                return Some((&inside[..at], arguments.collect()));
+            }
+            ',' if depth == 0 => ends.push(at),
+            _ => {}
+        }
+    }
+    None
+}
+
 /// Collects lines.
 #[derive(Debug, Default)]
 pub struct Page {
@@ -67,7 +88,16 @@ impl Page {
         }
         self.line(format!("{left} ="));
         self.indent();
-        self.line(format!("{right}{end}"));
+        match generic_arguments(right) {
+            Some((head, arguments)) if !self.fits(right.len() + end.len()) => {
+                self.line(format!("{head}<"));
+                self.indent();
+                arguments.iter().for_each(|argument| self.line(format!("{argument},")));
+                self.dedent();
+                self.line(format!(">{end}"));
+            }
+            _ => self.line(format!("{right}{end}")),
+        }
         self.dedent();
     }
 
@@ -115,14 +145,7 @@ impl Page {
         while text.contains(&format!("\"{fence}")) {
             fence.push('#');
         }
-        let first = text.lines().next().map_or(0, |line| line.chars().count());
-        if self.fits(head.len() + first + fence.len() + 6) {
-            return self.line(format!("{head} r{fence}\"{text}\"{fence};"));
-        }
-        self.line(head);
-        self.indent();
-        self.line(format!("r{fence}\"{text}\"{fence};"));
-        self.dedent();
+        self.line(format!("{head} r{fence}\"{text}\"{fence};"));
     }
 
     /// A documentation comment; if there is no text, what `otherwise` says.
@@ -146,5 +169,25 @@ impl Page {
     /// The text.
     pub fn finish(self) -> String {
         self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generic_arguments_are_found() {
+        let (head, arguments) =
+            generic_arguments("<S as Storage>::Map<S::String<3>, [A<B, C>; 2], 5>").unwrap();
+        assert_eq!((head, arguments), ("<S as Storage>::Map", vec!["S::String<3>", "[A<B, C>; 2]", "5"]));
+        assert_eq!(generic_arguments("[i32; 3]"), None);
+    }
+
+    #[test]
+    fn comments_hold_no_code() {
+        let mut page = Page::default();
+        page.docs("a\n\n        b\n```c", String::new);
+        assert_eq!(page.finish(), "/// a\n///\n///    b\n/// '''c\n");
     }
 }

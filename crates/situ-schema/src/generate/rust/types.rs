@@ -96,12 +96,12 @@ fn float(value: f64, of: Primitive) -> String {
 impl Generator<'_> {
     /// A type, where the storage is called `S` and its traits are known.
     pub fn spell(&self, scope: &Scope, ty: &Type) -> String {
-        self.spell_in(scope, ty, "S", "S")
+        self.spell_in(scope, ty, self.storage, self.storage)
     }
 
     /// A type, where nothing is known of `S`.
     pub fn explicit(&self, scope: &Scope, ty: &Type) -> String {
-        let of = |name: &str| format!("<S as {}>", self.layout(name));
+        let of = |name: &str| format!("<{} as {}>", self.storage, self.layout(name));
         self.spell_in(scope, ty, &of("Storage"), &of("Unbounded"))
     }
 
@@ -132,8 +132,11 @@ impl Generator<'_> {
                 format!("{unbounded}::UnboundedMap<{}, {}>", inner(key), inner(value))
             }
             Type::Named(id) => {
-                let parameter = if storage_of(self.schema, *id) == Dependence::None { "" } else { "<S>" };
-                format!("{}{parameter}", scope.path(self.schema.name(*id)))
+                let path = scope.path(self.schema.name(*id));
+                match storage_of(self.schema, *id) {
+                    Dependence::None => path,
+                    _ => format!("{path}<{}>", self.storage),
+                }
             }
         }
     }
@@ -141,8 +144,10 @@ impl Generator<'_> {
     /// The type of a member, bulk and optional ones included.
     pub fn spell_member(&self, scope: &Scope, member: &Member) -> String {
         match self.bulk(scope, member) {
-            Some((element, bound)) => format!("S::Bulk<{element}, {bound}>"),
-            None if member.optional => format!("S::Optional<{}>", self.spell(scope, &member.ty)),
+            Some((element, bound)) => format!("{}::Bulk<{element}, {bound}>", self.storage),
+            None if member.optional => {
+                format!("{}::Optional<{}>", self.storage, self.spell(scope, &member.ty))
+            }
             None => self.spell(scope, &member.ty),
         }
     }

@@ -1,0 +1,21 @@
+//! What the generator makes of the schemas in `build.rs`. That it builds without warnings is the first test.
+
+/// `spec/vectors/kitchen.idl`: every kind of member.
+pub mod kitchen {
+    include!(concat!(env!("OUT_DIR"), "/kitchen.rs"));
+}
+
+/// `schema/situ/sensor.idl`: the messages that ship with Situ.
+pub mod sensor {
+    include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+}
+
+/// `schema/edges.idl`: names, defaults and sizes at the edge.
+pub mod edges {
+    include!(concat!(env!("OUT_DIR"), "/edges.rs"));
+}
+
+/// ROS 2's packages; empty if they were not fetched.
+pub mod ros {
+    include!(concat!(env!("OUT_DIR"), "/ros.rs"));
+}
