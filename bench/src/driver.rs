@@ -206,10 +206,15 @@ impl Team {
             match Worker::start(session, table, kind, role) {
                 Ok(worker) => workers.push(worker),
                 Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-                Err(failure) => return Ok(Self { kind, workers: Err(failure.to_string()) }),
+                Err(failure) => return Ok(Self::absent(kind, failure.to_string())),
             }
         }
         Ok(Self { kind, workers: Ok(workers) })
+    }
+
+    /// A system that cannot take part.
+    pub fn absent(kind: Kind, reason: impl Into<String>) -> Self {
+        Self { kind, workers: Err(reason.into()) }
     }
 
     /// Its processes; none when it is absent.

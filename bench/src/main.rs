@@ -88,7 +88,16 @@ fn main() -> ExitCode {
         Command::Throughput(args) => run(&[Table::Throughput], args),
         Command::Setup(args) => run(&[Table::Setup], args),
         Command::Bounded(args) => run(&[Table::Bounded], args),
-        Command::Worker(args) => worker::main(&args),
+        Command::Worker(args) => {
+            // The driver reads what a worker has to say from its output.
+            return worker::main(&args).map_or_else(
+                |failure| {
+                    println!("error {}", failure.to_string().replace('\n', " "));
+                    ExitCode::FAILURE
+                },
+                |()| ExitCode::SUCCESS,
+            );
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -67,10 +67,41 @@ fn names_in(directory: &str) -> BTreeSet<String> {
     entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
+/// Removes what killed processes of the C++ peers left. Both libraries keep a lock on a file beside each resource for as
+/// long as its process lives, so whatever can be locked is nobody's any more.
+fn sweep_peers() {
+    let temporary = std::env::temp_dir();
+    for name in names_in(SHM) {
+        // Fast DDS: `fastrtps_<segment>` and `fastrtps_port<number>`, locked by way of `..._el` or `..._sl`.
+        let lock = name.strip_suffix("_el").or_else(|| name.strip_suffix("_sl"));
+        let Some(resource) = lock.filter(|resource| resource.starts_with("fastrtps_")) else { continue };
+        if abandoned(&Path::new(SHM).join(&name)) {
+            for file in [&name, resource, &format!("sem.{resource}_mutex")] {
+                // Whatever cannot be removed is left to the next sweep.
+                let _ = fs::remove_file(Path::new(SHM).join(file));
+            }
+        }
+    }
+    for name in names_in(temporary.to_str().unwrap_or("/tmp")) {
+        // iceoryx: one socket for each process, locked by way of `<socket>.lock`.
+        let ours = name.starts_with(DIRECTORY) || name.starts_with("iceoryx_rt_");
+        let Some(socket) = name.strip_suffix(".lock").filter(|_| ours) else { continue };
+        if abandoned(&temporary.join(&name)) {
+            for file in [&name, socket] {
+                let _ = fs::remove_file(temporary.join(file));
+            }
+        }
+    }
+}
+
+/// Whether nobody holds a lock on the file.
+fn abandoned(path: &Path) -> bool {
+    fs::File::open(path).is_ok_and(|file| file.try_lock().is_ok())
+}
+
 /// Owns the session's files: made at the start, gone when dropped.
 pub struct Ownership {
     session: Session,
-    before: BTreeSet<String>,
 }
 
 impl Ownership {
@@ -82,12 +113,13 @@ impl Ownership {
                 Session::of(pid).remove();
             }
         }
+        sweep_peers();
         let session = Session::of(std::process::id());
         for directory in [session.directory(), session.iceoryx2_root()] {
             fs::create_dir_all(&directory)
                 .map_err(Failure::io(format!("cannot make {}", directory.display())))?;
         }
-        Ok(Self { session, before: names_in(SHM) })
+        Ok(Self { session })
     }
 
     /// The session.
@@ -99,21 +131,6 @@ impl Ownership {
 impl Drop for Ownership {
     fn drop(&mut self) {
         self.session.remove();
-        // Fast DDS names its files after ports and random numbers; those that appeared during this run and
-        // belong to its domain or to data sharing, are its.
-        let port = 7400 + 250 * self.session.domain();
-        for name in names_in(SHM).difference(&self.before) {
-            let ours = name.starts_with("fast_datasharing_")
-                || name
-                    .trim_start_matches("sem.")
-                    .strip_prefix("fastrtps_port")
-                    .map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>())
-                    .and_then(|digits| digits.parse::<u32>().ok())
-                    .is_some_and(|number| (port..port + 250).contains(&number))
-                || (name.trim_start_matches("sem.").starts_with("fastrtps_") && name.len() > 24);
-            if ours {
-                let _ = fs::remove_file(Path::new(SHM).join(name));
-            }
-        }
+        sweep_peers();
     }
 }

@@ -4,7 +4,6 @@
 #include <fastcdr/Cdr.h>
 #include <fastcdr/FastBuffer.h>
 
-#include <cstdlib>
 #include <fastdds/dds/core/LoanableSequence.hpp>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
 #include <fastdds/dds/domain/DomainParticipant.hpp>
@@ -28,7 +27,7 @@ namespace rtps = eprosima::fastrtps::rtps;
 using eprosima::fastrtps::types::ReturnCode_t;
 
 constexpr std::int32_t kDepth = 1;
-constexpr std::uint32_t kSegment = 256U << 20U;
+constexpr std::uint32_t kSegment = 64U << 20U;
 constexpr std::uint32_t kMessage = (8U << 20U) + 4096U;
 constexpr std::uint32_t kEncapsulation = 4;
 
@@ -203,10 +202,9 @@ class FastDds final : public bench::Endpoints {
   }
 
   void receive(std::uint64_t count, const Sink& sink) override {
-    static const bool poll = std::getenv("BENCH_POLL") != nullptr;
     dds::ConditionSeq active;
     while (count > 0) {
-      if (!poll) waitset_.wait(active, eprosima::fastrtps::c_TimeInfinite);
+      waitset_.wait(active, eprosima::fastrtps::c_TimeInfinite);
 #ifdef BENCH_LOAN
       dds::LoanableSequence<Sample> samples;
       dds::SampleInfoSeq infos;
@@ -259,11 +257,7 @@ class FastDds final : public bench::Endpoints {
     qos.resource_limits().max_samples_per_instance = kDepth;
     qos.resource_limits().allocated_samples = kDepth;
     qos.endpoint().history_memory_policy = rtps::PREALLOCATED_MEMORY_MODE;
-    if (std::getenv("BENCH_NO_DATA_SHARING") != nullptr) {
-      qos.data_sharing().off();
-    } else {
-      qos.data_sharing().on("/dev/shm");
-    }
+    qos.data_sharing().on("/dev/shm");
   }
 
   bool publishes_;

@@ -76,6 +76,11 @@ impl Kind {
         }
     }
 
+    /// Whether it needs the daemon of classic iceoryx.
+    pub fn needs_daemon(self) -> bool {
+        matches!(self, Self::Iceoryx | Self::CycloneDds | Self::CycloneDdsLoan)
+    }
+
     /// Whether it is a rival, with which Situ is compared, rather than Situ itself or the floor.
     pub fn is_peer(self) -> bool {
         !matches!(self, Self::Floor | Self::Situ | Self::SituSerialized)
