@@ -183,8 +183,8 @@ impl<T: Message> Publisher<T> {
             StorageKind::Heap => {
                 let failed = |source| PublishValueError::Encode { type_name: T::NAME, source };
                 let size = situ_wire::encoded_size(value, situ_wire::Encoding::Xcdr1).map_err(failed)?;
-                let mut loan = self.raw.loan(size, 8, 0)?;
-                situ_wire::encode_into(value, loan.head_bytes(), situ_wire::Encoding::Xcdr1)
+                let mut loan = self.raw.loan(0, 1, size)?;
+                situ_wire::encode_into(value, loan.body_bytes(), situ_wire::Encoding::Xcdr1)
                     .map_err(failed)?;
                 CopyCounter::of_process().count(size);
                 Ok(loan.publish()?)
@@ -464,14 +464,14 @@ impl<T: Message> Subscriber<T> {
         let mut value = boxed::<T>();
         let mut body = Body::default();
         if T::STORAGE == StorageKind::Flat && size_of::<T::BulkLengths>() != 0 {
-            let lengths = situ_wire::bulk_lengths::<T>(raw.head()).map_err(failed)?;
+            let lengths = situ_wire::bulk_lengths::<T>(raw.body()).map_err(failed)?;
             // The lengths come from elements that are all there, so their size does not overflow.
             body = Body::new(T::body_size(&lengths).unwrap_or_default());
             // SAFETY: the value is valid and exclusively ours, and a body of its lengths exists.
             unsafe { T::place_bulk(&raw mut *value, &lengths, &mut BulkCursor::default()) };
         }
-        situ_wire::decode_with_body(&mut *value, body.bytes_mut(), raw.head()).map_err(failed)?;
-        CopyCounter::of_process().count(raw.head().len());
+        situ_wire::decode_with_body(&mut *value, body.bytes_mut(), raw.body()).map_err(failed)?;
+        CopyCounter::of_process().count(raw.body().len());
         Ok(Sample { raw, decoded: Some(Decoded { value, body }) })
     }
 
