@@ -45,7 +45,7 @@ use crate::model::{Kind, Member, Primitive, Type, TypeId};
 use crate::schema::Schema;
 
 /// How many values one message may have, besides one for each byte that is read.
-pub const MAX_VALUES: u64 = 1 << 22;
+pub const MAX_VALUES: u64 = 1 << 20;
 
 /// A type as dynamic readers and writers look at it: no typedefs, arrays of arrays joined.
 enum Shape<'s> {

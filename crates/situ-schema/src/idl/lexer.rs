@@ -356,8 +356,12 @@ impl<'t> Lexer<'t> {
             let (text, span) = self.directive();
             return Ok(Lexed::Directive(text, span));
         }
-        let docs = self.take_docs();
-        let after_previous = std::mem::take(&mut self.after_previous);
+        let mut docs = self.take_docs();
+        let mut after_previous = std::mem::take(&mut self.after_previous);
+        if self.token_on_line && docs.is_empty() {
+            // A comment between two tokens of one line belongs to the second.
+            std::mem::swap(&mut docs, &mut after_previous);
+        }
         let kind = if self.rest().is_empty() {
             TokenKind::End
         } else {
