@@ -275,7 +275,7 @@ pub enum Language {
 #[command(after_help = "Examples:
   situ gen --lang rust --out src/messages schema/robot.idl
   situ gen --lang cpp --out build/generated -I ~/venv --ros sensor_msgs --ros nav_msgs
-In a build, use the hooks instead: situ_schema::build in a build.rs, situ_generate(...) in CMake.")]
+In a build, use the hooks instead: situ_schema::BuildScript in a build.rs, situ_generate(...) in CMake.")]
 pub struct GenArgs {
     /// What to read.
     #[command(flatten)]
