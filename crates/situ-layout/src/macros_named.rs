@@ -464,8 +464,10 @@ macro_rules! __union {
 
             fn case_of(
                 discriminator: $discriminator,
-            ) -> ::core::option::Option<&'static $crate::visit::MemberInfo> {
-                Self::INFO.members.get(Self::index(discriminator))
+            ) -> ::core::option::Option<(&'static $crate::visit::MemberInfo, $crate::visit::Shape)> {
+                let index = Self::index(discriminator);
+                let shapes = [$(<$type as $crate::Value>::SHAPE),*];
+                ::core::option::Option::Some((Self::INFO.members.get(index)?, shapes[index]))
             }
 
             fn visit_case<V: $crate::visit::Visitor>(

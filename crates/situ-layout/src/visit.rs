@@ -224,8 +224,8 @@ pub trait Union: Value {
     /// Which case it holds.
     fn discriminator(&self) -> Self::Discriminator;
 
-    /// The case that a discriminator selects, if any.
-    fn case_of(discriminator: Self::Discriminator) -> Option<&'static MemberInfo>;
+    /// The case that a discriminator selects, if any, and the shape of its value.
+    fn case_of(discriminator: Self::Discriminator) -> Option<(&'static MemberInfo, Shape)>;
 
     /// Visits the value of the case it holds; nothing if the discriminator selects none.
     fn visit_case<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error>;

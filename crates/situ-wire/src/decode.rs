@@ -440,7 +440,7 @@ impl VisitorMut for Decoder<'_, '_> {
                         value.select(discriminator);
                         return Ok(true);
                     }
-                    let known = T::case_of(discriminator).is_some_and(|case| case.id == id);
+                    let known = T::case_of(discriminator).is_some_and(|(case, _)| case.id == id);
                     if known {
                         value.visit_case_mut(decoder)?;
                     }

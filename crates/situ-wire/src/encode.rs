@@ -176,8 +176,8 @@ impl<S: Sink> Encoder<'_, S> {
         let mark = self.writer.begin_parameter(0, true, shape)?;
         discriminator.visit(self)?;
         self.writer.end_parameter(mark)?;
-        if let Some(case) = T::case_of(discriminator) {
-            let mark = self.writer.begin_parameter(case.id, false, situ_layout::visit::Shape::OTHER)?;
+        if let Some((case, shape)) = T::case_of(discriminator) {
+            let mark = self.writer.begin_parameter(case.id, false, shape)?;
             value.visit_case(self)?;
             self.writer.end_parameter(mark)?;
         }

@@ -1,0 +1,103 @@
+//! Names, defaults and sizes at the edge, and messages that change over time.
+
+use situ::layout::{AssignFrom, Flat, FlatMessage, Heap, Message, StorageKind, boxed};
+use situ::wire::{Encoding, decode, encode_to_vec};
+use situ_generated::edges::edges::*;
+use situ_generated::{edges, sensor};
+
+#[test]
+fn words_that_rust_reserves_are_escaped() {
+    let mut it = r#type::<Heap>::default();
+    it.r#fn = 1;
+    it.self_ = 2;
+    it.r#match = 3;
+    it.set_loop("abc").unwrap();
+    assert_eq!(
+        it.set_loop("abcd").unwrap_err().to_string(),
+        "field `loop`: length 4 exceeds its bound 3; shorten the value or raise the bound in the schema"
+    );
+    assert_eq!(format!("{it:?}"), "r#type { fn: 1, self: 2, match: 3, loop: \"abc\" }");
+}
+
+#[test]
+fn defaults_are_those_of_the_schema() {
+    let it = Defaults::new();
+    assert!(it.flag);
+    assert_eq!((it.small, it.letter, it.huge), (-5, b'x', u64::MAX));
+    assert_eq!((it.ratio, it.precise), (1.5, 0.1));
+    assert_eq!((&*it.text, it.level), ("a\tb", Level::HIGH));
+    assert_eq!(it.triples, [[0; 3]; 2]);
+    let flat = boxed::<Defaults<Flat>>();
+    assert_eq!((&*flat.text, flat.level), ("a\tb", Level::HIGH));
+    assert_eq!(Ok::default(), Ok::Self_);
+    assert_eq!((edges::ANSWER, HALF, GREETING), (42, 0.5, "hello \"you\""));
+}
+
+#[test]
+fn unions_of_plain_cases_are_plain() {
+    let mut plain = Plain::default();
+    plain.set_flags(Clone::Drop);
+    let copy = plain;
+    assert_eq!((copy.discriminator(), copy.flags()), (b'b', Some(&Clone::Drop)));
+    assert_eq!(HoldsPlain::STORAGE, StorageKind::Flat);
+    let mut it = Box::<Heap>::default();
+    assert_eq!(it.discriminator(), -1);
+    it.set_begin(Clone::Copy);
+    assert_eq!((it.discriminator(), it.begin_()), (0, Some(&Clone::Copy)));
+    it.select(3);
+    assert_eq!(it.select_(), Some(&0));
+}
+
+#[test]
+fn types_that_contain_themselves() {
+    let mut node = Node { name: "a".into(), ..Node::new() };
+    node.children.push(Node { name: "b".into(), ..Node::new() });
+    node.by_name.insert("c".into(), Node::new());
+    let mut copy = Node::new();
+    copy.assign_from(&node).unwrap();
+    assert_eq!(copy, node);
+    for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
+        let mut back = Node::new();
+        decode(&mut back, &encode_to_vec(&node, encoding).unwrap()).unwrap();
+        assert_eq!(back, node);
+    }
+    let mut bounded = Bounded::new();
+    bounded.add_children().unwrap().add_children().unwrap().value = 5;
+    assert_eq!(bounded.children[0].children[0].value, 5);
+    assert_eq!(Bounded::<Heap>::FLAT_FORM, None);
+}
+
+#[test]
+fn old_and_new_versions_understand_each_other() {
+    let mut new = Version2::new();
+    new.a = 1;
+    new.b = "text".into();
+    new.more = vec![Version1 { a: 2, b: "inner".into() }];
+    new.c = 3;
+    let mut old = Version1::new();
+    decode(&mut old, &encode_to_vec(&new, Encoding::Xcdr2).unwrap()).unwrap();
+    assert_eq!(old, Version1 { a: 1, b: "text".into() });
+    decode(&mut new, &encode_to_vec(&old, Encoding::Xcdr2).unwrap()).unwrap();
+    assert_eq!((new.c, new.more.len()), (7, 0));
+}
+
+#[test]
+fn the_shipped_messages_are_flat() {
+    fn layout<T: FlatMessage>() -> (u64, usize) {
+        (T::LAYOUT_HASH, size_of::<T>())
+    }
+    use sensor::situ::sensor::{Image, PointCloud2};
+    assert_eq!(layout::<PointCloud2>().1, 896);
+    assert_ne!(layout::<PointCloud2>().0, layout::<Image>().0);
+    assert_eq!(PointCloud2::<Heap>::LAYOUT_HASH, 0);
+    assert_eq!(PointCloud2::<Heap>::SCHEMA_HASH, PointCloud2::<Flat>::SCHEMA_HASH);
+    assert!(PointCloud2::<Heap>::SCHEMA.contains("struct PointCloud2"));
+    assert_eq!(PointCloud2::<Flat>::NAME, "situ::sensor::PointCloud2");
+    let mut cloud = PointCloud2::new();
+    for _ in 0..16 {
+        cloud.add_fields().unwrap().count = 2;
+    }
+    let error = cloud.push_fields(Default::default()).unwrap_err();
+    assert_eq!((error.field, error.bound, error.size), (Some("fields"), 16, 17));
+    assert_eq!(cloud.fields[15].datatype, sensor::situ::sensor::PointFieldType::FLOAT32);
+}
