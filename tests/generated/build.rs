@@ -1,12 +1,15 @@
 //! Generates code for the schemas that the tests use: the kitchen of the vectors, the messages that ship with Situ, names and
-//! sizes at the edge, and ROS 2's packages if they were fetched.
+//! sizes at the edge, the types of the messages that other implementations wrote, and ROS 2's packages if they were fetched.
 
+use std::fmt::Write;
 use std::path::Path;
 
+use situ_schema::model::{Kind, Type};
 use situ_schema::{BuildScript, Loader};
 
 /// The packages of ROS 2 that are built, with all that they need.
-const PACKAGES: [&str; 5] = ["std_msgs", "geometry_msgs", "sensor_msgs", "nav_msgs", "test_msgs"];
+const PACKAGES: [&str; 6] =
+    ["std_msgs", "geometry_msgs", "sensor_msgs", "nav_msgs", "test_msgs", "action_msgs"];
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -15,10 +18,17 @@ fn main() {
     BuildScript::new(file("schema/situ/sensor.idl")).run();
     BuildScript::new(file("tests/generated/schema/edges.idl")).file_stem("edges").run();
 
+    let kinds = file("spec/vectors/cdr/cyclone/kinds.idl");
+    BuildScript::new(kinds.clone()).file_stem("kinds").run();
+    list_structs("kinds", kinds);
+    let ros_vectors = file("spec/vectors/cdr/ros/messages.idl");
+    BuildScript::new(ros_vectors.clone()).file_stem("ros_vectors").run();
+    list_structs("ros_vectors", ros_vectors);
+
     println!("cargo::rerun-if-env-changed=SITU_ROS_INTERFACES");
     let ros = std::env::var_os("SITU_ROS_INTERFACES").map_or_else(|| root.join("build/ros"), Into::into);
     println!("cargo::rerun-if-changed={}", ros.display());
-    let mut loader = Loader::new().include(&ros);
+    let mut loader = Loader::new().include(&ros).service_events(true);
     if ros.join("share/std_msgs/msg").is_dir() {
         for package in PACKAGES {
             loader = loader.ros_package(package);
@@ -29,5 +39,31 @@ fn main() {
             ros.display()
         );
     }
-    BuildScript::new(loader).file_stem("ros").run();
+    BuildScript::new(loader.clone()).file_stem("ros").run();
+    list_structs("ros", loader);
+}
+
+/// Writes a macro `<module>_types` that hands the structs of a schema to another macro: their names, and their Rust types with
+/// every storage that they can have.
+fn list_structs(module: &str, loader: Loader) {
+    let Ok(schema) = loader.load() else { return };
+    let mut list = String::new();
+    for (id, definition) in schema.definitions() {
+        let name = definition.name.as_str();
+        let path = format!("situ_generated::{module}::{name}");
+        let storages = match definition.kind {
+            Kind::Struct(_) if schema.is_plain(&Type::Named(id)) => format!("{path},"),
+            Kind::Struct(_) if schema.flat_layout(id).is_some() => format!("{path}<Heap>, {path}<Flat>,"),
+            Kind::Struct(_) => format!("{path}<Heap>,"),
+            _ => continue,
+        };
+        let _ = writeln!(list, "            {name:?}: {storages};");
+    }
+    let text = format!(
+        "macro_rules! {module}_types {{\n    ($with:ident) => {{\n        $with! {{\n{list}        }}\n    }};\n}}\n"
+    );
+    let folder = std::env::var_os("OUT_DIR").unwrap_or_default();
+    if let Err(error) = std::fs::write(Path::new(&folder).join(format!("{module}_types.rs")), text) {
+        println!("cargo::error=cannot write the list of types: {error}");
+    }
 }

@@ -19,3 +19,13 @@ pub mod edges {
 pub mod ros {
     include!(concat!(env!("OUT_DIR"), "/ros.rs"));
 }
+
+/// `spec/vectors/cdr/cyclone/kinds.idl`: every kind of member that Cyclone DDS's Python binding knows.
+pub mod kinds {
+    include!(concat!(env!("OUT_DIR"), "/kinds.rs"));
+}
+
+/// `spec/vectors/cdr/ros/messages.idl`: the messages of ROS 2 that are kept as vectors.
+pub mod ros_vectors {
+    include!(concat!(env!("OUT_DIR"), "/ros_vectors.rs"));
+}
