@@ -165,7 +165,7 @@ impl Visitor for ToJson {
         let case = T::case_of(discriminator);
         self.json = json!({
             "discriminator": of_generated(&discriminator),
-            "case": case.map(|it| it.name),
+            "case": case.map(|it| it.0.name),
             "value": case.map(|_| self.json.take()),
         });
         Ok(())
