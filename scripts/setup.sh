@@ -51,13 +51,14 @@ setup_rust() {
   fi
 }
 
-# A C++20 compiler, CMake and Ninja.
+# A C++20 compiler, CMake, Ninja and GoogleTest.
 setup_cpp() {
   local missing=()
   have c++ || missing+=(build-essential)
   have cmake || missing+=(cmake)
   have ninja || missing+=(ninja-build)
   have pkg-config || missing+=(pkg-config)
+  [ -e /usr/include/gtest/gtest.h ] || [ -e /usr/local/include/gtest/gtest.h ] || missing+=(libgtest-dev)
   [ ${#missing[@]} = 0 ] || packages "C++" "${missing[@]}"
 }
 

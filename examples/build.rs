@@ -1,0 +1,7 @@
+//! Generates the message types of the examples.
+
+use situ_schema::{BuildScript, Loader};
+
+fn main() {
+    BuildScript::new(Loader::new().file("messages.idl")).run();
+}

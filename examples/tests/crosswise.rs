@@ -1,0 +1,190 @@
+//! Runs every example, and every pair of publisher and subscriber in each combination of languages.
+//!
+//! The examples in C++ are built by CMake; `SITU_CPP_EXAMPLES` says where they are, otherwise `build/cpp/examples`.
+//! Where they are not built, only the Rust ones run, and the tests say so.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long an example may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const HELLO: &str = "pose 0: x = 0, y = 0, heading = 0.5
+pose 1: x = 1, y = 0, heading = 0.5
+pose 2: x = 2, y = 0, heading = 0.5
+pose 3: x = 3, y = 0, heading = 0.5
+pose 4: x = 4, y = 0, heading = 0.5
+pose 5: x = 5, y = 0, heading = 0.5
+pose 6: x = 6, y = 0, heading = 0.5
+pose 7: x = 7, y = 0, heading = 0.5
+pose 8: x = 8, y = 0, heading = 0.5
+pose 9: x = 9, y = 0, heading = 0.5
+";
+
+// The sum of 0 to n - 1, and 1 for each point.
+const POINTCLOUD: &str = "lidar: 1000 points, sum 500500
+lidar: 50000 points, sum 1250025000
+lidar: 200000 points, sum 20000100000
+";
+
+const SERIALIZED: &str = "Ada wrote \"la\" [song, verse 1]
+Ada wrote \"la la\" [song, verse 2]
+Ada wrote \"la la la\" [song, verse 3]
+Ada wrote \"la la la la\" [song, verse 4]
+Ada wrote \"la la la la la\" [song, verse 5]
+";
+
+const WAITING: &str = "pose: x = 0
+note: step 1
+pose: x = 2
+note: step 3
+pose: x = 4
+";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    Rust,
+    Cpp,
+}
+
+/// Where an example's program is; nothing if it is not built.
+fn program(name: &str, language: Language) -> Option<PathBuf> {
+    let folder = match language {
+        Language::Rust => Path::new(env!("CARGO_BIN_EXE_hello-publisher")).parent()?.to_owned(),
+        Language::Cpp => match std::env::var_os("SITU_CPP_EXAMPLES") {
+            Some(folder) => PathBuf::from(folder),
+            None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../build/cpp/examples")),
+        },
+    };
+    let path = folder.join(name);
+    assert!(language == Language::Cpp || path.is_file(), "{} is not built", path.display());
+    if !path.is_file() {
+        eprintln!(
+            "SKIPPED: {} is not built (cmake -S cpp -B build/cpp && cmake --build build/cpp)",
+            path.display()
+        );
+        return None;
+    }
+    Some(path)
+}
+
+/// A root of its own for a run; it must be empty at the end.
+struct Root(PathBuf);
+
+impl Root {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(PathBuf::from(format!("/dev/shm/situ-examples-{}-{number}", std::process::id())))
+    }
+
+    fn start(&self, program: &Path) -> Running {
+        let child = Command::new(program)
+            .env("SITU_ROOT", &self.0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|e| panic!("{}: {e}", program.display()));
+        Running { child, program: program.to_owned() }
+    }
+
+    fn leftovers(&self) -> Vec<PathBuf> {
+        ["nodes", "topics"]
+            .into_iter()
+            .flat_map(|folder| std::fs::read_dir(self.0.join(folder)).into_iter().flatten().flatten())
+            .map(|entry| entry.path())
+            .collect()
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Running {
+    child: Child,
+    program: PathBuf,
+}
+
+impl Running {
+    /// What it prints until it ends, which it must do well and in time.
+    fn output(mut self) -> String {
+        let begin = Instant::now();
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None => assert!(begin.elapsed() < PATIENCE, "{} does not end", self.program.display()),
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let (mut out, mut err) = (String::new(), String::new());
+        self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        assert!(status.success(), "{}: {status}: {err}", self.program.display());
+        out
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a publisher and a subscriber in all combinations of languages.
+fn crosswise(example: &str, expected: &str) {
+    for publishing in [Language::Rust, Language::Cpp] {
+        for subscribing in [Language::Rust, Language::Cpp] {
+            let publisher = program(&format!("{example}-publisher"), publishing);
+            let subscriber = program(&format!("{example}-subscriber"), subscribing);
+            let (Some(publisher), Some(subscriber)) = (publisher, subscriber) else { continue };
+            let root = Root::new();
+            let subscriber = root.start(&subscriber);
+            let publisher = root.start(&publisher);
+            let said = subscriber.output();
+            publisher.output();
+            assert_eq!(said, expected, "from {publishing:?} to {subscribing:?}");
+            assert_eq!(root.leftovers(), Vec::<PathBuf>::new(), "from {publishing:?} to {subscribing:?}");
+        }
+    }
+}
+
+fn alone(example: &str, languages: &[Language], expected: &str) {
+    for &language in languages {
+        let Some(program) = program(example, language) else { continue };
+        let root = Root::new();
+        assert_eq!(root.start(&program).output(), expected, "{language:?}");
+        assert_eq!(root.leftovers(), Vec::<PathBuf>::new(), "{language:?}");
+    }
+}
+
+#[test]
+fn hello() {
+    crosswise("hello", HELLO);
+}
+
+#[test]
+fn pointcloud() {
+    crosswise("pointcloud", POINTCLOUD);
+}
+
+#[test]
+fn serialized() {
+    crosswise("serialized", SERIALIZED);
+}
+
+#[test]
+fn waiting() {
+    alone("waiting", &[Language::Rust, Language::Cpp], WAITING);
+}
+
+#[test]
+fn streams() {
+    alone("async", &[Language::Rust], WAITING);
+}
