@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod error;
 mod message;
+mod messages;
 mod output;
 
 use std::process::ExitCode;
@@ -54,6 +55,6 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Command::Clean(arguments) => commands::clean::run(&context, &arguments),
         Command::Bench(arguments) => bench::run(&context, &arguments),
         Command::Part(arguments) => commands::part::run(&context, &arguments),
-        Command::Demo(_) => Err(CliError::Failed("the demo is not part of this build".into())),
+        Command::Demo(arguments) => demo::run(&context, &arguments),
     }
 }

@@ -28,6 +28,8 @@ pub struct Report {
     pub copies: u64,
     /// Bytes in those copies.
     pub bytes_copied: u64,
+    /// Nanoseconds that it has spent on the work itself, not on moving messages.
+    pub busy_ns: u64,
 }
 
 /// Why a process could not be started or did not do its part.

@@ -1,7 +1,257 @@
 //! `situ demo`: a sensor, a filter and a viewer in three processes.
+//!
+//! ```text
+//!   sensor (Rust)  ──points──▶  filter (C++)  ──obstacles──▶  viewer (Rust: this process)
+//! ```
+//!
+//! The first run builds every frame in shared memory and hands over references; the second sends the same frames
+//! serialized. Both are measured from the moment a frame is complete in the sensor until the viewer has the filtered one.
+
 pub mod children;
+mod frames;
 pub mod input;
 pub mod latency;
 mod picture;
 mod plot;
 mod scene;
+pub mod sensor;
+mod summary;
+mod viewer;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use situ::bus::{self, inspect};
+
+use crate::cli::DemoArgs;
+use crate::commands::{Context, Interrupt};
+use crate::error::CliError;
+use crate::output::LiveBlock;
+use children::{ChildError, Part, Report};
+use input::Frame;
+use plot::Curve;
+use sensor::SensorOptions;
+use summary::{Run, Summary};
+use viewer::{Seen, Viewer};
+
+/// How long a process may take to get ready.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often the live table is drawn.
+const REDRAW: Duration = Duration::from_millis(100);
+/// Name of the filter program.
+const FILTER: &str = "situ-demo-filter";
+/// Environment variable that names the filter program.
+const FILTER_VARIABLE: &str = "SITU_DEMO_FILTER";
+
+/// What is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Point clouds.
+    Cloud,
+    /// Images.
+    Image,
+}
+
+impl Kind {
+    /// The word for it, in JSON and for the filter.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Cloud => "cloud",
+            Kind::Image => "image",
+        }
+    }
+
+    /// The sensor's topic and the filter's.
+    fn topics(self, serialized: bool) -> [String; 2] {
+        let names = match self {
+            Kind::Cloud => ["lidar/points", "lidar/obstacles"],
+            Kind::Image => ["camera/image", "camera/edges"],
+        };
+        names.map(|n| if serialized { format!("{n}/serialized") } else { n.to_owned() })
+    }
+}
+
+/// Makes sure that this process does not outlive the one that started it.
+pub fn die_with_parent() {
+    let parent = rustix::process::getppid();
+    // Where the kernel refuses, a killed demo leaves its sensor running until the next `situ clean`.
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+    if rustix::process::getppid() != parent {
+        std::process::exit(1);
+    }
+}
+
+/// Runs the demo and shows what came of it.
+pub fn run(context: &Context, arguments: &DemoArgs) -> Result<(), CliError> {
+    // Said here once, rather than by a process that gave up.
+    let kind =
+        match arguments.input.as_ref().map(|path| input::read(path)).transpose().map_err(CliError::failed)? {
+            Some(Frame::Image(_)) => Kind::Image,
+            Some(Frame::Cloud(_)) | None => Kind::Cloud,
+        };
+    let filter = find_filter(arguments.filter.as_deref())?;
+    let interrupt = Interrupt::listen()?;
+    let demo = Demo { context, arguments, kind, filter, interrupt };
+    demo.check_nobody_publishes()?;
+
+    let zero_copy = demo.pass(false)?;
+    let serialized = if arguments.no_serialized || demo.interrupt.is_set() {
+        None
+    } else {
+        Some(demo.pass(true)?).filter(|r| r.frames > 0)
+    };
+    let plot = demo.plot(&zero_copy, serialized.as_ref())?;
+    let summary = Summary {
+        zero_copy,
+        serialized,
+        input: arguments.input.as_ref().map(|p| p.display().to_string()),
+        kind: kind.name(),
+        leftovers: demo.leftovers(),
+        plot: plot.map(|p| p.display().to_string()),
+    };
+    summary.show(&context.output)?;
+    if demo.interrupt.is_set() && arguments.frames != 0 { Err(CliError::Interrupted) } else { Ok(()) }
+}
+
+struct Demo<'a> {
+    context: &'a Context,
+    arguments: &'a DemoArgs,
+    kind: Kind,
+    filter: PathBuf,
+    interrupt: Interrupt,
+}
+
+impl Demo<'_> {
+    /// Another demo in the same root would mix its frames with ours.
+    fn check_nobody_publishes(&self) -> Result<(), CliError> {
+        for topic in [false, true].into_iter().flat_map(|s| self.kind.topics(s)) {
+            let info = inspect::topic(&self.context.root, &topic).map_err(CliError::failed)?;
+            if info.is_some_and(|t| t.publishers.iter().any(|p| p.alive)) {
+                return Err(CliError::Failed(format!(
+                    "somebody publishes to `{topic}` already (see `situ topic info {topic}`): stop it, or use another --root"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// One run of all three processes.
+    fn pass(&self, serialized: bool) -> Result<Run, CliError> {
+        let [input, output] = self.kind.topics(serialized);
+        let node = self.context.named_node("demo_viewer")?;
+        let viewer = Viewer::join(&node, &output, self.kind, serialized).map_err(CliError::failed)?;
+        // From the end of the chain to its beginning: nobody publishes before the next one listens.
+        let mut filter = self.start_filter(serialized, &input, &output).map_err(CliError::failed)?;
+        filter.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
+        let options = SensorOptions {
+            input: self.arguments.input.clone(),
+            frames: self.arguments.frames,
+            rate: self.arguments.rate,
+            serialized,
+            topic: input.clone(),
+        };
+        let mut sensor = self.context.start_part("sensor", &options).map_err(CliError::failed)?;
+        sensor.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
+
+        let seen = self.watch(&viewer, &mut sensor, &mut filter, serialized)?;
+        let sensor = sensor.stop();
+        let filter = filter.stop();
+        Ok(Run::new(&seen, sensor, filter))
+    }
+
+    fn start_filter(&self, serialized: bool, input: &str, output: &str) -> Result<Part, ChildError> {
+        let root = self.context.root.path().to_string_lossy();
+        let mut arguments = vec![self.kind.name(), input, output, "--root", &root];
+        if serialized {
+            arguments.push("--serialized");
+        }
+        Part::start("filter", &self.filter, &arguments)
+    }
+
+    /// Takes frames until all are there, nothing comes any more, or Ctrl-C.
+    fn watch(
+        &self,
+        viewer: &Viewer,
+        sensor: &mut Part,
+        filter: &mut Part,
+        serialized: bool,
+    ) -> Result<Seen, CliError> {
+        let output = &self.context.output;
+        let mut seen = Viewer::nothing();
+        let mut block = LiveBlock::default();
+        let mut drawn = Instant::now() - REDRAW;
+        let period = Duration::from_secs_f64(1.0 / self.arguments.rate);
+        let wanted = if self.arguments.frames == 0 { u64::MAX } else { self.arguments.frames };
+        while seen.frames() < wanted && !self.interrupt.is_set() {
+            let redraw = output.is_live() && drawn.elapsed() >= REDRAW;
+            let size = redraw.then(|| (output.width().min(100), 14));
+            let taken = viewer.look(&mut seen, REDRAW, size)?;
+            if !taken {
+                sensor.check().map_err(CliError::failed)?;
+                filter.check().map_err(CliError::failed)?;
+                if seen.is_silent(period) {
+                    break;
+                }
+            }
+            if redraw && taken {
+                let table =
+                    summary::live(output, &seen, sensor.report(), filter.report(), wanted, serialized);
+                block.draw(&mut std::io::stdout(), &table)?;
+                drawn = Instant::now();
+            }
+        }
+        if output.is_live() {
+            // The picture goes, the summary comes in its place.
+            block.draw(&mut std::io::stdout(), "")?;
+        }
+        Ok(seen)
+    }
+
+    fn plot(&self, zero_copy: &Run, serialized: Option<&Run>) -> Result<Option<PathBuf>, CliError> {
+        if self.arguments.plot == Path::new("none") || zero_copy.frames == 0 {
+            return Ok(None);
+        }
+        let mut curves = vec![Curve { label: "zero copy", latencies: &zero_copy.latencies }];
+        curves.extend(serialized.map(|r| Curve { label: "serialized", latencies: &r.latencies }));
+        let what = self
+            .arguments
+            .input
+            .as_ref()
+            .and_then(|p| p.file_name())
+            .map_or_else(|| "a synthetic street".into(), |n| n.to_string_lossy().into_owned());
+        let title = format!("Sensor to viewer through a C++ filter: {what}");
+        plot::write(&self.arguments.plot, &title, &curves).map_err(CliError::failed)?;
+        Ok(Some(self.arguments.plot.clone()))
+    }
+
+    /// Files that the demo has left in shared memory, after whoever died was cleaned up after.
+    fn leftovers(&self) -> u64 {
+        bus::clean(&self.context.root);
+        let topics = [false, true].into_iter().flat_map(|s| self.kind.topics(s));
+        let files: u64 = topics.map(|t| count_files(&self.context.root.topic(&t))).sum();
+        let ours = |n: &bus::NodeInfo| n.name.starts_with("demo_") && !n.alive || n.pid == std::process::id();
+        let nodes = inspect::nodes(&self.context.root).unwrap_or_default().iter().filter(|n| ours(n)).count();
+        files + nodes as u64
+    }
+}
+
+fn count_files(path: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(path) else { return u64::from(path.exists()) };
+    1 + entries.flatten().map(|e| count_files(&e.path())).sum::<u64>()
+}
+
+/// The filter: where the command line says, where the environment says, or beside this program.
+fn find_filter(given: Option<&Path>) -> Result<PathBuf, CliError> {
+    let named = given.map(Path::to_owned).or_else(|| std::env::var_os(FILTER_VARIABLE).map(PathBuf::from));
+    let beside = std::env::current_exe().ok().and_then(|p| p.parent().map(|d| d.join(FILTER)));
+    let candidate = named.or(beside).unwrap_or_else(|| PathBuf::from(FILTER));
+    if candidate.is_file() {
+        return Ok(candidate);
+    }
+    Err(CliError::NotFound(format!(
+        "the filter of the demo, a C++ program, is not at {}; in a checkout of Situ `make demo` builds it and runs the \
+         demo; by hand: cmake -S cpp -B build/cpp -G Ninja && cmake --build build/cpp --target {FILTER}, then name it with \
+         --filter or {FILTER_VARIABLE}",
+        candidate.display()
+    )))
+}

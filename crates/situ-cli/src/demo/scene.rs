@@ -11,9 +11,6 @@ use super::input::Point;
 pub const BEAMS: usize = 64;
 /// Steps of one turn.
 pub const COLUMNS: usize = 900;
-/// Points of one scan; those without a return are not finite.
-pub const POINTS: usize = BEAMS * COLUMNS;
-
 /// The sensor's height above the road.
 const SENSOR_HEIGHT: f32 = 1.73;
 /// How far it sees.
@@ -90,7 +87,7 @@ impl Scene {
         Self { things, directions }
     }
 
-    /// Scans the street as it stands after `seconds`: hands over [`POINTS`] points, column after column, as the sensor
+    /// Scans the street as it stands after `seconds`: hands over its points column after column, as the sensor
     /// measures them. Rays that hit nothing give a point that is not finite.
     pub fn scan(&self, seconds: f32, mut point: impl FnMut(Point)) {
         let things: Vec<Thing> = self.things.iter().map(|t| t.after(seconds)).collect();
@@ -195,7 +192,7 @@ mod tests {
     fn scan(seconds: f32) -> Vec<Point> {
         let mut points = Vec::new();
         Scene::new().scan(seconds, |p| points.push(p));
-        assert_eq!(points.len(), POINTS);
+        assert_eq!(points.len(), BEAMS * COLUMNS);
         points
     }
 
@@ -203,7 +200,7 @@ mod tests {
     fn points_lie_on_the_road_or_above_it_and_in_range() {
         let points = scan(0.0);
         let hits: Vec<_> = points.iter().filter(|p| p[0].is_finite()).collect();
-        assert!(hits.len() > POINTS / 2, "{} of {POINTS} rays hit something", hits.len());
+        assert!(hits.len() > points.len() / 2, "{} of {} rays hit something", hits.len(), points.len());
         for p in hits {
             assert!(p[2] >= -SENSOR_HEIGHT - 1e-3, "{p:?} lies below the road");
             assert!(p[0].hypot(p[1]).hypot(p[2]) <= RANGE + 1e-3, "{p:?} lies out of range");

@@ -23,6 +23,7 @@ impl Sandbox {
         Self { root: Path::new("/dev/shm").join(name), scratch }
     }
 
+    #[allow(dead_code, reason = "not every test file needs it")]
     pub fn root(&self) -> &str {
         self.root.to_str().unwrap()
     }

@@ -1,0 +1,180 @@
+//! The demo's first process: a lidar (or a camera) that publishes frames.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use situ::bus::{CopyCounter, Node};
+use situ::layout::{Flat, Heap};
+use situ::prelude::Publisher;
+
+use super::children::Report;
+use super::frames::{POINT, PointWriter, describe_cloud, describe_image, stamp};
+use super::input::{self, Frame, Pixels, Point};
+use super::scene::{self, Scene};
+use crate::commands::{Context, Interrupt};
+use crate::error::CliError;
+use crate::messages::situ::sensor::{Image, ImageBulkLengths, PointCloud2, PointCloud2BulkLengths};
+
+/// How often it tells what it has done.
+const PERIOD: Duration = Duration::from_millis(100);
+/// How often it looks whether it should stop.
+const GLANCE: Duration = Duration::from_millis(20);
+/// Frames that it may be ahead of the filter.
+const DEPTH: usize = 8;
+
+/// What it is told to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SensorOptions {
+    /// The file that it plays; without one, a synthetic street.
+    pub input: Option<PathBuf>,
+    /// Frames to publish; 0 for no end.
+    pub frames: u64,
+    /// Frames a second.
+    pub rate: f64,
+    /// Whether messages are serialized rather than built in place.
+    pub serialized: bool,
+    /// Where it publishes.
+    pub topic: String,
+}
+
+/// Where frames come from.
+enum Source {
+    Recorded(Vec<Point>),
+    Street(Box<Scene>),
+    Camera(Pixels),
+}
+
+impl Source {
+    fn open(input: Option<&PathBuf>) -> Result<Self, CliError> {
+        Ok(match input.map(|path| input::read(path)).transpose().map_err(CliError::failed)? {
+            None => Source::Street(Box::new(Scene::new())),
+            Some(Frame::Cloud(points)) => Source::Recorded(points),
+            Some(Frame::Image(pixels)) => Source::Camera(pixels),
+        })
+    }
+
+    /// Columns and rows of the cloud, if it is one.
+    fn shape(&self) -> (usize, usize) {
+        match self {
+            Source::Recorded(points) => (points.len(), 1),
+            Source::Street(_) => (scene::BEAMS, scene::COLUMNS),
+            Source::Camera(_) => (0, 0),
+        }
+    }
+
+    /// Does what the sensor's driver does: writes a frame to where it shall lie.
+    fn write(&self, seconds: f32, data: &mut [u8]) {
+        match self {
+            Source::Recorded(points) => {
+                let mut writer = PointWriter::new(data);
+                points.iter().for_each(|p| writer.put(*p));
+            }
+            Source::Street(scene) => {
+                let mut writer = PointWriter::new(data);
+                scene.scan(seconds, |p| writer.put(p));
+            }
+            Source::Camera(pixels) => data.copy_from_slice(&pixels.data),
+        }
+    }
+}
+
+/// Publishes one frame.
+type Publish<'a> = Box<dyn FnMut(f32) -> Result<(), CliError> + 'a>;
+
+/// Runs until told to stop; frames that were published stay available until then.
+pub fn run(context: &Context, options: &SensorOptions) -> Result<(), CliError> {
+    super::die_with_parent();
+    let interrupt = Interrupt::listen()?;
+    let source = Source::open(options.input.as_ref())?;
+    let node = context.named_node("demo_sensor")?;
+    let mut publish = publisher(&node, &source, options)?;
+    let tell = |ready, frames| {
+        let (copies, bytes_copied) = CopyCounter::of_process().get();
+        context.output.record(&Report { ready, frames, copies, bytes_copied, busy_ns: 0 })
+    };
+    tell(true, 0)?;
+
+    let period = Duration::from_secs_f64(1.0 / options.rate);
+    let begin = Instant::now();
+    let mut due = begin;
+    let mut told = begin;
+    let mut frames = 0;
+    while !interrupt.is_set() {
+        let now = Instant::now();
+        let more = options.frames == 0 || frames < options.frames;
+        if more && now >= due {
+            publish((now - begin).as_secs_f32())?;
+            frames += 1;
+            // A sensor that fell behind does not catch up with a burst.
+            due = (due + period).max(now);
+        }
+        if told.elapsed() >= PERIOD || (more && frames == options.frames) {
+            tell(true, frames)?;
+            told = Instant::now();
+        }
+        let rest = if more { due.saturating_duration_since(Instant::now()) } else { GLANCE };
+        std::thread::sleep(rest.min(GLANCE));
+    }
+    tell(true, frames)?;
+    Ok(())
+}
+
+fn publisher<'a>(node: &Node, source: &'a Source, options: &SensorOptions) -> Result<Publish<'a>, CliError> {
+    let topic = &options.topic;
+    let (width, height) = source.shape();
+    Ok(match (source, options.serialized) {
+        (Source::Camera(pixels), false) => {
+            let publisher: Publisher<Image<Flat>> =
+                node.publisher(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
+            let lengths = ImageBulkLengths { data: pixels.data.len() };
+            Box::new(move |seconds| {
+                let mut image = publisher.loan_with(lengths).map_err(CliError::failed)?;
+                describe_image(&mut image, pixels).map_err(CliError::failed)?;
+                source.write(seconds, image.bulk_mut(|m| &m.data));
+                stamp(&mut image.header.stamp);
+                image.publish().map_err(CliError::failed)?;
+                Ok(())
+            })
+        }
+        (Source::Camera(pixels), true) => {
+            let publisher: Publisher<Image<Heap>> =
+                node.publisher(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
+            let mut image = Image::<Heap>::default();
+            describe_image(&mut image, pixels).map_err(CliError::failed)?;
+            image.data.try_resize(pixels.data.len()).map_err(CliError::failed)?;
+            Box::new(move |seconds| {
+                source.write(seconds, &mut image.data);
+                stamp(&mut image.header.stamp);
+                publisher.publish(&image).map_err(CliError::failed)?;
+                Ok(())
+            })
+        }
+        (_, false) => {
+            let publisher: Publisher<PointCloud2<Flat>> =
+                node.publisher(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
+            let lengths = PointCloud2BulkLengths { data: width * height * POINT };
+            Box::new(move |seconds| {
+                let mut cloud = publisher.loan_with(lengths).map_err(CliError::failed)?;
+                describe_cloud(&mut cloud, width, height).map_err(CliError::failed)?;
+                source.write(seconds, cloud.bulk_mut(|m| &m.data));
+                stamp(&mut cloud.header.stamp);
+                cloud.publish().map_err(CliError::failed)?;
+                Ok(())
+            })
+        }
+        (_, true) => {
+            let publisher: Publisher<PointCloud2<Heap>> =
+                node.publisher(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
+            let mut cloud = PointCloud2::<Heap>::default();
+            describe_cloud(&mut cloud, width, height).map_err(CliError::failed)?;
+            cloud.data.try_resize(width * height * POINT).map_err(CliError::failed)?;
+            Box::new(move |seconds| {
+                source.write(seconds, &mut cloud.data);
+                stamp(&mut cloud.header.stamp);
+                publisher.publish(&cloud).map_err(CliError::failed)?;
+                Ok(())
+            })
+        }
+    })
+}

@@ -1,0 +1,152 @@
+//! What came of a demo: the live table, the closing summary, the JSON object.
+
+use serde::Serialize;
+
+use super::Report;
+use super::latency::Latencies;
+use super::viewer::Seen;
+use crate::error::CliError;
+use crate::output::table::{Cell, Column, Table};
+use crate::output::{Output, Style, units};
+
+/// One run of the three processes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// Frames that reached the viewer.
+    pub frames: u64,
+    /// Frames that the sensor published and the viewer never got.
+    pub lost: u64,
+    p50_ns: u64,
+    p99_ns: u64,
+    /// Copies of frames, serialization included, that the three processes made together.
+    copies: u64,
+    bytes_copied: u64,
+    rate_hz: f64,
+    /// Of the latency, what the filter needs to compute a frame, on average.
+    filter_ns: u64,
+    #[serde(skip)]
+    pub latencies: Latencies,
+}
+
+impl Run {
+    /// From what the viewer saw and what the others told.
+    pub fn new(seen: &Seen, sensor: Report, filter: Report) -> Self {
+        let [p50_ns, p99_ns] = seen.latencies.percentiles([50.0, 99.0]);
+        let (copies, bytes_copied) = seen.copies();
+        Self {
+            frames: seen.frames(),
+            lost: sensor.frames.saturating_sub(seen.frames()),
+            p50_ns,
+            p99_ns,
+            copies: copies + sensor.copies + filter.copies,
+            bytes_copied: bytes_copied + sensor.bytes_copied + filter.bytes_copied,
+            rate_hz: seen.rate(),
+            filter_ns: filter.busy_ns / filter.frames.max(1),
+            latencies: seen.latencies.clone(),
+        }
+    }
+}
+
+/// Both runs.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// The run without copies; its figures are the object's own.
+    #[serde(flatten)]
+    pub zero_copy: Run,
+    /// Files in shared memory that are left over.
+    pub leftovers: u64,
+    /// The same over serialized messages.
+    pub serialized: Option<Run>,
+    /// The file that was played.
+    pub input: Option<String>,
+    /// `cloud` or `image`.
+    pub kind: &'static str,
+    /// Where the plot is.
+    pub plot: Option<String>,
+}
+
+impl Summary {
+    /// Prints it.
+    pub fn show(&self, output: &Output) -> Result<(), CliError> {
+        if output.is_json() {
+            return Ok(output.record(self)?);
+        }
+        let mut table = table();
+        row(&mut table, "zero copy", &self.zero_copy);
+        if let Some(run) = &self.serialized {
+            row(&mut table, "serialized", run);
+        }
+        output.text(table.render(output))?;
+        output.line("")?;
+        if let Some(run) = self.serialized.as_ref().filter(|_| self.zero_copy.p50_ns > 0) {
+            let ratio = run.p50_ns as f64 / self.zero_copy.p50_ns as f64;
+            output.line(format!("Serialized, the same frames took {ratio:.1} times as long (p50, the filter's own work included)."))?;
+        }
+        let style = if self.leftovers == 0 { Style::Good } else { Style::Bad };
+        output.line(format!("Left in shared memory: {} file(s).", output.paint(style, self.leftovers)))?;
+        if let Some(plot) = &self.plot {
+            output.line(format!("Latency plot: {plot}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn table() -> Table {
+    Table::new([
+        Column::left("MESSAGES"),
+        Column::right("FRAMES"),
+        Column::right("LOST"),
+        Column::right("RATE"),
+        Column::right("P50"),
+        Column::right("P99"),
+        Column::right("FILTER"),
+        Column::right("COPIES"),
+        Column::right("BYTES COPIED"),
+    ])
+}
+
+fn row(table: &mut Table, name: &str, run: &Run) {
+    table.row([
+        Cell::styled(name, Style::Strong),
+        run.frames.to_string().into(),
+        Cell::styled(run.lost.to_string(), if run.lost > 0 { Style::Bad } else { Style::Plain }),
+        units::hertz(run.rate_hz).into(),
+        units::duration(run.p50_ns).into(),
+        units::duration(run.p99_ns).into(),
+        units::duration(run.filter_ns).into(),
+        Cell::styled(run.copies.to_string(), if run.copies == 0 { Style::Good } else { Style::Plain }),
+        units::bytes(run.bytes_copied).into(),
+    ]);
+}
+
+/// What is shown while a run goes on: the figures of the last few seconds, and a picture.
+pub fn live(
+    output: &Output,
+    seen: &Seen,
+    sensor: Report,
+    filter: Report,
+    wanted: u64,
+    serialized: bool,
+) -> String {
+    let [p50, p99] = seen.latencies.last(200).percentiles([50.0, 99.0]);
+    let mut run = Run::new(seen, sensor, filter);
+    // Frames on their way are not lost.
+    (run.p50_ns, run.p99_ns, run.lost) = (p50, p99, 0);
+    let mut table = table();
+    row(&mut table, if serialized { "serialized" } else { "zero copy" }, &run);
+    let of = if wanted == u64::MAX { String::new() } else { format!(" of {wanted}") };
+    let mut text = format!(
+        "{}  sensor {} filter {} viewer   frame {}{of}, {} each\n",
+        output.paint(Style::Strong, "situ demo"),
+        output.paint(Style::Dim, "──▶"),
+        output.paint(Style::Dim, "──▶"),
+        run.frames,
+        units::bytes(seen.bytes as u64),
+    );
+    text.push_str(&table.render(output));
+    for line in &seen.picture {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
+}
