@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and runs every test: Rust, C++, and the interoperability tests against independent implementations.
-# Ends with the totals in the words of cargo and ctest.
+# Builds and runs every test: Rust, C++, both together, and against independent implementations. Goes on after a
+# failure, and ends with the totals in the words of cargo and ctest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,28 +10,33 @@ scripts/fetch-ros-interfaces.sh
 mkdir -p build
 log=build/test.log
 : >"$log"
-stage() { printf '\n==> %s\n' "$*" | tee -a "$log"; }
+failures=()
+
+# stage NAME COMMAND...: runs a stage; a failure is remembered.
+stage() {
+  local name=$1
+  shift
+  printf '\n==> %s\n' "$name" | tee -a "$log"
+  if ! "$@" 2>&1 | tee -a "$log"; then failures+=("$name"); fi
+}
 
 # The tests that compare with rclpy and cyclonedds ask for the interpreter by this name; without it they say so and pass.
 if [ -f build/venv/.ready ]; then
   export SITU_TEST_PYTHON=$PWD/build/venv/bin/python
 fi
 
-stage "Rust: every crate"
-cargo test --workspace --no-fail-fast 2>&1 | tee -a "$log"
+# C++ before the tests of Rust run: they start programs in C++, to talk to.
+stage "Rust: build" cargo test --workspace --no-run
+stage "C++: configure" cmake -S cpp -B build/cpp -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DSITU_CARGO_PROFILE=dev -DSITU_COMMAND="$PWD/target/debug/situ"
+stage "C++: build" cmake --build build/cpp
+stage "Rust: every crate, the examples in both languages, the demo" cargo test --workspace --no-fail-fast
+stage "The protocols, model-checked" scripts/model.sh
+stage "C++: headers, library, bus" ctest --test-dir build/cpp --output-on-failure
 
-stage "The protocols, model-checked"
-scripts/model.sh 2>&1 | tee -a "$log"
-
-if [ -f cpp/CMakeLists.txt ]; then
-  stage "C++: headers, library, examples"
-  # The libsitu that the tests above have all but built.
-  cmake -S cpp -B build/cpp -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSITU_CARGO_PROFILE=dev >>"$log"
-  cmake --build build/cpp 2>&1 | tee -a "$log"
-  ctest --test-dir build/cpp --output-on-failure 2>&1 | tee -a "$log"
-fi
-
-stage "All tests"
+printf '\n==> All tests\n'
 awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
      END { printf "test result: %s. %d passed; %d failed; %d ignored\n", failed ? "FAILED" : "ok", passed, failed, ignored }' "$log"
 grep -E '^[0-9]+% tests passed' "$log" || true
+for name in "${failures[@]}"; do printf 'FAILED: %s\n' "$name"; done
+[ ${#failures[@]} = 0 ]
