@@ -1,19 +1,28 @@
 //! What the tests of the bus share: a root directory of their own, and a type known only at run time.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod pattern;
+pub mod process;
+pub mod step;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use situ_bus::{Encoding, Node, RawPublisher, RawSubscriber, Root, TypeDescription};
 
-/// A root directory that is removed when dropped.
-pub struct Scratch(pub PathBuf);
+/// A root directory that is removed when dropped, by its maker.
+pub struct Scratch(pub PathBuf, bool);
 
 impl Scratch {
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        Self(PathBuf::from(format!("/dev/shm/situ-test-bus-{}-{count}", std::process::id())))
+        Self(PathBuf::from(format!("/dev/shm/situ-test-bus-{}-{count}", std::process::id())), true)
+    }
+
+    /// One that belongs to somebody else.
+    pub fn shared(path: PathBuf) -> Self {
+        Self(path, false)
     }
 
     pub fn root(&self) -> Root {
@@ -39,7 +48,9 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        if self.1 {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
     }
 }
 

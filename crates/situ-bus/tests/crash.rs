@@ -1,0 +1,244 @@
+//! Processes are killed at chosen steps: at any instruction of publishing and taking, and between any two system calls of
+//! coming and going. Whatever the step, the others go on, no message is torn or lost, and nothing is left.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use common::pattern::{Order, bytes, send, send_bytes};
+use common::process::{Random, Role, role, say};
+use common::step::{Steps, Stride, stepped};
+use common::{Scratch, numbers};
+use situ_bus::{
+    History, Node, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos, WhenFull, clean,
+};
+
+fn kills(usual: u64) -> u64 {
+    std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| (kills.parse::<u64>().unwrap() / 10).max(usual))
+}
+
+fn publisher(node: &Node) -> RawPublisher {
+    let qos = PublisherQos {
+        reliability: Reliability::Reliable,
+        depth: 4,
+        // Whoever is dead must not be waited for as long as this.
+        when_full: WhenFull::Block(Some(Duration::from_secs(10))),
+        ..Default::default()
+    };
+    RawPublisher::create(node, "steps", &numbers(), qos).unwrap()
+}
+
+fn subscriber(node: &Node) -> RawSubscriber {
+    let qos =
+        SubscriberQos { reliability: Reliability::Reliable, history: History::KeepAll, ..Default::default() };
+    RawSubscriber::create(node, "steps", &numbers(), qos).unwrap()
+}
+
+fn say_thread() {
+    // SAFETY: it has no conditions.
+    say(&format!("thread {}", unsafe { libc::gettid() }));
+}
+
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    match role.as_str() {
+        "publish" => {
+            let publisher = publisher(&scratch.node("child"));
+            let name = u64::from(std::process::id());
+            for count in 0..6 {
+                // More than the depth: from the fifth on, the parent has taken some.
+                send(&publisher, name, count, 200).unwrap();
+                if count == 3 {
+                    say("published");
+                }
+            }
+            say_thread();
+            let (head, body) = bytes(name, 6, 200);
+            stepped(|| _ = send_bytes(&publisher, &head, &body).unwrap());
+        }
+        "take" => {
+            let subscriber = subscriber(&scratch.node("child"));
+            say("ready");
+            // The first one takes long: the pool is mapped.
+            while subscriber.take().unwrap().is_none() {
+                subscriber.wait(None);
+            }
+            while !subscriber.has_next() {}
+            say_thread();
+            stepped(|| {
+                let sample = subscriber.take().unwrap();
+                drop(sample);
+            });
+        }
+        "wait" => {
+            let subscriber = subscriber(&scratch.node("child"));
+            say("ready");
+            say_thread();
+            stepped(|| _ = subscriber.wait(Some(Duration::from_millis(1))));
+        }
+        "come and go" => {
+            say_thread();
+            stepped(|| {
+                let node = scratch.node("child");
+                let subscriber = subscriber(&node);
+                let publisher = publisher(&node);
+                send(&publisher, std::process::id().into(), 0, 64).unwrap();
+                let sample = subscriber.take().unwrap();
+                drop(publisher);
+                drop(subscriber);
+                drop(sample);
+            });
+        }
+        other => panic!("no such role: {other}"),
+    }
+}
+
+/// Plays a role many times and kills it after some step, spread over all that it takes. `before` prepares it, `after`
+/// looks at what is left.
+fn kill_at_each(
+    what: &str,
+    stride: Stride,
+    kills: u64,
+    scratch: &Scratch,
+    before: impl Fn(&mut Role),
+    mut after: impl FnMut(),
+) {
+    let mut random = Random::seeded(what);
+    let start = || {
+        let mut role = Role::start(scratch, what);
+        before(&mut role);
+        let steps = Steps::begin(&mut role);
+        (role, steps)
+    };
+    let (role, steps) = start();
+    let all = steps.count(stride);
+    steps.kill(role);
+    after();
+    println!("{what}: {all} steps, {kills} kills");
+    for kill in 0..kills {
+        let (role, steps) = start();
+        // The steps vary a little from run to run: to come to the end early is to be killed there.
+        let at = (all * kill + random.below(all)) / kills;
+        if steps.go(stride, at).is_ok() && stride == Stride::SystemCall {
+            let _ = steps.go(Stride::Instruction, random.below(500));
+        }
+        steps.kill(role);
+        after();
+    }
+}
+
+/// The hot path, at any instruction: those who stay lose nothing, and what the dead held returns.
+fn hot_path(what: &str, usual: u64, before: impl Fn(&mut Role, &mut dyn FnMut())) {
+    let scratch = Scratch::new();
+    let node = scratch.node("parent");
+    let (publisher, subscriber) = (publisher(&node), subscriber(&node));
+    let order = std::cell::RefCell::new(Order::new(true));
+    let count = std::cell::Cell::new(0);
+    let take_all = || {
+        while let Some(sample) = subscriber.take().unwrap() {
+            order.borrow_mut().note(&sample);
+        }
+    };
+    let publish = || {
+        count.set(count.get() + 1);
+        send(&publisher, 0, count.get(), 200).unwrap();
+        take_all();
+    };
+    kill_at_each(
+        what,
+        Stride::Instruction,
+        kills(usual),
+        &scratch,
+        |role| {
+            take_all();
+            before(role, &mut || publish());
+            take_all();
+        },
+        || {
+            take_all();
+            // More than the dead left room for.
+            (0..8).for_each(|_| publish());
+            assert!(publisher.memory().in_use <= 6, "{:?}", publisher.memory());
+        },
+    );
+    assert_eq!(subscriber.lost(), 0);
+    drop((publisher, subscriber, node));
+    clean(&scratch.root());
+    assert_eq!(scratch.files(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn killed_at_any_instruction_of_publishing() {
+    hot_path("publish", 60, |role, _| role.wait_for("published"));
+}
+
+#[test]
+fn killed_at_any_instruction_of_taking() {
+    hot_path("take", 60, |role, publish| {
+        role.wait_for("ready");
+        publish();
+        publish();
+    });
+}
+
+#[test]
+fn killed_at_any_instruction_of_waiting() {
+    hot_path("wait", 20, |role, _| role.wait_for("ready"));
+}
+
+/// Making and removing nodes, topics, pools and places, alone: the next who comes, or `clean`, removes all that is left.
+#[test]
+fn killed_between_any_system_calls_of_coming_and_going() {
+    let scratch = Scratch::new();
+    scratch.root().prepare().unwrap();
+    kill_at_each(
+        "come and go",
+        Stride::SystemCall,
+        kills(120),
+        &scratch,
+        |_| (),
+        || {
+            clean(&scratch.root());
+            assert_eq!(scratch.files(), Vec::<PathBuf>::new());
+            assert_eq!(std::fs::read_dir(scratch.root().topics()).unwrap().count(), 0);
+        },
+    );
+}
+
+/// The same beside others who stay: nothing of the dead is in their way.
+#[test]
+fn killed_between_any_system_calls_beside_others() {
+    let scratch = Scratch::new();
+    let node = scratch.node("parent");
+    let (publisher, subscriber) = (publisher(&node), subscriber(&node));
+    let mut order = Order::new(false);
+    let mut count = 0;
+    // Of a publisher and a subscriber that live, and of nobody else.
+    let files = scratch.files().len();
+    kill_at_each(
+        "come and go",
+        Stride::SystemCall,
+        kills(60),
+        &scratch,
+        |_| (),
+        || {
+            for _ in 0..8 {
+                send(&publisher, 0, count, 64).unwrap();
+                count += 1;
+                while let Some(sample) = subscriber.take().unwrap() {
+                    if sample.head().len() == common::pattern::HEAD {
+                        order.note(&sample);
+                    }
+                }
+            }
+            drop(self::subscriber(&scratch.node("next")));
+            let left = scratch.files();
+            assert_eq!(left.len(), files, "{left:?}");
+        },
+    );
+    assert_eq!(subscriber.lost(), 0);
+}

@@ -1,0 +1,484 @@
+//! Processes are killed at random moments, and at each instruction of the hot path: nobody hangs, nothing leaks, no torn
+//! message is read, no message is lost that was promised.
+//!
+//! `make chaos KILLS=10000` runs the same with more kills. A failure prints its seed: set `SITU_CHAOS_SEED` to it to kill in
+//! the same order again (the moments will differ).
+#![cfg(not(loom))]
+
+mod common;
+
+use std::collections::VecDeque;
+use std::fs::OpenOptions;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use common::pattern::{Order, check, send};
+use common::process::{Random, Role, command, role, say};
+use common::{Scratch, numbers};
+use rustix::process::Signal;
+use situ_bus::{
+    Durability, History, Node, PublisherQos, RawPublisher, RawSample, RawSubscriber, Reliability,
+    SubscriberQos, clean, inspect, wait_any,
+};
+use situ_memory::{Access, Mapping};
+
+/// How many kills are made: some hundreds, or as many as the environment says.
+fn kills(usual: u64) -> u64 {
+    std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| kills.parse().unwrap())
+}
+
+/// How long anything may stand still before it counts as hanging. Generous: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn publisher(node: &Node, topic: &str, depth: usize) -> RawPublisher {
+    let reliability = if topic == "sure" { Reliability::Reliable } else { Reliability::BestEffort };
+    let durability = if topic == "sure" { Durability::TransientLocal } else { Durability::Volatile };
+    let qos = PublisherQos { reliability, durability, depth, ..Default::default() };
+    RawPublisher::create(node, topic, &numbers(), qos).unwrap()
+}
+
+fn subscriber(node: &Node, topic: &str, history: History) -> RawSubscriber {
+    let reliability = if topic == "sure" { Reliability::Reliable } else { Reliability::BestEffort };
+    let qos = SubscriberQos { reliability, history, ..Default::default() };
+    RawSubscriber::create(node, topic, &numbers(), qos).unwrap()
+}
+
+/// The signs of life of all children: one word each, in memory that they share with their parent.
+struct Beats {
+    path: PathBuf,
+    map: Mapping,
+}
+
+impl Beats {
+    /// Parent: makes the words.
+    fn new(scratch: &Scratch) -> Self {
+        let path = scratch.0.with_extension("beats");
+        std::fs::write(&path, [0; 4096]).unwrap();
+        Self::open(path)
+    }
+
+    fn open(path: PathBuf) -> Self {
+        let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let map = Mapping::new(file.as_fd(), 0, 4096, Access::ReadWrite).unwrap();
+        Self { path, map }
+    }
+
+    fn of(&self, index: usize) -> &AtomicU64 {
+        assert!(index < 512);
+        // SAFETY: the page holds so many words; they are atomics.
+        unsafe { &*self.map.base().cast::<AtomicU64>().add(index) }
+    }
+}
+
+impl Drop for Beats {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// What a child does until it is killed.
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    match role.as_str() {
+        "take one" => return take_one_and_stop(&scratch),
+        "hold all" => return hold_all_and_stop(&scratch),
+        _ => {}
+    }
+    let index = std::env::var("SITU_TEST_INDEX").unwrap().parse().unwrap();
+    let beats = Beats::open(scratch.0.with_extension("beats"));
+    let beat = || _ = beats.of(index).fetch_add(1, Ordering::Relaxed);
+    let mut random = Random(u64::from(std::process::id()) << 20 | index as u64);
+    match role.as_str() {
+        "publish fast" => publish_for_ever(&scratch, "fast", &mut random, beat),
+        "publish sure" => publish_for_ever(&scratch, "sure", &mut random, beat),
+        "hold fast" => hold_for_ever(&scratch, "fast", &mut random, beat),
+        "hold sure" => hold_for_ever(&scratch, "sure", &mut random, beat),
+        "wait fast" => wait_for_ever(&scratch, "fast", beat),
+        "wait sure" => wait_for_ever(&scratch, "sure", beat),
+        "come and go" => come_and_go_for_ever(&scratch, &mut random, beat),
+        other => panic!("no such role: {other}"),
+    }
+}
+
+/// Small bodies, bodies of some lines, bodies of more than 64 KiB.
+fn size(random: &mut Random) -> usize {
+    match random.below(8) {
+        0..4 => random.below(64) as usize,
+        4..7 => random.below(4096) as usize,
+        _ => 65_000 + random.below(30_000) as usize,
+    }
+}
+
+fn publish_for_ever(scratch: &Scratch, topic: &str, random: &mut Random, beat: impl Fn()) {
+    let publisher = publisher(&scratch.node("publisher"), topic, 4);
+    let name = random.next();
+    for count in 0.. {
+        if random.below(16) == 0 {
+            drop(publisher.loan(64, 8, size(random)).unwrap());
+            std::thread::sleep(Duration::from_micros(random.below(2000)));
+        }
+        send(&publisher, name, count, size(random)).unwrap();
+        beat();
+    }
+}
+
+fn hold_for_ever(scratch: &Scratch, topic: &str, random: &mut Random, beat: impl Fn()) {
+    let subscriber = subscriber(&scratch.node("holder"), topic, History::KeepAll);
+    let mut order = Order::new(topic == "sure");
+    let mut held: VecDeque<RawSample> = VecDeque::new();
+    loop {
+        if let Some(sample) = subscriber.take().unwrap() {
+            order.note(&sample);
+            held.push_back(sample);
+        } else {
+            subscriber.wait(Some(Duration::from_millis(random.below(20))));
+        }
+        if held.len() > 4 || random.below(8) == 0 {
+            let index = random.below(held.len().max(1) as u64) as usize;
+            if let Some(sample) = held.remove(index) {
+                check(&sample);
+            }
+        }
+        beat();
+    }
+}
+
+fn wait_for_ever(scratch: &Scratch, topic: &str, beat: impl Fn()) {
+    let node = scratch.node("waiter");
+    let mut order = Order::new(false);
+    let (all, last) =
+        (subscriber(&node, topic, History::KeepAll), subscriber(&node, topic, History::KeepLast(2)));
+    loop {
+        if wait_any(&[&all, &last], None) == Some(0)
+            && let Some(sample) = all.take().unwrap()
+        {
+            order.note(&sample);
+        }
+        if let Some(sample) = last.take().unwrap() {
+            check(&sample);
+        }
+        beat();
+    }
+}
+
+fn come_and_go_for_ever(scratch: &Scratch, random: &mut Random, beat: impl Fn()) {
+    loop {
+        let node = scratch.node("visitor");
+        let topic = ["fast", "sure", "rare", "odd/name"][random.below(4) as usize];
+        if random.below(2) == 0 {
+            let subscriber = subscriber(&node, topic, History::KeepAll);
+            for _ in 0..random.below(4) {
+                let _sample = subscriber.take().unwrap();
+            }
+        }
+        if random.below(2) == 0 {
+            let publisher = publisher(&node, topic, 1 + random.below(8) as usize);
+            let name = random.next();
+            (0..random.below(4)).for_each(|count| _ = send(&publisher, name, count, 64).unwrap());
+        }
+        inspect::topics(&scratch.root()).unwrap();
+        beat();
+    }
+}
+
+const ROLES: [&str; 9] = [
+    "publish fast",
+    "publish sure",
+    "hold fast",
+    "hold sure",
+    "wait fast",
+    "wait sure",
+    "come and go",
+    "publish sure",
+    "come and go",
+];
+
+/// Takes whatever comes, until told to stop; gives how much it was.
+fn witness(scratch: &Scratch, topic: &str, seen: &AtomicU64, stop: &AtomicBool) {
+    let subscriber = subscriber(&scratch.node("witness"), topic, History::KeepAll);
+    let mut order = Order::new(topic == "sure");
+    while !stop.load(Ordering::Relaxed) {
+        match subscriber.take().unwrap() {
+            Some(sample) => {
+                order.note(&sample);
+                seen.fetch_add(1, Ordering::Relaxed);
+            }
+            None => _ = subscriber.wait(Some(Duration::from_millis(50))),
+        }
+    }
+    assert!(topic != "sure" || subscriber.lost() == 0);
+}
+
+/// Bytes of memory that the files below the root take.
+fn memory(scratch: &Scratch) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    scratch
+        .files()
+        .iter()
+        .filter_map(|path| path.metadata().ok())
+        .map(|metadata| metadata.blocks() * 512)
+        .sum()
+}
+
+/// A child that is watched.
+struct Watched {
+    role: Role,
+    name: &'static str,
+    index: usize,
+    beat: u64,
+    at: Instant,
+}
+
+impl Watched {
+    fn start(scratch: &Scratch, name: &'static str, index: usize, beats: &Beats) -> Self {
+        let mut command = command(scratch, name);
+        command.env("SITU_TEST_INDEX", index.to_string()).stdout(std::process::Stdio::piped());
+        let beat = beats.of(index).load(Ordering::Relaxed);
+        Self { role: Role::of(command), name, index, beat, at: Instant::now() }
+    }
+
+    /// Fails if the child ended by itself or stands still.
+    fn look(&mut self, beats: &Beats) {
+        if let Some(status) = self.role.child.try_wait().unwrap() {
+            panic!("{:?} ended by itself: {status}", self.name);
+        }
+        let beat = beats.of(self.index).load(Ordering::Relaxed);
+        if beat != self.beat {
+            (self.beat, self.at) = (beat, Instant::now());
+        }
+        // Who waits has nothing to do while publishers are blocked or dead, but some always come.
+        if self.at.elapsed() > PATIENCE {
+            let pid = self.role.child.id();
+            let state = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            let place = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+            panic!("{:?} (process {pid}) stands still: {place}\n{state}", self.name);
+        }
+    }
+}
+
+/// Processes of all kinds are killed, and stopped for a while, at random moments.
+#[test]
+fn processes_are_killed_at_random() {
+    let kills = kills(250);
+    let mut random = Random::seeded("kills at random");
+    let scratch = Scratch::new();
+    let beats = Beats::new(&scratch);
+    let (stop, seen) = (AtomicBool::new(false), [AtomicU64::new(0), AtomicU64::new(0)]);
+    let start = Instant::now();
+    let mut most_memory = 0;
+    std::thread::scope(|scope| {
+        let witnesses = ["fast", "sure"].map(|topic| {
+            let (scratch, stop, seen) = (&scratch, &stop, &seen[usize::from(topic == "sure")]);
+            scope.spawn(move || witness(scratch, topic, seen, stop))
+        });
+        // However the scope is left, the witnesses must end.
+        let stopped = Stop(&stop);
+        let mut children: Vec<_> = ROLES
+            .iter()
+            .enumerate()
+            .map(|(index, name)| Watched::start(&scratch, name, index, &beats))
+            .collect();
+        let mut known = seen.each_ref().map(|seen| (seen.load(Ordering::Relaxed), Instant::now()));
+        for kill in 0..kills {
+            std::thread::sleep(Duration::from_micros(match random.below(4) {
+                0 => 0,
+                1 => random.below(2000),
+                _ => random.below(40_000),
+            }));
+            let index = random.below(children.len() as u64) as usize;
+            if random.below(8) == 0 {
+                // Stopped while others go on; then killed or let go on.
+                children[index].role.signal(Signal::STOP);
+                std::thread::sleep(Duration::from_micros(random.below(30_000)));
+                children[index].role.signal(Signal::CONT);
+            }
+            let old = std::mem::replace(
+                &mut children[index],
+                Watched::start(&scratch, ROLES[index], index, &beats),
+            );
+            let status = old.role.kill();
+            assert_eq!(
+                std::os::unix::process::ExitStatusExt::signal(&status),
+                Some(9),
+                "{:?} ended by itself: {status}",
+                old.name
+            );
+            children.iter_mut().for_each(|child| child.look(&beats));
+            assert!(witnesses.iter().all(|witness| !witness.is_finished()), "a witness failed");
+            for (known, seen) in known.iter_mut().zip(&seen) {
+                let now = seen.load(Ordering::Relaxed);
+                if now != known.0 {
+                    *known = (now, Instant::now());
+                }
+                assert!(known.1.elapsed() < PATIENCE, "nothing comes any more ({now} so far)");
+            }
+            if kill % 16 == 0 {
+                most_memory = most_memory.max(memory(&scratch));
+            }
+        }
+        drop(children);
+        drop(stopped);
+    });
+    let seen = seen.each_ref().map(|seen| seen.load(Ordering::Relaxed));
+    println!(
+        "{kills} kills in {:.1?}: the witnesses took {} best-effort and {} reliable messages; at most {} KiB of memory",
+        start.elapsed(),
+        seen[0],
+        seen[1],
+        most_memory >> 10
+    );
+    assert!(most_memory < 64 << 20, "memory leaks: {most_memory} bytes");
+    clean(&scratch.root());
+    assert_eq!(scratch.files(), Vec::<PathBuf>::new(), "files leak");
+    assert_eq!(std::fs::read_dir(scratch.root().topics()).unwrap().count(), 0, "directories leak");
+}
+
+/// Sets a flag when dropped.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// p50, p99 and the largest of some times.
+fn quantiles(times: &mut [Duration]) -> (Duration, Duration, Duration) {
+    times.sort();
+    let at = |per_cent: usize| times[(times.len() * per_cent / 100).min(times.len() - 1)];
+    (at(50), at(99), times[times.len() - 1])
+}
+
+fn take_one_and_stop(scratch: &Scratch) {
+    let subscriber = subscriber(&scratch.node("slow"), "sure", History::KeepAll);
+    say("ready");
+    while subscriber.take().unwrap().is_none() {
+        subscriber.wait(None);
+    }
+    std::thread::sleep(Duration::MAX);
+}
+
+/// A publisher that a subscriber blocks goes on when that is killed, without anybody's help.
+#[test]
+fn a_blocked_publisher_goes_on_when_its_subscriber_is_killed() {
+    const DEPTH: usize = 4;
+    let rounds = kills(250) / 10;
+    let scratch = Scratch::new();
+    let (ask, asked) = std::sync::mpsc::channel::<usize>();
+    let (tell, told) = std::sync::mpsc::channel::<Instant>();
+    let mut times = Vec::new();
+    std::thread::scope(|scope| {
+        let scratch = &scratch;
+        scope.spawn(move || {
+            let publisher = publisher(&scratch.node("blocked"), "sure", DEPTH);
+            for count in asked.iter().flat_map(|number| 0..number) {
+                send(&publisher, 1, count as u64, 100).unwrap();
+                tell.send(Instant::now()).unwrap();
+            }
+        });
+        // Moved here, so that the thread ends however the scope is left.
+        let ask = ask;
+        for _ in 0..rounds {
+            let mut child = Role::start(scratch, "take one");
+            child.wait_for("ready");
+            // It takes one, so there is room for one more than the depth; the next has to wait.
+            ask.send(DEPTH + 2).unwrap();
+            (0..=DEPTH).for_each(|_| _ = told.recv_timeout(PATIENCE).unwrap());
+            assert!(told.recv_timeout(Duration::from_millis(20)).is_err(), "the subscriber blocks it");
+            let start = Instant::now();
+            child.signal(Signal::KILL);
+            times.push(told.recv_timeout(PATIENCE).expect("it goes on") - start);
+            child.kill();
+        }
+    });
+    let (p50, p99, max) = quantiles(&mut times);
+    println!(
+        "blocked publishers go on after p50 {p50:.1?}, p99 {p99:.1?}, at most {max:.1?} ({rounds} kills)"
+    );
+    // On an idle machine: 10 ms. Machines that run tests are not idle, but a wait for some time-out would show.
+    assert!(p50 < Duration::from_millis(50) && max < Duration::from_secs(2), "{p50:?} {max:?}");
+}
+
+fn hold_all_and_stop(scratch: &Scratch) {
+    let subscriber = subscriber(&scratch.node("hoarder"), "fast", History::KeepAll);
+    let mut held = Vec::new();
+    say("ready");
+    loop {
+        match subscriber.take().unwrap() {
+            Some(sample) => held.push(sample),
+            None => _ = subscriber.wait(None),
+        }
+    }
+}
+
+/// What a killed subscriber held returns to its publisher, even if nobody comes or goes.
+#[test]
+fn slots_held_by_the_dead_return() {
+    const HELD: usize = 30;
+    for stamps in [true, false] {
+        let scratch = Scratch::new();
+        let publisher = publisher(&scratch.node("publisher"), "fast", 2);
+        let publisher = if stamps { publisher } else { publisher.without_stamps() };
+        let mut child = Role::start(&scratch, "hold all");
+        child.wait_for("ready");
+        let taken = || {
+            let topic = inspect::topic(&scratch.root(), "fast").unwrap().unwrap();
+            topic.subscribers.first().map_or(0, |subscriber| subscriber.taken)
+        };
+        let start = Instant::now();
+        for count in 0..HELD as u64 {
+            send(&publisher, 1, count, 200).unwrap();
+            while taken() <= count {
+                assert!(start.elapsed() < PATIENCE);
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        }
+        assert!(publisher.memory().in_use >= HELD, "{:?}", publisher.memory());
+        child.kill();
+        let start = Instant::now();
+        let mut count = HELD as u64;
+        while publisher.memory().in_use > 4 {
+            assert!(start.elapsed() < PATIENCE, "they do not return: {:?}", publisher.memory());
+            send(&publisher, 1, count, 200).unwrap();
+            count += 1;
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        println!("{HELD} slots held by the dead returned after {:.1?}", start.elapsed());
+    }
+}
+
+/// A subscriber that stands still, wherever that is, never delays a best-effort publisher.
+#[test]
+fn a_stopped_subscriber_does_not_delay_best_effort_publishers() {
+    let scratch = Scratch::new();
+    let beats = Beats::new(&scratch);
+    let publisher = publisher(&scratch.node("publisher"), "fast", 4);
+    let mut child = Watched::start(&scratch, "hold fast", 0, &beats);
+    let start = Instant::now();
+    while beats.of(0).load(Ordering::Relaxed) < 100 {
+        send(&publisher, 1, start.elapsed().as_nanos() as u64, 100).unwrap();
+        assert!(start.elapsed() < PATIENCE);
+    }
+    let mut times = Vec::new();
+    for round in 0..20 {
+        child.role.signal(Signal::STOP);
+        for count in 0..100 {
+            let before = Instant::now();
+            send(&publisher, 2, round * 100 + count, 1000).unwrap();
+            times.push(before.elapsed());
+        }
+        child.role.signal(Signal::CONT);
+        std::thread::sleep(Duration::from_millis(3));
+        child.look(&beats);
+    }
+    let (p50, p99, max) = quantiles(&mut times);
+    println!("publishing beside a stopped subscriber: p50 {p50:.1?}, p99 {p99:.1?}, at most {max:.1?}");
+    assert!(p99 < Duration::from_millis(50), "{p99:?}");
+    let memory = publisher.memory();
+    assert!(memory.slots < 64, "it holds at most a few: {memory:?}");
+    assert!(child.role.kill().code().is_none());
+}
