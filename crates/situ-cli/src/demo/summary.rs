@@ -6,7 +6,7 @@ use super::Report;
 use super::latency::Latencies;
 use super::viewer::Seen;
 use crate::error::CliError;
-use crate::output::table::{Cell, Column, Table};
+use crate::output::table::{Cell, Column, Table, shorten};
 use crate::output::{Output, Style, units};
 
 /// One run of the three processes.
@@ -154,6 +154,8 @@ pub fn live(
         units::bytes(seen.bytes as u64),
     );
     text.push_str(&table.render(output));
+    let hint = "from another shell: situ topic list, situ topic echo TOPIC, situ node list";
+    text.push_str(&format!("{}\n", output.paint(Style::Dim, shorten(hint, output.width()))));
     for line in &seen.picture {
         text.push_str(line);
         text.push('\n');

@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{StatFs, statfs};
+use rustix::fs::{FlockOperation, StatFs, flock, statfs};
 
 use super::Check;
 use crate::output::units;
@@ -29,7 +29,24 @@ pub fn checks(root: &Path) -> Vec<Check> {
         )],
     };
     checks.push(permissions(root, existing));
+    checks.push(locks(existing));
     checks
+}
+
+/// Liveness is a lock on an open file: the file system must have them.
+fn locks(existing: &Path) -> Check {
+    const NAME: &str = "file locks";
+    let tried = std::fs::File::open(existing)
+        .map_err(|e| e.to_string())
+        .and_then(|f| flock(&f, FlockOperation::NonBlockingLockShared).map_err(|e| e.to_string()));
+    match tried {
+        Ok(()) => Check::ok(NAME, format!("work in {}", existing.display())),
+        Err(error) => Check::fail(
+            NAME,
+            format!("do not work in {}: {error}", existing.display()),
+            "Nobody could tell who is alive: set SITU_ROOT to a directory on a tmpfs.",
+        ),
+    }
 }
 
 fn file_system(path: &Path, magic: u64) -> Check {
@@ -141,7 +158,7 @@ mod tests {
     fn a_root_that_does_not_exist_is_looked_for_above() {
         let folder = std::env::temp_dir();
         let checks = checks(&folder.join("situ-none").join("deeper"));
-        let permissions = checks.last().unwrap();
+        let permissions = checks.iter().find(|c| c.name == "permissions").unwrap();
         assert_eq!(permissions.status, Status::Ok, "{permissions:?}");
         assert!(permissions.found.contains("can be created"));
     }
