@@ -3,6 +3,7 @@
 
     cyclone.py write FOLDER [--random N]     one file of cases for every type of kinds.py
     cyclone.py check FILE...                 reads the cases that Situ wrote, and compares the values
+    cyclone.py exchange PROGRAM...           does both with a program that reads and writes in between
     cyclone.py freeze                        writes the vectors in spec/vectors/cdr/cyclone anew
 """
 
@@ -18,7 +19,7 @@ from cyclonedds.idl import IdlBitmask, IdlStruct, IdlUnion, types
 from cyclonedds.idl._support import Endianness
 from cyclonedds.idl._type_normalize import WrapOpt, get_extended_type_hints
 from model import Array, Bitmask, Enum, Map, Optional, Primitive, Sequence, Struct, Text, Union, Values
-from model import check_cases, freeze, modes, read_cases, same, write_cases
+from model import check_cases, exchange, freeze, modes, read_cases, same, write_cases
 
 TYPES = {
     name: getattr(kinds, name)
@@ -33,6 +34,7 @@ VECTORS = Path(__file__).parents[2] / "spec/vectors/cdr/cyclone"
 KEPT = {
     "kinds::Numbers": ["special"],
     "kinds::Named": ["full"],
+    "kinds::Pair": ["full"],
     "kinds::Texts": ["random0"],
     "kinds::Lists": ["full"],
     "kinds::Arrays": ["random0"],
@@ -42,9 +44,12 @@ KEPT = {
     "kinds::Derived": ["random0"],
     "kinds::Unions": ["special", "random0"],
     "kinds::Growing": ["random0"],
+    "kinds::Step": ["full"],
     "kinds::StepLonger": ["full", "random0 of kinds::Step"],
     "kinds::Changing": ["zero", "random0", "random0 of kinds::ChangingBefore"],
     "kinds::ChangingBefore": ["random0 of kinds::Changing"],
+    "kinds::Nested": ["zero"],
+    "kinds::Keyed": ["random0"],
 }
 
 PRIMITIVES = {
@@ -261,10 +266,13 @@ def main():
     writing.add_argument("--random", type=int, default=3, help="random values of each type")
     checking = commands.add_parser("check")
     checking.add_argument("files", nargs="+")
+    commands.add_parser("exchange").add_argument("program", nargs=argparse.REMAINDER)
     commands.add_parser("freeze")
     options = parser.parse_args()
     if options.command == "check":
         sys.exit(1 if check(options.files) else 0)
+    if options.command == "exchange":
+        sys.exit(1 if exchange(options.program, lambda folder: write(folder, 3), check) else 0)
     if options.command == "freeze":
         return freeze(VECTORS, KEPT, [case for name in TYPES for case in all_cases(name, 2)])
     write(options.folder, options.random)

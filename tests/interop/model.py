@@ -12,8 +12,11 @@ and unions are {"discriminator": …, "case": its name or null, "value": …}.
 
 import json
 import math
+import os
 import random
 import struct
+import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -272,3 +275,18 @@ def check_cases(paths, read):
                 print(f"{case['type']} {case['case']} {case['encoding']} {case['cdr']}\n  Situ wrote {case['value']}\n  read is    {found}")
     print(f"checked {count} messages that Situ wrote, {wrong} wrong")
     return wrong
+
+
+def exchange(program, write, check):
+    """Writes messages, runs a program of Situ's that reads them and writes them again, and checks what it wrote."""
+    with tempfile.TemporaryDirectory() as folder:
+        theirs, ours = Path(folder, "theirs"), Path(folder, "ours.jsonl")
+        write(str(theirs))
+        for each in (theirs, Path(folder, "theirs-padded")):
+            if each.exists():
+                environment = {**os.environ, "SITU_INTEROP_THEIRS": str(each), "SITU_INTEROP_OURS": str(ours)}
+                subprocess.run(program, env=environment, check=True)
+        if not ours.exists() or not read_cases(ours):
+            print("the program wrote no message")
+            return True
+        return check([ours])

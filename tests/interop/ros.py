@@ -3,6 +3,7 @@
 
     ros.py write FOLDER [--random N]     one file of cases for every message, service and action type of the packages
     ros.py check FILE...                 reads the cases that Situ wrote, and compares the values
+    ros.py exchange PROGRAM...           does both with a program that reads and writes in between
     ros.py freeze                        writes the vectors in spec/vectors/cdr/ros anew
 """
 
@@ -16,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from model import Array, Primitive, Sequence, Struct, Text, Values, check_cases, freeze, modes, read_cases, write_cases
+from model import Array, Primitive, Sequence, Struct, Text, Values, check_cases, exchange, freeze, modes, read_cases, write_cases
 
 PACKAGES = ["builtin_interfaces", "service_msgs", "std_msgs", "geometry_msgs", "sensor_msgs", "nav_msgs", "test_msgs", "action_msgs", "unique_identifier_msgs"]
 PRIMITIVES = {
@@ -158,7 +159,8 @@ def write(folder, count, padding):
         def add(case, message):
             value = types.value(message, struct)
             cdr = serialize_message(message).hex()
-            cases.append({"type": name, "case": case, "encoding": "xcdr1", "order": "little", "cdr": cdr, "value": value})
+            differs = {"differs": "the padding is not zero"} if padding else {}
+            cases.append({"type": name, "case": case, "encoding": "xcdr1", "order": "little", **differs, "cdr": cdr, "value": value})
 
         add("default", types.classes[name]())
         if HIDDEN not in struct.members:
@@ -245,10 +247,13 @@ def main():
     writing.add_argument("--padding", type=int, help=argparse.SUPPRESS)
     checking = commands.add_parser("check")
     checking.add_argument("files", nargs="+")
+    commands.add_parser("exchange").add_argument("program", nargs=argparse.REMAINDER)
     commands.add_parser("freeze")
     options = parser.parse_args()
     if options.command == "check":
         sys.exit(1 if check(options.files) else 0)
+    if options.command == "exchange":
+        sys.exit(1 if exchange(options.program, lambda folder: write_all(folder, 3), check) else 0)
     if options.command == "freeze":
         return freeze_vectors(3)
     if options.padding is not None:
