@@ -134,16 +134,36 @@ fn live_messages_are_seen_from_another_shell() {
 #[test]
 fn ctrl_c_at_any_time_leaves_nothing_behind() {
     let Some(filter) = filter() else { return };
-    for delay in [0, 5, 20, 50, 120, 300] {
+    for (delay, group) in [0, 5, 20, 50, 120, 300].into_iter().flat_map(|d| [(d, false), (d, true)]) {
         let sandbox = Sandbox::new();
         let mut demo = sandbox.spawn(&["demo", "--frames", "1000", "--filter", &filter, "--plot", "none"]);
         std::thread::sleep(Duration::from_millis(delay));
-        let output = demo.interrupt();
+        let output = if group { demo.interrupt_group() } else { demo.interrupt() };
         // Before the signal is listened for, it ends the process in the way of the system.
         let code = output.status.code();
         assert!(matches!(code, None | Some(130)), "after {delay} ms: {output:?}");
         assert_eq!(sandbox.files(), Vec::<String>::new(), "after {delay} ms");
     }
+}
+
+#[test]
+fn a_killed_viewer_takes_the_others_with_it() {
+    let Some(filter) = filter() else { return };
+    let sandbox = Sandbox::new();
+    let mut demo = sandbox.spawn(&["demo", "--frames", "0", "--filter", &filter, "--plot", "none"]);
+    sandbox.wait_for_topic("lidar/obstacles");
+    demo.kill();
+    let begin = std::time::Instant::now();
+    loop {
+        let nodes = json(&sandbox.run(&["--json", "node", "list"]));
+        if nodes["nodes"].as_array().unwrap().iter().all(|n| n["alive"] == false) {
+            break;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(10), "still running: {nodes}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    sandbox.run(&["clean"]);
+    assert_eq!(sandbox.files(), Vec::<String>::new());
 }
 
 #[test]

@@ -92,25 +92,9 @@ pub fn run(context: &Context, arguments: &DemoArgs) -> Result<(), CliError> {
     let filter = find_filter(arguments.filter.as_deref())?;
     let interrupt = Interrupt::listen()?;
     let demo = Demo { context, arguments, kind, filter, interrupt };
-    demo.check_nobody_publishes()?;
-
-    let zero_copy = demo.pass(false)?;
-    let serialized = if arguments.no_serialized || demo.interrupt.is_set() {
-        None
-    } else {
-        Some(demo.pass(true)?).filter(|r| r.frames > 0)
-    };
-    let plot = demo.plot(&zero_copy, serialized.as_ref())?;
-    let summary = Summary {
-        zero_copy,
-        serialized,
-        input: arguments.input.as_ref().map(|p| p.display().to_string()),
-        kind: kind.name(),
-        leftovers: demo.leftovers(),
-        plot: plot.map(|p| p.display().to_string()),
-    };
-    summary.show(&context.output)?;
-    if demo.interrupt.is_set() && arguments.frames != 0 { Err(CliError::Interrupted) } else { Ok(()) }
+    let result = demo.run();
+    // What goes wrong after Ctrl-C went wrong because of it.
+    if result.is_err() && demo.interrupt.is_set() { Err(CliError::Interrupted) } else { result }
 }
 
 struct Demo<'a> {
@@ -122,6 +106,35 @@ struct Demo<'a> {
 }
 
 impl Demo<'_> {
+    /// Both runs and the summary.
+    fn run(&self) -> Result<(), CliError> {
+        self.check_nobody_publishes()?;
+        let zero_copy = self.pass(false)?;
+        let serialized = if self.arguments.no_serialized || self.interrupt.is_set() {
+            None
+        } else {
+            match self.pass(true) {
+                Err(_) if self.interrupt.is_set() => None,
+                run => Some(run?).filter(|r| r.frames > 0),
+            }
+        };
+        let plot = self.plot(&zero_copy, serialized.as_ref())?;
+        let summary = Summary {
+            zero_copy,
+            serialized,
+            input: self.arguments.input.as_ref().map(|p| p.display().to_string()),
+            kind: self.kind.name(),
+            leftovers: self.leftovers(),
+            plot: plot.map(|p| p.display().to_string()),
+        };
+        summary.show(&self.context.output)?;
+        if self.interrupt.is_set() && self.arguments.frames != 0 {
+            Err(CliError::Interrupted)
+        } else {
+            Ok(())
+        }
+    }
+
     /// Another demo in the same root would mix its frames with ours.
     fn check_nobody_publishes(&self) -> Result<(), CliError> {
         for topic in [false, true].into_iter().flat_map(|s| self.kind.topics(s)) {
@@ -186,7 +199,8 @@ impl Demo<'_> {
             let redraw = output.is_live() && drawn.elapsed() >= REDRAW;
             let size = redraw.then(|| (output.width().min(100), 14));
             let taken = viewer.look(&mut seen, REDRAW, size)?;
-            if !taken {
+            // Ctrl-C reaches all three: that the others have ended is then no mishap.
+            if !taken && !self.interrupt.is_set() {
                 sensor.check().map_err(CliError::failed)?;
                 filter.check().map_err(CliError::failed)?;
                 if seen.is_silent(period) {

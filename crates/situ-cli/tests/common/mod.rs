@@ -1,6 +1,7 @@
 //! What the tests of the command share: a root of their own, and processes that do not outlive a test.
 
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,10 +52,11 @@ impl Sandbox {
         self.command(arguments).output().unwrap()
     }
 
-    /// Starts the command.
+    /// Starts the command, in a process group of its own.
     pub fn spawn(&self, arguments: &[&str]) -> Process {
         let child = self
             .command(arguments)
+            .process_group(0)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .stdin(Stdio::null())
@@ -118,6 +120,14 @@ impl Process {
     pub fn interrupt(&mut self) -> Output {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        self.wait(Duration::from_secs(20))
+    }
+
+    /// Ctrl-C as a terminal sends it: to the command and to everything that it started.
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn interrupt_group(&mut self) -> Output {
+        let group = format!("-{}", self.child.id());
+        assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
         self.wait(Duration::from_secs(20))
     }
 
