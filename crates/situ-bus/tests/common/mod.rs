@@ -1,6 +1,7 @@
 //! What the tests of the bus share: a root directory of their own, and a type known only at run time.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod messages;
 pub mod pattern;
 pub mod process;
 pub mod step;

@@ -1,0 +1,321 @@
+//! Counting: once warm, loan, publish, take and release neither allocate nor call the system; waking a sleeper costs one
+//! system call, sleeping another.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use common::Scratch;
+use common::messages::{Pose, Scan, ScanBulkLengths, publish_pose, take_pose};
+use common::process::{Role, role, say};
+use common::step::{Steps, Stride, stepped};
+use situ_bus::{Node, Publisher, Sample, Subscriber, now_ns};
+use situ_layout::{FlatMessage, Message};
+
+/// The system's allocator, which counts the calls of each thread.
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: the system's allocator does the work; counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.set(CALLS.get() + 1);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        CALLS.set(CALLS.get() + 1);
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often this thread called the allocator meanwhile.
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = CALLS.get();
+    work();
+    CALLS.get() - before
+}
+
+/// One publisher and some subscribers, of which each holds the message before while it takes the next.
+struct Hop<T: Message> {
+    publisher: Publisher<T>,
+    subscribers: Vec<(Subscriber<T>, Option<Sample<T>>)>,
+    count: u64,
+}
+
+impl<T: FlatMessage> Hop<T> {
+    fn new(node: &Node, reliable: bool, subscribers: usize) -> Self {
+        let publisher = node.publisher::<T>("hop").depth(4);
+        let publisher = if reliable { publisher.reliable() } else { publisher };
+        let subscribers = (0..subscribers).map(|_| {
+            let subscriber = node.subscriber::<T>("hop");
+            let subscriber = if reliable { subscriber.reliable() } else { subscriber };
+            (subscriber.create().unwrap(), None)
+        });
+        let subscribers = subscribers.collect();
+        Self { publisher: publisher.create().unwrap(), subscribers, count: 0 }
+    }
+
+    /// Loans, writes, publishes, takes, reads and releases.
+    fn hops(&mut self, number: u64, write: impl Fn(&Publisher<T>, u64), read: impl Fn(&Sample<T>) -> u64) {
+        for _ in 0..number {
+            write(&self.publisher, self.count);
+            for (subscriber, held) in &mut self.subscribers {
+                let sample = subscriber.take().unwrap().unwrap();
+                assert_eq!(read(&sample), self.count);
+                *held = Some(sample);
+            }
+            // A loan that is not published after all.
+            drop(self.publisher.raw().loan(64, 8, 0).unwrap());
+            self.count += 1;
+        }
+    }
+}
+
+fn write_pose(publisher: &Publisher<Pose>, count: u64) {
+    publish_pose(publisher, count);
+}
+
+fn read_pose(pose: &Sample<Pose>) -> u64 {
+    pose.count
+}
+
+fn write_scan(publisher: &Publisher<Scan>, count: u64) {
+    let mut scan = publisher.loan_with(ScanBulkLengths { ranges: 25_000 }).unwrap();
+    scan.count = count;
+    scan.frame.try_assign("lidar").unwrap();
+    let ranges = scan.bulk_mut(|scan| &scan.ranges);
+    (ranges[0], ranges[24_999]) = (1.0, count as f32);
+    scan.publish().unwrap();
+}
+
+fn read_scan(scan: &Sample<Scan>) -> u64 {
+    let ranges = scan.bulk(|scan| &scan.ranges);
+    assert_eq!((ranges.len(), scan.frame.as_str()), (25_000, "lidar"));
+    assert_eq!(ranges[24_999], scan.count as f32);
+    scan.count
+}
+
+/// All ways to send: what, whether reliably, to how many.
+const WAYS: [(&str, bool, usize); 8] = [
+    ("pose", false, 1),
+    ("pose", true, 1),
+    ("pose", false, 3),
+    ("pose", true, 3),
+    ("scan", false, 1),
+    ("scan", true, 1),
+    ("scan", false, 3),
+    ("scan", true, 3),
+];
+
+/// Sends warm, then measured.
+fn send(
+    scratch: &Scratch,
+    (what, reliable, subscribers): (&str, bool, usize),
+    measured: impl Fn(&mut dyn FnMut()),
+) {
+    let node = scratch.node("hop");
+    if what == "pose" {
+        let mut hop = Hop::<Pose>::new(&node, reliable, subscribers);
+        hop.hops(100, write_pose, read_pose);
+        measured(&mut || hop.hops(500, write_pose, read_pose));
+    } else {
+        let mut hop = Hop::<Scan>::new(&node, reliable, subscribers);
+        hop.hops(100, write_scan, read_scan);
+        measured(&mut || hop.hops(500, write_scan, read_scan));
+    }
+}
+
+#[test]
+fn the_hot_path_does_not_allocate() {
+    for way in WAYS {
+        send(&Scratch::new(), way, |work| assert_eq!(allocations(work), 0, "{way:?}"));
+    }
+    assert_eq!(allocations(|| drop(std::hint::black_box(vec![1u8; 64]))), 2, "the counter counts");
+}
+
+/// From here on this thread dies, and its process with it, at its first system call. But it may end its process.
+fn forbid_system_calls() {
+    const ARCH: u32 = if cfg!(target_arch = "x86_64") { 0xc000_003e } else { 0xc000_00b7 };
+    let statement = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
+    let load = |offset| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0);
+    let equal = |k, jt, jf| statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k, jt, jf);
+    let give = |k| statement(libc::BPF_RET | libc::BPF_K, k, 0, 0);
+    // Where the clock cannot be read without the system, reading it is not our doing.
+    let clock = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    let fast = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
+    let clock = clock.map_or(true, |clock| fast.contains(&clock.trim()));
+    let allowed = if clock { libc::SYS_exit_group } else { libc::SYS_clock_gettime };
+    let filter = [
+        load(4),
+        equal(ARCH, 0, 3),
+        load(0),
+        equal(libc::SYS_exit_group as u32, 2, 0),
+        equal(allowed as u32, 1, 0),
+        give(libc::SECCOMP_RET_KILL_PROCESS),
+        give(libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+    // SAFETY: the program is a valid filter that outlives the calls.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program), 0);
+    }
+}
+
+const SURVIVED: i32 = 42;
+
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    let forbidden = |work: &mut dyn FnMut()| {
+        forbid_system_calls();
+        work();
+        // SAFETY: nothing of this process is needed any more.
+        unsafe { libc::_exit(SURVIVED) };
+    };
+    if let Some(way) = role.strip_prefix("way ") {
+        return send(&scratch, WAYS[way.parse::<usize>().unwrap()], forbidden);
+    }
+    let node = scratch.node("child");
+    let publisher = || node.publisher::<Pose>("hop").create().unwrap();
+    let subscriber = || node.subscriber::<Pose>("hop").create().unwrap();
+    match role.as_str() {
+        "ask for the parent" => forbidden(&mut || _ = std::os::unix::process::parent_id()),
+        "publish to a sleeper" => {
+            let publisher = publisher();
+            publish_pose(&publisher, 0);
+            say("ready");
+            std::thread::sleep(Duration::from_millis(100));
+            forbidden(&mut || publish_pose(&publisher, 1));
+        }
+        "publish more than ever" => {
+            let publisher = node.publisher::<Scan>("more").create().unwrap();
+            write_scan(&publisher, 0);
+            let more = ScanBulkLengths { ranges: 1_000_000 };
+            forbidden(&mut || _ = publisher.loan_with(more).unwrap().publish().unwrap());
+        }
+        "wake" => {
+            let publisher = publisher();
+            publish_pose(&publisher, 0);
+            say("ready");
+            say_thread();
+            stepped(|| {
+                for count in 1..=HOPS {
+                    publish_pose(&publisher, count);
+                    // Long enough for the other side to sleep again. Reading the clock is no system call.
+                    let start = now_ns();
+                    while now_ns() - start < 3_000_000 {}
+                }
+            });
+        }
+        "sleep" => {
+            let subscriber = subscriber();
+            say("ready");
+            while take_pose(&subscriber).is_none() {
+                subscriber.wait(None);
+            }
+            say_thread();
+            stepped(|| {
+                for count in 1..=HOPS {
+                    while !subscriber.wait(None) {}
+                    assert_eq!(take_pose(&subscriber), Some(count));
+                }
+            });
+        }
+        other => panic!("no such role: {other}"),
+    }
+}
+
+fn say_thread() {
+    // SAFETY: it has no conditions.
+    say(&format!("thread {}", unsafe { libc::gettid() }));
+}
+
+fn play(scratch: &Scratch, role: &str) -> ExitStatus {
+    Role::start(scratch, role).end(Duration::from_secs(20))
+}
+
+#[test]
+fn the_hot_path_does_not_call_the_system() {
+    for (index, way) in WAYS.iter().enumerate() {
+        let status = play(&Scratch::new(), &format!("way {index}"));
+        assert_eq!(status.code(), Some(SURVIVED), "{way:?}: {status}");
+    }
+}
+
+#[test]
+fn system_calls_are_noticed() {
+    for role in ["ask for the parent", "publish more than ever"] {
+        let status = play(&Scratch::new(), role);
+        assert_eq!(status.signal(), Some(libc::SIGSYS), "{role:?}: {status}");
+    }
+    // A subscriber sleeps: it has to be woken by the system.
+    let scratch = Scratch::new();
+    let node = scratch.node("sleeper");
+    let subscriber = node.subscriber::<Pose>("hop").create().unwrap();
+    let mut child = Role::start(&scratch, "publish to a sleeper");
+    child.wait_for("ready");
+    assert_eq!(take_pose(&subscriber), Some(0));
+    subscriber.wait(Some(Duration::from_millis(200)));
+    let status = child.end(Duration::from_secs(20));
+    assert_eq!(status.signal(), Some(libc::SIGSYS), "{status}");
+}
+
+const HOPS: u64 = 40;
+
+/// To wake a sleeper takes one system call, to sleep another.
+#[test]
+fn a_wake_up_costs_two_system_calls() {
+    let scratch = Scratch::new();
+    let node = scratch.node("parent");
+    // Entry and exit are a step each.
+    let calls = |child: Role, steps: Steps| {
+        let calls = steps.count(Stride::SystemCall) / 2;
+        steps.kill(child);
+        calls as f64 / HOPS as f64
+    };
+    let waking = {
+        let mut child = Role::start(&scratch, "wake");
+        let subscriber = node.subscriber::<Pose>("hop").create().unwrap();
+        child.wait_for("ready");
+        std::thread::spawn(move || {
+            while subscriber.wait(Some(Duration::from_secs(1))) {
+                while subscriber.take().unwrap().is_some() {}
+            }
+        });
+        let steps = Steps::begin(&mut child);
+        calls(child, steps)
+    };
+    let sleeping = {
+        let mut child = Role::start(&scratch, "sleep");
+        let publisher = node.publisher::<Pose>("hop").create().unwrap();
+        child.wait_for("ready");
+        publish_pose(&publisher, 0);
+        let steps = Steps::begin(&mut child);
+        std::thread::spawn(move || {
+            for count in 1..=HOPS {
+                std::thread::sleep(Duration::from_millis(3));
+                publish_pose(&publisher, count);
+            }
+        });
+        calls(child, steps)
+    };
+    println!("system calls a hop: {waking:.2} to wake, {sleeping:.2} to sleep");
+    // A sleeper that is not asleep yet needs none; one that is woken by the clock (every 100 ms) one more.
+    assert!((0.5..=1.1).contains(&waking), "{waking} to wake");
+    assert!((0.5..=1.5).contains(&sleeping), "{sleeping} to sleep");
+}
