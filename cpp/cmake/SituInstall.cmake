@@ -33,5 +33,6 @@ install(FILES
 
 # Relative to where the file itself lies, so that the installation may be moved.
 file(RELATIVE_PATH SITU_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" SITU_PC_PREFIX ${SITU_PC_PREFIX})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/situ.pc.in ${PROJECT_BINARY_DIR}/situ.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/situ.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

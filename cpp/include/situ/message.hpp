@@ -182,10 +182,11 @@ struct all_flat<type_list<Ts...>> : std::conjunction<is_flat<Ts>...> {};
 template <class... Ts>
 struct all_flat<std::tuple<Ts...>> : std::conjunction<is_flat<Ts>...> {};
 
+/// A message on the heap that has nothing variable in it (a point, say) is flat as well: both storages have
+/// the same bytes.
 template <message T>
-struct is_flat<T>
-    : std::conjunction<std::is_same<typename T::situ_storage, flat>, all_flat<typename T::situ_types>,
-                       std::is_standard_layout<T>, std::is_trivially_destructible<T>> {};
+struct is_flat<T> : std::conjunction<all_flat<typename T::situ_types>, std::is_standard_layout<T>,
+                                     std::is_trivially_destructible<T>> {};
 template <message_union T>
 struct is_flat<T> : std::conjunction<all_flat<typename T::alternatives>, std::is_standard_layout<T>,
                                      std::is_trivially_destructible<T>> {};

@@ -72,33 +72,36 @@ struct Relaid : Scan {
   static constexpr std::uint64_t layout_hash = 0xbad0'bad0'bad0'bad0;
 };
 
-/// Another type.
-struct Tick {
+/// Another type, without anything variable: flat, although it is not declared to be.
+template <class S>
+struct Tick_ {
   static constexpr std::string_view situ_name = "test::Tick";
   static constexpr std::string_view schema = "module test {\n  struct Tick {\n    uint64 count;\n  };\n};\n";
   static constexpr std::uint64_t schema_hash = 0x71c4;
-  static constexpr std::uint64_t layout_hash = 0x71c5;
+  static constexpr std::uint64_t layout_hash = situ::if_flat<S>(0x71c5);
   static constexpr situ::extensibility situ_extensibility = situ::extensibility::final;
-  using situ_storage = situ::flat;
-  template <class>
-  using situ_rebind = Tick;
+  using situ_storage = S;
+  template <class Other>
+  using situ_rebind = Tick_<Other>;
   using situ_types = situ::type_list<std::uint64_t>;
   using bulk_lengths = situ::no_bulk;
 
   std::uint64_t count = 0;
 
   static std::optional<std::size_t> body_size(bulk_lengths lengths) {
-    return situ::detail::body_size<Tick>(lengths);
+    return situ::detail::body_size<Tick_>(lengths);
   }
-  static Tick* init_at(void* place, bulk_lengths lengths) {
-    return situ::detail::init_at<Tick>(place, lengths);
+  static Tick_* init_at(void* place, bulk_lengths lengths) {
+    return situ::detail::init_at<Tick_>(place, lengths);
   }
   template <class Visitor, class... Messages>
   static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {
     return visit(situ::member_info{"count", 0}, messages.count...);
   }
-  friend bool operator==(const Tick&, const Tick&) = default;
+  friend bool operator==(const Tick_&, const Tick_&) = default;
 };
+
+using Tick = Tick_<situ::heap>;
 
 static_assert(situ::flat_message<Tick>);
 

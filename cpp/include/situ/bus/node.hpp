@@ -67,7 +67,7 @@ class type_description {
   /// A message on the heap is read from flat ones too, if it has a flat form: then from those of this layout.
   template <message T>
   static std::uint64_t layout_of() {
-    if constexpr (!flat_message<T> && requires { typename rebind<T, flat>; }) {
+    if constexpr (T::layout_hash == 0 && requires { typename rebind<T, flat>; }) {
       return rebind<T, flat>::layout_hash;
     } else {
       return T::layout_hash;
