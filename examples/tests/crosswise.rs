@@ -48,19 +48,23 @@ pose: x = 4
 enum Language {
     Rust,
     Cpp,
+    C,
 }
 
 /// Where an example's program is; nothing if it is not built.
 fn program(name: &str, language: Language) -> Option<PathBuf> {
     let folder = match language {
         Language::Rust => Path::new(env!("CARGO_BIN_EXE_hello-publisher")).parent()?.to_owned(),
-        Language::Cpp => match std::env::var_os("SITU_CPP_EXAMPLES") {
+        Language::Cpp | Language::C => match std::env::var_os("SITU_CPP_EXAMPLES") {
             Some(folder) => PathBuf::from(folder),
             None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../build/cpp/examples")),
         },
     };
-    let path = folder.join(name);
-    assert!(language == Language::Cpp || path.is_file(), "{} is not built", path.display());
+    let path = match language {
+        Language::C => folder.join(format!("{name}-c")),
+        _ => folder.join(name),
+    };
+    assert!(language != Language::Rust || path.is_file(), "{} is not built", path.display());
     if !path.is_file() {
         eprintln!(
             "SKIPPED: {} is not built (cmake -S cpp -B build/cpp && cmake --build build/cpp)",
@@ -138,9 +142,9 @@ impl Drop for Running {
 }
 
 /// Runs a publisher and a subscriber in all combinations of languages.
-fn crosswise(example: &str, expected: &str) {
-    for publishing in [Language::Rust, Language::Cpp] {
-        for subscribing in [Language::Rust, Language::Cpp] {
+fn crosswise(example: &str, languages: &[Language], expected: &str) {
+    for &publishing in languages {
+        for &subscribing in languages {
             let publisher = program(&format!("{example}-publisher"), publishing);
             let subscriber = program(&format!("{example}-subscriber"), subscribing);
             let (Some(publisher), Some(subscriber)) = (publisher, subscriber) else { continue };
@@ -166,17 +170,17 @@ fn alone(example: &str, languages: &[Language], expected: &str) {
 
 #[test]
 fn hello() {
-    crosswise("hello", HELLO);
+    crosswise("hello", &[Language::Rust, Language::Cpp, Language::C], HELLO);
 }
 
 #[test]
 fn pointcloud() {
-    crosswise("pointcloud", POINTCLOUD);
+    crosswise("pointcloud", &[Language::Rust, Language::Cpp], POINTCLOUD);
 }
 
 #[test]
 fn serialized() {
-    crosswise("serialized", SERIALIZED);
+    crosswise("serialized", &[Language::Rust, Language::Cpp], SERIALIZED);
 }
 
 #[test]
