@@ -428,7 +428,6 @@ class reader {
       std::size_t count = 0;
       if (!read_count(count, is_run<T> ? sizeof(T) : 1)) return false;
       if (count > N) return fail(decode_problem::too_long, count, N);
-      if (count == 0) return true;
       std::size_t offset = 0;
       if (!charge(count, sizeof(T))) return false;
       if (!body_.place(count * sizeof(T), offset)) {
@@ -437,7 +436,7 @@ class reader {
       value = bulk_ref<T, N>(offset, count);
       T* elements = reinterpret_cast<T*>(body_.data() + offset);
       if constexpr (!is_run<T>) std::uninitialized_value_construct_n(elements, count);
-      return read_elements(elements, count);
+      return count == 0 || read_elements(elements, count);
     });
   }
 
