@@ -1,0 +1,9 @@
+// There is nothing that an inline allocator could allocate from.
+// EXPECT: allocate
+#include "situ/allocator.hpp"
+
+#ifdef SITU_RIGHT
+int* memory() { return situ::calloc_allocator<int>().allocate(1); }
+#else
+int* memory() { return situ::inline_allocator<int>().allocate(1); }
+#endif

@@ -1,0 +1,22 @@
+# Compiles SOURCE twice: with SITU_RIGHT defined it has to compile; without, it must not, and the compiler's words have to
+# match the source's line `// EXPECT: <regular expression>`.
+set(flags)
+foreach(folder IN LISTS INCLUDES)
+  list(APPEND flags -I ${folder})
+endforeach()
+set(compile ${CXX} -std=c++20 -fsyntax-only ${flags} ${SOURCE})
+
+execute_process(COMMAND ${compile} -DSITU_RIGHT RESULT_VARIABLE failed ERROR_VARIABLE words)
+if(failed)
+  message(FATAL_ERROR "does not compile even when it should:\n${words}")
+endif()
+
+file(STRINGS ${SOURCE} expected REGEX "^// EXPECT: ")
+string(REPLACE "// EXPECT: " "" expected "${expected}")
+execute_process(COMMAND ${compile} RESULT_VARIABLE failed ERROR_VARIABLE words)
+if(NOT failed)
+  message(FATAL_ERROR "compiles, but must not")
+endif()
+if(NOT words MATCHES "${expected}")
+  message(FATAL_ERROR "the compiler says nothing of `${expected}`:\n${words}")
+endif()

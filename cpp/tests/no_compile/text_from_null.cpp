@@ -1,0 +1,9 @@
+// A null pointer is no text.
+// EXPECT: deleted
+#include "situ/bounded_string.hpp"
+
+#ifdef SITU_RIGHT
+situ::bounded_string<8> text = "";
+#else
+situ::bounded_string<8> text = nullptr;
+#endif

@@ -1,0 +1,29 @@
+// Uses all that a generated type offers, so that every line of it is compiled.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "situ/cdr.hpp"
+
+namespace situ_test {
+
+/// A default message survives encoding and prints; a union is a part of messages and prints.
+template <class T>
+void use() {
+  SCOPED_TRACE(std::string(T::situ_name));
+  const T original{};
+  EXPECT_EQ(original, T(original));
+  EXPECT_TRUE(to_string(original).starts_with(T::situ_name));
+  if constexpr (situ::message<T>) {
+    EXPECT_NE(T::schema_hash, 0U);
+    EXPECT_NE(T::schema.find("struct"), std::string_view::npos);
+    const auto bytes = situ::encode_to_vector(original);
+    ASSERT_TRUE(bytes) << bytes.error().message();
+    T copy;
+    const auto read = situ::decode(copy, *bytes);
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(copy, original);
+  }
+}
+
+}  // namespace situ_test
