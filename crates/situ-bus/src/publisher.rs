@@ -237,7 +237,7 @@ impl RawPublisher {
         }
         let slot = match inner.pool.allocate(total) {
             Ok(slot) => slot,
-            Err(AllocateError::Exhausted { .. }) => {
+            Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
                 self.recover(&mut inner);
                 inner.pool.allocate(total)?
             }

@@ -332,7 +332,13 @@ impl PoolOwner {
             }
         };
         let (offset, len) = (u64::from(allocation.offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
-        if let Err(error) = self.back(offset, len) {
+        let mut backed = self.back(offset, len);
+        if backed.is_err() && self.free.iter().any(|class| !class.is_empty()) {
+            // The system has nothing left, but free slots of other classes have.
+            self.trim();
+            backed = self.back(offset, len);
+        }
+        if let Err(error) = backed {
             self.release_range(allocation);
             self.spare.push(slot);
             return Err(error.into());

@@ -40,10 +40,14 @@ impl Role {
         Self::of(command(scratch, role))
     }
 
-    pub fn of(mut command: Command) -> Self {
-        let mut child = command.spawn().unwrap();
+    pub fn of(command: Command) -> Self {
+        Self::try_of(command).unwrap()
+    }
+
+    pub fn try_of(mut command: Command) -> std::io::Result<Self> {
+        let mut child = command.spawn()?;
         let output = BufReader::new(child.stdout.take().unwrap());
-        Self { child, output }
+        Ok(Self { child, output })
     }
 
     pub fn pid(&self) -> rustix::process::Pid {
