@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh rust lint
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 clang_format=$(command -v clang-format || command -v clang-format-14)
-sources() { git ls-files -co --exclude-standard '*.hpp' '*.cpp' '*.h'; }
+sources() { git ls-files -co --exclude-standard '*.hpp' '*.cpp' '*.h' '*.c'; }
 
 if [ "${1:-}" = --fix ]; then
   cargo fmt --all
