@@ -32,9 +32,9 @@ fn child() {
             let node = scratch.node("parent of a process");
             let _publisher = node.publisher::<Pose>("poses").create().unwrap();
             let _subscriber = node.subscriber::<Pose>("poses").create().unwrap();
-            let grandchild = Command::new("sleep").arg("60").spawn().unwrap();
+            let mut grandchild = Command::new("sleep").arg("60").spawn().unwrap();
             say(&format!("grandchild {}", grandchild.id()));
-            std::thread::sleep(Duration::MAX);
+            grandchild.wait().unwrap();
         }
         "register" => {
             let root = Root::at(&scratch.0, group());
