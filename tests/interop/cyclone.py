@@ -15,16 +15,23 @@ from pathlib import Path
 from typing import get_args, get_origin
 
 import kinds
+from cyclonedds._clayer import ddspy_write
+from cyclonedds.domain import Domain, DomainParticipant
 from cyclonedds.idl import IdlBitmask, IdlStruct, IdlUnion, types
 from cyclonedds.idl._support import Endianness
 from cyclonedds.idl._type_normalize import WrapOpt, get_extended_type_hints
+from cyclonedds.pub import DataWriter
+from cyclonedds.qos import Policy, Qos
+from cyclonedds.sub import DataReader
+from cyclonedds.topic import Topic
+from cyclonedds.util import duration
 from model import Array, Bitmask, Enum, Map, Optional, Primitive, Sequence, Struct, Text, Union, Values
 from model import check_cases, exchange, freeze, modes, read_cases, same, write_cases
 
 TYPES = {
     name: getattr(kinds, name)
     for name in (
-        "Numbers", "Named", "Pair", "Texts", "Lists", "Arrays", "Maps", "TextMaps", "Maybe", "Derived", "Unions", "Step", "StepLonger",
+        "Numbers", "Named", "Pair", "Texts", "Lists", "Arrays", "Maps", "TextMaps", "Maybe", "Derived", "Unions", "Chosen", "Lettered", "Step", "StepLonger",
         "Growing", "Changing", "ChangingBefore", "Nested", "Keyed",
     )
 }  # fmt: skip
@@ -42,7 +49,9 @@ KEPT = {
     "kinds::TextMaps": ["random1"],
     "kinds::Maybe": ["random0"],
     "kinds::Derived": ["random0"],
-    "kinds::Unions": ["special", "random0"],
+    "kinds::Unions": ["special"],
+    "kinds::Chosen": ["random0"],
+    "kinds::Lettered": ["random0"],
     "kinds::Growing": ["random0"],
     "kinds::Step": ["full"],
     "kinds::StepLonger": ["full", "random0 of kinds::Step"],
@@ -64,6 +73,10 @@ DIFFERENT = {("Maybe", 1): EXTENDED, ("Growing", 1): EXTENDED, ("Changing", 1): 
 DIFFERENT |= {(name, 2): CODES for name in ("Changing", "ChangingBefore", "Nested")}
 # Cyclone writes no delimiter in front of maps in version 2, which XTypes asks for unless key and value are primitive.
 UNREADABLE = {("TextMaps", 2)}
+# The binding cannot describe maps and unions over characters to Cyclone's core. In version 1 the core refuses, whoever wrote
+# them, appendable structs and unions within final ones, sequences and arrays.
+UNKNOWN_TO_CORE = {(name, version) for name in ("Maps", "TextMaps", "Lettered") for version in (1, 2)}
+UNKNOWN_TO_CORE |= {(name, 1) for name in ("Growing", "Nested", "Chosen")}
 
 
 def of(ty):
@@ -242,7 +255,9 @@ def write(folder, count):
 
 def check(paths):
     """Reads messages that Situ wrote: with their own types, and with what those were or will be."""
-    wrong = check_cases(paths, lambda case: read(case, TYPES[case["type"].split("::")[1]]))
+    wrong = check_cases("Cyclone's binding", paths, lambda case: read(case, TYPES[case["type"].split("::")[1]]))
+    core = Core()
+    wrong += check_cases("Cyclone's core", paths, core.read, core.knows)
     for writer, reader, change, versions in EVOLVED:
         cases = [case for path in paths for case in read_cases(path)]
         for case in cases:
@@ -252,6 +267,41 @@ def check(paths):
                     wrong += 1
                     print(f"{case['type']} {case['case']} {case['encoding']} as {name_of(reader)} is {found}, not {wanted}")
     return wrong
+
+
+class Core:
+    """Cyclone DDS's core, in C. It looks through the bytes of every message that is published, and refuses those that are not of the
+    topic's type; what it lets pass is read by the binding."""
+
+    LOOPBACK = """<CycloneDDS><Domain>
+        <General><Interfaces><NetworkInterface name="lo"/></Interfaces><AllowMulticast>false</AllowMulticast></General>
+        <Discovery><ParticipantIndex>none</ParticipantIndex></Discovery>
+    </Domain></CycloneDDS>"""
+
+    def __init__(self):
+        self.domain = Domain(77, self.LOOPBACK)
+        self.participant = DomainParticipant(77)
+        self.ends = {}
+
+    def knows(self, case):
+        return (case["type"].split("::")[1], int(case["encoding"][-1])) not in UNKNOWN_TO_CORE
+
+    def read(self, case):
+        cls = TYPES[case["type"].split("::")[1]]
+        writer, reader = self.ends_of(cls, case["encoding"])
+        status = ddspy_write(writer._ref, bytes.fromhex(case["cdr"]))
+        if status < 0:
+            raise ValueError(f"Cyclone's core refuses the message with status {status}")
+        (message,) = reader.take(2)
+        return from_python(message, cls)
+
+    def ends_of(self, cls, encoding):
+        if (cls, encoding) not in self.ends:
+            version = Policy.DataRepresentation(use_cdrv0_representation=encoding == "xcdr1", use_xcdrv2_representation=encoding == "xcdr2")
+            qos = Qos(version, Policy.Reliability.Reliable(duration(seconds=1)), Policy.History.KeepAll)
+            topic = Topic(self.participant, f"{cls.__name__}_{encoding}", cls, qos=qos)
+            self.ends[cls, encoding] = DataWriter(self.participant, topic, qos=qos), DataReader(self.participant, topic, qos=qos)
+        return self.ends[cls, encoding]
 
 
 def read(case, cls):

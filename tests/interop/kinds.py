@@ -194,10 +194,24 @@ class Choice(IdlUnion, discriminator=int16, typename="kinds.Choice"):
 class Unions(IdlStruct, typename="kinds.Unions"):
     shape: Shape
     toggle: Toggle
-    letters: Letters
     sizes: Sizes
-    choice: Choice
     shapes: sequence[Shape]
+    last: byte
+
+
+@dataclass
+class Chosen(IdlStruct, typename="kinds.Chosen"):
+    before: byte
+    choice: Choice
+    choices: sequence[Choice]
+    last: byte
+
+
+@dataclass
+class Lettered(IdlStruct, typename="kinds.Lettered"):
+    before: byte
+    letters: Letters
+    more: sequence[Letters]
     last: byte
 
 

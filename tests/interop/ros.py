@@ -228,7 +228,7 @@ def check(paths):
         name = case["type"]
         return types.value(deserialize_message(bytes.fromhex(case["cdr"]), types.classes[name]), types.struct(name))
 
-    return check_cases(paths, read)
+    return check_cases("rclpy", paths, read)
 
 
 def write_all(folder, count):
