@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "interop/cases.hpp"
 #include "situ/cdr.hpp"
 
 namespace situ_test {
 
-/// A default message survives encoding and prints; a union is a part of messages and prints.
+/// A default message survives encoding and prints, and so do those of ROS 2, when tests/interop/ros.py runs
+/// the program; a union is a part of messages and prints.
 template <class T>
 void use() {
   SCOPED_TRACE(std::string(T::situ_name));
@@ -23,6 +25,7 @@ void use() {
     const auto read = situ::decode(copy, *bytes);
     ASSERT_TRUE(read) << read.error().message();
     EXPECT_EQ(copy, original);
+    exchange<T>();
   }
 }
 
