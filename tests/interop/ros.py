@@ -19,7 +19,13 @@ from pathlib import Path
 
 from model import Array, Primitive, Sequence, Struct, Text, Values, check_cases, exchange, freeze, modes, read_cases, write_cases
 
-PACKAGES = ["builtin_interfaces", "service_msgs", "std_msgs", "geometry_msgs", "sensor_msgs", "nav_msgs", "test_msgs", "action_msgs", "unique_identifier_msgs"]
+PACKAGES = [
+    "builtin_interfaces", "service_msgs", "std_msgs", "geometry_msgs", "sensor_msgs", "nav_msgs", "test_msgs", "action_msgs",
+    "unique_identifier_msgs",
+]  # fmt: skip
+PARTS = [
+    "Request", "Response", "Event", "Goal", "Result", "Feedback", "Impl", "SendGoalService", "GetResultService", "FeedbackMessage",
+]  # fmt: skip
 PRIMITIVES = {
     "boolean": "bool", "octet": "u8", "char": "u8", "float": "f32", "double": "f64", "int8": "i8", "uint8": "u8",
     "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64",
@@ -61,7 +67,7 @@ def message_classes():
 
 def parts(cls):
     """The messages that services and actions consist of."""
-    for name in ("Request", "Response", "Event", "Goal", "Result", "Feedback", "Impl", "SendGoalService", "GetResultService", "FeedbackMessage"):
+    for name in PARTS:
         inner = getattr(cls, name, None)
         if inspect.isclass(inner):
             yield inner
