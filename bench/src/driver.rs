@@ -79,7 +79,8 @@ impl Worker {
             .args(["--session", &session.pid().to_string()])
             .args(["--page", &session.file(&format!("page-{}-{table}", kind.name())).display().to_string()])
             .args(["--domain", &session.domain().to_string()])
-            .env("SITU_ROOT", session.file("situ"))
+            // Both systems of Situ would otherwise meet on the same topics: they interoperate.
+            .env("SITU_ROOT", session.file(kind.name()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0);

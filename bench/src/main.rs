@@ -4,6 +4,11 @@ mod bench;
 mod clock;
 mod driver;
 mod failure;
+#[allow(dead_code, reason = "generated types offer more than is used here")]
+mod messages {
+    //! Generated from messages.idl.
+    include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+}
 mod os;
 mod payload;
 mod plot;

@@ -11,6 +11,7 @@ use crate::session::Session;
 use crate::systems::floor::Floor;
 use crate::systems::iceoryx2::Iceoryx2;
 use crate::systems::situ::Situ;
+use crate::systems::situ_serialized::SituSerialized;
 use crate::systems::{Kind, System};
 use crate::tables::{bounded, fanout, hop, setup, throughput, wake};
 
@@ -63,6 +64,7 @@ pub fn main(args: &WorkerArgs) -> Result<(), Failure> {
     match Kind::parse(&args.system) {
         Some(Kind::Floor) => work::<Floor>(&args.table, context),
         Some(Kind::Situ) => work::<Situ>(&args.table, context),
+        Some(Kind::SituSerialized) => work::<SituSerialized>(&args.table, context),
         Some(Kind::Iceoryx2) => work::<Iceoryx2>(&args.table, context),
         _ => Err(Failure::Protocol { line: args.system.clone(), why: "no such system in this program" }),
     }

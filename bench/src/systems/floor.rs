@@ -5,9 +5,10 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::{Channel, Loan, Receiver, Sender, System};
+use super::{Channel, Loan, Message, Receiver, Sender, System};
 use crate::failure::Failure;
 use crate::os::{Mapping, futex_wait, futex_wake};
+use crate::payload::{self, Found, Touch};
 use crate::session::Session;
 
 /// Offset of the receiver's cursor; the futex word lies in the line before it, the rows begin a line after it.
@@ -117,10 +118,13 @@ pub struct FloorLoan<'a> {
 
 impl Loan for FloorLoan<'_> {
     #[inline]
-    fn bytes(&mut self) -> &mut [u8] {
-        let sender = self.sender;
+    fn write(&mut self, sequence: u64, time: u64, touch: Touch) -> Result<(), Failure> {
+        let (ring, size) = (&self.sender.ring, self.sender.size);
+        let row = ring.row(self.sender.position.get());
         // SAFETY: inside the row, behind its stamp; until the stamp is stored only the sender uses these bytes.
-        unsafe { std::slice::from_raw_parts_mut(sender.ring.row(sender.position.get()).add(8), sender.size) }
+        let bytes = unsafe { std::slice::from_raw_parts_mut(row.add(8), size) };
+        payload::write(bytes, sequence, time, touch);
+        Ok(())
     }
 
     #[inline]
@@ -150,10 +154,10 @@ pub struct FloorMessage<'a> {
     receiver: PhantomData<&'a FloorReceiver>,
 }
 
-impl AsRef<[u8]> for FloorMessage<'_> {
+impl Message for FloorMessage<'_> {
     #[inline]
-    fn as_ref(&self) -> &[u8] {
-        self.bytes
+    fn read(&self, touch: Touch) -> Result<Found, Failure> {
+        payload::read(Floor::NAME, self.bytes, touch)
     }
 }
 

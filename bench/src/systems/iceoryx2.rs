@@ -10,8 +10,9 @@ use iceoryx2::sample_mut::SampleMut;
 use iceoryx2::service::port_factory::event::PortFactory as EventService;
 use iceoryx2::service::port_factory::publish_subscribe::PortFactory as TopicService;
 
-use super::{Channel, Loan, Receiver, Sender, System};
+use super::{Channel, Loan, Message, Receiver, Sender, System};
 use crate::failure::Failure;
+use crate::payload::{self, Found, Touch};
 use crate::session::Session;
 
 const NAME: &str = "iceoryx2";
@@ -141,8 +142,9 @@ pub struct Iox2Loan<'a> {
 
 impl Loan for Iox2Loan<'_> {
     #[inline]
-    fn bytes(&mut self) -> &mut [u8] {
-        self.sample.payload_mut()
+    fn write(&mut self, sequence: u64, time: u64, touch: Touch) -> Result<(), Failure> {
+        payload::write(self.sample.payload_mut(), sequence, time, touch);
+        Ok(())
     }
 
     #[inline]
@@ -166,10 +168,10 @@ pub struct Iox2Message {
     sample: Sample<Service, [u8], ()>,
 }
 
-impl AsRef<[u8]> for Iox2Message {
+impl Message for Iox2Message {
     #[inline]
-    fn as_ref(&self) -> &[u8] {
-        self.sample.payload()
+    fn read(&self, touch: Touch) -> Result<Found, Failure> {
+        payload::read(NAME, self.sample.payload(), touch)
     }
 }
 

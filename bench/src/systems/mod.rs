@@ -4,8 +4,10 @@ pub mod floor;
 pub mod iceoryx;
 pub mod iceoryx2;
 pub mod situ;
+pub mod situ_serialized;
 
 use crate::failure::Failure;
+use crate::payload::{Found, Touch};
 use crate::session::Session;
 
 /// Every system that a table may show.
@@ -87,6 +89,15 @@ impl Kind {
     }
 }
 
+/// What the messages of a channel are to systems with types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A header and as many bytes as a message needs.
+    Plain,
+    /// A header and a `sequence<uint8, N>`.
+    Bounded,
+}
+
 /// What a channel between a sender and its receivers is to be able to do. Senders and receivers name the same.
 #[derive(Clone, Debug)]
 pub struct Channel {
@@ -102,12 +113,22 @@ pub struct Channel {
     pub places: usize,
     /// Whether receivers sleep instead of looking all the time.
     pub blocking: bool,
+    /// What the messages are.
+    pub shape: Shape,
 }
 
 impl Channel {
     /// A channel that keeps the newest few messages, for one receiver that looks all the time.
     pub fn new(name: impl Into<String>, size: usize) -> Self {
-        Self { name: name.into(), size, depth: 8, reliable: false, places: 1, blocking: false }
+        Self {
+            name: name.into(),
+            size,
+            depth: 8,
+            reliable: false,
+            places: 1,
+            blocking: false,
+            shape: Shape::Plain,
+        }
     }
 }
 
@@ -139,16 +160,22 @@ pub trait Sender {
 
 /// A message in the making.
 pub trait Loan {
-    /// Its bytes, at least sixteen, aligned to eight. They hold whatever was there before.
-    fn bytes(&mut self) -> &mut [u8];
+    /// Writes the header, and the rest if it is to be touched.
+    fn write(&mut self, sequence: u64, time: u64, touch: Touch) -> Result<(), Failure>;
     /// Sends it off, waking receivers that sleep.
     fn publish(self) -> Result<(), Failure>;
 }
 
+/// A message that was received; its memory is held until this is dropped.
+pub trait Message {
+    /// Reads the header, and the rest if it is to be touched.
+    fn read(&self, touch: Touch) -> Result<Found, Failure>;
+}
+
 /// A subscriber.
 pub trait Receiver {
-    /// A message that was received; its memory is held until this is dropped.
-    type Message<'a>: AsRef<[u8]>
+    /// What it receives.
+    type Message<'a>: Message
     where
         Self: 'a;
     /// The next message, if there is one.

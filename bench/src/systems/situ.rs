@@ -1,12 +1,14 @@
-//! Situ: messages built in the memory where they will be read.
+//! Situ: generated messages, built in the memory where they will be read.
 
-use situ::bus::{
-    Encoding, History, Node, PublisherQos, RawLoan, RawPublisher, RawSample, RawSubscriber, Reliability,
-    SubscriberQos, TypeDescription,
-};
+use std::fmt::Debug;
 
-use super::{Channel, Loan, Receiver, Sender, System};
+use situ::bus::{Loan as BusLoan, Node, Publisher, Sample, Subscriber};
+use situ::layout::{BoundError, FlatMessage, List, Message as BusMessage};
+
+use super::{Channel, Loan, Message, Receiver, Sender, Shape, System};
 use crate::failure::Failure;
+use crate::messages::bench::{Bounded, Frame, FrameBulkLengths, Small};
+use crate::payload::{self, Found, HEADER, Touch};
 use crate::session::Session;
 
 const NAME: &str = "situ";
@@ -16,22 +18,28 @@ pub struct Situ {
     node: Node,
 }
 
-fn wrap<E: std::fmt::Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
+/// Wraps an error of Situ.
+pub fn wrap<E: Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
     Failure::system(NAME, what)
 }
 
-fn description() -> TypeDescription {
-    TypeDescription {
-        name: "bench::Bytes".to_owned(),
-        schema: "module bench { struct Bytes { octet bytes; }; };".to_owned(),
-        schema_hash: 1,
-        layout_hash: 1,
-        encoding: Encoding::Flat,
-    }
+/// A publisher with the quality of service that the channel asks for. No peer stamps its messages, so this does not.
+pub fn publisher<T: BusMessage>(node: &Node, channel: &Channel) -> Result<Publisher<T>, Failure> {
+    let builder = node.publisher::<T>(&channel.name).depth(channel.depth).without_stamps();
+    let builder = if channel.reliable { builder.reliable() } else { builder };
+    builder.create().map_err(wrap("PublisherBuilder::create"))
 }
 
-fn reliability(channel: &Channel) -> Reliability {
-    if channel.reliable { Reliability::Reliable } else { Reliability::BestEffort }
+/// A subscriber with the quality of service that the channel asks for.
+pub fn subscriber<T: BusMessage>(node: &Node, channel: &Channel) -> Result<Subscriber<T>, Failure> {
+    let builder = node.subscriber::<T>(&channel.name);
+    let builder = if channel.reliable { builder.reliable() } else { builder };
+    builder.create().map_err(wrap("SubscriberBuilder::create"))
+}
+
+/// Which type carries a channel's messages.
+fn is_small(channel: &Channel) -> bool {
+    channel.size == size_of::<Small>()
 }
 
 impl System for Situ {
@@ -44,32 +52,30 @@ impl System for Situ {
     }
 
     fn sender(&self, channel: &Channel) -> Result<SituSender, Failure> {
-        let qos = PublisherQos {
-            reliability: reliability(channel),
-            depth: channel.depth,
-            ..PublisherQos::default()
-        };
-        let publisher = RawPublisher::create(&self.node, &channel.name, &description(), qos)
-            .map_err(wrap("RawPublisher::create"))?;
-        // No peer stamps its messages.
-        Ok(SituSender { publisher: publisher.without_stamps() })
+        Ok(match channel.shape {
+            Shape::Bounded => SituSender::Bounded(publisher(&self.node, channel)?),
+            Shape::Plain if is_small(channel) => SituSender::Small(publisher(&self.node, channel)?),
+            Shape::Plain => SituSender::Frame(publisher(&self.node, channel)?),
+        })
     }
 
     fn receiver(&self, channel: &Channel) -> Result<SituReceiver, Failure> {
-        let qos = SubscriberQos {
-            reliability: reliability(channel),
-            history: History::KeepAll,
-            ..SubscriberQos::default()
-        };
-        let subscriber = RawSubscriber::create(&self.node, &channel.name, &description(), qos)
-            .map_err(wrap("RawSubscriber::create"))?;
-        Ok(SituReceiver { subscriber })
+        Ok(match channel.shape {
+            Shape::Bounded => SituReceiver::Bounded(subscriber(&self.node, channel)?),
+            Shape::Plain if is_small(channel) => SituReceiver::Small(subscriber(&self.node, channel)?),
+            Shape::Plain => SituReceiver::Frame(subscriber(&self.node, channel)?),
+        })
     }
 }
 
-/// A publisher.
-pub struct SituSender {
-    publisher: RawPublisher,
+/// A publisher of one of the types.
+pub enum SituSender {
+    /// Of 64 bytes.
+    Small(Publisher<Small>),
+    /// Of any size.
+    Frame(Publisher<Frame>),
+    /// Of a bounded sequence.
+    Bounded(Publisher<Bounded>),
 }
 
 impl Sender for SituSender {
@@ -77,41 +83,113 @@ impl Sender for SituSender {
 
     #[inline]
     fn loan(&self, size: usize) -> Result<SituLoan<'_>, Failure> {
-        Ok(SituLoan { loan: self.publisher.loan(size, 8, 0).map_err(wrap("loan"))? })
+        Ok(match self {
+            Self::Small(publisher) => SituLoan::Small(lend(publisher, ())?),
+            Self::Frame(publisher) => {
+                SituLoan::Frame(lend(publisher, FrameBulkLengths { data: size - HEADER })?)
+            }
+            Self::Bounded(publisher) => SituLoan::Bounded(lend(publisher, ())?, size - HEADER),
+        })
     }
 }
 
-/// A loan.
-pub struct SituLoan<'a> {
-    loan: RawLoan<'a>,
+#[inline]
+fn lend<T: FlatMessage>(
+    publisher: &Publisher<T>,
+    lengths: T::BulkLengths,
+) -> Result<BusLoan<'_, T>, Failure> {
+    publisher.loan_with(lengths).map_err(wrap("loan"))
+}
+
+/// A loan of one of the types.
+pub enum SituLoan<'a> {
+    /// 64 bytes.
+    Small(BusLoan<'a, Small>),
+    /// A head and a body.
+    Frame(BusLoan<'a, Frame>),
+    /// A bounded sequence, and how many elements it is to have.
+    Bounded(BusLoan<'a, Bounded>, usize),
 }
 
 impl Loan for SituLoan<'_> {
     #[inline]
-    fn bytes(&mut self) -> &mut [u8] {
-        self.loan.head_bytes()
+    fn write(&mut self, sequence: u64, time: u64, touch: Touch) -> Result<(), Failure> {
+        match self {
+            Self::Small(loan) => {
+                loan.sequence_number = sequence;
+                loan.time = time;
+                payload::fill(&mut loan.data, sequence, touch);
+            }
+            Self::Frame(loan) => {
+                loan.sequence_number = sequence;
+                loan.time = time;
+                if touch == Touch::All {
+                    payload::fill(loan.bulk_mut(|frame| &frame.data), sequence, touch);
+                }
+            }
+            Self::Bounded(loan, len) => {
+                loan.sequence_number = sequence;
+                loan.time = time;
+                // SAFETY: every new element is written.
+                unsafe {
+                    loan.data.try_extend_with(*len, |data| {
+                        payload::fill_fresh(data, sequence);
+                        Ok::<(), BoundError>(())
+                    })
+                }
+                .map_err(wrap("try_extend_with"))?;
+            }
+        }
+        Ok(())
     }
 
     #[inline]
     fn publish(self) -> Result<(), Failure> {
-        self.loan.publish().map(drop).map_err(wrap("publish"))
+        match self {
+            Self::Small(loan) => loan.publish(),
+            Self::Frame(loan) => loan.publish(),
+            Self::Bounded(loan, _) => loan.publish(),
+        }
+        .map(drop)
+        .map_err(wrap("publish"))
     }
 }
 
-/// A subscriber.
-pub struct SituReceiver {
-    subscriber: RawSubscriber,
+/// A subscriber to one of the types.
+pub enum SituReceiver {
+    /// Of 64 bytes.
+    Small(Subscriber<Small>),
+    /// Of any size.
+    Frame(Subscriber<Frame>),
+    /// Of a bounded sequence.
+    Bounded(Subscriber<Bounded>),
 }
 
-/// A sample.
-pub struct SituMessage {
-    sample: RawSample,
+/// A sample of one of the types.
+pub enum SituMessage {
+    /// 64 bytes.
+    Small(Sample<Small>),
+    /// A head and a body.
+    Frame(Sample<Frame>),
+    /// A bounded sequence.
+    Bounded(Sample<Bounded>),
 }
 
-impl AsRef<[u8]> for SituMessage {
+impl Message for SituMessage {
     #[inline]
-    fn as_ref(&self) -> &[u8] {
-        self.sample.head()
+    fn read(&self, touch: Touch) -> Result<Found, Failure> {
+        match self {
+            Self::Small(sample) => {
+                payload::find(NAME, sample.sequence_number, sample.time, &sample.data, touch)
+            }
+            Self::Frame(sample) => {
+                let data = sample.bulk(|frame| &frame.data);
+                payload::find(NAME, sample.sequence_number, sample.time, data, touch)
+            }
+            Self::Bounded(sample) => {
+                payload::find(NAME, sample.sequence_number, sample.time, &sample.data, touch)
+            }
+        }
     }
 }
 
@@ -120,12 +198,20 @@ impl Receiver for SituReceiver {
 
     #[inline]
     fn take(&self) -> Result<Option<SituMessage>, Failure> {
-        let sample = self.subscriber.take().map_err(wrap("take"))?;
-        Ok(sample.map(|sample| SituMessage { sample }))
+        match self {
+            Self::Small(subscriber) => subscriber.take().map(|sample| sample.map(SituMessage::Small)),
+            Self::Frame(subscriber) => subscriber.take().map(|sample| sample.map(SituMessage::Frame)),
+            Self::Bounded(subscriber) => subscriber.take().map(|sample| sample.map(SituMessage::Bounded)),
+        }
+        .map_err(wrap("take"))
     }
 
     fn wait(&self) -> Result<(), Failure> {
-        self.subscriber.wait(None);
+        match self {
+            Self::Small(subscriber) => subscriber.wait(None),
+            Self::Frame(subscriber) => subscriber.wait(None),
+            Self::Bounded(subscriber) => subscriber.wait(None),
+        };
         Ok(())
     }
 }

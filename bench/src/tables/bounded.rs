@@ -6,10 +6,10 @@ use crate::bench::{Bench, Case};
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
 use crate::os::{futex_wait, futex_wake, monotonic_ns};
-use crate::payload::{self, HEADER, Touch};
+use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
 use crate::systems::iceoryx::Daemon;
-use crate::systems::{Channel, Kind, Loan, Receiver, Sender, System};
+use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, Shape, System};
 use crate::worker::Context;
 
 const TABLE: &str = "bounded";
@@ -78,7 +78,8 @@ impl<S: System> Duty for Player<S> {
         let id: u64 = params.get("id")?;
         self.size = params.get("size")?;
         self.next = 1;
-        let channel = Channel { depth: 1, ..Channel::new(format!("{TABLE}-{id}"), self.size) };
+        let shape = Shape::Bounded;
+        let channel = Channel { depth: 1, shape, ..Channel::new(format!("{TABLE}-{id}"), self.size) };
         if self.context.role == "publisher" {
             self.sender = Some(self.system.sender(&channel)?);
         } else {
@@ -97,7 +98,7 @@ impl<S: System> Duty for Player<S> {
             for sequence in messages {
                 let time = monotonic_ns();
                 let mut loan = sender.loan(self.size)?;
-                payload::write(loan.bytes(), sequence, time, Touch::All);
+                loan.write(sequence, time, Touch::All)?;
                 loan.publish()?;
                 // The publisher sleeps, so that a system with helper threads has the core to itself.
                 loop {
@@ -121,15 +122,12 @@ impl<S: System> Duty for Player<S> {
                 }
             };
             let now = monotonic_ns();
-            let bytes = message.as_ref();
-            let (got, time) = payload::read(S::NAME, bytes, Touch::Header)?;
-            let ends = bytes.len() == self.size
-                && bytes[HEADER] == sequence as u8
-                && bytes.last() == Some(&(sequence as u8));
-            if got != sequence || !ends {
-                return Err(Failure::Wrong { system: S::NAME, expected: sequence, got });
+            let found = message.read(Touch::Ends)?;
+            let ends = (sequence as u8, sequence as u8);
+            if found.sequence != sequence || found.size != self.size || found.ends != ends {
+                return Err(Failure::Wrong { system: S::NAME, expected: sequence, got: found.sequence });
             }
-            samples.push((now - time) as f64);
+            samples.push((now - found.time) as f64);
             drop(message);
             acknowledged.store(sequence as u32, Ordering::Release);
             futex_wake(acknowledged);

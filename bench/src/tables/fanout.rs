@@ -7,9 +7,9 @@ use crate::bench::{Bench, Case};
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
 use crate::os;
-use crate::payload::{self, Touch};
+use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
-use crate::systems::{Channel, Kind, Loan, Receiver, Sender, System};
+use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, System};
 use crate::worker::Context;
 
 const TABLE: &str = "fanout";
@@ -150,7 +150,7 @@ fn publish<S: System>(
     for sequence in messages {
         let start = clock.now();
         let mut loan = sender.loan(SIZE)?;
-        payload::write(loan.bytes(), sequence, 0, Touch::Header);
+        loan.write(sequence, 0, Touch::Header)?;
         loan.publish()?;
         samples.push(clock.ns(clock.now() - start));
         // Every subscriber has the message before the next one goes: nothing overflows, nothing blocks.
@@ -173,7 +173,7 @@ fn drain<S: System>(
         for receiver in &ends.receivers {
             let got = loop {
                 if let Some(message) = receiver.take()? {
-                    break payload::read(S::NAME, message.as_ref(), Touch::Header)?.0;
+                    break message.read(Touch::Header)?.sequence;
                 }
                 if ends.blocking {
                     receiver.wait()?;

@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::bench::{Bench, Case};
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
-use crate::payload::{self, Touch};
+use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
-use crate::systems::{Channel, Kind, Loan, Receiver, Sender, System};
+use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, System};
 use crate::worker::Context;
 
 const TABLE: &str = "hop";
@@ -23,10 +23,8 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     for touch in [Touch::Header, Touch::All] {
         for size in [64, 1 << 10, 64 << 10, 1 << 20, 4 << 20] {
-            let name = match touch {
-                Touch::Header => bench.size(size),
-                Touch::All => format!("{} written+read", bench.size(size)),
-            };
+            let what = if touch == Touch::All { " written+read" } else { "" };
+            let name = format!("{}{what}", bench.size(size));
             let case = Case::sized(name, size, usize::from(touch == Touch::All));
             hop(bench, &mut teams, &case, size, touch, false)?;
         }
@@ -48,11 +46,8 @@ fn hop(
     touch: Touch,
     ahead: bool,
 ) -> Result<(), Failure> {
-    let count = match touch {
-        Touch::Header => 2000,
-        // A round trip writes and reads both messages; keep a round at a few milliseconds.
-        Touch::All => ((8 << 20) / size).clamp(4, 2000),
-    };
+    // A round trip writes and reads both messages; keep a round at a few milliseconds.
+    let count = if touch == Touch::All { ((8 << 20) / size).clamp(4, 2000) } else { 2000 };
     let (full, ahead) = (u8::from(touch == Touch::All), u8::from(ahead));
     let samples = alternate(
         teams,
@@ -140,7 +135,7 @@ impl<S: System> Player<S> {
         let mut start = clock.now();
         for sequence in messages {
             let mut loan = sender.loan(self.size)?;
-            payload::write(loan.bytes(), sequence, 0, self.touch);
+            loan.write(sequence, 0, self.touch)?;
             loan.publish()?;
             self.expect(receiver, sequence)?;
             let end = clock.now();
@@ -159,7 +154,7 @@ impl<S: System> Player<S> {
         for sequence in messages {
             self.expect(receiver, sequence)?;
             let mut loan = sender.loan(self.size)?;
-            payload::write(loan.bytes(), sequence, 0, self.touch);
+            loan.write(sequence, 0, self.touch)?;
             loan.publish()?;
         }
         Ok(Vec::new())
@@ -176,7 +171,7 @@ impl<S: System> Player<S> {
         let mut loan = sender.loan(self.size)?;
         let mut start = clock.now();
         for sequence in messages {
-            payload::write(loan.bytes(), sequence, 0, self.touch);
+            loan.write(sequence, 0, self.touch)?;
             loan.publish()?;
             loan = sender.loan(self.size)?;
             self.expect(receiver, sequence)?;
@@ -196,7 +191,7 @@ impl<S: System> Player<S> {
         for sequence in messages {
             let mut loan = sender.loan(self.size)?;
             self.expect(receiver, sequence)?;
-            payload::write(loan.bytes(), sequence, 0, self.touch);
+            loan.write(sequence, 0, self.touch)?;
             loan.publish()?;
         }
         Ok(Vec::new())
@@ -211,7 +206,7 @@ impl<S: System> Player<S> {
                 break message;
             }
         };
-        let (got, _) = payload::read(S::NAME, message.as_ref(), self.touch)?;
+        let got = message.read(self.touch)?.sequence;
         if got == sequence {
             Ok(())
         } else {

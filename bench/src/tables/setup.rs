@@ -4,7 +4,7 @@ use crate::bench::{Bench, Case};
 use crate::driver::{Role, Team};
 use crate::failure::Failure;
 use crate::os;
-use crate::payload::{self, Touch};
+use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
 use crate::stats::percentile;
 use crate::systems::{Channel, Kind, Loan, Receiver, Sender, System};
@@ -125,7 +125,7 @@ impl<S: System> Duty for Player<S> {
         }
         if let Some(sender) = &self.sender {
             let mut loan = sender.loan(SIZE)?;
-            payload::write(loan.bytes(), 1, 0, Touch::Header);
+            loan.write(1, 0, Touch::Header)?;
             loan.publish()?;
         }
         for receiver in &self.receivers {

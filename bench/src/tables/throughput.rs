@@ -3,10 +3,10 @@
 use crate::bench::{Bench, Case};
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
-use crate::payload::{self, Touch};
+use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
 use crate::stats::percentile;
-use crate::systems::{Channel, Kind, Loan, Receiver, Sender, System};
+use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, System};
 use crate::worker::Context;
 
 const TABLE: &str = "throughput";
@@ -83,7 +83,7 @@ impl<S: System> Duty for Player<S> {
         if let Some(sender) = &self.sender {
             for sequence in messages {
                 let mut loan = sender.loan(self.size)?;
-                payload::write(loan.bytes(), sequence, 0, Touch::All);
+                loan.write(sequence, 0, Touch::All)?;
                 loan.publish()?;
             }
             return Ok(Vec::new());
@@ -99,7 +99,7 @@ impl<S: System> Duty for Player<S> {
                     break message;
                 }
             };
-            let (got, _) = payload::read(S::NAME, message.as_ref(), Touch::All)?;
+            let got = message.read(Touch::All)?.sequence;
             if got != sequence {
                 return Err(Failure::Wrong { system: S::NAME, expected: sequence, got });
             }

@@ -4,10 +4,10 @@ use crate::bench::{Bench, Case};
 use crate::driver::{Role, Team, Turns, alternate};
 use crate::failure::Failure;
 use crate::os;
-use crate::payload::{self, Touch};
+use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
 use crate::syscalls::Counter;
-use crate::systems::{Channel, Kind, Loan, Receiver, Sender, System};
+use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, System};
 use crate::worker::Context;
 use std::time::Duration;
 
@@ -122,7 +122,7 @@ impl<S: System> Duty for Player<S> {
         for sequence in self.next..self.next + count {
             let mut loan = sender.loan(SIZE)?;
             if self.context.role == "ping" {
-                payload::write(loan.bytes(), sequence, 0, Touch::Header);
+                loan.write(sequence, 0, Touch::Header)?;
                 pause(gap);
                 loan.publish()?;
                 expect::<S>(receiver, sequence)?;
@@ -131,7 +131,7 @@ impl<S: System> Duty for Player<S> {
                 start = end;
             } else {
                 expect::<S>(receiver, sequence)?;
-                payload::write(loan.bytes(), sequence, 0, Touch::Header);
+                loan.write(sequence, 0, Touch::Header)?;
                 pause(gap);
                 loan.publish()?;
             }
@@ -156,7 +156,7 @@ fn pause(gap: Duration) {
 fn expect<S: System>(receiver: &S::Receiver, sequence: u64) -> Result<(), Failure> {
     loop {
         if let Some(message) = receiver.take()? {
-            let (got, _) = payload::read(S::NAME, message.as_ref(), Touch::Header)?;
+            let got = message.read(Touch::Header)?.sequence;
             let right = got == sequence;
             return if right {
                 Ok(())
