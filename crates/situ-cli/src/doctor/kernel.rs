@@ -1,7 +1,6 @@
-//! Checks of the kernel: the calls that Situ waits and watches with.
+//! Checks of the kernel: the calls that Situ waits with.
 
 use rustix::io::Errno;
-use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use rustix::thread::futex;
 
 use super::Check;
@@ -9,7 +8,7 @@ use super::Check;
 /// Tries each kernel feature.
 pub fn checks() -> Vec<Check> {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    vec![waiting_on_many(&release), watching_processes(&release)]
+    vec![waiting_on_many(&release)]
 }
 
 /// No futex at all is an invalid argument to a kernel that knows the call.
@@ -19,17 +18,8 @@ fn waiting_on_many(release: &str) -> Check {
         "futex_waitv",
         answer.err(),
         release,
-        "Waiting on several topics at once falls back to one thread or descriptor per topic. Linux 5.16 has the call; \
-         a container's seccomp profile may forbid it.",
-    )
-}
-
-fn watching_processes(release: &str) -> Check {
-    known(
-        "pidfd_open",
-        pidfd_open(getpid(), PidfdFlags::empty()).err(),
-        release,
-        "Linux 5.3 has the call; a container's seccomp profile may forbid it.",
+        "Waiting on several topics at once looks at them every 200 µs instead of sleeping. Linux 5.16 has the call; a \
+         container's seccomp profile may forbid it.",
     )
 }
 
