@@ -73,12 +73,12 @@ setup_lint() {
 # build/venv/.ready behind when it is complete; without a package index the tests that need it are skipped.
 setup_python() {
   local venv=build/venv requirements=scripts/interop-requirements.txt
-  have python3 || packages "the interoperability tests" python3 python3-venv
   if [ -f "$venv/.ready" ] && cmp -s "$requirements" "$venv/.ready"; then return; fi
   mkdir -p build
-  if [ ! -x "$venv/bin/pip" ]; then
-    rm -rf "$venv"
-    python3 -m venv "$venv" 2>/dev/null || { packages "a Python environment" python3-venv && python3 -m venv "$venv"; }
+  # Nobody needs these tests to use Situ: whatever is missing for them is no reason to stop.
+  if [ ! -x "$venv/bin/pip" ] && ! make_environment "$venv"; then
+    say "SKIPPED: no Python environment here (see above); the tests against rclpy and cyclonedds will not run"
+    return
   fi
   say "installing the peers of the interoperability tests into $venv"
   if "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements" >&2; then
@@ -87,6 +87,13 @@ setup_python() {
     say "SKIPPED: the packages of $requirements cannot be installed here (no package index, or no build for this Python);" \
       "the tests against rclpy and cyclonedds will not run"
   fi
+}
+
+# A Python environment in $1, with the packages of Debian that it takes if it does not work without.
+make_environment() {
+  rm -rf "$1"
+  { have python3 && python3 -m venv "$1" 2>/dev/null; } ||
+    { (packages "the interoperability tests" python3 python3-venv) && rm -rf "$1" && python3 -m venv "$1" >&2; }
 }
 
 for part in "${@:-rust}"; do
