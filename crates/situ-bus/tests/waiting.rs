@@ -160,7 +160,7 @@ async fn a_stream_of_many_topics() {
             let mut stream = node.subscriber::<Note>(&name).reliable().create().unwrap().into_stream();
             std::thread::spawn(move || {
                 for count in 0..20u64 {
-                    let note = Note { count, text: vec![topic as u8; count as usize].into() };
+                    let note = Note { count, text: vec![topic as u8; count as usize] };
                     publisher.publish(&note).unwrap();
                 }
             });

@@ -22,9 +22,11 @@ use super::file::{FILE, HIDDEN_FILE, Topic};
 use super::format::{DEPTH, MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, state};
 use crate::liveness::{NodeId, is_alive, nodes};
 use crate::qos::{QosMismatch, Terms};
-use crate::root::{Root, RootError, topic_name};
+use crate::root::{Root, RootError, file_name, topic_name};
 use crate::window;
 
+/// What file systems take as a name, in bytes.
+const MOST_FILE_NAME: usize = 255;
 /// How long a registration waits for others that are registering.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -32,7 +34,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
     /// The name cannot be a topic's.
-    #[error("{0:?} cannot name a topic: use 1 to 80 characters, none of them a control character")]
+    #[error(
+        "{0:?} cannot name a topic: use 1 to 80 characters, none of them a control character (fewer if they are not plain \
+         letters and digits: as a file name, where others are written as %XX, it must not exceed 255 bytes)"
+    )]
     InvalidName(String),
     /// The root directory cannot be used.
     #[error(transparent)]
@@ -207,6 +212,7 @@ impl Registration<'_> {
         if self.topic.is_empty()
             || self.topic.chars().count() > 80
             || self.topic.chars().any(char::is_control)
+            || file_name(self.topic).len() > MOST_FILE_NAME
         {
             return Err(RegisterError::InvalidName(self.topic.to_owned()));
         }

@@ -1,0 +1,290 @@
+//! What other processes may write into shared files, by mistake or by intent: readers and writers report errors, never
+//! crash and never hang.
+//!
+//! (One thing cannot be helped: who may write to a file may also truncate it, and then the next access is a `SIGBUS`.)
+#![cfg(not(loom))]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use common::messages::{Note, Pose, Scan, ScanBulkLengths};
+use common::process::{Random, Role, command, role};
+use common::{Scratch, numbers, publish, take};
+use situ_bus::{
+    Publisher, RawPublisher, RawSubscriber, RegisterError, Subscriber, SubscriberQos, WhenFull, clean_topics,
+    inspect,
+};
+use situ_layout::Message;
+
+/// Some bytes of a file, chosen where things lie rather than anywhere.
+fn somewhere(random: &mut Random, file: &Path) -> u64 {
+    let size = file.metadata().unwrap().len();
+    let near = match (file.extension().and_then(|extension| extension.to_str()), random.below(6)) {
+        (_, 0) => random.below(size),
+        (Some("pool"), 1) => random.below(72),
+        // The directory, and the controls of the first slots.
+        (Some("pool"), 2..4) => 4096 + random.below(256),
+        (Some("pool"), _) => size - random.below(size - 4096) - 1,
+        // The sizes and places in the descriptors of the first slots; heads and bodies.
+        (Some("data"), 1..4) => random.below(64) * 64 + 16 + random.below(24),
+        (Some("data"), _) => random.below(8192),
+        // The header, the words of its page, rows, and what lies behind the columns.
+        (_, 1) => random.below(104),
+        (_, 2) => 1024 + random.below(640),
+        (_, 3) => 4096 + random.below(256),
+        (_, _) => size - 1 - random.below(60_000.min(size)),
+    };
+    near.min(size - 8) / 8 * 8
+}
+
+fn corrupt(random: &mut Random, directory: &Path) {
+    let files: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    for _ in 0..1 + random.below(6) {
+        let path = &files[random.below(files.len() as u64) as usize];
+        let file = fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let at = somewhere(random, path);
+        let mut word = [0; 8];
+        file.read_exact_at(&mut word, at).unwrap();
+        let word = u64::from_le_bytes(word);
+        let word = match random.below(6) {
+            0..3 => word ^ 1 << random.below(64),
+            3 => word.wrapping_add(random.below(5)).wrapping_sub(2),
+            4 => [0, u64::MAX, 1 << 63, u64::MAX >> 1, 0xffff_ffff][random.below(5) as usize],
+            _ => random.next(),
+        };
+        file.write_all_at(&word.to_le_bytes(), at).unwrap();
+    }
+}
+
+/// Everything that one can do with a topic, whatever comes of it.
+fn use_topic<T: Message>(
+    scratch: &Scratch,
+    random: &mut Random,
+    publish: impl Fn(&Publisher<T>),
+    read: impl Fn(&T),
+) {
+    let node = scratch.node("n");
+    let make_publisher = || {
+        let publisher = node.publisher::<T>("topic").reliable().transient_local().depth(4);
+        publisher.when_full(WhenFull::Fail).lifespan(Duration::from_secs(5)).create()
+    };
+    let subscribe = |keep: usize, reliable: bool| {
+        let subscriber = node.subscriber::<T>("topic").transient_local();
+        let subscriber = if keep > 0 { subscriber.keep_last(keep) } else { subscriber };
+        if reliable { subscriber.reliable() } else { subscriber }.create()
+    };
+    let publishers = [make_publisher(), make_publisher()].map(Result::unwrap);
+    let subscribers = [subscribe(0, true), subscribe(2, false), subscribe(0, false)].map(Result::unwrap);
+    let take_all = |subscribers: &[Subscriber<T>]| {
+        let mut held = Vec::new();
+        for subscriber in subscribers {
+            for _ in 0..6 {
+                match subscriber.take() {
+                    Ok(Some(sample)) => {
+                        read(&sample);
+                        let _ = format!("{sample:?}");
+                        held.push(sample);
+                    }
+                    Ok(None) => {}
+                    Err(error) => assert!(!error.to_string().is_empty()),
+                }
+            }
+            subscriber.wait(Some(Duration::from_micros(1)));
+        }
+    };
+    let warm = random.below(4);
+    for _ in 0..warm {
+        publishers.iter().for_each(&publish);
+        take_all(&subscribers);
+    }
+    publishers.iter().for_each(&publish);
+    corrupt(random, &scratch.root().topic("topic"));
+    for _ in 0..3 {
+        take_all(&subscribers);
+        publishers.iter().for_each(&publish);
+        let _ = inspect::topics(&scratch.root()).unwrap();
+        let late = subscribe(random.below(3) as usize, random.below(2) == 0);
+        late.iter().for_each(|late| take_all(std::slice::from_ref(late)));
+        make_publisher().iter().for_each(&publish);
+    }
+}
+
+/// Publishes a value, in place or a copy of it; whether it works does not matter here.
+fn publish_pose(publisher: &Publisher<Pose>) {
+    let _ = publisher.loan().map(|mut pose| {
+        pose.place[3] = 0.5;
+        pose.publish()
+    });
+}
+
+fn publish_scan(publisher: &Publisher<Scan>) {
+    let _ = publisher.loan_with(ScanBulkLengths { ranges: 100 }).map(|mut scan| {
+        scan.frame.try_assign("lidar").unwrap();
+        scan.bulk_mut(|scan| &scan.ranges).fill(1.0);
+        scan.publish()
+    });
+}
+
+fn publish_note(publisher: &Publisher<Note>) {
+    let _ = publisher.publish(&Note { count: 3, text: vec![7; 100] });
+}
+
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    let (seed, rounds) = role.split_once(' ').unwrap();
+    let seed: u64 = seed.parse().unwrap();
+    for round in 0..rounds.parse().unwrap() {
+        let mut random = Random(seed + round);
+        match random.below(3) {
+            0 => use_topic(&scratch, &mut random, publish_pose, |pose| assert_ne!(pose.place.len(), 0)),
+            1 => use_topic(&scratch, &mut random, publish_scan, |scan: &Scan| {
+                assert!(scan.frame.as_str().len() <= 15);
+            }),
+            _ => use_topic(&scratch, &mut random, publish_note, |note: &Note| {
+                std::hint::black_box(note.text.iter().map(|byte| u64::from(*byte)).sum::<u64>());
+            }),
+        }
+        // Begin anew, whatever the corrupted topic is good for.
+        clean_topics(&scratch.root());
+        let _ = fs::remove_dir_all(scratch.root().topic("topic"));
+    }
+}
+
+/// Bits of topics and pools flip under those who use them.
+#[test]
+fn corrupted_files_are_errors_and_not_crashes() {
+    let rounds = std::env::var("SITU_CHAOS_KILLS").map_or(400, |kills| kills.parse::<u64>().unwrap() * 2);
+    let mut random = Random::seeded("corrupted files");
+    const AT_ONCE: u64 = 50;
+    for _ in 0..rounds / AT_ONCE {
+        let scratch = Scratch::new();
+        let seed = random.next() >> 1;
+        let mut command = command(&scratch, &format!("{seed} {AT_ONCE}"));
+        command.stderr(std::process::Stdio::piped());
+        let mut role = Role::of(command);
+        let errors = role.child.stderr.take().unwrap();
+        let errors = std::thread::spawn(move || std::io::read_to_string(errors).unwrap());
+        let status = role.end(Duration::from_secs(60));
+        let errors = errors.join().unwrap();
+        assert!(status.success(), "rounds {seed} to {}: {status}\n{errors}", seed + AT_ONCE - 1);
+    }
+    println!("{rounds} corrupted topics");
+}
+
+fn subscribe(scratch: &Scratch, name: &str) -> Result<RawSubscriber, RegisterError> {
+    RawSubscriber::create(&scratch.node("n"), name, &numbers(), SubscriberQos::default())
+}
+
+#[test]
+fn a_truncated_or_garbled_topic_is_refused() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = RawPublisher::create(&node, "numbers", &numbers(), Default::default()).unwrap();
+    let path = scratch.root().topic("numbers").join("topic");
+    let whole = fs::read(&path).unwrap();
+    // A copy under another name, so that nobody has it mapped.
+    let copy = scratch.root().topic("copy");
+    fs::create_dir(&copy).unwrap();
+    let copy = copy.join("topic");
+    let refused = |bytes: &[u8]| {
+        fs::write(&copy, bytes).unwrap();
+        let (looked, joined) = (inspect::topic(&scratch.root(), "copy"), subscribe(&scratch, "copy"));
+        match (looked, joined) {
+            (Err(looked), Err(RegisterError::Memory(joined))) => {
+                assert_eq!(looked.to_string(), joined.to_string());
+                looked.to_string()
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    for len in (0..whole.len()).step_by(4096).chain([1, 103, 104, 4095, whole.len() - 1]) {
+        assert!(refused(&whole[..len]).contains("too short"), "{len}");
+    }
+    // The text begins behind everything else: the topic's name, the type's, the schema.
+    let text = whole.windows(7).rposition(|bytes| bytes == b"numbers").unwrap();
+    let mut garbled = whole.clone();
+    garbled[text + 2] = 0xff;
+    assert!(refused(&garbled).contains("not UTF-8"));
+    for (offset, value, reason) in [
+        (0, 0, "does not begin with"),
+        (8, 9, "another version"),
+        (32, 3, "impossible number of rows"),
+        (32, 1 << 20, "impossible number of rows"),
+        (36, 255, "not where they belong"),
+        (92, u32::MAX, "impossibly long text"),
+        (96, 4096, "too short"),
+    ] {
+        let mut garbled = whole.clone();
+        garbled[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
+        let text = refused(&garbled);
+        assert!(text.contains(reason), "{offset}: {text}");
+    }
+    // All the while the real one works.
+    let subscriber = subscribe(&scratch, "numbers").unwrap();
+    publish(&publisher, 9, 9);
+    assert_eq!(take(&subscriber).map(|taken| taken.1), Some(9));
+}
+
+#[test]
+fn names_of_all_kinds() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let (longest, longest_greek) = ("x".repeat(80), "α".repeat(42));
+    let names = [
+        "a",
+        "A",
+        "/",
+        "//",
+        ".",
+        "..",
+        "...",
+        "a/b",
+        "a%2Fb",
+        "%",
+        "%2",
+        "a b",
+        " ",
+        "*",
+        "\\",
+        "\"",
+        "grün",
+        "話題",
+        "🚗",
+        "-rf",
+        "~",
+        "topic",
+        "topic.new",
+        "x.pool",
+        &longest,
+        &longest_greek,
+    ];
+    let publishers = names.map(|name| {
+        RawPublisher::create(&node, name, &numbers(), Default::default())
+            .unwrap_or_else(|error| panic!("{error}"))
+    });
+    for (name, publisher) in names.iter().zip(&publishers) {
+        let subscriber = subscribe(&scratch, name).unwrap();
+        publish(publisher, 3, 3);
+        assert_eq!((take(&subscriber), publisher.topic()), (Some((0, 3)), *name));
+    }
+    let mut expected = names.map(str::to_owned).to_vec();
+    expected.sort();
+    let found: Vec<_> =
+        inspect::topics(&scratch.root()).unwrap().into_iter().map(|topic| topic.name).collect();
+    assert_eq!(found, expected);
+    for name in
+        ["", "\0", "a\0b", "\n", "a\u{7f}", "\u{9c}", &"x".repeat(81), &"α".repeat(43), &"🚗".repeat(80)]
+    {
+        let refused = subscribe(&scratch, name).unwrap_err();
+        assert!(
+            matches!(&refused, RegisterError::InvalidName(refused) if refused == name),
+            "{name:?}: {refused}"
+        );
+    }
+}
