@@ -33,7 +33,8 @@ TYPES = {
     name: getattr(kinds, name)
     for name in (
         "Numbers", "Named", "Pair", "Texts", "Lists", "Arrays", "Maps", "TextMaps", "Maybe", "Derived", "Unions", "Chosen",
-        "Lettered", "Step", "StepLonger", "Growing", "Changing", "ChangingBefore", "Nested", "Keyed",
+        "Lettered", "Step", "StepLonger", "Growing", "Changing", "ChangingBefore", "Nested", "Keyed", "Bounded",
+        "BoundedChanging",
     )
 }  # fmt: skip
 
@@ -60,6 +61,8 @@ KEPT = {
     "kinds::ChangingBefore": ["random0 of kinds::Changing"],
     "kinds::Nested": ["zero"],
     "kinds::Keyed": ["random0"],
+    "kinds::Bounded": ["full"],
+    "kinds::BoundedChanging": ["random0"],
 }
 
 PRIMITIVES = {
@@ -70,14 +73,14 @@ PRIMITIVES = {
 # Where the bytes differ though both are right, and why; see "Checked against" in spec/cdr.md.
 EXTENDED = "Cyclone's headers of parameters are always extended, and their lengths padded to four"
 CODES = "Cyclone joins the length of a string or sequence with that of its member (length codes 5 to 7)"
-DIFFERENT = {(name, 1): EXTENDED for name in ("Maybe", "Growing", "Changing", "ChangingBefore", "Nested")}
-DIFFERENT |= {(name, 2): CODES for name in ("Changing", "ChangingBefore", "Nested")}
+DIFFERENT = {(name, 1): EXTENDED for name in ("Maybe", "Growing", "Changing", "ChangingBefore", "Nested", "Bounded", "BoundedChanging")}
+DIFFERENT |= {(name, 2): CODES for name in ("Changing", "ChangingBefore", "Nested", "BoundedChanging")}
 # Cyclone writes no delimiter in front of maps in version 2, which XTypes asks for unless key and value are primitive.
 UNREADABLE = {("TextMaps", 2)}
 # The binding cannot describe maps and unions over characters to Cyclone's core. In version 1 the core refuses, whoever wrote
 # them, appendable structs and unions within final ones, sequences and arrays.
 UNKNOWN_TO_CORE = {(name, version) for name in ("Maps", "TextMaps", "Lettered") for version in (1, 2)}
-UNKNOWN_TO_CORE |= {(name, 1) for name in ("Growing", "Nested", "Chosen")}
+UNKNOWN_TO_CORE |= {(name, 1) for name in ("Growing", "Nested", "Chosen", "BoundedChanging")}
 
 
 def of(ty):

@@ -233,6 +233,13 @@ class StepLonger(IdlStruct, typename="kinds.StepLonger"):
 
 @annotate.appendable
 @dataclass
+class Step16(IdlStruct, typename="kinds.Step16"):
+    first: int16
+    second: bounded_str[16]
+
+
+@annotate.appendable
+@dataclass
 class Growing(IdlStruct, typename="kinds.Growing"):
     before: byte
     step: Step
@@ -297,6 +304,38 @@ class Nested(IdlStruct, typename="kinds.Nested"):
     changings: sequence[Changing]
     growing: Growing
     after: byte
+
+
+@dataclass
+class Bounded(IdlStruct, typename="kinds.Bounded"):
+    text: bounded_str[10]
+    words: sequence[bounded_str[5], 3]
+    doubles: sequence[float64, 4]
+    pairs: sequence[Pair, 2]
+    maybe: Optional[int64]
+    maybe_text: Optional[bounded_str[6]]
+    sizes: Sizes
+    colors: array[Color, 2]
+    last: byte
+
+
+@annotate.mutable
+@dataclass
+class BoundedChanging(IdlStruct, typename="kinds.BoundedChanging"):
+    small_: byte
+    annotate.member_id("small_", 4)
+    text: bounded_str[6]
+    annotate.member_id("text", 2)
+    maybe: Optional[float64]
+    annotate.member_id("maybe", 3)
+    numbers: sequence[int32, 4]
+    annotate.member_id("numbers", 1)
+    inner: Bounded
+    annotate.member_id("inner", 7)
+    steps: sequence[Step16, 2]
+    annotate.member_id("steps", 6)
+    last: int64
+    annotate.member_id("last", 5)
 
 
 @dataclass

@@ -12,15 +12,18 @@ using namespace situ_test;
 template <class T>
 class KeptMessages : public testing::Test {};
 
-using kept_types = testing::Types<
-    kinds::Numbers, kinds::Named, kinds::Pair, kinds::Texts, kinds::Lists, kinds::Arrays, kinds::Maps,
-    kinds::TextMaps, kinds::Maybe, kinds::Derived, kinds::Unions, kinds::Chosen, kinds::Lettered, kinds::Step,
-    kinds::StepLonger, kinds::Growing, kinds::Changing, kinds::ChangingBefore, kinds::Nested, kinds::Keyed,
-    test_msgs::msg::BasicTypes, test_msgs::msg::Empty, test_msgs::msg::Strings, test_msgs::msg::WStrings,
-    test_msgs::msg::Defaults, test_msgs::msg::BoundedPlainSequences, test_msgs::msg::Builtins,
-    test_msgs::action::Fibonacci_FeedbackMessage, sensor_msgs::msg::PointCloud2, sensor_msgs::msg::JointState,
-    nav_msgs::msg::Path, situ::rebind<test_msgs::msg::BoundedPlainSequences, situ::flat>,
-    situ::rebind<test_msgs::msg::BasicTypes, situ::flat>>;
+using kept_types =
+    testing::Types<kinds::Numbers, kinds::Named, kinds::Pair, kinds::Texts, kinds::Lists, kinds::Arrays,
+                   kinds::Maps, kinds::TextMaps, kinds::Maybe, kinds::Derived, kinds::Unions, kinds::Chosen,
+                   kinds::Lettered, kinds::Step, kinds::StepLonger, kinds::Growing, kinds::Changing,
+                   kinds::ChangingBefore, kinds::Nested, kinds::Keyed, kinds::Bounded, kinds::BoundedChanging,
+                   situ::rebind<kinds::Bounded, situ::flat>, situ::rebind<kinds::BoundedChanging, situ::flat>,
+                   test_msgs::msg::BasicTypes, test_msgs::msg::Empty, test_msgs::msg::Strings,
+                   test_msgs::msg::WStrings, test_msgs::msg::Defaults, test_msgs::msg::BoundedPlainSequences,
+                   test_msgs::msg::Builtins, test_msgs::action::Fibonacci_FeedbackMessage,
+                   sensor_msgs::msg::PointCloud2, sensor_msgs::msg::JointState, nav_msgs::msg::Path,
+                   situ::rebind<test_msgs::msg::BoundedPlainSequences, situ::flat>,
+                   situ::rebind<test_msgs::msg::BasicTypes, situ::flat>>;
 TYPED_TEST_SUITE(KeptMessages, kept_types);
 
 TYPED_TEST(KeptMessages, is_read_and_written) {
