@@ -24,23 +24,27 @@ fn main() {
     let ros_vectors = file("spec/vectors/cdr/ros/messages.idl");
     BuildScript::new(ros_vectors.clone()).file_stem("ros_vectors").run();
     list_structs("ros_vectors", ros_vectors);
+    if cfg!(feature = "ros") {
+        let ros = ros(&root);
+        BuildScript::new(ros.clone()).file_stem("ros").run();
+        list_structs("ros", ros);
+    }
+}
 
+/// The packages of ROS 2; nothing, with a warning, if they were not fetched.
+fn ros(root: &Path) -> Loader {
     println!("cargo::rerun-if-env-changed=SITU_ROS_INTERFACES");
-    let ros = std::env::var_os("SITU_ROS_INTERFACES").map_or_else(|| root.join("build/ros"), Into::into);
-    println!("cargo::rerun-if-changed={}", ros.display());
-    let mut loader = Loader::new().include(&ros).service_events(true);
-    if ros.join("share/std_msgs/msg").is_dir() {
-        for package in PACKAGES {
-            loader = loader.ros_package(package);
-        }
-    } else {
+    let folder = std::env::var_os("SITU_ROS_INTERFACES").map_or_else(|| root.join("build/ros"), Into::into);
+    println!("cargo::rerun-if-changed={}", folder.display());
+    if !folder.join("share/std_msgs/msg").is_dir() {
         println!(
             "cargo::warning=no ROS interfaces in {}: run scripts/fetch-ros-interfaces.sh",
-            ros.display()
+            folder.display()
         );
+        return Loader::new();
     }
-    BuildScript::new(loader.clone()).file_stem("ros").run();
-    list_structs("ros", loader);
+    let loader = Loader::new().include(&folder).service_events(true);
+    PACKAGES.into_iter().fold(loader, Loader::ros_package)
 }
 
 /// Writes a macro `<module>_types` that hands the structs of a schema to another macro: their names, and their Rust types with

@@ -16,6 +16,7 @@ pub mod edges {
 }
 
 /// ROS 2's packages; empty if they were not fetched.
+#[cfg(feature = "ros")]
 pub mod ros {
     include!(concat!(env!("OUT_DIR"), "/ros.rs"));
 }

@@ -7,10 +7,7 @@ use situ_generated::{edges, sensor};
 
 #[test]
 fn words_that_rust_reserves_are_escaped() {
-    let mut it = r#type::<Heap>::default();
-    it.r#fn = 1;
-    it.self_ = 2;
-    it.r#match = 3;
+    let mut it = r#type::<Heap> { r#fn: 1, self_: 2, r#match: 3, ..Default::default() };
     it.set_loop("abc").unwrap();
     assert_eq!(
         it.set_loop("abcd").unwrap_err().to_string(),

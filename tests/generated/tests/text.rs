@@ -6,10 +6,11 @@ use std::process::Command;
 use situ_schema::Loader;
 use situ_schema::generate::{Language, Options, generate};
 
-const FILES: [(&str, &str); 4] = [
+const FILES: &[(&str, &str)] = &[
     ("kitchen", include_str!(concat!(env!("OUT_DIR"), "/kitchen.rs"))),
     ("messages", include_str!(concat!(env!("OUT_DIR"), "/messages.rs"))),
     ("edges", include_str!(concat!(env!("OUT_DIR"), "/edges.rs"))),
+    #[cfg(feature = "ros")]
     ("ros", include_str!(concat!(env!("OUT_DIR"), "/ros.rs"))),
 ];
 
