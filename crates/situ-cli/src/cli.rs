@@ -319,7 +319,7 @@ pub struct DemoArgs {
     /// Where the latency plot goes; `none` for no plot
     #[arg(long, value_name = "FILE", default_value = "situ-demo.svg")]
     pub plot: PathBuf,
-    /// The filter program [default: $SITU_DEMO_FILTER, or situ-demo-filter next to situ]
+    /// The filter program [default: $SITU_DEMO_FILTER, or situ-demo-filter beside situ or built in the checkout]
     #[arg(long, value_name = "PROGRAM")]
     pub filter: Option<PathBuf>,
     /// Leave out the second run over serialized messages

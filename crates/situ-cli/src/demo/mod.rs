@@ -254,18 +254,26 @@ fn count_files(path: &Path) -> u64 {
     1 + entries.flatten().map(|e| count_files(&e.path())).sum::<u64>()
 }
 
-/// The filter: where the command line says, where the environment says, or beside this program.
+/// The filter: where the command line says, where the environment says, beside this program, or where it is built in a
+/// checkout.
 fn find_filter(given: Option<&Path>) -> Result<PathBuf, CliError> {
     let named = given.map(Path::to_owned).or_else(|| std::env::var_os(FILTER_VARIABLE).map(PathBuf::from));
-    let beside = std::env::current_exe().ok().and_then(|p| p.parent().map(|d| d.join(FILTER)));
-    let candidate = named.or(beside).unwrap_or_else(|| PathBuf::from(FILTER));
-    if candidate.is_file() {
-        return Ok(candidate);
-    }
-    Err(CliError::NotFound(format!(
-        "the filter of the demo, a C++ program, is not at {}; in a checkout of Situ `make demo` builds it and runs the \
-         demo; by hand: cmake -S cpp -B build/cpp -G Ninja && cmake --build build/cpp --target {FILTER}, then name it with \
-         --filter or {FILTER_VARIABLE}",
-        candidate.display()
-    )))
+    let candidates = match named {
+        Some(path) => vec![path],
+        None => {
+            let program = std::env::current_exe().unwrap_or_default();
+            let beside = program.parent().unwrap_or(Path::new("."));
+            ["", "../../build/demo/examples", "../../build/cpp/examples"]
+                .map(|folder| beside.join(folder).join(FILTER))
+                .to_vec()
+        }
+    };
+    candidates.iter().find(|p| p.is_file()).cloned().ok_or_else(|| {
+        CliError::NotFound(format!(
+            "the filter of the demo, a C++ program, is not at {}; in a checkout of Situ `make demo` builds it and runs the \
+             demo; by hand: cmake -S cpp -B build/cpp -G Ninja && cmake --build build/cpp --target {FILTER}; elsewhere, name \
+             it with --filter or {FILTER_VARIABLE}",
+            candidates[0].display()
+        ))
+    })
 }
