@@ -1,59 +1,191 @@
 //! What a frame of the demo is as a message, in either storage, and how the sensor's data gets into it.
 
 use situ::bus::now_ns;
-use situ::layout::{Bounded, Storage};
+use situ::layout::{BulkField, BulkRef, Flat, FlatMessage, Heap, Message, Storage};
 
 use super::input::{Pixels, Point};
+use super::picture;
 use crate::messages::situ::common::Time;
-use crate::messages::situ::sensor::{Image, PointCloud2, PointFieldType};
+use crate::messages::situ::sensor::{
+    Image, ImageBulkLengths, PointCloud2, PointCloud2BulkLengths, PointFieldType,
+};
+
+pub use situ::layout::Bounded;
 
 /// Bytes of a point: x, y, z, intensity as float32.
 pub const POINT: usize = 16;
 
-/// The time now as a stamp, on the clock that every process of this machine shares.
-pub fn stamp(time: &mut Time) {
-    let now = now_ns();
-    time.sec = (now / 1_000_000_000) as i32;
-    time.nanosec = (now % 1_000_000_000) as u32;
+/// What a frame is like, besides its data.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Points or pixels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Bytes of a point or pixel.
+    pub step: usize,
 }
 
-/// Nanoseconds since the stamp.
-pub fn age(time: &Time) -> u64 {
-    let then = u64::from(time.sec.cast_unsigned()) * 1_000_000_000 + u64::from(time.nanosec);
+impl Shape {
+    /// That of an image.
+    pub fn of(pixels: &Pixels) -> Self {
+        Self { width: pixels.width as usize, height: pixels.height as usize, step: pixels.channels as usize }
+    }
+
+    /// Bytes of its data.
+    pub fn bytes(&self) -> usize {
+        self.width * self.height * self.step
+    }
+}
+
+/// A message that holds a frame in its bulk field, in any storage.
+pub trait FrameMessage: Message {
+    /// When the frame was complete.
+    fn stamp(&mut self) -> &mut Time;
+    /// Nanoseconds since the frame was complete.
+    fn age(&self) -> u64;
+    /// Says what the frame is like, all but its data.
+    fn describe(&mut self, shape: &Shape) -> Bounded;
+    /// The lengths of a message with so many bytes of data.
+    fn lengths(bytes: usize) -> Self::BulkLengths;
+    /// The data, given the message's body.
+    fn data<'a>(&'a self, body: &'a [u8]) -> &'a [u8];
+    /// A picture of the data.
+    fn picture(&self, data: &[u8], columns: usize, rows: usize) -> Vec<String>;
+}
+
+/// A frame that is built where it will be read.
+pub trait FlatFrame: FrameMessage + FlatMessage {
+    /// Where its data lies.
+    fn place(&self) -> &BulkRef<u8>;
+}
+
+/// A frame in ordinary memory.
+pub trait HeapFrame: FrameMessage {
+    /// Makes room for so many bytes of data.
+    fn resize(&mut self, bytes: usize);
+    /// The data, for writing.
+    fn data_mut(&mut self) -> &mut [u8];
+}
+
+/// Stamps a frame as complete, on the clock that every process of this machine shares.
+pub fn complete(frame: &mut impl FrameMessage) {
+    let now = now_ns();
+    let stamp = frame.stamp();
+    stamp.sec = (now / 1_000_000_000) as i32;
+    stamp.nanosec = (now % 1_000_000_000) as u32;
+}
+
+fn age(stamp: &Time) -> u64 {
+    let then = u64::from(stamp.sec.cast_unsigned()) * 1_000_000_000 + u64::from(stamp.nanosec);
     now_ns().saturating_sub(then)
 }
 
-/// Describes a cloud of so many points; all but the points themselves.
-pub fn describe_cloud<S: Storage>(cloud: &mut PointCloud2<S>, width: usize, height: usize) -> Bounded {
-    cloud.header.set_frame_id("lidar")?;
-    cloud.height = height as u32;
-    cloud.width = width as u32;
-    cloud.point_step = POINT as u32;
-    cloud.row_step = (POINT * width) as u32;
-    cloud.is_dense = false;
-    cloud.set_fields(&[])?;
-    for (index, name) in ["x", "y", "z", "intensity"].into_iter().enumerate() {
-        let field = cloud.add_fields()?;
-        field.set_name(name)?;
-        field.offset = index as u32 * 4;
-        field.datatype = PointFieldType::FLOAT32;
-        field.count = 1;
+impl<S: Storage> FrameMessage for PointCloud2<S> {
+    fn stamp(&mut self) -> &mut Time {
+        &mut self.header.stamp
     }
-    Ok(())
+
+    fn age(&self) -> u64 {
+        age(&self.header.stamp)
+    }
+
+    fn describe(&mut self, shape: &Shape) -> Bounded {
+        self.header.set_frame_id("lidar")?;
+        self.height = shape.height as u32;
+        self.width = shape.width as u32;
+        self.point_step = shape.step as u32;
+        self.row_step = (shape.step * shape.width) as u32;
+        self.is_dense = false;
+        self.set_fields(&[])?;
+        for (index, name) in ["x", "y", "z", "intensity"].into_iter().enumerate() {
+            let field = self.add_fields()?;
+            field.set_name(name)?;
+            field.offset = index as u32 * 4;
+            field.datatype = PointFieldType::FLOAT32;
+            field.count = 1;
+        }
+        Ok(())
+    }
+
+    fn lengths(bytes: usize) -> PointCloud2BulkLengths {
+        PointCloud2BulkLengths { data: bytes }
+    }
+
+    fn data<'a>(&'a self, body: &'a [u8]) -> &'a [u8] {
+        self.data.elements(body).unwrap_or_default()
+    }
+
+    fn picture(&self, data: &[u8], columns: usize, rows: usize) -> Vec<String> {
+        picture::cloud(points(data), columns, rows)
+    }
 }
 
-/// Describes an image; all but the pixels themselves.
-pub fn describe_image<S: Storage>(image: &mut Image<S>, pixels: &Pixels) -> Bounded {
-    image.header.set_frame_id("camera")?;
-    image.height = pixels.height;
-    image.width = pixels.width;
-    image.set_encoding(match pixels.channels {
-        1 => "mono8",
-        3 => "rgb8",
-        _ => "rgba8",
-    })?;
-    image.step = pixels.width * pixels.channels;
-    Ok(())
+impl FlatFrame for PointCloud2<Flat> {
+    fn place(&self) -> &BulkRef<u8> {
+        &self.data
+    }
+}
+
+impl HeapFrame for PointCloud2<Heap> {
+    fn resize(&mut self, bytes: usize) {
+        self.data.place(0, bytes);
+    }
+
+    fn data_mut(&mut self) -> &mut [u8] {
+        &mut self.data
+    }
+}
+
+impl<S: Storage> FrameMessage for Image<S> {
+    fn stamp(&mut self) -> &mut Time {
+        &mut self.header.stamp
+    }
+
+    fn age(&self) -> u64 {
+        age(&self.header.stamp)
+    }
+
+    fn describe(&mut self, shape: &Shape) -> Bounded {
+        self.header.set_frame_id("camera")?;
+        self.height = shape.height as u32;
+        self.width = shape.width as u32;
+        self.set_encoding(match shape.step {
+            1 => "mono8",
+            3 => "rgb8",
+            _ => "rgba8",
+        })?;
+        self.step = (shape.step * shape.width) as u32;
+        Ok(())
+    }
+
+    fn lengths(bytes: usize) -> ImageBulkLengths {
+        ImageBulkLengths { data: bytes }
+    }
+
+    fn data<'a>(&'a self, body: &'a [u8]) -> &'a [u8] {
+        self.data.elements(body).unwrap_or_default()
+    }
+
+    fn picture(&self, data: &[u8], columns: usize, rows: usize) -> Vec<String> {
+        picture::image(data, self.width as usize, self.height as usize, columns, rows)
+    }
+}
+
+impl FlatFrame for Image<Flat> {
+    fn place(&self) -> &BulkRef<u8> {
+        &self.data
+    }
+}
+
+impl HeapFrame for Image<Heap> {
+    fn resize(&mut self, bytes: usize) {
+        self.data.place(0, bytes);
+    }
+
+    fn data_mut(&mut self) -> &mut [u8] {
+        &mut self.data
+    }
 }
 
 /// Writes points one after the other into the bytes of a cloud.
@@ -96,5 +228,22 @@ mod tests {
         writer.put([9.0; 4]);
         assert_eq!(data[4..8], (-2.5_f32).to_le_bytes());
         assert_eq!(points(&data).collect::<Vec<_>>(), cloud);
+    }
+
+    #[test]
+    fn a_frame_is_as_old_as_its_stamp_says() {
+        let mut image = Image::<Heap>::default();
+        complete(&mut image);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let age = image.age();
+        assert!((2_000_000..10_000_000_000).contains(&age), "{age} ns");
+    }
+
+    #[test]
+    fn images_are_described_by_their_shape() {
+        let mut image = Image::<Heap>::default();
+        image.describe(&Shape { width: 4, height: 2, step: 3 }).unwrap();
+        assert_eq!((image.encoding.as_str(), image.step, image.height), ("rgb8", 12, 2));
+        assert_eq!(Shape { width: 4, height: 2, step: 3 }.bytes(), 24);
     }
 }

@@ -152,7 +152,7 @@ impl Demo<'_> {
     fn pass(&self, serialized: bool) -> Result<Run, CliError> {
         let [input, output] = self.kind.topics(serialized);
         let node = self.context.named_node("demo_viewer")?;
-        let viewer = Viewer::join(&node, &output, self.kind, serialized).map_err(CliError::failed)?;
+        let viewer = Viewer::join(&node, &output, self.kind, serialized)?;
         // From the end of the chain to its beginning: nobody publishes before the next one listens.
         let mut filter = self.start_filter(serialized, &input, &output).map_err(CliError::failed)?;
         filter.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;

@@ -6,15 +6,14 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use situ::bus::{CopyCounter, Node};
 use situ::layout::{Flat, Heap};
-use situ::prelude::Publisher;
 
 use super::children::Report;
-use super::frames::{POINT, PointWriter, describe_cloud, describe_image, stamp};
+use super::frames::{FlatFrame, HeapFrame, POINT, PointWriter, Shape, complete};
 use super::input::{self, Frame, Pixels, Point};
 use super::scene::{self, Scene};
 use crate::commands::{Context, Interrupt};
 use crate::error::CliError;
-use crate::messages::situ::sensor::{Image, ImageBulkLengths, PointCloud2, PointCloud2BulkLengths};
+use crate::messages::situ::sensor::{Image, PointCloud2};
 
 /// How often it tells what it has done.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -54,12 +53,12 @@ impl Source {
         })
     }
 
-    /// Columns and rows of the cloud, if it is one.
-    fn shape(&self) -> (usize, usize) {
+    /// What its frames are like.
+    fn shape(&self) -> Shape {
         match self {
-            Source::Recorded(points) => (points.len(), 1),
-            Source::Street(_) => (scene::BEAMS, scene::COLUMNS),
-            Source::Camera(_) => (0, 0),
+            Source::Recorded(points) => Shape { width: points.len(), height: 1, step: POINT },
+            Source::Street(_) => Shape { width: scene::BEAMS, height: scene::COLUMNS, step: POINT },
+            Source::Camera(pixels) => Shape::of(pixels),
         }
     }
 
@@ -121,60 +120,43 @@ pub fn run(context: &Context, options: &SensorOptions) -> Result<(), CliError> {
 }
 
 fn publisher<'a>(node: &Node, source: &'a Source, options: &SensorOptions) -> Result<Publish<'a>, CliError> {
-    let topic = &options.topic;
-    let (width, height) = source.shape();
-    Ok(match (source, options.serialized) {
-        (Source::Camera(pixels), false) => {
-            let publisher: Publisher<Image<Flat>> =
-                node.publisher(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
-            let lengths = ImageBulkLengths { data: pixels.data.len() };
-            Box::new(move |seconds| {
-                let mut image = publisher.loan_with(lengths).map_err(CliError::failed)?;
-                describe_image(&mut image, pixels).map_err(CliError::failed)?;
-                source.write(seconds, image.bulk_mut(|m| &m.data));
-                stamp(&mut image.header.stamp);
-                image.publish().map_err(CliError::failed)?;
-                Ok(())
-            })
-        }
-        (Source::Camera(pixels), true) => {
-            let publisher: Publisher<Image<Heap>> =
-                node.publisher(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
-            let mut image = Image::<Heap>::default();
-            describe_image(&mut image, pixels).map_err(CliError::failed)?;
-            image.data.try_resize(pixels.data.len()).map_err(CliError::failed)?;
-            Box::new(move |seconds| {
-                source.write(seconds, &mut image.data);
-                stamp(&mut image.header.stamp);
-                publisher.publish(&image).map_err(CliError::failed)?;
-                Ok(())
-            })
-        }
-        (_, false) => {
-            let publisher: Publisher<PointCloud2<Flat>> =
-                node.publisher(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
-            let lengths = PointCloud2BulkLengths { data: width * height * POINT };
-            Box::new(move |seconds| {
-                let mut cloud = publisher.loan_with(lengths).map_err(CliError::failed)?;
-                describe_cloud(&mut cloud, width, height).map_err(CliError::failed)?;
-                source.write(seconds, cloud.bulk_mut(|m| &m.data));
-                stamp(&mut cloud.header.stamp);
-                cloud.publish().map_err(CliError::failed)?;
-                Ok(())
-            })
-        }
-        (_, true) => {
-            let publisher: Publisher<PointCloud2<Heap>> =
-                node.publisher(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
-            let mut cloud = PointCloud2::<Heap>::default();
-            describe_cloud(&mut cloud, width, height).map_err(CliError::failed)?;
-            cloud.data.try_resize(width * height * POINT).map_err(CliError::failed)?;
-            Box::new(move |seconds| {
-                source.write(seconds, &mut cloud.data);
-                stamp(&mut cloud.header.stamp);
-                publisher.publish(&cloud).map_err(CliError::failed)?;
-                Ok(())
-            })
-        }
-    })
+    match (source, options.serialized) {
+        (Source::Camera(_), false) => in_place::<Image<Flat>>(node, source, &options.topic),
+        (Source::Camera(_), true) => serialized::<Image<Heap>>(node, source, &options.topic),
+        (_, false) => in_place::<PointCloud2<Flat>>(node, source, &options.topic),
+        (_, true) => serialized::<PointCloud2<Heap>>(node, source, &options.topic),
+    }
+}
+
+/// Each frame is loaned, written where it will be read, and published.
+fn in_place<'a, T: FlatFrame>(node: &Node, source: &'a Source, topic: &str) -> Result<Publish<'a>, CliError> {
+    let publisher = node.publisher::<T>(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
+    let shape = source.shape();
+    Ok(Box::new(move |seconds| {
+        let mut frame = publisher.loan_with(T::lengths(shape.bytes())).map_err(CliError::failed)?;
+        frame.describe(&shape).map_err(CliError::failed)?;
+        source.write(seconds, frame.bulk_mut(FlatFrame::place));
+        complete(&mut *frame);
+        frame.publish().map_err(CliError::failed)?;
+        Ok(())
+    }))
+}
+
+/// One frame in the memory of this process is written anew each time, and serialized.
+fn serialized<'a, T: HeapFrame>(
+    node: &Node,
+    source: &'a Source,
+    topic: &str,
+) -> Result<Publish<'a>, CliError> {
+    let publisher = node.publisher::<T>(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
+    let shape = source.shape();
+    let mut frame = T::default();
+    frame.describe(&shape).map_err(CliError::failed)?;
+    frame.resize(shape.bytes());
+    Ok(Box::new(move |seconds| {
+        source.write(seconds, frame.data_mut());
+        complete(&mut frame);
+        publisher.publish(&frame).map_err(CliError::failed)?;
+        Ok(())
+    }))
 }

@@ -2,14 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use situ::bus::{CopyCounter, Node, RegisterError};
+use situ::bus::{CopyCounter, Node};
 use situ::layout::{Flat, Heap};
-use situ::prelude::Subscriber;
 
 use super::Kind;
-use super::frames::{age, points};
+use super::frames::FrameMessage;
 use super::latency::Latencies;
-use super::picture;
 use crate::error::CliError;
 use crate::messages::situ::sensor::{Image, PointCloud2};
 
@@ -66,27 +64,21 @@ impl Seen {
     }
 }
 
-/// The viewer's end of the topic, for each kind of message.
-pub enum Viewer {
-    /// Point clouds in place.
-    Cloud(Subscriber<PointCloud2<Flat>>),
-    /// Serialized point clouds.
-    SerializedCloud(Subscriber<PointCloud2<Heap>>),
-    /// Images in place.
-    Image(Subscriber<Image<Flat>>),
-    /// Serialized images.
-    SerializedImage(Subscriber<Image<Heap>>),
-}
+/// Takes one frame, if there is one within the time given; with a size, also makes a picture of it.
+type Look = dyn Fn(&mut Seen, Duration, Option<(usize, usize)>) -> Result<bool, CliError>;
+
+/// The viewer's end of the topic, whatever it carries.
+pub struct Viewer(Box<Look>);
 
 impl Viewer {
     /// Subscribes: no frame may be lost.
-    pub fn join(node: &Node, topic: &str, kind: Kind, serialized: bool) -> Result<Self, RegisterError> {
-        Ok(match (kind, serialized) {
-            (Kind::Cloud, false) => Viewer::Cloud(node.subscriber(topic).reliable().create()?),
-            (Kind::Cloud, true) => Viewer::SerializedCloud(node.subscriber(topic).reliable().create()?),
-            (Kind::Image, false) => Viewer::Image(node.subscriber(topic).reliable().create()?),
-            (Kind::Image, true) => Viewer::SerializedImage(node.subscriber(topic).reliable().create()?),
-        })
+    pub fn join(node: &Node, topic: &str, kind: Kind, serialized: bool) -> Result<Self, CliError> {
+        match (kind, serialized) {
+            (Kind::Cloud, false) => subscribe::<PointCloud2<Flat>>(node, topic),
+            (Kind::Cloud, true) => subscribe::<PointCloud2<Heap>>(node, topic),
+            (Kind::Image, false) => subscribe::<Image<Flat>>(node, topic),
+            (Kind::Image, true) => subscribe::<Image<Heap>>(node, topic),
+        }
     }
 
     /// What a new run has seen: nothing, and no copies yet.
@@ -101,44 +93,21 @@ impl Viewer {
         patience: Duration,
         picture_size: Option<(usize, usize)>,
     ) -> Result<bool, CliError> {
-        let patience = Some(patience);
-        let picture = match self {
-            Viewer::Cloud(subscriber) => {
-                let Some(cloud) = subscriber.recv(patience).map_err(CliError::failed)? else {
-                    return Ok(false);
-                };
-                let data = cloud.bulk(|m| &m.data);
-                seen.note(age(&cloud.header.stamp), data.len());
-                picture_size.map(|(columns, rows)| picture::cloud(points(data), columns, rows))
-            }
-            Viewer::SerializedCloud(subscriber) => {
-                let Some(cloud) = subscriber.recv(patience).map_err(CliError::failed)? else {
-                    return Ok(false);
-                };
-                seen.note(age(&cloud.header.stamp), cloud.data.len());
-                picture_size.map(|(columns, rows)| picture::cloud(points(&cloud.data), columns, rows))
-            }
-            Viewer::Image(subscriber) => {
-                let Some(image) = subscriber.recv(patience).map_err(CliError::failed)? else {
-                    return Ok(false);
-                };
-                let data = image.bulk(|m| &m.data);
-                seen.note(age(&image.header.stamp), data.len());
-                let (width, height) = (image.width as usize, image.height as usize);
-                picture_size.map(|(columns, rows)| picture::image(data, width, height, columns, rows))
-            }
-            Viewer::SerializedImage(subscriber) => {
-                let Some(image) = subscriber.recv(patience).map_err(CliError::failed)? else {
-                    return Ok(false);
-                };
-                seen.note(age(&image.header.stamp), image.data.len());
-                let (width, height) = (image.width as usize, image.height as usize);
-                picture_size.map(|(columns, rows)| picture::image(&image.data, width, height, columns, rows))
-            }
+        (self.0)(seen, patience, picture_size)
+    }
+}
+
+fn subscribe<T: FrameMessage>(node: &Node, topic: &str) -> Result<Viewer, CliError> {
+    let subscriber = node.subscriber::<T>(topic).reliable().create().map_err(CliError::failed)?;
+    Ok(Viewer(Box::new(move |seen, patience, picture_size| {
+        let Some(frame) = subscriber.recv(Some(patience)).map_err(CliError::failed)? else {
+            return Ok(false);
         };
-        if let Some(picture) = picture {
-            seen.picture = picture;
+        let data = frame.data(frame.raw().body());
+        seen.note(frame.age(), data.len());
+        if let Some((columns, rows)) = picture_size {
+            seen.picture = frame.picture(data, columns, rows);
         }
         Ok(true)
-    }
+    })))
 }
