@@ -100,8 +100,8 @@ struct Inner {
     pool: PoolOwner,
     /// What was published and is still available, oldest first.
     published: VecDeque<(u64, SlotId)>,
-    /// What was taken out of circulation while a reader held it.
-    held: Vec<SlotId>,
+    /// What was taken out of circulation while a reader held it, in the order in which it is looked at again.
+    held: VecDeque<SlotId>,
     /// Where the order probably ends.
     next: u64,
     window: Window,
@@ -163,7 +163,7 @@ impl RawPublisher {
             inner: RefCell::new(Inner {
                 pool,
                 published: VecDeque::with_capacity(depth + 2),
-                held: Vec::with_capacity(depth + 2),
+                held: VecDeque::with_capacity(depth + 2),
                 next,
                 window: Window::default(),
                 asked_ns: 0,
@@ -231,10 +231,7 @@ impl RawPublisher {
             body_offset.checked_add(body_size).ok_or(size("they are larger than the address space"))?;
         let mut inner = self.inner.borrow_mut();
         // Two a loan suffices: at most one is added a message.
-        for _ in 0..inner.held.len().min(2) {
-            let slot = inner.held.swap_remove(0);
-            give_back(&mut inner, slot);
-        }
+        give_back(&mut inner, 2);
         let slot = match inner.pool.allocate(total) {
             Ok(slot) => slot,
             Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
@@ -288,9 +285,7 @@ impl RawPublisher {
     #[cold]
     fn recover(&self, inner: &mut Inner) {
         self.topic.repair_if_free();
-        for slot in std::mem::take(&mut inner.held) {
-            give_back(inner, slot);
-        }
+        give_back(inner, usize::MAX);
     }
 
     /// The slowest cursor of those who are waited for; `u64::MAX` if there is none.
@@ -443,15 +438,20 @@ fn retire(inner: &mut Inner, slot: SlotId) {
             prefetch_for_write(memory);
             prefetch_for_write(memory.wrapping_add(DESCRIPTOR));
         }
-        Held::Yes => inner.held.push(slot),
+        Held::Yes => inner.held.push_back(slot),
     }
 }
 
+/// Looks at the next so many slots that were held, and frees those that are not any more.
 #[inline]
-fn give_back(inner: &mut Inner, slot: SlotId) {
-    match inner.pool.control(slot).held() {
-        Held::No => inner.pool.free(slot),
-        Held::Yes => inner.held.push(slot),
+fn give_back(inner: &mut Inner, most: usize) {
+    for _ in 0..inner.held.len().min(most) {
+        // In turns: those that are held for long must not hide those behind them.
+        let Some(slot) = inner.held.pop_front() else { return };
+        match inner.pool.control(slot).held() {
+            Held::No => inner.pool.free(slot),
+            Held::Yes => inner.held.push_back(slot),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
@@ -192,4 +193,30 @@ fn layouts_must_agree_whoever_comes_first() {
     assert!(matches!(refused, Err(RegisterError::LayoutMismatch { ours: 0x5679, theirs: 0x5678, .. })));
     other.layout_hash = 0;
     assert!(RawPublisher::create(&node, "numbers", &other, PublisherQos::default()).is_ok());
+}
+
+#[test]
+fn slots_return_although_others_are_held_for_ever() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let subscriber = RawSubscriber::create(&node, "numbers", &numbers(), SubscriberQos::default()).unwrap();
+    let shallow = PublisherQos { depth: 1, ..Default::default() };
+    let publisher = RawPublisher::create(&node, "numbers", &numbers(), shallow).unwrap();
+    let mut for_ever = Vec::new();
+    let mut for_a_while = VecDeque::new();
+    for value in 0..400 {
+        publish(&publisher, value, 0);
+        let sample = subscriber.take().unwrap().unwrap();
+        if value % 100 == 0 {
+            for_ever.push(sample);
+        } else {
+            for_a_while.push_back(sample);
+        }
+        // Longer than it takes until their slots are retired.
+        if for_a_while.len() > 4 {
+            for_a_while.pop_front();
+        }
+        let memory = publisher.memory();
+        assert!(memory.in_use <= 4 + 4 + 8, "message {value}: {memory:?}");
+    }
 }
