@@ -39,7 +39,14 @@ pub trait Storage: Copy + Clone + Default + PartialEq + Eq + Debug + Send + Sync
     type Bulk<T: Plain, const N: usize>: BulkField<T> + Value;
 }
 
-/// A storage policy that has room for strings, sequences and maps without a bound.
+/// A storage policy that has room for strings, sequences and maps without a bound. `Flat` has none:
+///
+/// ```compile_fail
+/// fn text<S: situ_layout::Unbounded>() -> S::UnboundedString {
+///     Default::default()
+/// }
+/// text::<situ_layout::Flat>();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "this message has a member without a bound, so it cannot be stored as `{Self}`",
     label = "needs a storage with room for unbounded members",

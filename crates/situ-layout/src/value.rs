@@ -108,6 +108,16 @@ pub unsafe trait SelfContained {}
 pub unsafe trait Plain: Value + SelfContained + Copy {}
 
 /// Fails to compile unless `T` is [`SelfContained`].
+///
+/// ```
+/// use situ_layout::{FlatSequence, FlatString, assert_self_contained};
+/// const _: () = assert_self_contained::<FlatSequence<FlatString<8>, 4>>();
+/// ```
+///
+/// ```compile_fail
+/// use situ_layout::{FlatSequence, assert_self_contained};
+/// const _: () = assert_self_contained::<FlatSequence<String, 4>>();
+/// ```
 pub const fn assert_self_contained<T: SelfContained>() {}
 
 /// The default value of anything that can be a member; arrays of any length included.
