@@ -43,14 +43,17 @@ macro_rules! numbers {
         unsafe impl Plain for $number {}
 
         impl Number for $number {
+            #[inline]
             fn from_ne_slice(bytes: &[u8]) -> Option<Self> {
                 bytes.try_into().ok().map(Self::from_ne_bytes)
             }
 
+            #[inline]
             fn with_ne_bytes<R>(self, write: impl FnOnce(&[u8]) -> R) -> R {
                 write(&self.to_ne_bytes())
             }
 
+            #[inline]
             fn swapped(self) -> Self {
                 let mut bytes = self.to_ne_bytes();
                 bytes.reverse();

@@ -55,6 +55,7 @@ pub struct WideUnits<'a> {
 
 impl WideUnits<'_> {
     /// A number of 2 or 4 bytes, as many as the chunk has.
+    #[inline]
     fn number(&self, chunk: &[u8]) -> Option<u32> {
         let swapped = |number: u32, swap: u32| if self.swap { swap } else { number };
         match chunk.len() {
@@ -116,21 +117,25 @@ impl<'a> Reader<'a> {
     }
 
     /// The version.
+    #[inline]
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
     /// Whether numbers are stored in the other byte order than this machine's.
+    #[inline]
     pub fn is_swapped(&self) -> bool {
         self.swap
     }
 
     /// The position in the message, its header included.
+    #[inline]
     pub fn position(&self) -> usize {
         self.at
     }
 
     /// The number of bytes to the end of the message or of the part that was entered.
+    #[inline]
     pub fn remaining(&self) -> usize {
         self.end - self.at
     }
@@ -141,6 +146,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Counts one level of nesting.
+    #[inline]
     pub fn descend(&mut self) -> Result<(), DecodeError> {
         if self.depth >= MAX_DEPTH {
             return Err(self.error(DecodeProblem::TooDeep));
@@ -150,11 +156,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Gives one level of nesting back.
+    #[inline]
     pub fn ascend(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
 
     /// The next bytes.
+    #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         if count > self.remaining() {
             let problem = DecodeProblem::Truncated { needed: count, left: self.remaining() };
@@ -166,22 +174,26 @@ impl<'a> Reader<'a> {
     }
 
     /// How many bytes of padding stand in front of a number of this size.
+    #[inline]
     fn padding(&self, size: usize) -> usize {
         let align = size.min(self.encoding.max_align()).max(1);
         (self.at - self.origin).next_multiple_of(align) - (self.at - self.origin)
     }
 
     /// Whether a number of this size would stand here without padding.
+    #[inline]
     pub fn is_aligned(&self, size: usize) -> bool {
         self.padding(size) == 0
     }
 
     /// Skips the padding in front of a number of this size.
+    #[inline]
     pub fn align(&mut self, size: usize) -> Result<(), DecodeError> {
         self.bytes(self.padding(size)).map(|_| ())
     }
 
     /// A number or character.
+    #[inline]
     pub fn number<T: Number>(&mut self) -> Result<T, DecodeError> {
         self.align(size_of::<T>())?;
         let bytes = self.bytes(size_of::<T>())?;
@@ -191,6 +203,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A boolean.
+    #[inline]
     pub fn boolean(&mut self) -> Result<bool, DecodeError> {
         let at = self.at;
         match self.number::<u8>()? {
@@ -201,6 +214,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The length of a sequence, string or map of which each element takes at least `element` bytes (at least 1).
+    #[inline]
     pub fn length(&mut self, element: usize) -> Result<usize, DecodeError> {
         self.align(4)?;
         let at = self.at;
@@ -213,6 +227,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A string.
+    #[inline]
     pub fn text(&mut self) -> Result<&'a str, DecodeError> {
         let length = self.length(1)?;
         let at = self.at;
@@ -240,6 +255,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Enters a part of this many bytes: nothing behind it can be read until it is left.
+    #[inline]
     pub fn enter(&mut self, length: usize) -> Result<Scope, DecodeError> {
         if length > self.remaining() {
             let problem = DecodeProblem::Truncated { needed: length, left: self.remaining() };
@@ -251,6 +267,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Goes on behind the part, whatever was read of it.
+    #[inline]
     pub fn leave(&mut self, scope: Scope) {
         self.at = scope.end;
         self.end = scope.outer_end;
@@ -258,6 +275,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a delimiter (version 2) and enters what it delimits.
+    #[inline]
     pub fn delimited(&mut self) -> Result<Scope, DecodeError> {
         let length = self.number::<u32>()? as usize;
         self.enter(length)

@@ -41,10 +41,12 @@ pub struct Counter {
 }
 
 impl Sink for Counter {
+    #[inline]
     fn len(&self) -> usize {
         self.len
     }
 
+    #[inline]
     fn put(&mut self, bytes: &[u8]) -> Result<(), EncodeProblem> {
         self.len += bytes.len();
         Ok(())
@@ -72,6 +74,7 @@ impl<'a> SliceSink<'a> {
     }
 
     /// The place for so many more bytes.
+    #[inline]
     fn room(&mut self, count: usize) -> Result<&mut [u8], EncodeProblem> {
         let needed = self.len.saturating_add(count);
         let available = self.slice.len();
@@ -80,10 +83,12 @@ impl<'a> SliceSink<'a> {
 }
 
 impl Sink for SliceSink<'_> {
+    #[inline]
     fn len(&self) -> usize {
         self.len
     }
 
+    #[inline]
     fn put(&mut self, bytes: &[u8]) -> Result<(), EncodeProblem> {
         self.room(bytes.len())?.copy_from_slice(bytes);
         self.len += bytes.len();
@@ -121,10 +126,12 @@ impl BytesSink {
 }
 
 impl Sink for BytesSink {
+    #[inline]
     fn len(&self) -> usize {
         self.bytes.len()
     }
 
+    #[inline]
     fn put(&mut self, bytes: &[u8]) -> Result<(), EncodeProblem> {
         self.bytes.extend_from_slice(bytes);
         Ok(())
@@ -191,6 +198,7 @@ impl<S: Sink> Writer<S> {
     }
 
     /// The version.
+    #[inline]
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
@@ -201,6 +209,7 @@ impl<S: Sink> Writer<S> {
     }
 
     /// Counts one level of nesting.
+    #[inline]
     pub fn descend(&mut self) -> Result<(), EncodeProblem> {
         if self.depth >= MAX_DEPTH {
             return Err(EncodeProblem::TooDeep);
@@ -210,10 +219,12 @@ impl<S: Sink> Writer<S> {
     }
 
     /// Gives one level of nesting back.
+    #[inline]
     pub fn ascend(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
 
+    #[inline]
     fn padding(&self, size: usize) -> usize {
         let align = size.min(self.encoding.max_align()).max(1);
         let at = self.sink.len() - self.origin;
@@ -221,37 +232,44 @@ impl<S: Sink> Writer<S> {
     }
 
     /// Whether a number of this size would stand here without padding.
+    #[inline]
     pub fn is_aligned(&self, size: usize) -> bool {
         self.padding(size) == 0
     }
 
     /// Writes the padding in front of a number of this size.
+    #[inline]
     pub fn align(&mut self, size: usize) -> Result<(), EncodeProblem> {
         self.sink.put(&[0; 8][..self.padding(size)])
     }
 
     /// Bytes as they are.
+    #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), EncodeProblem> {
         self.sink.put(bytes)
     }
 
     /// A number or character.
+    #[inline]
     pub fn number<T: Number>(&mut self, number: T) -> Result<(), EncodeProblem> {
         self.align(size_of::<T>())?;
         number.with_ne_bytes(|bytes| self.sink.put(bytes))
     }
 
     /// A boolean.
+    #[inline]
     pub fn boolean(&mut self, value: bool) -> Result<(), EncodeProblem> {
         self.number(u8::from(value))
     }
 
     /// The length of a sequence or map.
+    #[inline]
     pub fn length(&mut self, length: usize) -> Result<(), EncodeProblem> {
         self.number(u32::try_from(length).map_err(|_| EncodeProblem::TooLong { length })?)
     }
 
     /// A string.
+    #[inline]
     pub fn text(&mut self, text: &str) -> Result<(), EncodeProblem> {
         self.length(text.len() + 1)?;
         self.bytes(text.as_bytes())?;
