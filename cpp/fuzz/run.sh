@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Builds the C++ fuzz targets and runs each for a while: cpp/fuzz/run.sh [seconds]. Inputs that fail, and those learned
+# from, stay under build/fuzz/cpp.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+seconds=${1:-60}
+clang=$(command -v clang++ || command -v clang++-14) || {
+  echo "fuzz: libFuzzer comes with Clang; install clang and try again" >&2
+  exit 1
+}
+cmake -S cpp -B build/fuzz/cpp -G Ninja -DSITU_FUZZ=ON -DSITU_TESTS=OFF -DSITU_BUS=OFF -DCMAKE_CXX_COMPILER="$clang" >/dev/null
+cmake --build build/fuzz/cpp --target fuzz_cdr fuzz_validate
+
+# The vectors are a good beginning. The first byte chooses the type, see the targets.
+seed() { # <target> <choice> <file>...
+  mkdir -p "build/fuzz/cpp/$1/corpus"
+  { printf "\\x0$2"; cat "${@:3}"; } >"build/fuzz/cpp/$1/corpus/$2-$(basename "$3")"
+}
+cases=(primitives containers containers optionals unions derived derived changing heaped)
+for choice in "${!cases[@]}"; do
+  for file in spec/vectors/cdr/"${cases[choice]}".*.bin; do seed fuzz_cdr "$choice" "$file"; done
+done
+cases=(primitives containers optionals unions derived)
+for choice in "${!cases[@]}"; do
+  seed fuzz_validate "$choice" spec/vectors/flat/"${cases[choice]}".{head,body}.bin 2>/dev/null || true
+done
+
+for target in fuzz_cdr fuzz_validate; do
+  echo "==> $target, $seconds s"
+  found=build/fuzz/cpp/$target
+  mkdir -p "$found/artifacts"
+  build/fuzz/cpp/fuzz/$target -max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
+    -artifact_prefix="$found/artifacts/" -print_final_stats=1 "$found/corpus"
+done
