@@ -235,14 +235,14 @@ class basic_bounded_string {
     return storage_.capacity() == 0 ? 0 : storage_.capacity() - 1;
   }
   void reserve(size_type count = 0) {
-    if (count > N) detail::raise_bound(N, count);
+    if (count > N) detail::raise_bound(this, N, count);
     make_room(count);
   }
   void shrink_to_fit() { storage_.shrink(size() == 0 ? 0 : units()); }
   void clear() noexcept { set_size(0); }
 
   void push_back(Char unit) {
-    if (size() == N) detail::raise_bound(N, N + 1);
+    if (size() == N) detail::raise_bound(this, N, N + 1);
     make_room(size() + 1);
     storage_[size()] = unit;
     set_size(size() + 1);
@@ -339,7 +339,7 @@ class basic_bounded_string {
   }
 
   void resize(size_type count, Char unit = Char()) {
-    if (!try_resize(count, unit)) detail::raise_bound(N, count);
+    if (!try_resize(count, unit)) detail::raise_bound(this, N, count);
   }
   [[nodiscard]] bool try_resize(size_type count, Char unit = Char()) {
     if (count > N) return false;
@@ -454,7 +454,7 @@ class basic_bounded_string {
   /// string.
   basic_bounded_string& replace_units(size_type position, size_type count, const Char* with,
                                       size_type with_count) {
-    if (with_count > N - (size() - count)) detail::raise_bound(N, size() - count + with_count);
+    if (with_count > N - (size() - count)) detail::raise_bound(this, N, size() - count + with_count);
     if (with_count != 0 && position != size() && aliases(with)) {
       const std::basic_string<Char> copy(with, with_count);
       return replace_units(position, count, copy.data(), copy.size());
@@ -473,7 +473,7 @@ class basic_bounded_string {
     return *this;
   }
   basic_bounded_string& replace_with(size_type position, size_type count, size_type times, Char unit) {
-    if (times > N - (size() - count)) detail::raise_bound(N, size() - count + times);
+    if (times > N - (size() - count)) detail::raise_bound(this, N, size() - count + times);
     const size_type total = size() - count + times;
     if (total != 0) make_room(total);
     if (times != count && position + count != size()) {

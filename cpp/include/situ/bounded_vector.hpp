@@ -172,12 +172,12 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
   }
 
   void assign(size_type count, const T& value) {
-    if (!try_assign(count, value)) detail::raise_bound(N, count);
+    if (!try_assign(count, value)) detail::raise_bound(this, N, count);
   }
   template <detail::input_iterator It>
   void assign(It first, It last) {
     if constexpr (std::forward_iterator<It>) {
-      if (!try_assign(first, last)) detail::raise_bound(N, distance(first, last));
+      if (!try_assign(first, last)) detail::raise_bound(this, N, distance(first, last));
     } else {
       clear();
       for (; first != last; ++first) emplace_back(*first);
@@ -258,7 +258,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
   [[nodiscard]] static constexpr size_type max_size() noexcept { return storage<N, T, Alloc>::max_size(); }
   [[nodiscard]] size_type capacity() const noexcept { return storage_.capacity(); }
   void reserve(size_type count) {
-    if (count > max_size()) detail::raise_bound(N, count);
+    if (count > max_size()) detail::raise_bound(this, N, count);
     storage_.reserve_exactly(count, size());
   }
   void shrink_to_fit() { storage_.shrink(size()); }
@@ -322,7 +322,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
   void push_back(T&& value) { emplace_back(std::move(value)); }
   template <class... Args>
   reference emplace_back(Args&&... args) {
-    if (size() >= max_size()) detail::raise_bound(N, size() + 1);
+    if (size() >= max_size()) detail::raise_bound(this, N, size() + 1);
     if constexpr (!is_inline) {
       if (size() == capacity()) return grow_and_append(std::forward<Args>(args)...);
     }
@@ -347,7 +347,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
   }
 
   void resize(size_type count) {
-    if (!try_resize(count)) detail::raise_bound(N, count);
+    if (!try_resize(count)) detail::raise_bound(this, N, count);
   }
   void resize(size_type count, const T& value) {
     if (count > size()) {
@@ -358,7 +358,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
   }
   /// New elements keep whatever their memory holds.
   void resize(size_type count, default_init_t /*tag*/) requires std::is_trivially_default_constructible_v<T> {
-    if (count > max_size()) detail::raise_bound(N, count);
+    if (count > max_size()) detail::raise_bound(this, N, count);
     storage_.reserve(count, size());
     set_size(count);
   }
@@ -414,7 +414,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
     return append_one(std::move(made));
   }
   void make_room_or_raise(size_type more) {
-    if (more > max_size() - size()) detail::raise_bound(N, size() + more);
+    if (more > max_size() - size()) detail::raise_bound(this, N, size() + more);
     storage_.reserve(size() + more, size());
   }
   iterator rotate_back(size_type index, size_type count) {

@@ -17,12 +17,17 @@
 
 namespace situ {
 
-/// A container was asked to hold more than its bound. `field` is empty where the container alone knows of the
-/// failure, and the field's path (`header.frame_id`) where a message was being converted.
+/// A container was asked to hold more than its bound. It does not know which field of a message it is. Code
+/// that sees the whole message does (`situ::edit`, decoding, conversion), and gives the field's path:
+/// `header.frame_id`.
 class bound_error : public std::length_error {
  public:
-  bound_error(std::string_view field, std::size_t bound, std::size_t size)
-      : std::length_error(describe(field, bound, size)), field_(field), bound_(bound), size_(size) {}
+  bound_error(std::string_view field, std::size_t bound, std::size_t size, const void* container = nullptr)
+      : std::length_error(describe(field, bound, size)),
+        field_(field),
+        bound_(bound),
+        size_(size),
+        container_(container) {}
 
   /// The path of the field, or an empty string.
   [[nodiscard]] const std::string& field() const noexcept { return field_; }
@@ -30,6 +35,8 @@ class bound_error : public std::length_error {
   [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
   /// The number of elements that it was asked to hold.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// The address of the container, for comparison only.
+  [[nodiscard]] const void* container() const noexcept { return container_; }
 
  private:
   static std::string describe(std::string_view field, std::size_t bound, std::size_t size) {
@@ -44,6 +51,7 @@ class bound_error : public std::length_error {
   std::string field_;
   std::size_t bound_;
   std::size_t size_;
+  const void* container_;
 };
 
 /// Called instead of throwing where the program is compiled without exceptions: with a sentence that says
@@ -69,8 +77,8 @@ template <class Error>
 #endif
 }
 
-[[noreturn]] inline void raise_bound(std::size_t bound, std::size_t size) {
-  raise(bound_error({}, bound, size));
+[[noreturn]] inline void raise_bound(const void* container, std::size_t bound, std::size_t size) {
+  raise(bound_error({}, bound, size, container));
 }
 
 [[noreturn]] inline void raise_out_of_range(const char* what) { raise(std::out_of_range(what)); }

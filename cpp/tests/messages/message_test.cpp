@@ -9,6 +9,7 @@
 #include "extras.hpp"
 #include "messages/kitchen_values.hpp"
 #include "situ/convert.hpp"
+#include "situ/locate.hpp"
 #include "situ/sensor.hpp"
 
 namespace {
@@ -274,6 +275,51 @@ TEST(Message, converts_bulk_fields) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(), "left.samples: 2 elements do not fit into 0");
   EXPECT_THROW((void)situ::to_heap(*original), situ::bound_error) << "without its body";
+}
+
+template <class S>
+void expect_named_bounds() {
+  const auto field = [](auto&& change) {
+    kitchen::Containers_<S> m;
+    fill(m);
+    try {
+      situ::edit(m, change);
+      return std::string("no error");
+    } catch (const situ::bound_error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(field([](auto& m) { m.text = "far too long"; }),
+            "bound exceeded in field 'text': 12 elements do not fit into a bound of 10");
+  EXPECT_EQ(field([](auto& m) { m.shorts.resize(9); }),
+            "bound exceeded in field 'shorts': 9 elements do not fit into a bound of 5");
+  EXPECT_EQ(field([](auto& m) { m.labels[1].text += "9"; }),
+            "bound exceeded in field 'labels[1].text': 9 elements do not fit into a bound of 8");
+  EXPECT_EQ(field([](auto& m) { m.nested[1].resize(5); }),
+            "bound exceeded in field 'nested[1]': 5 elements do not fit into a bound of 4");
+  EXPECT_EQ(field([](auto& m) { m.label_array[0][1].text = "123456789"; }),
+            "bound exceeded in field 'label_array[0][1].text': 9 elements do not fit into a bound of 8");
+  EXPECT_EQ(field([](auto& m) {
+              for (std::uint16_t i = 0; i < 9; ++i) m.numbers[i] = 0;
+            }),
+            "bound exceeded in field 'numbers': 4 elements do not fit into a bound of 3");
+  EXPECT_EQ(field([](auto& m) { m.by_color.begin()->second.text = "123456789"; }),
+            "bound exceeded in field 'by_color[0].text': 9 elements do not fit into a bound of 8");
+  EXPECT_EQ(field([](auto&) { situ::flat::string<1>() = "elsewhere"; }),
+            "bound exceeded: 9 elements do not fit into a bound of 1");
+  EXPECT_EQ(field([](auto& m) { m.text = "fits"; }), "no error");
+  kitchen::Unions_<S> unions;
+  try {
+    situ::edit(unions, [](auto& m) { m.named.set_name("too long"); });
+    FAIL() << "no exception";
+  } catch (const situ::bound_error& error) {
+    EXPECT_EQ(error.field(), "named.name");
+  }
+}
+
+TEST(Message, errors_name_the_field_whose_bound_was_exceeded) {
+  expect_named_bounds<flat>();
+  expect_named_bounds<heap>();
 }
 
 TEST(Message, is_built_in_place_in_no_time) {
