@@ -212,19 +212,26 @@ template <storage_policy S>
   return S::kind == storage_kind::flat ? hash : 0;
 }
 
-/// An array, or an array of arrays, of one value.
-template <class A, class T>
-[[nodiscard]] constexpr A filled(const T& value) {
-  A array{};
-  for (auto& element : array) {
-    if constexpr (std::is_same_v<typename A::value_type, T>) {
-      element = value;
-    } else {
-      element = filled<typename A::value_type>(value);
+/// Becomes an array, or an array of arrays, of one value.
+template <class T>
+struct filled {
+  T value;
+
+  template <class E, std::size_t N>
+  constexpr operator std::array<E, N>() const {
+    std::array<E, N> array{};
+    for (E& element : array) {
+      if constexpr (std::is_same_v<E, T>) {
+        element = value;
+      } else {
+        element = *this;
+      }
     }
+    return array;
   }
-  return array;
-}
+};
+template <class T>
+filled(T) -> filled<T>;
 
 /// The lengths of the bulk fields of a message.
 template <message T>
@@ -240,17 +247,28 @@ namespace detail {
 
 /// Places a bulk field; of a message on the heap it becomes so many elements.
 template <class T, std::size_t N>
-constexpr bool place_bulk(body_layout& body, std::size_t count, bulk_ref<T, N>* where) {
+constexpr bool place_elements(bulk_ref<T, N>* where, std::size_t count, body_layout& body) {
   return body.place(count, where);
 }
 template <sequence V>
-bool place_bulk(body_layout& body, std::size_t count, V* where) {
+bool place_elements(V* where, std::size_t count, body_layout& body) {
   using element = typename V::value_type;
   std::size_t bound = unbounded;
   if constexpr (is_bounded_vector<V>::value) bound = V::bound;
   if (count > bound || !body.place(count, static_cast<bulk_ref<element>*>(nullptr))) return false;
   if (where != nullptr) where->resize(count);
   return true;
+}
+
+/// Places the bulk fields of a member, or the member itself if it is one; without a message it only measures.
+template <class T, class M, class Lengths>
+constexpr bool place_bulk(T* message, M T::*member, const Lengths& lengths, body_layout& body) {
+  M* where = message != nullptr ? &(message->*member) : nullptr;
+  if constexpr (situ::message<M>) {
+    return M::situ_place_bulk(where, lengths, body);
+  } else {
+    return place_elements(where, lengths, body);
+  }
 }
 
 template <message T>

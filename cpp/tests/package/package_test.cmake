@@ -1,5 +1,6 @@
 # Installs Situ into a fresh folder, moves it, and builds and runs the consumer against it: by CMake and by pkg-config.
-# Called with -DBUILD=<build folder of Situ> -DSOURCE=<this folder> -DCXX=<compiler> -DCC=<compiler> -DWORK=<scratch folder>.
+# Called with -DBUILD=<build folder of Situ> -DSOURCE=<this folder> -DCXX=<compiler> -DCC=<compiler> -DWORK=<scratch folder>
+# -DSITU=<the situ command>.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -8,12 +9,12 @@ file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/source)
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
 file(RENAME ${WORK}/first ${WORK}/installed)
-file(GLOB sources ${SOURCE}/*.c ${SOURCE}/*.cpp ${SOURCE}/CMakeLists.txt)
+file(GLOB sources ${SOURCE}/*.c ${SOURCE}/*.cpp ${SOURCE}/*.idl ${SOURCE}/parts ${SOURCE}/CMakeLists.txt)
 file(COPY ${sources} DESTINATION ${WORK}/source)
 set(ENV{SITU_ROOT} ${WORK}/root)
 
 run(${CMAKE_COMMAND} -S ${WORK}/source -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/installed
-  -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug)
+  -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug -DSITU_COMMAND=${SITU})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 foreach(program types bus c c_static)
   run(${WORK}/build/${program})

@@ -1,9 +1,15 @@
-// Uses the headers alone.
-#include <situ/bounded_vector.hpp>
-#include <situ/policy.hpp>
+// Uses the headers alone, with messages that are generated along with the project.
+#include <robot.hpp>
+#include <situ/cdr.hpp>
+
+#include "parts/wheel.hpp"
 
 int main() {
-  situ::flat::sequence<int, 3> numbers;
-  numbers.push_back(4);
-  return numbers.size() == 1 && numbers[0] == 4 ? 0 : 1;
+  robot::Cart cart;
+  cart.name = "blue";
+  cart.wheels.push_back(robot::Wheel{.radius = 0.25});
+  const auto bytes = situ::encode_to_vector(cart).value();
+  robot::Cart copy;
+  situ::decode(copy, bytes).value();
+  return copy == cart ? 0 : 1;
 }

@@ -239,19 +239,17 @@ fn bulk(page: &mut Page, schema: &Schema, it: &Struct, simple: &str) {
         return;
     }
     page.gap();
-    page.line(format!(
-        "static constexpr bool situ_place_bulk({template}* message, const bulk_lengths& lengths, ::situ::body_layout& body) {{"
-    ));
+    let parameters = [
+        format!("{template}* message"),
+        "const bulk_lengths& lengths".to_owned(),
+        "::situ::body_layout& body".to_owned(),
+    ];
+    page.list("static constexpr bool situ_place_bulk(", &parameters, ",", ") {");
     page.indent();
     let calls: Vec<String> = fields
         .iter()
-        .map(|Bulk { name, is_field }| {
-            let member = format!("message != nullptr ? &message->{name} : nullptr");
-            if *is_field {
-                format!("::situ::detail::place_bulk(body, lengths.{name}, {member})")
-            } else {
-                format!("decltype({template}::{name})::situ_place_bulk({member}, lengths.{name}, body)")
-            }
+        .map(|Bulk { name, .. }| {
+            format!("::situ::detail::place_bulk(message, &{template}::{name}, lengths.{name}, body)")
         })
         .collect();
     page.list("return ", &calls, " &&", ";");

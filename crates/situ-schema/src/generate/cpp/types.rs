@@ -121,8 +121,7 @@ fn filled(schema: &Schema, ty: &Type) -> Option<String> {
     let (element, _) = schema.array(ty)?;
     let zero = schema.zero(element)?;
     let enumerator = schema.enumerator_of(&zero)?;
-    (enumerator.value != 0)
-        .then(|| format!(" = ::situ::filled<{}>({})", spell(schema, ty), value(schema, element, &zero)))
+    (enumerator.value != 0).then(|| format!(" = ::situ::filled{{{}}}", value(schema, element, &zero)))
 }
 
 /// A value of a type, as an expression or a braced list.
