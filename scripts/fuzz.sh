@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Runs every fuzz target for a while: scripts/fuzz.sh [seconds for each] [target...]
+# What a target finds stays under build/fuzz/<target>, as do the inputs that it learned from.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds=${1:-60}
+shift || true
+scripts/setup.sh rust
+[ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
+if ! command -v rustup >/dev/null; then
+  echo "fuzz: libFuzzer needs a nightly compiler; install rustup (https://rustup.rs) and try again" >&2
+  exit 1
+fi
+rustup run nightly rustc --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
+cargo fuzz --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
+
+if [ $# = 0 ]; then
+  mapfile -t targets < <(cd fuzz && cargo +nightly fuzz list)
+else
+  targets=("$@")
+fi
+for target in "${targets[@]}"; do
+  found=$PWD/build/fuzz/$target
+  mkdir -p "$found/corpus" "$found/artifacts"
+  # What the vectors hold is a good beginning.
+  case $target in
+    *idl*) seeds=(spec/vectors/*.idl schema/situ/*.idl) ;;
+    *ros*) seeds=(crates/situ-schema/built_in/*/msg/*.msg) ;;
+    *text*) seeds=(crates/situ-schema/tests/dynamic/*.yaml) ;;
+    *) seeds=(spec/vectors/cdr/*.bin spec/vectors/flat/*.head.bin) ;;
+  esac
+  cp -n "${seeds[@]}" "$found/corpus/" 2>/dev/null || true
+  echo "==> $target, $seconds s"
+  CARGO_TARGET_DIR=$PWD/build/fuzz/target cargo +nightly fuzz run --fuzz-dir fuzz "$target" "$found/corpus" -- \
+    -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -artifact_prefix="$found/artifacts/" -print_final_stats=1
+done
+echo "fuzz: nothing found"
