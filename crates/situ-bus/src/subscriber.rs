@@ -198,7 +198,7 @@ impl RawSubscriber {
     }
 
     /// Takes the next message, if there is one. Never waits, never copies.
-    #[inline]
+    #[inline(always)]
     pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
         let ring = self.core.topic.ring();
         let mut number = self.cursor.get();
@@ -260,7 +260,7 @@ impl RawSubscriber {
     }
 
     /// Pins the slot that a row refers to. Nothing if it was recycled meanwhile.
-    #[inline]
+    #[inline(always)]
     fn pin(
         &self,
         reference: Reference,
@@ -341,7 +341,7 @@ impl RawSubscriber {
     }
 
     /// The pool of a publisher, mapped when it is first needed.
-    #[inline]
+    #[inline(always)]
     fn mapped(&self, publisher: u8) -> Result<Arc<Mapped>, ViewError> {
         let number = self.core.topic.publisher(usize::from(publisher)).pool.load(Ordering::Relaxed);
         if let Some(Some(mapped)) = self.pools.borrow().get(usize::from(publisher))

@@ -393,8 +393,11 @@ impl<T: Message> Subscriber<T> {
     }
 
     /// Takes the next message, if there is one. Never waits. A flat message is not copied.
-    #[inline]
+    #[inline(always)]
     pub fn take(&self) -> Result<Option<Sample<T>>, ReceiveError> {
+        if !self.raw.has_next() {
+            return Ok(None);
+        }
         match self.raw.take()? {
             None => Ok(None),
             Some(raw) => self.open(raw).map(Some),
@@ -402,7 +405,7 @@ impl<T: Message> Subscriber<T> {
     }
 
     /// Makes a typed sample of an untyped one.
-    #[inline]
+    #[inline(always)]
     fn open(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
         match (raw.encoding(), T::STORAGE) {
             (Encoding::Flat, StorageKind::Flat) => self.view(raw),
@@ -412,7 +415,7 @@ impl<T: Message> Subscriber<T> {
     }
 
     /// Shows a flat message where it lies.
-    #[inline]
+    #[inline(always)]
     fn view(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
         if raw.head().len() != size_of::<T>() {
             return Err(ReceiveError::Size {
@@ -442,7 +445,7 @@ impl<T: Message> Subscriber<T> {
         match value.read_flat(&mut [], raw.head(), raw.body()) {
             Ok(()) => {
                 CopyCounter::of_process().count(raw.head().len() + raw.body().len());
-                Ok(Sample { raw, decoded: Some(Decoded { value, body: Body::default() }) })
+                Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body: Body::default() })) })
             }
             Err(source) => Err(ReceiveError::Convert {
                 topic: self.raw.topic().to_owned(),
@@ -472,7 +475,7 @@ impl<T: Message> Subscriber<T> {
         }
         situ_wire::decode_with_body(&mut *value, body.bytes_mut(), raw.body()).map_err(failed)?;
         CopyCounter::of_process().count(raw.body().len());
-        Ok(Sample { raw, decoded: Some(Decoded { value, body }) })
+        Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body })) })
     }
 
     /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
@@ -514,7 +517,7 @@ impl RawSubscriber {
 pub struct Sample<T> {
     raw: RawSample,
     /// What a serialized message was decoded into; a flat one is shown where it lies.
-    decoded: Option<Decoded<T>>,
+    decoded: Option<Box<Decoded<T>>>,
 }
 
 struct Decoded<T> {
