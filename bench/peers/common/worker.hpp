@@ -1,4 +1,5 @@
-// The worker's side of the benchmark's protocol for peers in C++: see src/protocol.rs and src/tables/bounded.rs.
+// The worker's side of the benchmark's protocol for peers in C++: see src/protocol.rs and
+// src/tables/bounded.rs.
 
 #pragma once
 
@@ -101,7 +102,8 @@ class Endpoints {
   virtual void open(const std::string& topic, std::size_t size) = 0;
   // Publishes one message: the header, and every other byte `static_cast<uint8_t>(sequence)`.
   virtual void publish(std::uint64_t sequence) = 0;
-  // Calls `sink` with the header, the length and the last byte of each message, until it has been called `count` times.
+  // Calls `sink` with the header, the length and the last byte of each message, until it has been called
+  // `count` times.
   using Sink = std::function<void(const Header& header, std::size_t size, std::uint8_t last)>;
   virtual void receive(std::uint64_t count, const Sink& sink) = 0;
   virtual void close() = 0;
@@ -144,8 +146,8 @@ inline void serve(const Arguments& arguments, Endpoints& endpoints) {
           endpoints.receive(count, [&](const Header& header, std::size_t got, std::uint8_t last) {
             const std::uint64_t now = monotonic_ns();
             if (header.sequence != next || got != size || last != static_cast<std::uint8_t>(next)) {
-              fail("expected message " + std::to_string(next) + " of " + std::to_string(size) + " bytes, got " +
-                   std::to_string(header.sequence) + " of " + std::to_string(got));
+              fail("expected message " + std::to_string(next) + " of " + std::to_string(size) +
+                   " bytes, got " + std::to_string(header.sequence) + " of " + std::to_string(got));
             }
             samples.push_back(now - header.time);
             page.acknowledge(next);

@@ -1,5 +1,5 @@
-// Cyclone DDS with its iceoryx shared memory: bounded sequences (serialized into shared memory), or, when built with
-// BENCH_LOAN, arrays of fixed size (loaned, not serialized).
+// Cyclone DDS with its iceoryx shared memory: bounded sequences (serialized into shared memory), or, when
+// built with BENCH_LOAN, arrays of fixed size (loaned, not serialized).
 
 #include <dds/dds.h>
 #include <dds/ddsc/dds_loan_api.h>
@@ -61,7 +61,8 @@ class Cyclone final : public bench::Endpoints {
 
   void open(const std::string& name, std::size_t size) override {
     size_ = size;
-    topic_ = check(dds_create_topic(participant_, descriptor(size), name.c_str(), nullptr, nullptr), "dds_create_topic");
+    topic_ = check(dds_create_topic(participant_, descriptor(size), name.c_str(), nullptr, nullptr),
+                   "dds_create_topic");
     dds_qos_t* qos = dds_create_qos();
     dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(5));
     dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, kDepth);
@@ -125,7 +126,8 @@ class Cyclone final : public bench::Endpoints {
       check(dds_waitset_wait(waitset_, nullptr, 0, DDS_INFINITY), "dds_waitset_wait");
       dds_sample_info_t info{};
 #ifdef BENCH_LOAN
-      // `dds_take` would copy the sample out of the shared chunk; this is how Cyclone's C++ binding avoids that.
+      // `dds_take` would copy the sample out of the shared chunk; this is how Cyclone's C++ binding avoids
+      // that.
       ddsi_serdata* taken = nullptr;
       if (check(dds_takecdr(endpoint_, &taken, 1, &info, DDS_ANY_STATE), "dds_takecdr") == 0) continue;
       if (info.valid_data) {

@@ -1,8 +1,9 @@
-// Fast DDS: bounded sequences through its serializer, or, when built with BENCH_LOAN, plain samples that are loaned.
-// Shared-memory transport with enlarged segments, and data sharing where it helps.
+// Fast DDS: bounded sequences through its serializer, or, when built with BENCH_LOAN, plain samples that are
+// loaned. Shared-memory transport with enlarged segments, and data sharing where it helps.
 
 #include <fastcdr/Cdr.h>
 #include <fastcdr/FastBuffer.h>
+#include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 
 #include <fastdds/dds/core/LoanableSequence.hpp>
 #include <fastdds/dds/core/condition/WaitSet.hpp>
@@ -15,7 +16,6 @@
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 #include <fastdds/dds/topic/TopicDataType.hpp>
-#include <fastdds/rtps/transport/shared_mem/SharedMemTransportDescriptor.h>
 #include <memory>
 
 #include "worker.hpp"
@@ -89,7 +89,8 @@ class Type final : public dds::TopicDataType {
   bool serialize(void* data, rtps::SerializedPayload_t* payload) override {
     const auto& message = *static_cast<const Bounded*>(data);
     eprosima::fastcdr::FastBuffer buffer(reinterpret_cast<char*>(payload->data), payload->max_size);
-    eprosima::fastcdr::Cdr cdr(buffer, eprosima::fastcdr::Cdr::DEFAULT_ENDIAN, eprosima::fastcdr::Cdr::DDS_CDR);
+    eprosima::fastcdr::Cdr cdr(buffer, eprosima::fastcdr::Cdr::DEFAULT_ENDIAN,
+                               eprosima::fastcdr::Cdr::DDS_CDR);
     payload->encapsulation = CDR_LE;
     cdr.serialize_encapsulation();
     cdr << message.header.sequence << message.header.time << message.data;
@@ -99,7 +100,8 @@ class Type final : public dds::TopicDataType {
   bool deserialize(rtps::SerializedPayload_t* payload, void* data) override {
     auto& message = *static_cast<Bounded*>(data);
     eprosima::fastcdr::FastBuffer buffer(reinterpret_cast<char*>(payload->data), payload->length);
-    eprosima::fastcdr::Cdr cdr(buffer, eprosima::fastcdr::Cdr::DEFAULT_ENDIAN, eprosima::fastcdr::Cdr::DDS_CDR);
+    eprosima::fastcdr::Cdr cdr(buffer, eprosima::fastcdr::Cdr::DEFAULT_ENDIAN,
+                               eprosima::fastcdr::Cdr::DDS_CDR);
     cdr.read_encapsulation();
     payload->encapsulation = cdr.endianness() == eprosima::fastcdr::Cdr::BIG_ENDIANNESS ? CDR_BE : CDR_LE;
     cdr >> message.header.sequence >> message.header.time >> message.data;
@@ -155,7 +157,8 @@ class FastDds final : public bench::Endpoints {
     size_ = size;
     type_ = dds::TypeSupport(new Type(size));
     check(type_.register_type(participant_), "register_type");
-    topic_ = created(participant_->create_topic(name, type_.get_type_name(), dds::TOPIC_QOS_DEFAULT), "create_topic");
+    topic_ = created(participant_->create_topic(name, type_.get_type_name(), dds::TOPIC_QOS_DEFAULT),
+                     "create_topic");
     if (publishes_) {
       dds::DataWriterQos qos;
       qos.reliability().kind = dds::RELIABLE_RELIABILITY_QOS;
@@ -187,7 +190,8 @@ class FastDds final : public bench::Endpoints {
     const std::uint64_t time = bench::monotonic_ns();
 #ifdef BENCH_LOAN
     void* loan = nullptr;
-    check(writer_->loan_sample(loan, dds::DataWriter::LoanInitializationKind::NO_LOAN_INITIALIZATION), "loan_sample");
+    check(writer_->loan_sample(loan, dds::DataWriter::LoanInitializationKind::NO_LOAN_INITIALIZATION),
+          "loan_sample");
     const bench::Header header{sequence, time};
     std::memcpy(loan, &header, sizeof header);
     std::memset(static_cast<std::uint8_t*>(loan) + sizeof header, static_cast<std::uint8_t>(sequence),

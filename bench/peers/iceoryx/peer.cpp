@@ -22,7 +22,7 @@ class Iceoryx final : public bench::Endpoints {
   explicit Iceoryx(const bench::Arguments& arguments)
       : publishes_(arguments["--role"] == "publisher"), session_(arguments["--session"]) {
     iox::log::LogManager::GetLogManager().SetDefaultLogLevel(iox::log::LogLevel::kOff,
-                                                            iox::log::LogLevelOutput::kHideLogLevel);
+                                                             iox::log::LogLevelOutput::kHideLogLevel);
     const std::string name = "situ-bench-" + session_ + "-" + arguments["--role"];
     iox::runtime::PoshRuntime::initRuntime(iox::RuntimeName_t(iox::cxx::TruncateToCapacity, name));
   }
@@ -40,9 +40,8 @@ class Iceoryx final : public bench::Endpoints {
       options.queueCapacity = kDepth;
       options.historyRequest = 0;
       subscriber_ = std::make_unique<iox::popo::UntypedSubscriber>(service, options);
-      bench::until("the subscription", [&] {
-        return subscriber_->getSubscriptionState() == iox::SubscribeState::SUBSCRIBED;
-      });
+      bench::until("the subscription",
+                   [&] { return subscriber_->getSubscriptionState() == iox::SubscribeState::SUBSCRIBED; });
     }
   }
 
