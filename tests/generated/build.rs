@@ -24,6 +24,7 @@ fn main() {
     let ros_vectors = file("spec/vectors/cdr/ros/messages.idl");
     BuildScript::new(ros_vectors.clone()).file_stem("ros_vectors").run();
     list_structs("ros_vectors", ros_vectors);
+    println!("cargo::rustc-check-cfg=cfg(situ_ros)");
     if cfg!(feature = "ros") {
         let ros = ros(&root);
         BuildScript::new(ros.clone()).file_stem("ros").run();
@@ -43,6 +44,7 @@ fn ros(root: &Path) -> Loader {
         );
         return Loader::new();
     }
+    println!("cargo::rustc-cfg=situ_ros");
     let loader = Loader::new().include(&folder).service_events(true);
     PACKAGES.into_iter().fold(loader, Loader::ros_package)
 }
