@@ -47,7 +47,7 @@ struct Scan_ {
     return {.ranges = static_cast<std::size_t>(value.ranges.size())};
   }
   static bool situ_place_bulk(Scan_* where, const bulk_lengths& lengths, situ::body_layout& body) {
-    return situ::detail::place_bulk(body, lengths.ranges, where == nullptr ? nullptr : &where->ranges);
+    return situ::detail::place_bulk(where, &Scan_::ranges, lengths.ranges, body);
   }
 
   template <class Visitor, class... Messages>

@@ -54,8 +54,17 @@ impl Sandbox {
 
     /// Starts the command, in a process group of its own.
     pub fn spawn(&self, arguments: &[&str]) -> Process {
-        let child = self
-            .command(arguments)
+        // A shell that runs the tests in the background makes them ignore Ctrl-C; the command shall heed it.
+        let command = self.command(arguments);
+        let mut heedful = Command::new("env");
+        heedful.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
+        for (key, value) in command.get_envs() {
+            match value {
+                Some(value) => heedful.env(key, value),
+                None => heedful.env_remove(key),
+            };
+        }
+        let child = heedful
             .process_group(0)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
