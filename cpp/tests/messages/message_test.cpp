@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "extras.hpp"
+#include "leaf.hpp"
 #include "messages/kitchen_values.hpp"
 #include "situ/convert.hpp"
 #include "situ/locate.hpp"
@@ -320,6 +321,14 @@ void expect_named_bounds() {
 TEST(Message, errors_name_the_field_whose_bound_was_exceeded) {
   expect_named_bounds<flat>();
   expect_named_bounds<heap>();
+}
+
+TEST(Message, types_of_two_files_may_contain_each_other) {
+  plants::Leaf leaf;
+  leaf.grafted.emplace_back().leaves.emplace_back().color = "green";
+  EXPECT_EQ(to_string(leaf),
+            "plants::Leaf{color: \"\", grafted: [plants::Branch{leaves: [plants::Leaf{color: \"green\", "
+            "grafted: []}]}]}");
 }
 
 TEST(Message, is_built_in_place_in_no_time) {

@@ -59,6 +59,28 @@ fn headers_include_what_they_need() {
     assert_eq!(headers(&options, &[("a.idl", text)]).len(), 1, "included types are left out when asked");
 }
 
+/// Types of two files that contain each other: whichever header comes first, both are whole in the end.
+#[test]
+fn headers_may_need_each_other() {
+    let texts = [
+        ("/x/a.idl", "module m { struct B; struct A { sequence<B> bs; }; };"),
+        ("/x/b.idl", "module m { struct B { sequence<A> as; }; };"),
+    ];
+    let all = headers(&Options::new(Language::Cpp), &texts);
+    assert_lines(
+        &all[0].text,
+        &[
+            "struct B_;",
+            "struct A_;",
+            "struct A_ {",
+            "}  // namespace m",
+            "#include \"b.hpp\"",
+            "struct schema_text<::m::A_<S>> {",
+        ],
+    );
+    assert_lines(&all[1].text, &["struct A_;", "struct B_;", "struct B_ {", "#include \"a.hpp\""]);
+}
+
 #[test]
 fn the_same_schema_gives_the_same_text() {
     let text = include_str!("../../../spec/vectors/kitchen.idl");

@@ -36,13 +36,19 @@ struct Header<'a> {
     headers: &'a BTreeMap<FileId, PathBuf>,
     /// The definitions of the file, each after those it needs.
     definitions: Vec<TypeId>,
+    /// The files whose headers this one needs.
+    needed: BTreeSet<FileId>,
+    /// Those of them that need this one in turn: their types are declared first and defined at the end.
+    mutual: BTreeSet<FileId>,
 }
 
 impl<'a> Header<'a> {
     fn new(schema: &'a Schema, file: FileId, headers: &'a BTreeMap<FileId, PathBuf>) -> Self {
         let order = schema.dependency_order().iter().copied();
         let definitions = order.filter(|id| schema.file_of(*id) == file).collect();
-        Self { schema, file, headers, definitions }
+        let needed = needed_files(schema, file);
+        let mutual = needed.iter().copied().filter(|it| reaches(schema, *it, file)).collect();
+        Self { schema, file, headers, definitions, needed, mutual }
     }
 
     fn write(&self) -> String {
@@ -58,6 +64,8 @@ impl<'a> Header<'a> {
         self.composites(&mut page, &mut scope);
         self.services(&mut page, &mut scope);
         scope.leave(&mut page);
+        page.gap();
+        self.include(&mut page, self.mutual.iter());
         self.schemas(&mut page);
         self.layouts(&mut page);
         page.finish()
@@ -70,11 +78,11 @@ impl<'a> Header<'a> {
         }
         page.gap();
         page.line("#include \"situ/types.hpp\"");
-        let needed = |id: &TypeId| direct_dependencies(self.schema, *id);
-        let files: BTreeSet<FileId> =
-            self.definitions.iter().flat_map(needed).map(|id| self.schema.file_of(id)).collect();
-        let others = files.into_iter().filter(|file| *file != self.file);
-        let paths: BTreeSet<&PathBuf> = others.filter_map(|file| self.headers.get(&file)).collect();
+        self.include(page, self.needed.difference(&self.mutual));
+    }
+
+    fn include<'f>(&self, page: &mut Page, files: impl Iterator<Item = &'f FileId>) {
+        let paths: BTreeSet<&PathBuf> = files.filter_map(|file| self.headers.get(file)).collect();
         for path in paths {
             page.line(format!("#include \"{}\"", shown(path)));
         }
@@ -116,7 +124,11 @@ impl<'a> Header<'a> {
 
     /// Types that contain themselves through others have to be known before they are defined.
     fn forward_declarations(&self, page: &mut Page, scope: &mut Scope) {
-        for id in self.definitions.iter().filter(|id| self.schema.is_recursive(**id)) {
+        let used = self.definitions.iter().flat_map(|id| direct_dependencies(self.schema, *id));
+        let foreign: BTreeSet<TypeId> =
+            used.filter(|id| self.mutual.contains(&self.schema.file_of(*id))).collect();
+        let own = self.definitions.iter().filter(|id| self.schema.is_recursive(**id));
+        for id in foreign.iter().chain(own) {
             let definition = self.schema.definition(*id);
             let class = match definition.kind {
                 Kind::Struct(_) => "struct",
@@ -247,6 +259,25 @@ impl Scope {
 /// The name of a type with its default storage, qualified.
 fn default_of(schema: &Schema, id: TypeId) -> String {
     names::qualified(schema.name(id), &names::simple(schema, id))
+}
+
+fn needed_files(schema: &Schema, file: FileId) -> BTreeSet<FileId> {
+    let here = schema.definitions().map(|(id, _)| id).filter(|id| schema.file_of(*id) == file);
+    let needed = here.flat_map(|id| direct_dependencies(schema, id)).map(|id| schema.file_of(id));
+    needed.filter(|it| *it != file).collect()
+}
+
+/// Whether the header of `from` leads to that of `to`.
+fn reaches(schema: &Schema, from: FileId, to: FileId) -> bool {
+    let mut seen = BTreeSet::from([from]);
+    let mut open = vec![from];
+    while let Some(file) = open.pop() {
+        if file == to {
+            return true;
+        }
+        open.extend(needed_files(schema, file).into_iter().filter(|it| seen.insert(*it)));
+    }
+    false
 }
 
 fn direct_dependencies(schema: &Schema, id: TypeId) -> Vec<TypeId> {
