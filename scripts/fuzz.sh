@@ -15,6 +15,7 @@ fi
 rustup run nightly rustc --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
 cargo fuzz --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
 
+named=("$@")
 if [ $# = 0 ]; then
   mapfile -t targets < <(cd fuzz && cargo +nightly fuzz list)
 else
@@ -35,4 +36,6 @@ for target in "${targets[@]}"; do
   CARGO_TARGET_DIR=$PWD/build/fuzz/target cargo +nightly fuzz run --fuzz-dir fuzz "$target" "$found/corpus" -- \
     -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -artifact_prefix="$found/artifacts/" -print_final_stats=1
 done
+# Those of C++, unless targets were named.
+if [ ${#named[@]} = 0 ]; then cpp/fuzz/run.sh "$seconds"; fi
 echo "fuzz: nothing found"
