@@ -9,6 +9,7 @@
 #include "extras.hpp"
 #include "leaf.hpp"
 #include "messages/kitchen_values.hpp"
+#include "situ/cdr.hpp"
 #include "situ/convert.hpp"
 #include "situ/locate.hpp"
 #include "situ/sensor.hpp"
@@ -220,6 +221,22 @@ TEST(Message, bulk_fields_lie_behind_each_other_in_the_body) {
   EXPECT_EQ(situ::bulk_lengths_of(*m).base.left.samples, 2U);
   EXPECT_EQ(m->raw.span(m.body()).size(), 70U);
   EXPECT_THROW((void)m->raw.span(m.body().first(100)), situ::bulk_error);
+}
+
+TEST(Message, booleans_in_the_body_are_looked_at) {
+  built<extras::Lamps> m({.on = 3, .lamps = 2});
+  m->on.span(m.body())[1] = true;
+  m->lamps.span(m.body())[1].lit = true;
+  EXPECT_TRUE(m->on.span(std::as_const(m).body())[1]);
+  m.body()[2] = std::byte{2};
+  EXPECT_FALSE(m->on.try_span(std::as_const(m).body()));
+  EXPECT_FALSE(m->on.span(m.body())[2]) << "to be written, it is false";
+  EXPECT_TRUE(m->on.try_span(std::as_const(m).body()));
+  m.body()[64 + 8 + 4] = std::byte{7};
+  EXPECT_FALSE(m->lamps.try_span(std::as_const(m).body()));
+  EXPECT_THROW((void)m->lamps.span(std::as_const(m).body()), situ::bulk_error);
+  const auto bytes = situ::encode_to_vector(*m, situ::encoding::xcdr2, m.body());
+  EXPECT_FALSE(bytes) << "nor is it encoded";
 }
 
 TEST(Message, lengths_that_cannot_be_have_no_body_size) {
