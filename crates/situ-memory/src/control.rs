@@ -48,6 +48,15 @@ pub struct SlotControl {
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<SlotControl>() == 128);
 
+/// Where the fields of a control lie: offset, size, name.
+#[cfg(all(test, not(loom)))]
+pub(crate) const FIELDS: [(usize, usize, &str); 4] = [
+    (std::mem::offset_of!(SlotControl, generation), 8, "generation"),
+    (std::mem::offset_of!(SlotControl, fence), 8, "fence"),
+    (std::mem::offset_of!(SlotControl, reserved), 16, "reserved"),
+    (std::mem::offset_of!(SlotControl, holders), HOLDERS / 8, "holders"),
+];
+
 /// What an owner finds when it retires or revisits a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {

@@ -625,3 +625,58 @@ impl PoolHeader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    /// The rows of the table below a heading of `spec/pool.md`: offset, size, name.
+    fn table(heading: &str) -> Vec<(usize, usize, &'static str)> {
+        let page = include_str!("../../../spec/pool.md");
+        let section = page.split(&format!("### {heading}\n")).nth(1).expect("the section is there");
+        let section = section.split("\n#").next().unwrap();
+        section
+            .lines()
+            .filter_map(|line| {
+                let mut cells = line.strip_prefix("| ")?.split('|').map(str::trim);
+                let (offset, size) = (cells.next()?.parse().ok()?, cells.next()?.parse().ok()?);
+                Some((offset, size, cells.next()?.trim_matches('`')))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_specification_names_every_field_where_it_is() {
+        assert_eq!(
+            table("Header"),
+            [
+                (offset_of!(PoolHeader, magic), 8, "magic"),
+                (offset_of!(PoolHeader, version), 4, "version"),
+                (offset_of!(PoolHeader, header_size), 4, "header_size"),
+                (offset_of!(PoolHeader, id), 8, "id"),
+                (offset_of!(PoolHeader, owner), 8, "owner"),
+                (offset_of!(PoolHeader, domain_kind), 4, "domain_kind"),
+                (offset_of!(PoolHeader, domain_number), 4, "domain_number"),
+                (offset_of!(PoolHeader, strategy), 4, "strategy"),
+                (offset_of!(PoolHeader, slots), 4, "slots"),
+                (offset_of!(PoolHeader, directory_offset), 8, "directory_offset"),
+                (offset_of!(PoolHeader, controls_offset), 8, "controls_offset"),
+                (offset_of!(PoolHeader, capacity), 8, "capacity"),
+            ]
+        );
+        assert_eq!(
+            table("Directory entry"),
+            [
+                (offset_of!(DirectoryEntry, offset), 8, "offset"),
+                (offset_of!(DirectoryEntry, capacity), 8, "capacity"),
+            ]
+        );
+        assert_eq!(table("Control"), crate::control::FIELDS);
+        assert_eq!(size_of::<DirectoryEntry>(), 16);
+        // Worked out by hand for 64 slots: a page; 64 x 16, to a whole page; 64 x 128.
+        assert_eq!(parts(64), (4096, 8192, 16384));
+        assert_eq!(parts(65536), (4096, 1_052_672, 9_441_280));
+    }
+}

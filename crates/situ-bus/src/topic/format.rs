@@ -21,7 +21,7 @@ pub(crate) const DOMAINS: u32 = 32;
 /// How much text (names and schema) a topic may carry.
 pub(crate) const MOST_TEXT: u32 = 1 << 24;
 
-/// The first line of a topic file: fixed when the topic is made.
+/// The beginning of a topic file: fixed when the topic is made.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
@@ -72,8 +72,6 @@ pub(crate) struct Registry {
     pub places_used: AtomicU32,
     /// No publisher's entry at or beyond this number was ever taken.
     pub publishers_used: AtomicU32,
-    /// How many entries belong to publishers that are gone but whose pool is still needed.
-    pub gone: AtomicU32,
 }
 
 /// The bits of a place's and a publisher's state word; the count above them changes with each taker, so that a
@@ -102,7 +100,7 @@ pub(crate) struct Place {
     /// The number of the next message it wants.
     pub cursor: AtomicU64,
     pub state: AtomicU32,
-    /// How its type's bytes are laid out in memory: 0 any, 1 flat, 2 serialized.
+    /// The encoding of its type, as in a descriptor.
     pub encoding: AtomicU32,
     pub node: AtomicU64,
     pub deadline_ns: AtomicU64,
@@ -261,5 +259,114 @@ pub(crate) fn domain_from_word(word: &AtomicU64) -> DomainId {
     DomainId {
         kind: DomainKind::from_number((word >> 32) as u32).unwrap_or(DomainKind::Host),
         number: word as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    /// The rows of the table below a heading of `spec/topic.md`: offset, size, name.
+    fn table(heading: &str) -> Vec<(usize, usize, String)> {
+        let page = include_str!("../../../../spec/topic.md");
+        let section = page.split(&format!("### {heading}\n")).nth(1).expect("the section is there");
+        let section = section.split("\n#").next().unwrap();
+        section
+            .lines()
+            .filter_map(|line| {
+                let mut cells = line.strip_prefix("| ")?.split('|').map(str::trim);
+                let (offset, size) = (cells.next()?.parse().ok()?, cells.next()?.parse().ok()?);
+                Some((offset, size, cells.next()?.trim_matches('`').to_owned()))
+            })
+            .collect()
+    }
+
+    macro_rules! fields {
+        ($type:ty: $($field:ident),*) => {
+            vec![$((offset_of!($type, $field), size_of_field(|it: &$type| &raw const it.$field), stringify!($field).to_owned())),*]
+        };
+    }
+
+    fn size_of_field<T, F>(_: impl FnOnce(&T) -> *const F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_specification_names_every_field_where_it_is() {
+        assert_eq!(
+            table("Header"),
+            fields!(Header: magic, version, header_size, id, schema_hash, depth, places, publishers, domains,
+                rows_offset, columns_offset, places_offset, publishers_offset, text_offset, topic_len, type_len,
+                schema_len, successor)
+        );
+        assert_eq!(
+            table("Place"),
+            fields!(Place: cursor, state, encoding, node, deadline_ns, lost, taken, domain, keep_last, layout_hash)
+        );
+        assert_eq!(
+            table("Publisher"),
+            fields!(PublisherEntry: state, encoding, node, pool, domain, layout_hash, deadline_ns, depth, lifespan_ns)
+        );
+        let at = |offset, size, name: &str| (offset, size, name.to_owned());
+        let registry = |offset, name| at(REGISTRY_OFFSET + offset, if offset == 0 { 8 } else { 4 }, name);
+        assert_eq!(
+            table("Words"),
+            [
+                at(HEAD_OFFSET + offset_of!(Head, end), 8, "head"),
+                at(WAKE_OFFSET, 4, "wake"),
+                at(ROOM_OFFSET, 4, "room"),
+                registry(offset_of!(Registry, epoch), "epoch"),
+                registry(offset_of!(Registry, places_used), "places_used"),
+                registry(offset_of!(Registry, publishers_used), "publishers_used"),
+                at(DOMAIN_TABLE_OFFSET, 8, "domain table"),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_specification_names_the_bits_of_the_state() {
+        let page = include_str!("../../../../spec/topic.md");
+        let section = page.split("### State\n").nth(1).unwrap().split("\n#").next().unwrap();
+        for (bit, name) in [
+            (state::ACTIVE, "ACTIVE"),
+            (state::GONE, "GONE"),
+            (state::BACKPRESSURE, "BACKPRESSURE"),
+            (state::RELIABLE, "RELIABLE"),
+            (state::TRANSIENT_LOCAL, "TRANSIENT_LOCAL"),
+            (state::UNLINKED, "UNLINKED"),
+        ] {
+            assert!(section.contains(&format!("| {} | `{name}` |", bit.trailing_zeros())), "{name}");
+        }
+        assert!(section.contains(&format!("| {} and up | count |", state::COUNT.trailing_zeros())));
+    }
+
+    #[test]
+    fn the_parts_lie_as_specified() {
+        // Worked out by hand for 1024 rows and 100 bytes of text: 4096 + 8192; 32 columns of 8192; 256 places of 128;
+        // 256 publishers of 64.
+        let parts = Parts {
+            rows: 4096,
+            columns: 12288,
+            places: 274_432,
+            publishers: 307_200,
+            text: 323_584,
+            end: 327_680,
+        };
+        assert_eq!(Parts::of(1024, 100), parts);
+        assert_eq!(Parts::of(1, 0).columns, 8192);
+    }
+
+    #[test]
+    fn the_descriptor_is_as_the_specification_of_pools_says() {
+        let page = include_str!("../../../../spec/pool.md");
+        let section = page.split("### Descriptor\n").nth(1).unwrap().split("\n#").next().unwrap();
+        let fields = fields!(Descriptor: published_at_ns, sequence, head_size, encoding, body_offset, body_size,
+            body_pool, body_slot, lifespan_ns, publisher);
+        for (offset, size, name) in &fields {
+            assert!(section.contains(&format!("| {offset} | {size} | `{name}` |")), "{name}");
+        }
+        assert_eq!(section.lines().filter(|line| line.contains("| `")).count(), fields.len());
     }
 }

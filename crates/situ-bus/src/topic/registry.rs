@@ -476,7 +476,6 @@ impl Topic {
         let entry = self.publisher(index);
         let word = entry.state.load(Ordering::SeqCst);
         entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
-        self.registry().gone.fetch_add(1, Ordering::SeqCst);
         self.leave();
     }
 
@@ -549,7 +548,6 @@ fn free_entries(topic: &Topic) {
     let ring = topic.ring();
     let end = ring.end();
     let slowest = active_places(topic).map(|place| place.cursor.load(Ordering::SeqCst)).min().unwrap_or(end);
-    let mut waiting = 0;
     for (index, entry) in used_publishers(topic) {
         let mut word = entry.state.load(Ordering::SeqCst);
         if word & state::GONE == 0 {
@@ -564,11 +562,8 @@ fn free_entries(topic: &Topic) {
         }
         if !named {
             entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
-        } else if word & state::UNLINKED == 0 {
-            waiting += 1;
         }
     }
-    topic.registry().gone.store(waiting, Ordering::SeqCst);
 }
 
 /// Removes pool files that no entry names: their maker died before it had its entry.
