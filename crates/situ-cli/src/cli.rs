@@ -55,8 +55,13 @@ pub struct Global {
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
     pub color: ColorChoice,
 
-    /// Directory of the topics and nodes [default: $SITU_ROOT or /dev/shm/situ-<uid>]
-    #[arg(long, global = true, value_name = "DIR")]
+    /// Directory of the topics and nodes.
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        help = "Directory of the topics and nodes [default: $SITU_ROOT or /dev/shm/situ-<uid>]"
+    )]
     pub root: Option<PathBuf>,
 }
 
@@ -261,12 +266,10 @@ pub struct SchemaArgs {
     pub topic: Option<String>,
 }
 
-/// A language that code is generated in.
+/// A language that code is generated in: Rust of edition 2024, C++20.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
-    /// Rust, edition 2024
     Rust,
-    /// C++20
     Cpp,
 }
 

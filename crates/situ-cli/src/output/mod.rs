@@ -12,14 +12,12 @@ use serde::Serialize;
 /// Width that tables are fitted to when the output is no terminal and `COLUMNS` says nothing.
 const DEFAULT_WIDTH: usize = 100;
 
-/// When to colour the output.
+/// When to colour the output: only on a terminal and not when `NO_COLOR` is set, always, or never. (The variants bear no
+/// documentation of their own, which would blow up every `--help`.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ColorChoice {
-    /// Only on a terminal, and not when `NO_COLOR` is set
     Auto,
-    /// Always, also into a pipe
     Always,
-    /// Never
     Never,
 }
 
