@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 
 scripts/setup.sh rust cpp
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
+mkdir -p build
 # Standard output is the demo's own: it may be JSON that somebody reads.
 {
   cargo build --release --package situ-cli --package situ-c

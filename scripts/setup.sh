@@ -40,7 +40,7 @@ setup_rust() {
   fi
   if ! have cargo; then
     say "installing Rust with rustup (into ~/.cargo and ~/.rustup)"
-    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y -q --profile minimal \
+    curl --proto '=https' --tlsv1.2 -sSf https://static.rust-lang.org/rustup/rustup-init.sh | sh -s -- -y -q --profile minimal \
       -c clippy -c rustfmt >&2 || die "could not install Rust: see https://rustup.rs, then try again"
     . "$HOME/.cargo/env"
   fi
