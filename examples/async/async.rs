@@ -28,8 +28,8 @@ async fn talk() -> Result<(), Box<dyn Error + Send + Sync>> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let node = Node::new("async")?;
-    let mut poses = node.subscriber::<Pose>("async/poses").reliable().create()?.into_stream();
-    let mut notes = node.subscriber::<Note>("async/notes").reliable().create()?.into_stream();
+    let mut poses = node.subscriber::<Pose>("async/poses").reliable().create()?.into_stream()?;
+    let mut notes = node.subscriber::<Note>("async/notes").reliable().create()?.into_stream()?;
     let talker = tokio::spawn(talk());
 
     for _ in 0..5 {

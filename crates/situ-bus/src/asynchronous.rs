@@ -13,7 +13,7 @@ use crate::typed::{ReceiveError, Sample, Subscriber};
 ///
 /// ```no_run
 /// # async fn demo<T: situ_layout::Message>(subscriber: situ_bus::Subscriber<T>) -> Result<(), Box<dyn std::error::Error>> {
-/// let mut messages = subscriber.into_stream();
+/// let mut messages = subscriber.into_stream()?;
 /// loop {
 ///     let sample = messages.receive().await?;
 ///     println!("message {}", sample.sequence());
@@ -27,11 +27,11 @@ pub struct Messages<T: Message> {
 }
 
 impl<T: Message> Messages<T> {
-    pub(crate) fn new(subscriber: Subscriber<T>) -> Self {
+    pub(crate) fn new(subscriber: Subscriber<T>) -> std::io::Result<Self> {
         let raw = subscriber.raw();
         let core = raw.core();
-        let watch = core.node.reactor().watch(&core.topic, raw.cursor());
-        Self { subscriber, watch }
+        let watch = core.node.reactor()?.watch(&core.topic, raw.cursor());
+        Ok(Self { subscriber, watch })
     }
 
     /// The next message. Dropping the future loses nothing.

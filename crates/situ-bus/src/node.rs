@@ -36,8 +36,13 @@ pub(crate) struct NodeInner {
 
 impl NodeInner {
     /// The thread that watches topics for those who cannot block; started when first needed.
-    pub(crate) fn reactor(&self) -> &Reactor {
-        self.reactor.get_or_init(Reactor::default)
+    pub(crate) fn reactor(&self) -> io::Result<&Reactor> {
+        if let Some(reactor) = self.reactor.get() {
+            return Ok(reactor);
+        }
+        let started = Reactor::start()?;
+        // Of two threads that come at once one keeps its reactor; the other's ends here.
+        Ok(self.reactor.get_or_init(|| started))
     }
 }
 

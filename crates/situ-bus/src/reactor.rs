@@ -107,8 +107,9 @@ pub(crate) struct Reactor {
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-impl Default for Reactor {
-    fn default() -> Self {
+impl Reactor {
+    /// Starts the thread; an error if the system has none to give.
+    pub(crate) fn start() -> io::Result<Self> {
         let shared = Arc::new(Shared {
             watches: Mutex::new(Vec::new()),
             word: WakeWord::new(),
@@ -116,12 +117,10 @@ impl Default for Reactor {
         });
         let watched = shared.clone();
         let thread =
-            std::thread::Builder::new().name("situ-watch".to_owned()).spawn(move || watch(&watched)).ok();
-        Self { shared, thread }
+            std::thread::Builder::new().name("situ-watch".to_owned()).spawn(move || watch(&watched))?;
+        Ok(Self { shared, thread: Some(thread) })
     }
-}
 
-impl Reactor {
     /// Watches a topic from message `next` on.
     pub(crate) fn watch(&self, topic: &Arc<Topic>, next: u64) -> Arc<Watch> {
         let state = Mutex::new(WatchState { next, ..WatchState::default() });

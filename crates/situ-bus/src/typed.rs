@@ -500,8 +500,8 @@ impl<T: Message> Subscriber<T> {
         self.raw.event_fd()
     }
 
-    /// The messages as they come, for async code.
-    pub fn into_stream(self) -> Messages<T> {
+    /// The messages as they come, for async code. An error if the thread that watches for them cannot be started.
+    pub fn into_stream(self) -> std::io::Result<Messages<T>> {
         Messages::new(self)
     }
 }
@@ -509,7 +509,7 @@ impl<T: Message> Subscriber<T> {
 impl RawSubscriber {
     /// A file descriptor for epoll and the like, readable when something was published.
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
-        self.core().node.reactor().event_fd(&self.core().topic, self.cursor())
+        self.core().node.reactor()?.event_fd(&self.core().topic, self.cursor())
     }
 }
 

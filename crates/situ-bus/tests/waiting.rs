@@ -123,7 +123,7 @@ fn descriptors_are_given_back() {
 async fn messages_are_received_in_async_code() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
-    let mut messages = node.subscriber::<Pose>("poses").create().unwrap().into_stream();
+    let mut messages = node.subscriber::<Pose>("poses").create().unwrap().into_stream().unwrap();
     let publisher = node.publisher::<Pose>("poses").create().unwrap();
     // A future that is dropped loses nothing.
     for _ in 0..3 {
@@ -157,7 +157,8 @@ async fn a_stream_of_many_topics() {
         .map(|topic| {
             let name = format!("notes/{topic}");
             let publisher = node.publisher::<Note>(&name).reliable().depth(4).create().unwrap();
-            let mut stream = node.subscriber::<Note>(&name).reliable().create().unwrap().into_stream();
+            let mut stream =
+                node.subscriber::<Note>(&name).reliable().create().unwrap().into_stream().unwrap();
             std::thread::spawn(move || {
                 for count in 0..20u64 {
                     let note = Note { count, text: vec![topic as u8; count as usize] };
@@ -211,7 +212,7 @@ impl Wake for Inline {
 fn a_waker_may_poll_at_once() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
-    let messages = node.subscriber::<Pose>("poses").create().unwrap().into_stream();
+    let messages = node.subscriber::<Pose>("poses").create().unwrap().into_stream().unwrap();
     let publisher = node.publisher::<Pose>("poses").create().unwrap();
     let (sender, received) = mpsc::channel();
     Arc::new(Inline { messages: Mutex::new(messages), received: sender }).poll();
