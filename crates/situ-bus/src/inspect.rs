@@ -3,7 +3,7 @@
 use std::io;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, MemoryError, PoolView};
+use situ_memory::{DomainId, MemoryError, PoolMetadata, PoolView};
 
 use crate::liveness::{self, NodeId, NodeInfo};
 use crate::qos::Durability;
@@ -123,7 +123,7 @@ fn describe(topic: &Topic) -> TopicInfo {
             }
             let node = NodeId(entry.node.load(Ordering::Relaxed));
             let path = topic.pool_path(entry.pool.load(Ordering::Relaxed));
-            let (held_slots, slots) = PoolView::open(&path).map_or((0, 0), |view| view.usage());
+            let (held_slots, slots) = PoolMetadata::open(&path).map_or((0, 0), |pool| pool.usage());
             Some(PublisherInfo {
                 node,
                 alive: word & state::ACTIVE != 0 && liveness::is_alive(&topic.root, node),

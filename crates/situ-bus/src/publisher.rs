@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{AllocateError, HOST, Held, PoolOptions, PoolOwner, PoolStatistics, SlotId};
+use situ_memory::{
+    AllocateError, Held, HostDomain, PoolOptions, PoolOwner, PoolStatistics, SlotId, Strategy,
+};
 
 use crate::clock::{Deadline, now_ns};
 use crate::node::{Node, NodeInner};
@@ -142,16 +144,16 @@ impl RawPublisher {
         let options = PoolOptions {
             id: crate::liveness::unique(),
             owner: inner.life.id().0,
-            domain: HOST,
             slots: (depth as u64 * 2 + 1024).min(1 << 16) as u32,
             capacity: capacity_of(&inner.root),
+            strategy: Strategy::SizeClasses,
             mode: inner.root.file_mode(),
             group: inner.root.group(),
         };
         let mut pool = None;
         let lifespan_ns = nanoseconds(qos.lifespan);
         let entry = joined.take_entry(&registration, options.id, depth as u64, lifespan_ns, |path| {
-            pool = Some(PoolOwner::create(path, &options)?);
+            pool = Some(PoolOwner::create(&HostDomain, path, &options)?);
             Ok(())
         })?;
         let topic = joined.topic.clone();
@@ -327,7 +329,7 @@ impl RawPublisher {
         let reference = Reference {
             pool: self.entry as u8,
             slot: loan.slot as u16,
-            generation: inner.pool.control(loan.slot).generation() as u16,
+            generation: inner.pool.share(loan.slot) as u16,
         };
         let number = match self.claim(inner, descriptor, reference) {
             Ok(number) => number,
@@ -443,7 +445,7 @@ fn places(topic: &Topic) -> impl Iterator<Item = (u32, u64)> + '_ {
 fn retire(inner: &mut Inner, slot: SlotId) {
     match inner.pool.control(slot).retire() {
         Held::No => {
-            inner.pool.free(slot);
+            inner.pool.deallocate(slot);
             let memory = inner.pool.memory(slot).0;
             prefetch_for_write(memory);
             prefetch_for_write(memory.wrapping_add(DESCRIPTOR));
@@ -459,7 +461,7 @@ fn give_back(inner: &mut Inner, most: usize) {
         // In turns: those that are held for long must not hide those behind them.
         let Some(slot) = inner.held.pop_front() else { return };
         match inner.pool.control(slot).held() {
-            Held::No => inner.pool.free(slot),
+            Held::No => inner.pool.deallocate(slot),
             Held::Yes => inner.held.push_back(slot),
         }
     }
@@ -591,7 +593,7 @@ impl RawLoan<'_> {
 impl Drop for RawLoan<'_> {
     fn drop(&mut self) {
         // It was never published in this generation, so nobody can hold it.
-        self.publisher.inner.borrow_mut().pool.free(self.slot);
+        self.publisher.inner.borrow_mut().pool.deallocate(self.slot);
     }
 }
 

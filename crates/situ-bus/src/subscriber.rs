@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{PoolView, SlotControl, SlotId, ViewError};
+use situ_memory::{Domains, PoolView, SlotControl, SlotId, ViewError};
 
 use crate::clock::{Deadline, now_ns};
 use crate::liveness::NodeId;
@@ -354,7 +354,7 @@ impl RawSubscriber {
 
     #[cold]
     fn map(&self, publisher: u8, number: u64) -> Result<Arc<Mapped>, ViewError> {
-        let view = PoolView::open(&self.core.topic.pool_path(number))?;
+        let view = PoolView::open(&Domains::host_only(), &self.core.topic.pool_path(number))?;
         let mapped = Arc::new(Mapped { number, view, core: self.core.clone() });
         self.forget_gone();
         let mut pools = self.pools.borrow_mut();

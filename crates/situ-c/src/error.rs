@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use situ_bus::{LoanError, NodeError, PublishError, RegisterError, RootError, TakeError};
-use situ_memory::{AllocateError, MemoryError, ViewError};
+use situ_memory::{AllocateError, DomainError, MemoryError, ViewError};
 
 /// `situ_status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +157,16 @@ impl From<&MemoryError> for situ_status {
     }
 }
 
+impl From<&DomainError> for situ_status {
+    fn from(error: &DomainError) -> Self {
+        match error {
+            DomainError::Memory(memory) => memory.into(),
+            DomainError::OutOfRange { .. } | DomainError::Foreign { .. } => Self::InvalidArgument,
+            _ => Self::System,
+        }
+    }
+}
+
 impl From<RootError> for Failure {
     fn from(error: RootError) -> Self {
         Self::new((&error).into(), error)
@@ -179,6 +189,7 @@ impl From<RegisterError> for Failure {
             RegisterError::InvalidName(_) => situ_status::InvalidArgument,
             RegisterError::Root(root) => root.into(),
             RegisterError::Memory(memory) => memory.into(),
+            RegisterError::Domain(domain) => domain.into(),
             RegisterError::TypeMismatch { .. } | RegisterError::LayoutMismatch { .. } => situ_status::Type,
             RegisterError::Qos { .. } => situ_status::Qos,
             RegisterError::Full { .. } | RegisterError::Depth { .. } => situ_status::NoPlace,
@@ -192,6 +203,7 @@ impl From<LoanError> for Failure {
     fn from(error: LoanError) -> Self {
         let status = match &error {
             LoanError::Memory(AllocateError::Memory(memory)) => memory.into(),
+            LoanError::Memory(AllocateError::Domain(domain @ DomainError::Lost { .. })) => domain.into(),
             LoanError::Memory(_) => situ_status::NoMemory,
             LoanError::Size { .. } => situ_status::InvalidArgument,
         };
@@ -213,6 +225,7 @@ impl From<TakeError> for Failure {
     fn from(error: TakeError) -> Self {
         let status = match &error {
             TakeError::Pool { source: ViewError::Memory(memory), .. } => memory.into(),
+            TakeError::Pool { source: ViewError::Domain(domain), .. } => domain.into(),
             TakeError::Pool { .. } => situ_status::System,
             TakeError::Malformed { .. } => situ_status::Malformed,
         };

@@ -37,7 +37,7 @@ pub const HOLDERS: usize = 256;
 pub struct SlotControl {
     /// Bumped by the owner each time the slot leaves circulation; its low 16 bits stand in the row that refers to it.
     generation: AtomicU64,
-    /// The timeline value at which the bytes are complete; 0 for memory that the CPU writes.
+    /// The timeline value up to which the bytes are complete: see [`Fence`](crate::Fence).
     fence: AtomicU64,
     /// Zero; kept so that the holders start at half of the line.
     reserved: [u64; 2],
@@ -83,6 +83,12 @@ impl SlotControl {
     #[inline]
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
+    }
+
+    /// The word of the slot's fence: the bytes of generation *g* are complete when it is *g* + 1 or more.
+    #[inline]
+    pub fn fence(&self) -> &AtomicU64 {
+        &self.fence
     }
 
     /// Reader: takes hold of the slot if it still has `generation` (compared in its low 16 bits). `place` is the

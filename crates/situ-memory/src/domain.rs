@@ -1,33 +1,65 @@
-//! What a memory domain is, and the host domain.
+//! What a memory domain is: memory, the streams that work on it, and the words in which both are spoken of.
+//!
+//! ```text
+//!   owner                                            importer (another process)
+//!   domain.create(..) -> Memory --export--> descriptor --import--> Memory
+//!   domain.stream()   -> Stream: copies, signals                   Stream: waits, copies
+//!                               \------- Fence: a word in host shared memory -------/
+//! ```
+//!
+//! `spec/domain.md` says the same in prose. Whatever implements [`Domain`] must pass the conformance suite
+//! (`tests/conformance`), which runs against every domain of this crate.
 
+use std::any::Any;
 use std::fmt;
+use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
+use crate::fence::Fence;
 use crate::mapping::MemoryError;
-use crate::pool::{PoolOptions, PoolOwner, PoolView, ViewError};
 
-/// A kind of memory.
+/// A kind of memory, by its number in the formats. Numbers below 1024 are Situ's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u32)]
-pub enum DomainKind {
-    /// Shared memory of the host.
-    Host = 0,
-    /// A device that is emulated in host memory which the CPU may not touch.
-    Emulated = 1,
-    /// A Vulkan device.
-    Vulkan = 2,
-    /// A CUDA device.
-    Cuda = 3,
-}
+pub struct DomainKind(u32);
 
 impl DomainKind {
-    /// The kind that a number in shared memory stands for.
-    pub fn from_number(number: u32) -> Option<Self> {
-        [Self::Host, Self::Emulated, Self::Vulkan, Self::Cuda].into_iter().find(|kind| *kind as u32 == number)
+    /// Shared memory of the host.
+    pub const HOST: Self = Self(0);
+    /// A device that is emulated in host memory which the CPU may not touch.
+    pub const EMULATED: Self = Self(1);
+    /// A Vulkan device.
+    pub const VULKAN: Self = Self(2);
+    /// A CUDA device.
+    pub const CUDA: Self = Self(3);
+    /// The first number that a domain outside of Situ may have.
+    pub const FIRST_OF_OTHERS: u32 = 1024;
+
+    /// The kind with this number.
+    pub const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub const fn number(self) -> u32 {
+        self.0
     }
 }
 
-/// Which memory: its kind, and its number among those of that kind.
+impl fmt::Display for DomainKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::HOST => f.write_str("host"),
+            Self::EMULATED => f.write_str("emulated"),
+            Self::VULKAN => f.write_str("vulkan"),
+            Self::CUDA => f.write_str("cuda"),
+            Self(number) => write!(f, "kind{number}"),
+        }
+    }
+}
+
+/// Which memory: its kind, and its number among those of that kind. Written `cuda:0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DomainId {
     /// The kind of memory.
@@ -37,18 +69,35 @@ pub struct DomainId {
 }
 
 /// The host's shared memory.
-pub const HOST: DomainId = DomainId { kind: DomainKind::Host, number: 0 };
+pub const HOST: DomainId = DomainId { kind: DomainKind::HOST, number: 0 };
 
 impl fmt::Display for DomainId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            DomainKind::Host => return f.write_str("host"),
-            DomainKind::Emulated => "emulated",
-            DomainKind::Vulkan => "vulkan",
-            DomainKind::Cuda => "cuda",
-        };
-        write!(f, "{kind}:{}", self.number)
+        match self.kind {
+            DomainKind::HOST => write!(f, "host"),
+            kind => write!(f, "{kind}:{}", self.number),
+        }
     }
+}
+
+/// How memory comes to another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// It is a file beside the pool's control file: whoever can open it has it, also after its owner's death.
+    File,
+    /// By a descriptor that the living owner hands out.
+    Descriptor,
+}
+
+/// How work on a stream waits for work of another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StreamOrder {
+    /// The host waits, then enqueues: nothing overlaps.
+    Host,
+    /// Events that both processes know.
+    Events,
+    /// The device itself waits for a word in host shared memory, and writes one.
+    Words,
 }
 
 /// What a domain's memory can do.
@@ -58,67 +107,205 @@ pub struct Capabilities {
     pub host_access: bool,
     /// A pool outlives the process that made it, as long as somebody has it imported.
     pub outlives_owner: bool,
-    /// Work on it completes in stream order and signals a fence.
-    pub streams: bool,
+    /// How it comes to another process.
+    pub sharing: Sharing,
+    /// How streams of several processes are ordered.
+    pub order: StreamOrder,
 }
 
-/// A kind of memory that messages can live in.
+/// Why a domain could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DomainError {
+    /// This process has no such domain.
+    #[error("domain {domain} is absent: {reason}")]
+    Absent {
+        /// The domain.
+        domain: DomainId,
+        /// Why, and what to do about it.
+        reason: String,
+    },
+    /// The device or its driver refused.
+    #[error("domain {domain} cannot {action}: {reason}")]
+    Refused {
+        /// The domain.
+        domain: DomainId,
+        /// What was tried, for instance "allocate 4194304 bytes".
+        action: String,
+        /// What the driver answered.
+        reason: String,
+    },
+    /// The device is lost: nothing that was on it can be used any more.
+    #[error("domain {domain} is lost: {reason}; leave its topics and register again")]
+    Lost {
+        /// The domain.
+        domain: DomainId,
+        /// What the driver answered.
+        reason: String,
+    },
+    /// A range reaches out of the memory.
+    #[error("bytes {offset}+{len} lie outside of the {size} bytes of this memory of domain {domain}")]
+    OutOfRange {
+        /// The domain.
+        domain: DomainId,
+        /// Where the range begins.
+        offset: u64,
+        /// Its length in bytes.
+        len: u64,
+        /// The memory's size in bytes.
+        size: u64,
+    },
+    /// Memory of another domain was given, or of another implementation.
+    #[error("memory of domain {found} was given to domain {domain}, which cannot reach it")]
+    Foreign {
+        /// The domain that was asked.
+        domain: DomainId,
+        /// Whose memory it is.
+        found: DomainId,
+    },
+    /// Work did not complete in time.
+    #[error("domain {domain} has not completed its work after {waited:?}")]
+    TimedOut {
+        /// The domain.
+        domain: DomainId,
+        /// How long it was waited.
+        waited: Duration,
+    },
+    /// A file of host memory cannot be made or used.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+/// What memory is asked for.
+#[derive(Debug, Clone)]
+pub struct MemoryRequest {
+    /// At most so many bytes. Domains whose memory has a price from the start may take it piece by piece
+    /// ([`Memory::back`]).
+    pub size: u64,
+    /// Permission bits of files.
+    pub mode: u32,
+    /// The group of files, if not the process' own.
+    pub group: Option<u32>,
+}
+
+/// A kind of memory that bodies of messages can live in.
 ///
 /// The head of a message always lies in host shared memory; its body lies in a pool of the domain that its publisher
-/// chose. A pool is created by its owner and imported by everybody else.
-pub trait Domain: Send + Sync {
+/// chose. Implementations are cheap handles: what they open is shared and stays open as long as memory or streams of
+/// theirs live.
+pub trait Domain: Send + Sync + fmt::Debug {
     /// Which memory this is.
     fn id(&self) -> DomainId;
+
+    /// What people call it, for instance the device's name.
+    fn name(&self) -> String;
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// Creates a pool: `control` is the path of its control file, beside which the domain may put files of its own.
-    fn create_pool(&self, control: &Path, options: &PoolOptions) -> Result<PoolOwner, MemoryError>;
+    /// Makes memory. With [`Sharing::File`] it is a new file at `path`; others ignore the path.
+    fn create(&self, path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError>;
 
-    /// Imports a pool that another process created under `control`.
-    fn import_pool(&self, control: &Path) -> Result<PoolView, ViewError>;
+    /// Imports memory that another process made and exported: for reading, as far as the domain can tell the
+    /// difference. `size` is what the pool's header says and has to be checked; the descriptor may be anything.
+    fn import(&self, descriptor: OwnedFd, size: u64) -> Result<Arc<dyn Memory>, DomainError>;
 
-    /// Copies host bytes into a slot of a pool of this domain, at `offset` from the beginning of the pool's memory.
-    fn copy_from_host(&self, pool: &PoolOwner, offset: usize, bytes: &[u8]) -> Result<(), MemoryError>;
+    /// A new queue of work.
+    fn stream(&self) -> Result<Arc<dyn Stream>, DomainError>;
 
-    /// Copies bytes of a pool of this domain to host memory.
-    fn copy_to_host(&self, pool: &PoolView, offset: usize, bytes: &mut [u8]) -> Result<(), MemoryError>;
+    /// Whether [`Stream::copy`] reads memory of that other domain without going through host memory.
+    fn reaches(&self, other: DomainId) -> bool {
+        other == self.id()
+    }
 }
 
-/// The host's shared memory: files in a memory file system, mapped read-only by everybody but their owner.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct HostDomain;
+/// Memory of a domain, as its owner or an importer has it. Dropping it unmaps it; its bytes live as long as anybody has
+/// them (see [`Capabilities::outlives_owner`]).
+pub trait Memory: Send + Sync + fmt::Debug {
+    /// The domain that it belongs to.
+    fn domain(&self) -> DomainId;
 
-impl Domain for HostDomain {
-    fn id(&self) -> DomainId {
-        HOST
-    }
+    /// How many bytes there are, with and without memory behind them.
+    fn size(&self) -> u64;
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { host_access: true, outlives_owner: true, streams: false }
-    }
+    /// The address of the first byte as work on the domain's streams sees it. For the CPU it is an address like any other
+    /// only where [`host`](Self::host) gives one.
+    fn address(&self) -> u64;
 
-    fn create_pool(&self, control: &Path, options: &PoolOptions) -> Result<PoolOwner, MemoryError> {
-        PoolOwner::create(control, options)
-    }
+    /// The first byte, where the CPU may touch it. An importer may only read.
+    fn host(&self) -> Option<*mut u8>;
 
-    fn import_pool(&self, control: &Path) -> Result<PoolView, ViewError> {
-        PoolView::open(control)
-    }
+    /// Gives a range real memory: running out is an error here, not when it is used.
+    fn back(&self, offset: u64, len: u64) -> Result<(), DomainError>;
 
-    fn copy_from_host(&self, pool: &PoolOwner, offset: usize, bytes: &[u8]) -> Result<(), MemoryError> {
-        let target = pool.range(offset, bytes.len())?;
-        // SAFETY: `range` checked that the target lies within the pool's mapping, which only its owner writes; a
-        // caller's slice cannot overlap memory that the owner has not handed out.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
-        Ok(())
-    }
+    /// Gives the memory behind a range back, as far as that is possible. Its bytes are lost.
+    fn unback(&self, offset: u64, len: u64);
 
-    fn copy_to_host(&self, pool: &PoolView, offset: usize, bytes: &mut [u8]) -> Result<(), MemoryError> {
-        let source = pool.range(offset, bytes.len())?;
-        // SAFETY: `range` checked that the source lies within the pool's read-only mapping.
-        unsafe { std::ptr::copy_nonoverlapping(source, bytes.as_mut_ptr(), bytes.len()) };
-        Ok(())
+    /// A descriptor by which another process can import it; nothing for [`Sharing::File`].
+    fn export(&self) -> Result<Option<OwnedFd>, DomainError>;
+
+    /// The implementation, for the domain that it came from.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A queue of work on a domain: done in order, and not waited for.
+pub trait Stream: Send + Sync + fmt::Debug {
+    /// The domain that it works on.
+    fn domain(&self) -> DomainId;
+
+    /// Enqueues a copy of host bytes into memory of this domain.
+    ///
+    /// # Safety
+    /// `from` must be readable for `len` bytes and unchanged until the stream has passed the copy; nobody else may use the
+    /// target meanwhile.
+    unsafe fn copy_from_host(
+        &self,
+        from: *const u8,
+        to: &Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<(), DomainError>;
+
+    /// Enqueues a copy of bytes of this domain to host memory.
+    ///
+    /// # Safety
+    /// `to` must be writable for `len` bytes, and nobody may use it until the stream has passed the copy.
+    unsafe fn copy_to_host(
+        &self,
+        from: &Arc<dyn Memory>,
+        offset: u64,
+        to: *mut u8,
+        len: u64,
+    ) -> Result<(), DomainError>;
+
+    /// Enqueues a copy from memory that this domain reaches (see [`Domain::reaches`]) into its own.
+    fn copy(
+        &self,
+        from: &Arc<dyn Memory>,
+        from_offset: u64,
+        to: &Arc<dyn Memory>,
+        to_offset: u64,
+        len: u64,
+    ) -> Result<(), DomainError>;
+
+    /// Enqueues waiting for a fence. Where the order is [`StreamOrder::Host`], the call itself waits, at most `patience`.
+    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError>;
+
+    /// Enqueues completing a fence, after everything that was enqueued before.
+    fn signal(&self, fence: &Fence) -> Result<(), DomainError>;
+
+    /// Waits until everything that was enqueued is done, at most for `patience`.
+    fn synchronize(&self, patience: Duration) -> Result<(), DomainError>;
+
+    /// The implementation, for those who enqueue kernels of their own.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// Checks that a range lies in a memory.
+pub fn check_range(memory: &dyn Memory, offset: u64, len: u64) -> Result<(), DomainError> {
+    let size = memory.size();
+    match offset.checked_add(len) {
+        Some(end) if end <= size => Ok(()),
+        _ => Err(DomainError::OutOfRange { domain: memory.domain(), offset, len, size }),
     }
 }

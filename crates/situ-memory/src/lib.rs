@@ -18,6 +18,11 @@ mod control;
 #[cfg(not(loom))]
 mod domain;
 #[cfg(not(loom))]
+mod domains;
+mod fence;
+#[cfg(not(loom))]
+mod host;
+#[cfg(not(loom))]
 mod mapping;
 #[cfg(not(loom))]
 mod pool;
@@ -26,11 +31,20 @@ pub mod sync;
 
 pub use control::{HOLDERS, Held, SlotControl};
 #[cfg(not(loom))]
-pub use domain::{Capabilities, Domain, DomainId, DomainKind, HOST, HostDomain};
+pub use domain::{
+    Capabilities, Domain, DomainError, DomainId, DomainKind, HOST, Memory, MemoryRequest, Sharing, Stream,
+    StreamOrder, check_range,
+};
+#[cfg(not(loom))]
+pub use domains::{Domains, InvalidDomain, Surveyed, find, survey};
+pub use fence::{Fence, FenceState, POISON};
+#[cfg(not(loom))]
+pub use host::HostDomain;
 #[cfg(not(loom))]
 pub use mapping::{Access, Mapping, MemoryError, find_memory};
 #[cfg(not(loom))]
 pub use pool::{
-    AllocateError, GRANULE, PoolHeader, PoolOptions, PoolOwner, PoolStatistics, PoolView, SlotId, ViewError,
+    AllocateError, DEVICE_GRANULE, GRANULE, PoolHeader, PoolMetadata, PoolOptions, PoolOwner, PoolStatistics,
+    PoolView, SlotId, Strategy, ViewError,
 };
 pub use size_class::{class_of, class_size};

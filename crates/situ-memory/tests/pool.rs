@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use situ_memory::{
-    AllocateError, Domain, GRANULE, HOST, Held, HostDomain, MemoryError, PoolOptions, PoolOwner, PoolView,
-    ViewError,
+    AllocateError, Domains, GRANULE, Held, HostDomain, MemoryError, PoolOptions, PoolOwner, PoolView,
+    Strategy, ViewError,
 };
 
 struct Scratch(PathBuf);
@@ -30,19 +30,24 @@ impl Drop for Scratch {
 }
 
 fn options(slots: u32, capacity: u64) -> PoolOptions {
-    PoolOptions { id: 0x1_0007, owner: 42, domain: HOST, slots, capacity, mode: 0o600, group: None }
+    let strategy = Strategy::SizeClasses;
+    PoolOptions { id: 0x1_0007, owner: 42, slots, capacity, strategy, mode: 0o600, group: None }
+}
+
+fn open(scratch: &Scratch) -> Result<PoolView, ViewError> {
+    PoolView::open(&Domains::host_only(), &scratch.control())
 }
 
 #[test]
 fn what_the_owner_writes_the_view_reads() {
     let scratch = Scratch::new("share");
-    let mut owner = HostDomain.create_pool(&scratch.control(), &options(64, 1 << 20)).unwrap();
+    let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 1 << 20)).unwrap();
     let slot = owner.allocate(1000).unwrap();
     let (memory, len) = owner.memory(slot);
     assert!(len >= 1000 && (memory as usize).is_multiple_of(GRANULE));
     // SAFETY: the slot has at least 1000 bytes, and nobody else knows it yet.
     unsafe { memory.write_bytes(7, 1000) };
-    let view = HostDomain.import_pool(&scratch.control()).unwrap();
+    let view = open(&scratch).unwrap();
     let generation = owner.control(slot).generation();
     assert_eq!(generation, 7, "the first generation is the low half of the pool's number");
     assert!(view.control(slot).unwrap().pin(200, generation as u16));
@@ -61,21 +66,21 @@ fn what_the_owner_writes_the_view_reads() {
 #[test]
 fn the_most_recently_freed_slot_comes_first_and_exhaustion_says_so() {
     let scratch = Scratch::new("exhaust");
-    let mut owner = PoolOwner::create(&scratch.control(), &options(64, 64 << 10)).unwrap();
+    let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 64 << 10)).unwrap();
     let slots: Vec<_> = (0..16).map(|_| owner.allocate(4096).unwrap()).collect();
     assert!(matches!(owner.allocate(4096), Err(AllocateError::Exhausted { in_use: 16, .. })));
     for impossible in [65 << 10, usize::MAX / 2, usize::MAX - 63, usize::MAX] {
         assert!(matches!(owner.allocate(impossible), Err(AllocateError::TooLarge { .. })));
     }
-    owner.free(slots[3]);
-    owner.free(slots[9]);
+    owner.deallocate(slots[3]);
+    owner.deallocate(slots[9]);
     assert_eq!(owner.allocate(4000).unwrap(), slots[9]);
     assert_eq!(owner.allocate(4000).unwrap(), slots[3]);
     // Memory of one size returns to be used for another.
-    slots.iter().for_each(|slot| owner.free(*slot));
+    slots.iter().for_each(|slot| owner.deallocate(*slot));
     let whole = owner.allocate(64 << 10).unwrap();
     assert_eq!(owner.memory(whole).1, 64 << 10);
-    owner.free(whole);
+    owner.deallocate(whole);
     assert_eq!(owner.statistics().in_use, 0);
     assert!(owner.allocate(64).is_ok());
 }
@@ -83,7 +88,7 @@ fn the_most_recently_freed_slot_comes_first_and_exhaustion_says_so() {
 #[test]
 fn random_allocations_never_overlap() {
     let scratch = Scratch::new("random");
-    let mut owner = PoolOwner::create(&scratch.control(), &options(256, 4 << 20)).unwrap();
+    let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(256, 4 << 20)).unwrap();
     let mut live: Vec<(u32, usize, usize)> = Vec::new();
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     for _ in 0..20_000 {
@@ -91,7 +96,7 @@ fn random_allocations_never_overlap() {
         let random = (state >> 33) as usize;
         if random.is_multiple_of(3) && !live.is_empty() {
             let (slot, ..) = live.swap_remove(random % live.len());
-            owner.free(slot);
+            owner.deallocate(slot);
         } else if let Ok(slot) = owner.allocate(1 << (random % 17)) {
             let (memory, len) = owner.memory(slot);
             assert!(len >= 1 << (random % 17));
@@ -107,7 +112,7 @@ fn random_allocations_never_overlap() {
 fn within_a_small_file_system() {
     let Some(directory) = std::env::var_os("SITU_TEST_SMALL") else { return };
     let control = PathBuf::from(directory).join("p.pool");
-    let mut owner = PoolOwner::create(&control, &options(64, 1 << 30)).unwrap();
+    let mut owner = PoolOwner::create(&HostDomain, &control, &options(64, 1 << 30)).unwrap();
     match owner.allocate(2 << 20) {
         Err(AllocateError::Memory(MemoryError::System { source, .. })) => {
             assert_eq!(source.raw_os_error(), Some(28), "ENOSPC");
@@ -140,8 +145,8 @@ fn a_full_file_system_is_an_error_and_not_a_signal() {
 #[test]
 fn malformed_files_are_refused() {
     let scratch = Scratch::new("malformed");
-    assert!(matches!(PoolView::open(&scratch.control()), Err(ViewError::Gone(_))));
-    let _owner = PoolOwner::create(&scratch.control(), &options(64, 1 << 20)).unwrap();
+    assert!(matches!(open(&scratch), Err(ViewError::Gone(_))));
+    let _owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 1 << 20)).unwrap();
     let file = fs::OpenOptions::new().read(true).write(true).open(scratch.control()).unwrap();
     let mut header = [0u8; 72];
     file.read_exact_at(&mut header, 0).unwrap();
@@ -151,8 +156,8 @@ fn malformed_files_are_refused() {
             let mut changed = header;
             changed[byte] = value;
             file.write_all_at(&changed, 0).unwrap();
-            match PoolView::open(&scratch.control()) {
-                Err(ViewError::Memory(_)) => refused += 1,
+            match open(&scratch) {
+                Err(ViewError::Memory(_) | ViewError::Domain(_)) => refused += 1,
                 Err(ViewError::Gone(_)) => panic!("it is there"),
                 // What may vary freely: its number, its owner, its domain's number. All slots must still be safe.
                 Ok(view) => {
@@ -167,8 +172,5 @@ fn malformed_files_are_refused() {
     assert!(refused > 100, "{refused}");
     file.write_all_at(&header, 0).unwrap();
     file.set_len(100).unwrap();
-    assert!(matches!(
-        PoolView::open(&scratch.control()),
-        Err(ViewError::Memory(MemoryError::Malformed { .. }))
-    ));
+    assert!(matches!(open(&scratch), Err(ViewError::Memory(MemoryError::Malformed { .. }))));
 }

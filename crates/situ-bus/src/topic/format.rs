@@ -251,15 +251,12 @@ impl Header {
 }
 
 pub(crate) fn domain_to_word(domain: DomainId) -> u64 {
-    u64::from(domain.kind as u32) << 32 | u64::from(domain.number)
+    u64::from(domain.kind.number()) << 32 | u64::from(domain.number)
 }
 
 pub(crate) fn domain_from_word(word: &AtomicU64) -> DomainId {
     let word = word.load(Ordering::Relaxed);
-    DomainId {
-        kind: DomainKind::from_number((word >> 32) as u32).unwrap_or(DomainKind::Host),
-        number: word as u32,
-    }
+    DomainId { kind: DomainKind::from_number((word >> 32) as u32), number: word as u32 }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{MemoryError, PoolView, ViewError};
+use situ_memory::{DomainError, MemoryError, PoolMetadata, PoolView, ViewError};
 
 use super::TypeDescription;
 use super::file::{FILE, HIDDEN_FILE, Topic};
@@ -45,6 +45,9 @@ pub enum RegisterError {
     /// A file cannot be made or used.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// A memory domain cannot be used.
+    #[error(transparent)]
+    Domain(DomainError),
     /// The topic carries another type.
     #[error(
         "topic {topic:?} carries {theirs} (schema {their_hash:016x}), not {ours} (schema {our_hash:016x}): {difference}"
@@ -123,6 +126,15 @@ pub enum RegisterError {
         /// How long it was waited.
         waited: Duration,
     },
+}
+
+impl From<DomainError> for RegisterError {
+    fn from(error: DomainError) -> Self {
+        match error {
+            DomainError::Memory(error) => Self::Memory(error),
+            error => Self::Domain(error),
+        }
+    }
 }
 
 /// The lock of a topic's directory, held until dropped.
@@ -341,7 +353,7 @@ impl Joined {
         pool: u64,
         depth: u64,
         lifespan_ns: u64,
-        create: impl FnOnce(&Path) -> Result<(), MemoryError>,
+        create: impl FnOnce(&Path) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
         let topic = &self.topic;
         let description = registration.description;
@@ -527,11 +539,11 @@ fn free_places(topic: &Topic) {
         if word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 {
             continue;
         }
-        match PoolView::open(&topic.pool_path(entry.pool.load(Ordering::Relaxed))) {
-            Ok(view) => gone.iter().for_each(|place| _ = view.release_all(*place)),
+        match PoolMetadata::open(&topic.pool_path(entry.pool.load(Ordering::Relaxed))) {
+            Ok(pool) => gone.iter().for_each(|place| _ = pool.release_all(*place)),
             // For want of descriptors or memory: the places must keep until their bits can be cleared.
             Err(ViewError::Memory(MemoryError::System { .. })) => return,
-            Err(ViewError::Gone(_) | ViewError::Memory(MemoryError::Malformed { .. })) => {}
+            Err(_) => {}
         }
     }
     for index in gone {

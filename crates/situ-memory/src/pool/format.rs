@@ -1,0 +1,201 @@
+//! The bytes of a pool's control file: where its parts lie, and how a header is checked before it is believed.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::control::SlotControl;
+use crate::domain::{DomainId, DomainKind};
+use crate::mapping::MemoryError;
+use crate::sync::atomic::AtomicU64;
+
+pub(crate) const PAGE: usize = 4096;
+const MAGIC: u64 = u64::from_le_bytes(*b"SITUPOOL");
+const VERSION: u32 = 1;
+/// The slot's number in a row has 16 bits.
+pub(crate) const MOST_SLOTS: u32 = 1 << 16;
+
+/// The first page of a pool's control file.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct PoolHeader {
+    magic: u64,
+    version: u32,
+    header_size: u32,
+    /// The pool's own number, drawn at random.
+    pub id: u64,
+    /// The node that owns it.
+    pub owner: u64,
+    domain_kind: u32,
+    domain_number: u32,
+    strategy: u32,
+    /// How many slots there can be.
+    pub slots: u32,
+    pub(crate) directory_offset: u64,
+    pub(crate) controls_offset: u64,
+    /// How many bytes of memory there are at most; as many as the memory has, with a domain that shares descriptors.
+    pub capacity: u64,
+}
+
+const _: () = assert!(size_of::<PoolHeader>() == 72);
+
+/// How a pool's owner allocates. Others need not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u32)]
+pub enum Strategy {
+    /// Size classes over an offset allocator: slots come free in any order.
+    #[default]
+    SizeClasses = 1,
+    /// A strict ring of bytes: allocated at its head, freed from its tail. Least waste and no search, but a slot that
+    /// is held for long keeps everything behind it.
+    Ring = 2,
+}
+
+/// Where a slot's bytes are, as its owner wrote it.
+#[repr(C)]
+pub(crate) struct DirectoryEntry {
+    pub(crate) offset: AtomicU64,
+    pub(crate) capacity: AtomicU64,
+}
+
+impl PoolHeader {
+    /// A header of the current version.
+    pub(crate) fn new(
+        (id, owner): (u64, u64),
+        domain: DomainId,
+        strategy: Strategy,
+        slots: u32,
+        capacity: u64,
+    ) -> Self {
+        let (directory_offset, controls_offset, _) = parts(slots);
+        Self {
+            magic: MAGIC,
+            version: VERSION,
+            header_size: size_of::<PoolHeader>() as u32,
+            id,
+            owner,
+            domain_kind: domain.kind.number(),
+            domain_number: domain.number,
+            strategy: strategy as u32,
+            slots,
+            directory_offset: directory_offset as u64,
+            controls_offset: controls_offset as u64,
+            capacity,
+        }
+    }
+
+    /// The domain of the pool's memory.
+    pub fn domain(&self) -> DomainId {
+        DomainId { kind: DomainKind::from_number(self.domain_kind), number: self.domain_number }
+    }
+
+    /// How its owner allocates; nothing if that is a later version's invention.
+    pub fn strategy(&self) -> Option<Strategy> {
+        [Strategy::SizeClasses, Strategy::Ring].into_iter().find(|known| *known as u32 == self.strategy)
+    }
+}
+
+/// Where the parts of a control file with `slots` slots lie: directory, controls, end.
+pub(crate) fn parts(slots: u32) -> (usize, usize, usize) {
+    let directory = PAGE;
+    let controls = (directory + slots as usize * size_of::<DirectoryEntry>()).next_multiple_of(PAGE);
+    (directory, controls, controls + (slots as usize * size_of::<SlotControl>()).next_multiple_of(PAGE))
+}
+
+/// The path of the data file beside a control file.
+pub(crate) fn data_path(control: &Path) -> PathBuf {
+    control.with_extension("data")
+}
+
+pub(crate) fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
+    MemoryError::System { action, path: path.to_owned(), source }
+}
+
+pub(crate) fn malformed(path: &Path, reason: impl Into<String>) -> MemoryError {
+    MemoryError::Malformed { path: path.to_owned(), reason: reason.into() }
+}
+
+/// Reads and checks a header.
+pub(crate) fn read_header(file: &File, path: &Path) -> Result<PoolHeader, MemoryError> {
+    use std::os::unix::fs::FileExt;
+    let mut bytes = [0u8; size_of::<PoolHeader>()];
+    file.read_exact_at(&mut bytes, 0).map_err(|source| system("read", path, source))?;
+    // SAFETY: a header is plain numbers without padding; the bytes need no alignment for an unaligned read.
+    let header = unsafe { bytes.as_ptr().cast::<PoolHeader>().read_unaligned() };
+    let (directory, controls, end) = parts(header.slots.clamp(64, MOST_SLOTS));
+    let size = file.metadata().map_err(|source| system("look at", path, source))?.len();
+    let checks = [
+        (header.magic == MAGIC, "it does not begin with SITUPOOL"),
+        (header.version == VERSION, "it was written by another version of Situ"),
+        (
+            (64..=MOST_SLOTS).contains(&header.slots) && header.slots.is_multiple_of(64),
+            "impossible number of slots",
+        ),
+        (header.directory_offset == directory as u64, "the directory is not where it belongs"),
+        (header.controls_offset == controls as u64, "the controls are not where they belong"),
+        (size >= end as u64, "the file is too short"),
+        (
+            usize::try_from(header.capacity).is_ok_and(|c| c > 0 && c.is_multiple_of(PAGE)),
+            "impossible capacity",
+        ),
+    ];
+    match checks.iter().find(|(ok, _)| !ok) {
+        Some((_, reason)) => Err(malformed(path, *reason)),
+        None => Ok(header),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    /// The rows of the table below a heading of `spec/pool.md`: offset, size, name.
+    fn table(heading: &str) -> Vec<(usize, usize, &'static str)> {
+        let page = include_str!("../../../../spec/pool.md");
+        let section = page.split(&format!("### {heading}\n")).nth(1).expect("the section is there");
+        let section = section.split("\n#").next().unwrap();
+        section
+            .lines()
+            .filter_map(|line| {
+                let mut cells = line.strip_prefix("| ")?.split('|').map(str::trim);
+                let (offset, size) = (cells.next()?.parse().ok()?, cells.next()?.parse().ok()?);
+                Some((offset, size, cells.next()?.trim_matches('`')))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_specification_names_every_field_where_it_is() {
+        assert_eq!(
+            table("Header"),
+            [
+                (offset_of!(PoolHeader, magic), 8, "magic"),
+                (offset_of!(PoolHeader, version), 4, "version"),
+                (offset_of!(PoolHeader, header_size), 4, "header_size"),
+                (offset_of!(PoolHeader, id), 8, "id"),
+                (offset_of!(PoolHeader, owner), 8, "owner"),
+                (offset_of!(PoolHeader, domain_kind), 4, "domain_kind"),
+                (offset_of!(PoolHeader, domain_number), 4, "domain_number"),
+                (offset_of!(PoolHeader, strategy), 4, "strategy"),
+                (offset_of!(PoolHeader, slots), 4, "slots"),
+                (offset_of!(PoolHeader, directory_offset), 8, "directory_offset"),
+                (offset_of!(PoolHeader, controls_offset), 8, "controls_offset"),
+                (offset_of!(PoolHeader, capacity), 8, "capacity"),
+            ]
+        );
+        assert_eq!(
+            table("Directory entry"),
+            [
+                (offset_of!(DirectoryEntry, offset), 8, "offset"),
+                (offset_of!(DirectoryEntry, capacity), 8, "capacity"),
+            ]
+        );
+        assert_eq!(table("Control"), crate::control::FIELDS);
+        assert_eq!(size_of::<DirectoryEntry>(), 16);
+        // Worked out by hand for 64 slots: a page; 64 x 16, to a whole page; 64 x 128.
+        assert_eq!(parts(64), (4096, 8192, 16384));
+        assert_eq!(parts(65536), (4096, 1_052_672, 9_441_280));
+    }
+}

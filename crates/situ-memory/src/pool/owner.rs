@@ -1,0 +1,158 @@
+//! A pool as the process that owns it sees it.
+
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::format::{MOST_SLOTS, PAGE, data_path, parts, system};
+use super::ring::Ring;
+use super::size_classes::SizeClasses;
+use super::table::{Place, Table};
+use super::{AllocateError, GRANULE, PoolHeader, PoolOptions, PoolStatistics, SlotId, Strategy};
+use crate::control::SlotControl;
+use crate::domain::{Domain, DomainError, Memory, MemoryRequest, Sharing};
+use crate::fence::Fence;
+use crate::host::create_file;
+use crate::mapping::{Access, Mapping, find_memory};
+
+// Large, but inline: no pointer stands between a loan and its free list, and there is one a pool.
+#[allow(clippy::large_enum_variant)]
+enum Allocation {
+    SizeClasses(SizeClasses),
+    Ring(Ring),
+}
+
+/// A pool, seen by the process that owns it. Dropping it leaves the files; [`unlink`](Self::unlink) removes them.
+pub struct PoolOwner {
+    control_path: PathBuf,
+    table: Table,
+    allocation: Allocation,
+}
+
+impl PoolOwner {
+    /// Creates a pool's control file at `control_path`, and its memory in `domain`.
+    pub fn create(
+        domain: &dyn Domain,
+        control_path: &Path,
+        options: &PoolOptions,
+    ) -> Result<Self, DomainError> {
+        let slots = options.slots.clamp(64, MOST_SLOTS).next_multiple_of(64);
+        // Strategies count granules in 32 bits.
+        let most = ((u64::from(u32::MAX) - 64) * GRANULE as u64) / PAGE as u64 * PAGE as u64;
+        let capacity = options.capacity.clamp(PAGE as u64, most).next_multiple_of(PAGE as u64);
+        let (.., end) = parts(slots);
+        let request = MemoryRequest { size: end as u64, mode: options.mode, group: options.group };
+        let control_file = create_file(control_path, &request)?;
+        // The directory and the controls are written, also by readers, at moments when no error could be told.
+        find_memory(control_file.as_fd(), 0, end as u64)
+            .map_err(|source| system("find memory for", control_path, source))?;
+        let control = Mapping::new(control_file.as_fd(), 0, end, Access::ReadWrite)
+            .map_err(|source| system("map", control_path, source))?;
+        let bytes = domain.create(&data_path(control_path), &MemoryRequest { size: capacity, ..request })?;
+        // A device may have made more of it, in its own units.
+        let capacity = bytes.size().min(most) / PAGE as u64 * PAGE as u64;
+        let header =
+            PoolHeader::new((options.id, options.owner), domain.id(), options.strategy, slots, capacity);
+        // SAFETY: the mapping is larger than a header, page aligned, writable, and nobody else knows the file yet.
+        unsafe { control.base().cast::<PoolHeader>().write(header) };
+        debug_assert!(
+            domain.capabilities().sharing == Sharing::Descriptor || bytes.size() == header.capacity
+        );
+        Ok(Self {
+            control_path: control_path.to_owned(),
+            table: Table::new(header, control, bytes),
+            allocation: match options.strategy {
+                Strategy::SizeClasses => Allocation::SizeClasses(SizeClasses::default()),
+                Strategy::Ring => Allocation::Ring(Ring::default()),
+            },
+        })
+    }
+
+    /// The pool's header.
+    pub fn header(&self) -> &PoolHeader {
+        &self.table.header
+    }
+
+    /// What the pool holds at the moment.
+    pub fn statistics(&self) -> PoolStatistics {
+        self.table.statistics
+    }
+
+    /// The memory that its slots are cut from.
+    pub fn bytes(&self) -> &Arc<dyn Memory> {
+        &self.table.bytes
+    }
+
+    /// A slot of at least `size` bytes, aligned to [`GRANULE`], or to [`DEVICE_GRANULE`](super::DEVICE_GRANULE) where
+    /// the CPU may not touch it. Its contents are whatever was there before.
+    #[inline]
+    pub fn allocate(&mut self, size: usize) -> Result<SlotId, AllocateError> {
+        let granules = self.table.granules_of(size)?;
+        match &mut self.allocation {
+            Allocation::SizeClasses(classes) => classes.allocate(&mut self.table, granules),
+            Allocation::Ring(ring) => ring.allocate(&mut self.table, granules),
+        }
+    }
+
+    /// Gives the memory of free slots back to the system.
+    pub fn trim(&mut self) {
+        match &mut self.allocation {
+            Allocation::SizeClasses(classes) => classes.trim(&mut self.table),
+            Allocation::Ring(ring) => ring.trim(&mut self.table),
+        }
+    }
+
+    /// The generation under which an allocated slot may be pinned, once the caller has published it.
+    #[inline]
+    pub fn share(&self, slot: SlotId) -> u64 {
+        self.control(slot).generation()
+    }
+
+    /// Returns a slot that was allocated, and that was never shared or that no reader holds any more (see
+    /// [`SlotControl::retire`]): it may be handed out again at once. One that is not handed out is left alone.
+    #[inline]
+    pub fn deallocate(&mut self, slot: SlotId) {
+        match &mut self.allocation {
+            Allocation::SizeClasses(classes) => classes.deallocate(&mut self.table, slot),
+            Allocation::Ring(ring) => ring.deallocate(&mut self.table, slot),
+        }
+    }
+
+    /// The control of a slot.
+    #[inline]
+    pub fn control(&self, slot: SlotId) -> &SlotControl {
+        self.table.control(slot)
+    }
+
+    /// The fence of what an allocated slot is being filled with.
+    pub fn fence(&self, slot: SlotId) -> Fence {
+        let control = self.control(slot);
+        // SAFETY: the word lies in the mapping of the control file, which the fence keeps.
+        unsafe {
+            Fence::new(
+                NonNull::from(control.fence()),
+                control.generation().wrapping_add(1),
+                self.table.mapped.clone(),
+            )
+        }
+    }
+
+    /// The first byte of an allocated slot, and how many there are: none where the CPU may not touch them.
+    #[inline]
+    pub fn memory(&self, slot: SlotId) -> (*mut u8, usize) {
+        self.table.memory(slot)
+    }
+
+    /// Where an allocated slot begins in the pool's [`bytes`](Self::bytes), and how many it has.
+    #[inline]
+    pub fn place(&self, slot: SlotId) -> (u64, u64) {
+        let Place { offset, size, .. } = self.table.places[slot as usize];
+        (u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64)
+    }
+
+    /// Removes the files. Those who have them mapped keep them.
+    pub fn unlink(&self) {
+        super::PoolView::unlink(&self.control_path);
+    }
+}

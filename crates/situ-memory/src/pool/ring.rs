@@ -1,0 +1,87 @@
+//! A strict ring of bytes: allocated at the head, freed from the tail, numbers in turns.
+//!
+//! ```text
+//!     0          tail                 head          capacity
+//!     | unused   | lent | free | lent | unused      |
+//!                                ^ returned early: waits until everything before it was returned
+//! ```
+//!
+//! A slot that does not fit before the end begins at 0 again, and what it left out there belongs to it. When everything
+//! was returned the ring begins anew at 0, so that a message of its whole size always fits an empty one.
+
+use super::table::Table;
+use super::{AllocateError, GRANULE, SlotId};
+
+#[derive(Default)]
+pub(super) struct Ring {
+    /// How many slots were ever handed out, and how many of them the tail has passed; modulo the number of slots, the next
+    /// number and the oldest.
+    next: u64,
+    oldest: u64,
+    /// Positions in granules, counted on past the end.
+    head: u64,
+    tail: u64,
+    /// By number: the head after the slot.
+    ends: Vec<u64>,
+    /// So many granules from 0 have memory.
+    backed: u32,
+}
+
+impl Ring {
+    pub(super) fn allocate(&mut self, table: &mut Table, granules: u32) -> Result<SlotId, AllocateError> {
+        let (slots, capacity) = (u64::from(table.header.slots), u64::from(table.granules()));
+        if self.next == self.oldest {
+            (self.head, self.tail) = (0, 0);
+        }
+        let size = u64::from(granules);
+        let at = self.head % capacity;
+        let left_out = if at + size > capacity { capacity - at } else { 0 };
+        let end = self.head + left_out + size;
+        if end - self.tail > capacity || self.next - self.oldest == slots {
+            return Err(table.exhausted(granules));
+        }
+        let offset = if left_out > 0 { 0 } else { at as u32 };
+        let upper = offset + granules;
+        if upper > self.backed {
+            table.back(self.backed, upper - self.backed)?;
+            table.statistics.bytes += u64::from(upper - self.backed) * GRANULE as u64;
+            self.backed = upper;
+        }
+        let slot = (self.next % slots) as SlotId;
+        if slot as usize >= table.places.len() {
+            // The numbers are used in turns, so this is the next one; and it is below the number of slots.
+            table.new_slot();
+            self.ends.push(0);
+        }
+        table.place_at(slot, offset, granules);
+        self.ends[slot as usize] = end;
+        (self.head, self.next) = (end, self.next + 1);
+        table.statistics.slots += 1;
+        table.lend(slot);
+        Ok(slot)
+    }
+
+    pub(super) fn deallocate(&mut self, table: &mut Table, slot: SlotId) {
+        if table.take_back(slot).is_none() {
+            return;
+        }
+        let slots = u64::from(table.header.slots);
+        while self.oldest < self.next {
+            let oldest = (self.oldest % slots) as usize;
+            if table.places[oldest].lent {
+                break;
+            }
+            self.tail = self.ends[oldest];
+            self.oldest += 1;
+            table.statistics.slots -= 1;
+        }
+    }
+
+    /// Gives all memory back if nothing is lent.
+    pub(super) fn trim(&mut self, table: &mut Table) {
+        if self.oldest == self.next {
+            table.unback(0, std::mem::take(&mut self.backed));
+            table.statistics.bytes = 0;
+        }
+    }
+}

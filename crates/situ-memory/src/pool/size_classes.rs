@@ -1,0 +1,135 @@
+//! Size classes in front, an offset allocator behind: slots come free in any order, at most a quarter is wasted.
+
+use offset_allocator::{Allocation, Allocator};
+
+use super::table::{Place, Table};
+use super::{AllocateError, GRANULE, SlotId};
+use crate::size_class::{class_of, class_size};
+
+/// How many small slots are cut at once: a power of two.
+const SLAB: usize = 16;
+/// Up to which size in bytes a slot counts as small.
+const SLAB_MOST_SIZE: usize = 1024;
+
+#[derive(Default)]
+pub(super) struct SizeClasses {
+    /// Made when the first slot is: a topic that never publishes should cost nothing.
+    ranges: Option<Allocator<u32>>,
+    /// What each slot has of `ranges`.
+    allocations: Vec<Option<Allocation>>,
+    /// Numbers of slots that have no memory at present.
+    spare: Vec<SlotId>,
+    /// Free slots with memory, by size class; the most recently freed, whose lines are warm, is last.
+    free: Vec<Vec<SlotId>>,
+}
+
+impl SizeClasses {
+    /// Takes the most recently freed slot of the size class; only when there is none does it cut a new one, and only
+    /// then does it call the system.
+    #[inline]
+    pub(super) fn allocate(&mut self, table: &mut Table, granules: u32) -> Result<SlotId, AllocateError> {
+        let class = class_of(granules);
+        let slot = match self.free.get_mut(class).and_then(Vec::pop) {
+            Some(slot) => slot,
+            None => self.cut(table, class, granules)?,
+        };
+        table.lend(slot);
+        Ok(slot)
+    }
+
+    #[inline]
+    pub(super) fn deallocate(&mut self, table: &mut Table, slot: SlotId) {
+        let Some(Place { size, .. }) = table.take_back(slot) else { return };
+        // The class by which slots of this very size are found: rounding down for one that was cut to the capacity.
+        let class = class_of(size);
+        let class = if class_size(class) > size { class.saturating_sub(1) } else { class };
+        if self.free.len() <= class {
+            self.free.resize_with(class + 1, Vec::new);
+        }
+        self.free[class].push(slot);
+    }
+
+    /// Cuts new slots out of the pool's memory; the slow path of [`allocate`](Self::allocate).
+    ///
+    /// Small slots are cut by the slab, and handed out in an order in which neighbours do not follow each other:
+    /// publishers use their slots in turn, and where turns have a constant stride, the readers' processors prefetch the
+    /// next slot's lines away from the owner, who is just about to write them.
+    #[cold]
+    fn cut(&mut self, table: &mut Table, class: usize, granules: u32) -> Result<SlotId, AllocateError> {
+        let first = self.cut_one(table, class, granules)?;
+        if class_size(class) as usize * GRANULE <= SLAB_MOST_SIZE {
+            let slab: Vec<SlotId> =
+                (1..SLAB).map_while(|_| self.cut_one(table, class, granules).ok()).collect();
+            // From the end of the list they come out in steps of 7, modulo the slab.
+            let turns = (1..SLAB).rev().map(|turn| turn * 7 % SLAB);
+            self.free[class].extend(turns.filter_map(|turn| slab.get(turn - 1)));
+        }
+        Ok(first)
+    }
+
+    fn cut_one(&mut self, table: &mut Table, class: usize, granules: u32) -> Result<SlotId, AllocateError> {
+        // Rounding up to the class must not make impossible what just fits.
+        let size = class_size(class).min(table.granules()).max(granules);
+        let mut allocation = self.range_of(table, size);
+        if allocation.is_none() || (self.spare.is_empty() && table.places.len() as u32 >= table.header.slots)
+        {
+            // Free slots of other classes hold the memory or the numbers: give them back and try again.
+            self.trim(table);
+            allocation = allocation.or_else(|| self.range_of(table, size));
+        }
+        let Some(allocation) = allocation else { return Err(table.exhausted(granules)) };
+        let Some(slot) = self.spare.pop().or_else(|| table.new_slot()) else {
+            self.release_range(allocation);
+            return Err(table.exhausted(granules));
+        };
+        let mut backed = table.back(allocation.offset, size);
+        if backed.is_err() && self.free.iter().any(|class| !class.is_empty()) {
+            // The system has nothing left, but free slots of other classes have.
+            self.trim(table);
+            backed = table.back(allocation.offset, size);
+        }
+        if let Err(error) = backed {
+            self.release_range(allocation);
+            self.spare.push(slot);
+            return Err(error.into());
+        }
+        table.place_at(slot, allocation.offset, size);
+        if self.allocations.len() <= slot as usize {
+            self.allocations.resize(slot as usize + 1, None);
+        }
+        self.allocations[slot as usize] = Some(allocation);
+        if self.free.len() <= class {
+            self.free.resize_with(class + 1, Vec::new);
+        }
+        table.statistics.slots += 1;
+        table.statistics.bytes += u64::from(size) * GRANULE as u64;
+        Ok(slot)
+    }
+
+    fn range_of(&mut self, table: &Table, size: u32) -> Option<Allocation> {
+        let ranges = self
+            .ranges
+            .get_or_insert_with(|| Allocator::with_max_allocs(table.granules(), table.header.slots * 2));
+        ranges.allocate(size)
+    }
+
+    fn release_range(&mut self, allocation: Allocation) {
+        if let Some(ranges) = &mut self.ranges {
+            ranges.free(allocation);
+        }
+    }
+
+    /// Gives the memory of all free slots back.
+    pub(super) fn trim(&mut self, table: &mut Table) {
+        for slot in self.free.iter_mut().flat_map(std::mem::take).collect::<Vec<_>>() {
+            if let Some(allocation) = self.allocations[slot as usize].take() {
+                let Place { offset, size, .. } = std::mem::take(&mut table.places[slot as usize]);
+                table.unback(offset, size);
+                self.release_range(allocation);
+                self.spare.push(slot);
+                table.statistics.slots -= 1;
+                table.statistics.bytes -= u64::from(size) * GRANULE as u64;
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A pool as everybody but its owner sees it: its metadata, and with access to its domain its bytes.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::format::{DirectoryEntry, data_path, parts, read_header};
+use super::table::Base;
+use super::{GRANULE, PoolHeader, SlotId, ViewError, malformed, system};
+use crate::control::{Held, SlotControl};
+use crate::domain::{Domain, Memory, Sharing};
+use crate::domains::Domains;
+use crate::fence::Fence;
+use crate::mapping::{Access, Mapping};
+use crate::sync::atomic::Ordering;
+
+/// What is known of another process' pool without its bytes: for pinning, repair and looking. It lies in host shared
+/// memory, so it can be had without the pool's domain.
+#[derive(Debug)]
+pub struct PoolMetadata {
+    path: PathBuf,
+    header: PoolHeader,
+    directory: Mapping,
+    controls: Arc<Mapping>,
+    /// The first byte of `controls`.
+    base: Base,
+}
+
+fn open(control_path: &Path, path: &Path, write: bool) -> Result<File, ViewError> {
+    // It may be anything: links are not followed, and a pipe is not waited for.
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    match options.read(true).write(write).custom_flags(flags.bits() as i32).open(path) {
+        Ok(file) => Ok(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(ViewError::Gone(control_path.to_owned()))
+        }
+        Err(error) => Err(system("open", path, error).into()),
+    }
+}
+
+impl PoolMetadata {
+    /// Maps a pool's control file: the directory read-only, the controls for pinning.
+    ///
+    /// Everything in the header is checked against the size of the file, so that no later access can leave it.
+    pub fn open(control_path: &Path) -> Result<Self, ViewError> {
+        let file = open(control_path, control_path, true)?;
+        let header = read_header(&file, control_path)?;
+        let (_, controls_offset, end) = parts(header.slots);
+        let map = |offset: usize, len: usize, access| {
+            Mapping::new(file.as_fd(), offset as u64, len, access)
+                .map_err(|source| system("map", control_path, source))
+        };
+        let directory = map(0, controls_offset, Access::Read)?;
+        let controls = Arc::new(map(controls_offset, end - controls_offset, Access::ReadWrite)?);
+        let base = Base(controls.base());
+        Ok(Self { path: control_path.to_owned(), header, directory, controls, base })
+    }
+
+    /// The path of the control file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The pool's header, as it was when it was opened.
+    pub fn header(&self) -> &PoolHeader {
+        &self.header
+    }
+
+    /// The control of a slot, or nothing for a number that the pool does not have.
+    #[inline]
+    pub fn control(&self, slot: SlotId) -> Option<&SlotControl> {
+        if slot >= self.header.slots {
+            return None;
+        }
+        // SAFETY: the controls of all slots lie in the mapping, which `controls` keeps, aligned; a control consists of
+        // atomics, and any bits are valid.
+        Some(unsafe { &*self.base.0.add(slot as usize * size_of::<SlotControl>()).cast::<SlotControl>() })
+    }
+
+    /// The fence of what a pinned slot holds.
+    pub fn fence(&self, slot: SlotId) -> Option<Fence> {
+        let control = self.control(slot)?;
+        let value = control.generation().wrapping_add(1);
+        // SAFETY: the word lies in the mapping of the controls, which the fence keeps.
+        Some(unsafe { Fence::new(NonNull::from(control.fence()), value, self.controls.clone()) })
+    }
+
+    /// Where a pinned slot lies in the pool's memory: offset and length. Nothing if the directory, which another process
+    /// writes, names a place outside of the pool.
+    #[inline]
+    pub fn place(&self, slot: SlotId) -> Option<(u64, u64)> {
+        if slot >= self.header.slots {
+            return None;
+        }
+        let entry = self.directory.at::<DirectoryEntry>(
+            self.header.directory_offset as usize + slot as usize * size_of::<DirectoryEntry>(),
+        )?;
+        // SAFETY: `at` checked bounds and alignment; an entry consists of atomics.
+        let entry = unsafe { &*entry };
+        let offset = entry.offset.load(Ordering::Relaxed);
+        let len = entry.capacity.load(Ordering::Relaxed);
+        let fits = offset.checked_add(len)? <= self.header.capacity && offset.is_multiple_of(GRANULE as u64);
+        fits.then_some((offset, len))
+    }
+
+    /// Lets go of every slot that `place` holds: for a reader that is known to be dead and whose place is not given
+    /// to anybody else meanwhile. Gives how many it held.
+    pub fn release_all(&self, place: usize) -> usize {
+        self.controls().filter(|control| control.holds(place)).map(|control| control.release(place)).count()
+    }
+
+    /// Poisons the fences that are pending: for an owner that is known to be dead, so that nobody waits for it for ever.
+    /// Gives how many there were, those of slots included that were never published.
+    pub fn poison(&self) -> usize {
+        (0..self.header.slots)
+            .take_while(|slot| matches!(self.place(*slot), Some((_, 1..))))
+            .filter_map(|slot| self.fence(slot))
+            .filter(Fence::poison)
+            .count()
+    }
+
+    /// How many slots are held by anybody, and how many there are.
+    pub fn usage(&self) -> (usize, usize) {
+        let there = (0..self.header.slots).take_while(|slot| matches!(self.place(*slot), Some((_, 1..))));
+        there.fold((0, 0), |(held, all), slot| {
+            let is_held = self.control(slot).is_some_and(|control| control.held() == Held::Yes);
+            (held + usize::from(is_held), all + 1)
+        })
+    }
+
+    fn controls(&self) -> impl Iterator<Item = &SlotControl> {
+        (0..self.header.slots).filter_map(|slot| self.control(slot))
+    }
+}
+
+/// A pool, seen by a process that reads from it.
+#[derive(Debug)]
+pub struct PoolView {
+    metadata: PoolMetadata,
+    bytes: Arc<dyn Memory>,
+    /// The first byte of `bytes`; null where the CPU may not touch them.
+    base: Base,
+}
+
+impl PoolView {
+    /// Opens another process' pool and imports its memory, which one of `domains` must know.
+    pub fn open(domains: &Domains, control_path: &Path) -> Result<Self, ViewError> {
+        let metadata = PoolMetadata::open(control_path)?;
+        let domain = domains.get(metadata.header.domain())?;
+        let bytes = import(domain.as_ref(), &metadata)?;
+        let base = Base(bytes.host().unwrap_or(std::ptr::null_mut()));
+        Ok(Self { metadata, bytes, base })
+    }
+
+    /// What is known of the pool without its bytes.
+    pub fn metadata(&self) -> &PoolMetadata {
+        &self.metadata
+    }
+
+    /// The pool's header, as it was when it was opened.
+    pub fn header(&self) -> &PoolHeader {
+        &self.metadata.header
+    }
+
+    /// The memory that its slots are cut from. It is only to be read.
+    pub fn bytes(&self) -> &Arc<dyn Memory> {
+        &self.bytes
+    }
+
+    /// The control of a slot, or nothing for a number that the pool does not have.
+    #[inline]
+    pub fn control(&self, slot: SlotId) -> Option<&SlotControl> {
+        self.metadata.control(slot)
+    }
+
+    /// The fence of what a pinned slot holds.
+    pub fn fence(&self, slot: SlotId) -> Option<Fence> {
+        self.metadata.fence(slot)
+    }
+
+    /// Where a pinned slot lies in [`bytes`](Self::bytes): see [`PoolMetadata::place`].
+    #[inline]
+    pub fn place(&self, slot: SlotId) -> Option<(u64, u64)> {
+        self.metadata.place(slot)
+    }
+
+    /// The bytes of a pinned slot: where they begin and how many there are. Nothing where the CPU may not touch them, or
+    /// if the directory, which another process writes, names a place outside of the pool.
+    #[inline]
+    pub fn memory(&self, slot: SlotId) -> Option<(*const u8, usize)> {
+        let (offset, len) = self.metadata.place(slot)?;
+        // As large as the capacity, which fits the address space: it is mapped.
+        (!self.base.0.is_null())
+            .then(|| (self.base.0.wrapping_add(offset as usize).cast_const(), len as usize))
+    }
+
+    /// See [`PoolMetadata::release_all`].
+    pub fn release_all(&self, place: usize) -> usize {
+        self.metadata.release_all(place)
+    }
+
+    /// See [`PoolMetadata::usage`].
+    pub fn usage(&self) -> (usize, usize) {
+        self.metadata.usage()
+    }
+
+    /// How many bytes of memory the files of the pool at this path take; 0 if it is gone.
+    pub fn memory_bytes(control_path: &Path) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        let blocks = |path: &Path| path.metadata().map_or(0, |metadata| metadata.blocks());
+        (blocks(control_path) + blocks(&data_path(control_path))) * 512
+    }
+
+    /// Removes the files of the pool at this path, if they are there. Those who have them mapped keep them.
+    pub fn unlink(control_path: &Path) {
+        let _ = std::fs::remove_file(control_path);
+        let _ = std::fs::remove_file(data_path(control_path));
+    }
+}
+
+/// Imports the memory of a pool, and makes sure that it is as large as its header says.
+fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<Arc<dyn Memory>, ViewError> {
+    let (path, capacity) = (&metadata.path, metadata.header.capacity);
+    let descriptor = match domain.capabilities().sharing {
+        Sharing::File => open(path, &data_path(path), false)?.into(),
+        Sharing::Descriptor => return Err(ViewError::Gone(path.clone())),
+    };
+    let bytes = domain.import(descriptor, capacity)?;
+    if bytes.size() < capacity {
+        return Err(malformed(path, format!("{} bytes, {capacity} promised", bytes.size())).into());
+    }
+    Ok(bytes)
+}
