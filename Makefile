@@ -16,7 +16,7 @@ SECONDS ?= 60
 DEMO_ARGS = $(if $(INPUT),--input '$(INPUT)') $(if $(FRAMES),--frames $(FRAMES)) $(if $(JSON),--json) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format fuzz model chaos docs clean
+.PHONY: help demo test bench lint format fuzz model sanitize chaos docs clean
 
 help:  ## Show this list
 	@echo 'Situ: a message is built where it will be read.'
@@ -46,6 +46,9 @@ fuzz:  ## Fuzz the readers (SECONDS=60 for each target)
 
 model:  ## Explore the protocols between processes with the model checker
 	@scripts/model.sh
+
+sanitize:  ## Run the tests of memory and bus under the address and thread sanitizers
+	@scripts/sanitize.sh
 
 chaos:  ## Kill processes at random, KILLS=10000 times, and check what is left
 	@scripts/chaos.sh $(KILLS)
