@@ -19,6 +19,7 @@
 mod asynchronous;
 #[cfg(not(loom))]
 mod clock;
+pub mod entry;
 #[cfg(not(loom))]
 pub mod inspect;
 #[cfg(not(loom))]

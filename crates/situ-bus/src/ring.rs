@@ -37,11 +37,11 @@ pub struct Reference {
 }
 
 impl Reference {
-    fn to_bits(self) -> u64 {
+    pub(crate) fn to_bits(self) -> u64 {
         u64::from(self.pool) << 32 | u64::from(self.slot) << 16 | u64::from(self.generation)
     }
 
-    fn from_bits(bits: u64) -> Self {
+    pub(crate) fn from_bits(bits: u64) -> Self {
         Self { pool: (bits >> 32) as u8, slot: (bits >> 16) as u16, generation: bits as u16 }
     }
 }

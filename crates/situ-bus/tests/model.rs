@@ -9,6 +9,9 @@
 //! fail, and why each step is where it is can be read off.
 #![cfg(loom)]
 
+#[path = "model/entries.rs"]
+mod entries;
+
 use std::sync::Arc;
 
 use loom::cell::UnsafeCell;
