@@ -11,6 +11,8 @@
 
 #[path = "model/entries.rs"]
 mod entries;
+#[path = "model/fences.rs"]
+mod fences;
 
 use std::sync::Arc;
 

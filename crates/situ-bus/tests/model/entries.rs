@@ -72,7 +72,9 @@ impl Shared {
             match found {
                 Found::Passed => return None,
                 Found::Ready(slot) => return self.share(taker, entry, slot, word),
-                Found::Copying(slot) if patient && !self.dead[usize::from(slot.pool)].load(Ordering::SeqCst) => {
+                Found::Copying(slot)
+                    if patient && !self.dead[usize::from(slot.pool)].load(Ordering::SeqCst) =>
+                {
                     self.wait(entry);
                     continue;
                 }
@@ -208,7 +210,9 @@ fn a_slow_copier_may_be_overtaken() {
 }
 
 /// A copier retires its copy of one message and brings another into the same slot, while a late taker shares the first.
-fn recycling(share: impl Fn(&Shared, Entry<'_>, Reference, u64) -> Option<u64> + Copy + Send + Sync + 'static) {
+fn recycling(
+    share: impl Fn(&Shared, Entry<'_>, Reference, u64) -> Option<u64> + Copy + Send + Sync + 'static,
+) {
     explore(3, move || {
         let shared = Arc::new(Shared::new(2));
         let late = {

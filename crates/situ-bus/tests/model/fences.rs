@@ -1,0 +1,158 @@
+//! Fences: a message is published before its bytes are complete, and its owner may die before they are.
+
+use super::*;
+use situ_memory::{Fence, FenceState};
+
+/// One slot whose message is in the first row.
+struct Shared {
+    rows: Rows,
+    control: SlotControl,
+    slots: Payloads,
+}
+
+impl Shared {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { rows: Rows::new(2), control: SlotControl::new(), slots: Payloads::new(1) })
+    }
+    fn publish(&self) {
+        let reference = Reference { generation: self.control.generation() as u16, ..slot(0) };
+        assert_eq!(self.rows.ring().publish(0, reference, admit), Ok(0));
+    }
+}
+
+/// The fence of what the slot holds now, as `PoolOwner::fence` and `PoolMetadata::fence` make it.
+fn fence(shared: &Arc<Shared>) -> Fence {
+    let value = shared.control.generation().wrapping_add(1);
+    // SAFETY: the word lies in what the fence keeps alive.
+    unsafe { Fence::new(std::ptr::NonNull::from(shared.control.fence()), value, shared.clone()) }
+}
+
+fn fill_then_complete(shared: &Arc<Shared>) {
+    shared.slots.write(0, 10);
+    fence(shared).complete();
+}
+
+/// A publisher publishes, its device fills the slot, a reader reads as soon as `ready` says so. The publisher may be
+/// found dead meanwhile.
+fn published_early(
+    device: impl Fn(&Arc<Shared>) + Copy + Send + Sync + 'static,
+    ready: impl Fn(&Fence) -> bool + Copy + Send + Sync + 'static,
+    poison: impl Fn(&Fence) + Copy + Send + Sync + 'static,
+) {
+    explore(3, move || {
+        let shared = Shared::new();
+        let working = {
+            let shared = shared.clone();
+            thread::spawn(move || device(&shared))
+        };
+        let reader = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let Look::Here(found, _) = shared.rows.ring().look(0) else { return false };
+                if !shared.control.pin(0, found.generation) {
+                    return false;
+                }
+                let complete = ready(&fence(&shared));
+                if complete {
+                    assert_eq!(shared.slots.read(0), 10);
+                }
+                shared.control.release(0);
+                complete
+            })
+        };
+        shared.publish();
+        poison(&fence(&shared));
+        let complete = reader.join().unwrap();
+        working.join().unwrap();
+        // A read-modify-write: loom may give a mere load either of two stores that nothing orders.
+        let word = shared.control.fence().fetch_or(0, Ordering::SeqCst);
+        assert!(word != 0, "somebody waits for ever");
+        assert!(!complete || word == 1, "what was complete is poisoned");
+    });
+}
+
+fn is_complete(fence: &Fence) -> bool {
+    fence.state() == FenceState::Complete
+}
+
+fn poison(fence: &Fence) {
+    fence.poison();
+}
+
+/// Who sees a fence complete sees the bytes; who waits for the dead goes on; and nothing complete is poisoned.
+#[test]
+fn bytes_are_complete_when_the_fence_is() {
+    published_early(fill_then_complete, is_complete, |_| {});
+    published_early(fill_then_complete, is_complete, poison);
+    published_early(|shared| shared.slots.write(0, 9), is_complete, poison);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn broken_a_fence_is_completed_before_the_bytes_are() {
+    published_early(
+        |shared| {
+            fence(shared).complete();
+            shared.slots.write(0, 10);
+        },
+        is_complete,
+        |_| {},
+    );
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn broken_a_reader_does_not_wait_for_the_fence() {
+    published_early(fill_then_complete, |_| true, |_| {});
+}
+
+#[test]
+#[should_panic(expected = "somebody waits for ever")]
+fn broken_nobody_poisons_what_the_dead_leave() {
+    published_early(|_| {}, is_complete, |_| {});
+}
+
+#[test]
+#[should_panic(expected = "what was complete is poisoned")]
+fn broken_poison_that_is_no_swap() {
+    published_early(fill_then_complete, is_complete, |fence| {
+        if fence.state() == FenceState::Pending {
+            fence.word().store(situ_memory::POISON, Ordering::SeqCst);
+        }
+    });
+}
+
+/// An owner that uses its slot again: not before a reader let go, and not before its own device is done with it.
+fn used_again(may: impl Fn(&Arc<Shared>) -> bool + Copy + Send + Sync + 'static) {
+    explore(3, move || {
+        let shared = Shared::new();
+        let working = {
+            let shared = shared.clone();
+            let first = fence(&shared);
+            thread::spawn(move || {
+                shared.slots.write(0, 10);
+                first.complete();
+            })
+        };
+        shared.publish();
+        if may(&shared) && shared.control.retire() == Held::No {
+            let second = fence(&shared);
+            assert_eq!(second.state(), FenceState::Pending, "complete before it was begun");
+            shared.slots.write(0, 20);
+            second.complete();
+            assert_eq!(second.state(), FenceState::Complete, "an older signal came later");
+        }
+        working.join().unwrap();
+    });
+}
+
+#[test]
+fn a_slot_is_not_used_again_while_it_is_being_filled() {
+    used_again(|shared| is_complete(&fence(shared)));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn broken_a_slot_is_used_again_while_it_is_being_filled() {
+    used_again(|_| true);
+}
