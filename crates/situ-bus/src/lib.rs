@@ -27,6 +27,8 @@ mod liveness;
 #[cfg(not(loom))]
 mod node;
 #[cfg(not(loom))]
+mod observe;
+#[cfg(not(loom))]
 mod prefetch;
 #[cfg(not(loom))]
 mod publisher;
@@ -54,6 +56,7 @@ pub use self::{
     clock::now_ns,
     liveness::{NodeId, NodeInfo},
     node::{Cleaned, Node, NodeError, clean, clean_topics},
+    observe::{Observer, Seen},
     publisher::{DetachedLoan, LoanError, PublishError, RawLoan, RawPublisher},
     qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
     reactor::EventFd,

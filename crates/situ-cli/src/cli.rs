@@ -29,7 +29,8 @@ Environment:
 Try first:
   situ demo                    see a lidar, a filter and a viewer exchange messages
   situ doctor                  is this machine ready?
-  situ topic list              what is being published?";
+  situ topic list              what is being published?
+  situ top                     and how fast, how late, by whom?";
 
 /// Look at Situ's topics and nodes, generate code from schemas, check the machine.
 #[derive(Debug, Parser)]
@@ -74,6 +75,8 @@ pub enum Command {
         #[command(subcommand)]
         command: TopicCommand,
     },
+    /// Watch everything live: topics, rates, latencies, subscribers, losses, domains, memory
+    Top(TopArgs),
     /// Look at nodes: who takes part, and in which topics
     Node {
         /// What about nodes.
@@ -206,6 +209,23 @@ pub struct PubArgs {
     /// Wait at most so many seconds for a subscriber before the first message
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     pub wait: f64,
+}
+
+/// `situ top`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Keys: q quits, arrows choose a topic, s sorts by the next column, r turns the order round, / filters by
+name or type. Where the output is no terminal, and with --json, it prints one snapshot after an interval.
+It takes part in no topic: it samples messages where they lie, a hundred a second and topic at most.
+
+Examples:
+  situ top
+  situ top --json --interval 2 | jq '.topics[] | {name, rate_hz, p99_ns}'"
+)]
+pub struct TopArgs {
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    pub interval: f64,
 }
 
 /// `situ node`.

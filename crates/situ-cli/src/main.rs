@@ -9,6 +9,7 @@ mod error;
 mod message;
 mod messages;
 mod output;
+mod top;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
             TopicCommand::Delay(arguments) => commands::listen::delay(&context, &arguments),
             TopicCommand::Pub(arguments) => commands::publish::run(&context, &arguments),
         },
+        Command::Top(arguments) => top::run(&context, &arguments),
         Command::Node { command } => match command {
             NodeCommand::List => commands::node::list(&context),
             NodeCommand::Info { node } => commands::node::info(&context, &node),

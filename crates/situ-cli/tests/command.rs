@@ -140,6 +140,36 @@ fn rates_are_measured() {
 }
 
 #[test]
+fn top_takes_a_snapshot_without_taking_part() {
+    let sandbox = Sandbox::new();
+    let empty = json(&sandbox.run(&["--json", "top", "--interval", "0.05"]));
+    assert_eq!((&empty["topics"], &empty["nodes"]), (&serde_json::json!([]), &0.into()));
+    let schema = sandbox.file("pose.idl", POSE);
+    let message = r#"{"image": [1, 2, 3]}"#;
+    let _publisher =
+        sandbox.spawn(&["topic", "pub", "pose", "demo::Pose", message, "--schema", &schema, "--rate", "200"]);
+    sandbox.wait_for_topic("pose");
+    let snapshot = json(&sandbox.run(&["--json", "top", "--interval", "1"]));
+    let pose = &snapshot["topics"][0];
+    assert_eq!(
+        (&pose["name"], &pose["publishers"], &pose["subscribers"]),
+        (&"pose".into(), &1.into(), &0.into())
+    );
+    let rate = pose["rate_hz"].as_f64().unwrap();
+    assert!((50.0..=220.0).contains(&rate), "{rate} Hz, published at 200 Hz");
+    assert!(
+        pose["samples"].as_u64().unwrap() > 10 && pose["p50_ns"].as_u64() <= pose["p99_ns"].as_u64(),
+        "{pose}"
+    );
+    // 67 bytes each: see above.
+    let bandwidth = pose["bytes_per_second"].as_f64().unwrap();
+    assert!((bandwidth - 67.0 * rate).abs() < 1e-6, "{pose}");
+    assert_eq!(snapshot["domains"][0]["domain"], "host");
+    let people = text(&sandbox.run(&["top", "--interval", "0.2"]));
+    assert!(people.starts_with("TOPIC") && people.contains("pose"), "{people}");
+}
+
+#[test]
 fn silence_ends_with_its_exit_code() {
     let sandbox = Sandbox::new();
     let schema = sandbox.file("pose.idl", POSE);

@@ -471,7 +471,7 @@ impl Topic {
 
     /// Whether the directory still is this topic's, and not that of another of the same name that was made after
     /// somebody removed this one by hand.
-    fn is_current(&self) -> bool {
+    pub(crate) fn is_current(&self) -> bool {
         matches!(Self::open(&self.root, &self.directory), Ok(Some(current)) if current.header.id == self.header.id)
     }
 

@@ -1,0 +1,124 @@
+//! `situ top`: a live view of everything, or one snapshot for programs and pipes.
+
+mod app;
+mod sampler;
+mod snapshot;
+mod view;
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use situ::bus::inspect;
+
+use crate::cli::TopArgs;
+use crate::commands::{Context, Interrupt};
+use crate::error::CliError;
+use crate::output::table::{Cell, Column, Table};
+use crate::output::{Output, Style, units};
+use app::{Action, App};
+use sampler::Sampler;
+use snapshot::{Look, Snapshot};
+
+/// How long to wait for a key before looking whether it is time to stop or to draw.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Looks at everything, and tells the sampler what there is.
+fn look(context: &Context, sampler: &Sampler) -> Result<Look, CliError> {
+    let topics = inspect::topics(&context.root).map_err(CliError::failed)?;
+    let nodes = inspect::nodes(&context.root).map_err(CliError::failed)?;
+    sampler.watch(topics.iter().map(|topic| topic.name.clone()));
+    Ok(Look { topics, nodes, samples: sampler.take() })
+}
+
+/// `situ top`.
+pub fn run(context: &Context, arguments: &TopArgs) -> Result<(), CliError> {
+    let interval = Duration::from_secs_f64(arguments.interval);
+    let interrupt = Interrupt::listen()?;
+    let sampler = Sampler::start(context.root.clone());
+    if context.output.is_live() && io::stdin().is_terminal() {
+        let mut terminal = ratatui::try_init().map_err(CliError::Output)?;
+        let result = live(context, interval, &interrupt, &sampler, &mut terminal);
+        ratatui::restore();
+        return result;
+    }
+    let before = look(context, &sampler)?;
+    let start = Instant::now();
+    while start.elapsed() < interval {
+        if interrupt.is_set() {
+            return Err(CliError::Interrupted);
+        }
+        std::thread::sleep(GLANCE.min(interval.saturating_sub(start.elapsed())));
+    }
+    let snapshot = Snapshot::between(&before, &look(context, &sampler)?, start.elapsed());
+    let output = &context.output;
+    if output.is_json() {
+        return Ok(output.record(&snapshot)?);
+    }
+    if snapshot.topics.is_empty() {
+        return Ok(output.line(format!("No topics in {}.", context.root.path().display()))?);
+    }
+    Ok(output.text(render(&snapshot, output))?)
+}
+
+fn live(
+    context: &Context,
+    interval: Duration,
+    interrupt: &Interrupt,
+    sampler: &Sampler,
+    terminal: &mut ratatui::DefaultTerminal,
+) -> Result<(), CliError> {
+    let mut app = App::new(context.root.path().display().to_string());
+    let mut before = look(context, sampler)?;
+    let mut looked = Instant::now();
+    app.update(Snapshot::between(&before, &before, interval));
+    while !interrupt.is_set() {
+        terminal.draw(|frame| view::draw(&mut app, frame))?;
+        let patience = interval.saturating_sub(looked.elapsed()).min(GLANCE);
+        if event::poll(patience)?
+            && let Event::Key(key) = event::read()?
+            && key.kind != KeyEventKind::Release
+            && app.key(key) == Action::Quit
+        {
+            break;
+        }
+        if looked.elapsed() >= interval {
+            let after = look(context, sampler)?;
+            app.update(Snapshot::between(&before, &after, looked.elapsed()));
+            (before, looked) = (after, Instant::now());
+        }
+    }
+    Ok(())
+}
+
+/// The snapshot as a table.
+fn render(snapshot: &Snapshot, output: &Output) -> String {
+    let mut table = Table::new([
+        Column::left("TOPIC").flexible(),
+        Column::right("RATE"),
+        Column::right("BANDWIDTH"),
+        Column::right("P50"),
+        Column::right("P99"),
+        Column::right("PUB"),
+        Column::right("SUB"),
+        Column::right("LOST"),
+        Column::left("DOMAINS").flexible(),
+        Column::right("MEMORY"),
+    ]);
+    let age = |ns: Option<u64>| ns.map_or_else(|| "-".into(), units::duration);
+    for topic in &snapshot.topics {
+        table.row([
+            Cell::styled(topic.name.as_str(), Style::Strong),
+            units::hertz(topic.rate_hz).into(),
+            units::bandwidth(topic.bytes_per_second).into(),
+            age(topic.p50_ns).into(),
+            age(topic.p99_ns).into(),
+            topic.publishers.to_string().into(),
+            topic.subscribers.to_string().into(),
+            Cell::styled(topic.lost.to_string(), if topic.lost > 0 { Style::Warn } else { Style::Plain }),
+            topic.domains.join(" ").into(),
+            units::bytes(topic.memory_bytes).into(),
+        ]);
+    }
+    table.render(output)
+}
