@@ -8,7 +8,7 @@ scripts/setup.sh rust
 cargo doc --workspace --no-deps
 echo "API reference: target/doc/situ/index.html"
 if command -v mdbook >/dev/null 2>&1; then
-  mdbook build docs --dest-dir ../build/book
+  mdbook build docs --dest-dir "$PWD/build/book"
   echo "Book: build/book/index.html"
 else
   echo "Book: plain Markdown in docs/src; for HTML, install mdbook (cargo install mdbook) and run this again"

@@ -18,7 +18,7 @@ int main() try {
   while (publisher.statistics().subscribers == 0) {
     std::this_thread::sleep_for(10ms);
   }
-  for (const std::size_t size : {1'000, 50'000, 200'000}) {
+  for (const std::size_t size : {1'000U, 50'000U, 200'000U}) {
     auto cloud = publisher.loan({.points = size});
     cloud->frame_id = "lidar";
     float x = 0;

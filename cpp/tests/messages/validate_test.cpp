@@ -182,7 +182,7 @@ void survive_noise(unsigned seed) {
       ++accepted;
       EXPECT_FALSE(to_string(*m).empty());
       EXPECT_EQ(*m == *m, *m == *m);
-      const T copy(*m);
+      [[maybe_unused]] const T copy(*m);
     }
   }
   EXPECT_GT(accepted, 0);
