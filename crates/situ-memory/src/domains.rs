@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::domain::{Capabilities, Domain, DomainError, DomainId, DomainKind, HOST};
+use crate::emulated::{EmulatedDomain, EmulatedOptions};
 use crate::host::HostDomain;
 
 /// The domains that a process has access to: the host, and what was found or added. Cheap to clone.
@@ -24,7 +25,7 @@ impl Domains {
         Self { all: Arc::new([Arc::new(HostDomain)]) }
     }
 
-    /// The host and all devices that Situ finds. Opens their drivers: some hundred milliseconds the first time.
+    /// The host and all devices that Situ finds; an emulated one is never found, but added. Opens their drivers: some hundred milliseconds the first time.
     pub fn detect() -> Self {
         let devices = DETECTED.iter().filter_map(|(_, devices)| devices().ok()).flatten();
         devices.fold(Self::host_only(), Self::with)
@@ -58,8 +59,13 @@ type Devices = fn() -> Result<Vec<Arc<dyn Domain>>, DomainError>;
 /// The kinds of devices that are looked for.
 const DETECTED: [(DomainKind, Devices); 0] = [];
 
-/// Opens one of Situ's domains by its id: `host`, `vulkan:0`, `cuda:0`.
+/// Opens one of Situ's domains by its id: `host`, `emulated:0`, `vulkan:0`, `cuda:0`. Every number of an emulated device is
+/// there.
 pub fn find(id: DomainId) -> Result<Arc<dyn Domain>, DomainError> {
+    if id.kind == DomainKind::EMULATED {
+        let options = EmulatedOptions { number: id.number, ..EmulatedOptions::default() };
+        return Ok(Arc::new(EmulatedDomain::new(options)));
+    }
     let absent = |reason: String| DomainError::Absent { domain: id, reason };
     if id == HOST {
         return Ok(Arc::new(HostDomain));
@@ -81,7 +87,8 @@ pub type Surveyed = (DomainId, Result<(String, Capabilities), DomainError>);
 /// All of Situ's domains: what they are called and can do, or why they are absent.
 pub fn survey() -> Vec<Surveyed> {
     let describe = |domain: &Arc<dyn Domain>| (domain.id(), Ok((domain.name(), domain.capabilities())));
-    let mut found: Vec<Surveyed> = Domains::host_only().iter().map(describe).collect();
+    let always = Domains::host_only().with(Arc::new(EmulatedDomain::default()));
+    let mut found: Vec<Surveyed> = always.iter().map(describe).collect();
     for (kind, devices) in DETECTED {
         match devices() {
             Ok(devices) => found.extend(devices.iter().map(describe)),

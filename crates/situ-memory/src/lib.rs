@@ -19,6 +19,8 @@ mod control;
 mod domain;
 #[cfg(not(loom))]
 mod domains;
+#[cfg(not(loom))]
+mod emulated;
 mod fence;
 #[cfg(not(loom))]
 mod host;
@@ -28,6 +30,8 @@ mod mapping;
 mod pool;
 mod size_class;
 pub mod sync;
+#[cfg(not(loom))]
+mod transfer;
 
 pub use control::{HOLDERS, Held, SlotControl};
 #[cfg(not(loom))]
@@ -37,6 +41,8 @@ pub use domain::{
 };
 #[cfg(not(loom))]
 pub use domains::{Domains, InvalidDomain, Surveyed, find, survey};
+#[cfg(not(loom))]
+pub use emulated::{EmulatedDomain, EmulatedOptions, EmulatedStream, EmulatedView, FaultPlan, Faults};
 pub use fence::{Fence, FenceState, POISON};
 #[cfg(not(loom))]
 pub use host::HostDomain;
@@ -48,3 +54,5 @@ pub use pool::{
     PoolView, SlotId, Strategy, ViewError,
 };
 pub use size_class::{class_of, class_size};
+#[cfg(not(loom))]
+pub use transfer::{Copier, Route};

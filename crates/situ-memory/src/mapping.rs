@@ -12,6 +12,8 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 /// What a mapping may do with the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
+    /// None at all: any access dies by `SIGSEGV`. For memory that has an address but is not the CPU's.
+    None,
     /// Reading only: a write dies by `SIGSEGV`.
     Read,
     /// Reading and writing.
@@ -104,6 +106,7 @@ impl Mapping {
     /// Maps `len` bytes of `file` from `offset` (a multiple of the page size), shared with every other process.
     pub fn new(file: BorrowedFd<'_>, offset: u64, len: usize, access: Access) -> io::Result<Self> {
         let protection = match access {
+            Access::None => ProtFlags::empty(),
             Access::Read => ProtFlags::READ,
             Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
         };

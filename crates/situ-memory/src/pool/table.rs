@@ -6,6 +6,7 @@ use super::format::{DirectoryEntry, PoolHeader};
 use super::{AllocateError, DEVICE_GRANULE, GRANULE, PoolStatistics, SlotId};
 use crate::control::SlotControl;
 use crate::domain::{DomainError, Memory};
+use crate::fence::POISON;
 use crate::mapping::Mapping;
 use crate::sync::atomic::Ordering;
 
@@ -114,8 +115,21 @@ impl Table {
     /// Marks a slot as handed out.
     #[inline]
     pub(super) fn lend(&mut self, slot: SlotId) {
+        if self.data.0.is_null() {
+            self.heal(slot);
+        }
         self.places[slot as usize].lent = true;
         self.statistics.in_use += 1;
+    }
+
+    /// Work of a device that failed leaves its fence poisoned, although its owner lives. Nobody can pin the slot now and
+    /// nothing is enqueued for it, so its word may begin again: at the present generation, which is as much as saying
+    /// that everything before is over, and less than what the next message completes.
+    fn heal(&self, slot: SlotId) {
+        let control = self.control(slot);
+        if control.fence().load(Ordering::Relaxed) == POISON {
+            control.fence().store(control.generation(), Ordering::Release);
+        }
     }
 
     /// Marks a slot as returned, if it was handed out.

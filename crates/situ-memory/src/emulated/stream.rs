@@ -1,0 +1,351 @@
+//! Streams of an emulated device: a queue each, and a thread that works it off.
+//!
+//! A thread for each stream and not one for the device: then the order within a stream is that of a loop, a wait holds up
+//! nobody else, and a long kernel runs beside copies as it does on a device. What streams share is the bus.
+//!
+//! When a command fails, those behind it are not done either: signals poison their fences, so that nobody takes garbage
+//! for a message. `synchronize` tells what failed, and the stream goes on with what comes after.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::Device;
+use super::memory::EmulatedMemory;
+use crate::domain::{DomainError, DomainId, Memory, Stream};
+use crate::fence::{Fence, FenceState};
+
+/// How long a wait looks at its fence before it asks whether the device is still there.
+const SLICE: Duration = Duration::from_millis(20);
+
+/// An address of the host that a command uses later.
+#[derive(Clone, Copy)]
+struct Host(*mut u8);
+
+// SAFETY: who enqueued the command promised that the range stays usable until it is done, by whichever thread.
+unsafe impl Send for Host {}
+
+/// What a kernel of an emulated device is.
+type Kernel = Box<dyn FnOnce(&EmulatedView<'_>) -> Result<(), DomainError> + Send>;
+
+enum Command {
+    FromHost { from: Host, to: Arc<dyn Memory>, offset: u64, len: u64 },
+    ToHost { from: Arc<dyn Memory>, offset: u64, to: Host, len: u64 },
+    Copy { from: Arc<dyn Memory>, from_offset: u64, to: Arc<dyn Memory>, to_offset: u64, len: u64 },
+    Wait(Fence),
+    Signal(Fence),
+    Launch(Kernel),
+}
+
+#[derive(Default)]
+struct Work {
+    commands: VecDeque<Command>,
+    enqueued: u64,
+    done: u64,
+    /// The first failure that nobody was told yet.
+    failed: Option<DomainError>,
+    closed: bool,
+}
+
+struct Queue {
+    device: Arc<Device>,
+    work: Mutex<Work>,
+    /// Something was enqueued or closed; something was done.
+    came: Condvar,
+    went: Condvar,
+}
+
+impl Queue {
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A queue of work on an emulated device.
+pub struct EmulatedStream {
+    queue: Arc<Queue>,
+}
+
+impl fmt::Debug for EmulatedStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let work = self.queue.work();
+        f.debug_struct("EmulatedStream").field("enqueued", &work.enqueued).field("done", &work.done).finish()
+    }
+}
+
+impl EmulatedStream {
+    pub(super) fn new(device: &Arc<Device>) -> Result<Self, DomainError> {
+        device.check()?;
+        let queue = Arc::new(Queue {
+            device: device.clone(),
+            work: Mutex::default(),
+            came: Condvar::new(),
+            went: Condvar::new(),
+        });
+        let theirs = queue.clone();
+        std::thread::Builder::new()
+            .name("situ-emulated".to_owned())
+            .spawn(move || work_off(&theirs))
+            .map_err(|error| device.refused("make a stream", error.to_string()))?;
+        Ok(Self { queue })
+    }
+
+    /// Enqueues a kernel: a function that may touch the device's memory, through the view that it is given. An error or
+    /// a panic in it is a failure of the stream.
+    pub fn launch(
+        &self,
+        kernel: impl FnOnce(&EmulatedView<'_>) -> Result<(), DomainError> + Send + 'static,
+    ) -> Result<(), DomainError> {
+        self.enqueue(Command::Launch(Box::new(kernel)))
+    }
+
+    fn enqueue(&self, command: Command) -> Result<(), DomainError> {
+        self.queue.device.check()?;
+        let mut work = self.queue.work();
+        work.commands.push_back(command);
+        work.enqueued += 1;
+        self.queue.came.notify_one();
+        Ok(())
+    }
+
+    /// The range of memory of this device that a command will read, or write.
+    fn check(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64, write: bool) -> Result<(), DomainError> {
+        let memory = emulated(&self.queue.device, memory)?;
+        if write { memory.target(offset, len).map(drop) } else { memory.source(offset, len).map(drop) }
+    }
+}
+
+/// Memory as this device's, if it is.
+fn emulated<'m>(device: &Device, memory: &'m Arc<dyn Memory>) -> Result<&'m EmulatedMemory, DomainError> {
+    let ours = memory.as_any().downcast_ref::<EmulatedMemory>().filter(|memory| memory.domain() == device.id);
+    ours.ok_or_else(|| DomainError::Foreign { domain: device.id, found: memory.domain() })
+}
+
+impl Drop for EmulatedStream {
+    fn drop(&mut self) {
+        // What was enqueued is still done; then the thread ends.
+        self.queue.work().closed = true;
+        self.queue.came.notify_one();
+    }
+}
+
+impl Stream for EmulatedStream {
+    fn domain(&self) -> DomainId {
+        self.queue.device.id
+    }
+
+    unsafe fn copy_from_host(
+        &self,
+        from: *const u8,
+        to: &Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        self.check(to, offset, len, true)?;
+        self.enqueue(Command::FromHost { from: Host(from.cast_mut()), to: to.clone(), offset, len })
+    }
+
+    unsafe fn copy_to_host(
+        &self,
+        from: &Arc<dyn Memory>,
+        offset: u64,
+        to: *mut u8,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        self.check(from, offset, len, false)?;
+        self.enqueue(Command::ToHost { from: from.clone(), offset, to: Host(to), len })
+    }
+
+    fn copy(
+        &self,
+        from: &Arc<dyn Memory>,
+        from_offset: u64,
+        to: &Arc<dyn Memory>,
+        to_offset: u64,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        self.check(from, from_offset, len, false)?;
+        self.check(to, to_offset, len, true)?;
+        self.enqueue(Command::Copy { from: from.clone(), from_offset, to: to.clone(), to_offset, len })
+    }
+
+    fn wait(&self, fence: &Fence, _patience: Duration) -> Result<(), DomainError> {
+        self.enqueue(Command::Wait(fence.clone()))
+    }
+
+    fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
+        self.enqueue(Command::Signal(fence.clone()))
+    }
+
+    fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {
+        let start = Instant::now();
+        let mut work = self.queue.work();
+        let until = work.enqueued;
+        while work.done < until {
+            let left = patience.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Err(DomainError::TimedOut { domain: self.domain(), waited: patience });
+            }
+            work = self.queue.went.wait_timeout(work, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let failed = work.failed.take();
+        drop(work);
+        self.queue.device.check()?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// What a stream's thread does.
+fn work_off(queue: &Queue) {
+    loop {
+        let mut work = queue.work();
+        let command = loop {
+            if let Some(command) = work.commands.pop_front() {
+                break command;
+            }
+            if work.closed {
+                return;
+            }
+            work = queue.came.wait(work).unwrap_or_else(PoisonError::into_inner);
+        };
+        let skip = work.failed.is_some();
+        drop(work);
+        let result = if skip || queue.device.faults.is_lost() {
+            abandon(command);
+            Ok(())
+        } else {
+            perform(&queue.device, command)
+        };
+        let mut work = queue.work();
+        work.done += 1;
+        if let Err(error) = result {
+            work.failed.get_or_insert(error);
+        }
+        queue.went.notify_all();
+    }
+}
+
+/// What is left of a command when the one before it failed: nobody may take the bytes for complete.
+fn abandon(command: Command) {
+    if let Command::Signal(fence) = command {
+        fence.poison();
+    }
+}
+
+fn perform(device: &Device, command: Command) -> Result<(), DomainError> {
+    match command {
+        Command::FromHost { from, to, offset, len } => {
+            let target = emulated(device, &to)?.target(offset, len)?;
+            carry(device, from.0.cast_const(), target, len)
+        }
+        Command::ToHost { from, offset, to, len } => {
+            let source = emulated(device, &from)?.source(offset, len)?;
+            carry(device, source, to.0, len)
+        }
+        Command::Copy { from, from_offset, to, to_offset, len } => {
+            let source = emulated(device, &from)?.source(from_offset, len)?;
+            let target = emulated(device, &to)?.target(to_offset, len)?;
+            carry(device, source, target, len)
+        }
+        Command::Wait(fence) => {
+            while fence.wait(SLICE) == FenceState::Pending {
+                device.check()?;
+            }
+            Ok(())
+        }
+        Command::Signal(fence) => {
+            fence.complete();
+            Ok(())
+        }
+        Command::Launch(kernel) => {
+            if device.faults.strikes_device() {
+                return Err(device.lost());
+            }
+            sleep_until(Instant::now() + device.latency);
+            let view = EmulatedView { device };
+            catch_unwind(AssertUnwindSafe(|| kernel(&view)))
+                .unwrap_or_else(|_| Err(device.refused("run a kernel", "it panicked")))
+        }
+    }
+}
+
+/// A copy, in the time that it takes. Both ranges were checked, or vouched for by who enqueued it.
+fn carry(device: &Device, from: *const u8, to: *mut u8, len: u64) -> Result<(), DomainError> {
+    if device.faults.strikes_device() {
+        return Err(device.lost());
+    }
+    if device.faults.strikes_copy() {
+        return Err(device.refused(format!("copy {len} bytes"), "it was made to fail"));
+    }
+    let (begin, end) = device.reserve(len);
+    sleep_until(begin);
+    // SAFETY: ranges of the device are checked against their mappings, which the command keeps; ranges of the host are
+    // vouched for until the command is done. They may overlap.
+    unsafe { std::ptr::copy(from, to, len as usize) };
+    sleep_until(end);
+    Ok(())
+}
+
+/// Sleeps to a few microseconds, as the scheduler alone does not.
+fn sleep_until(due: Instant) {
+    const COARSE: Duration = Duration::from_micros(150);
+    loop {
+        let left = due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        match left.checked_sub(COARSE) {
+            Some(long) if !long.is_zero() => std::thread::sleep(long),
+            _ => std::thread::yield_now(),
+        }
+    }
+}
+
+/// What a kernel of an emulated device may touch.
+#[derive(Debug)]
+pub struct EmulatedView<'d> {
+    device: &'d Device,
+}
+
+impl EmulatedView<'_> {
+    /// Bytes of the device's memory, for reading.
+    ///
+    /// # Safety
+    /// Nobody writes them while the slice lives: the kernel's stream has waited for the message's fence, and the message
+    /// is held until the stream has passed the kernel.
+    pub unsafe fn bytes<'m>(
+        &self,
+        memory: &'m Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<&'m [u8], DomainError> {
+        let source = emulated(self.device, memory)?.source(offset, len)?;
+        // SAFETY: the range lies in the mapping, which `memory` keeps; pages of a file are always initialized; the caller
+        // vouches that nobody writes them.
+        Ok(unsafe { std::slice::from_raw_parts(source, len as usize) })
+    }
+
+    /// Bytes of the device's memory, for writing. They must belong to this process.
+    ///
+    /// # Safety
+    /// Nobody else uses them while the slice lives: they belong to a loan, or to memory that was not shared, and work on
+    /// other streams is ordered against the kernel's.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn bytes_mut<'m>(
+        &self,
+        memory: &'m Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<&'m mut [u8], DomainError> {
+        let target = emulated(self.device, memory)?.target(offset, len)?;
+        // SAFETY: as in `bytes`; the mapping is writable, and the caller vouches that nobody else uses the range.
+        Ok(unsafe { std::slice::from_raw_parts_mut(target, len as usize) })
+    }
+}

@@ -1,0 +1,149 @@
+//! Copies from any domain to any other, on the shortest way there is.
+//!
+//! ```text
+//!   the target's domain reaches the source       one copy by the target's stream       direct
+//!   the CPU may touch the source                 one copy by the target's stream       from the host
+//!   the CPU may touch the target                 one copy by the source's stream       to the host
+//!   otherwise                                    through host memory, in pieces        staged
+//! ```
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::domain::{DomainError, DomainId, Memory, Stream, check_range};
+use crate::domains::Domains;
+use crate::fence::Fence;
+
+/// How much goes through host memory at a time.
+const PIECE: u64 = 8 << 20;
+
+/// Which way a copy went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// Straight from memory to memory, by the target's domain.
+    Direct,
+    /// From host memory, by the target's domain.
+    FromHost,
+    /// To host memory, by the source's domain.
+    ToHost,
+    /// Through host memory: twice the work, because neither reaches the other.
+    Staged,
+}
+
+/// Copies between domains. Keeps a stream in each that it has used, and the memory to stage in.
+#[derive(Debug)]
+pub struct Copier {
+    domains: Domains,
+    streams: Vec<Arc<dyn Stream>>,
+    staging: Vec<u8>,
+}
+
+impl Copier {
+    /// A copier between these domains.
+    pub fn new(domains: Domains) -> Self {
+        Self { domains, streams: Vec::new(), staging: Vec::new() }
+    }
+
+    /// Copies `len` bytes of `from`, at an offset, to `to`, at another, after a fence if one is given, and waits until it
+    /// is done, at most for `patience`. Tells the way that it went. Whether the fence was poisoned is the caller's to ask.
+    ///
+    /// After an error the target holds anything; after [`DomainError::TimedOut`] the work may still be under way, and the
+    /// target must not be used again (this keeps both memories mapped for ever, so that nothing worse comes of it).
+    pub fn copy(
+        &mut self,
+        (from, from_offset): (&Arc<dyn Memory>, u64),
+        (to, to_offset): (&Arc<dyn Memory>, u64),
+        len: u64,
+        after: Option<&Fence>,
+        patience: Duration,
+    ) -> Result<Route, DomainError> {
+        check_range(from.as_ref(), from_offset, len)?;
+        check_range(to.as_ref(), to_offset, len)?;
+        let result = self.route((from, from_offset), (to, to_offset), len, after, patience);
+        if let Err(DomainError::TimedOut { .. }) = &result {
+            std::mem::forget((from.clone(), to.clone(), std::mem::take(&mut self.staging)));
+            // What is stuck must not hold up the copies to come.
+            self.streams.clear();
+        }
+        result
+    }
+
+    fn route(
+        &mut self,
+        (from, from_offset): (&Arc<dyn Memory>, u64),
+        (to, to_offset): (&Arc<dyn Memory>, u64),
+        len: u64,
+        after: Option<&Fence>,
+        patience: Duration,
+    ) -> Result<Route, DomainError> {
+        let reaches = self.domains.get(to.domain())?.reaches(from.domain());
+        let (by, route) = match (from.host(), to.host()) {
+            _ if reaches => (to.domain(), Route::Direct),
+            (Some(_), _) => (to.domain(), Route::FromHost),
+            (None, Some(_)) => (from.domain(), Route::ToHost),
+            (None, None) => (from.domain(), Route::Staged),
+        };
+        let stream = self.stream(by)?;
+        if let Some(fence) = after {
+            stream.wait(fence, patience)?;
+        }
+        match (route, from.host(), to.host()) {
+            (Route::FromHost, Some(base), _) => {
+                let source = base.wrapping_add(from_offset as usize).cast_const();
+                // SAFETY: the range is checked, and mapped as long as `from` is, which is kept until the stream has passed
+                // the copy: it is waited for below. That nobody writes it meanwhile is the bus' protocol; if somebody
+                // does all the same, the copy holds a mixture, as with any message of a broken publisher.
+                unsafe { stream.copy_from_host(source, to, to_offset, len)? };
+            }
+            (Route::ToHost, _, Some(base)) => {
+                let target = base.wrapping_add(to_offset as usize);
+                // SAFETY: as above; the target is the caller's own.
+                unsafe { stream.copy_to_host(from, from_offset, target, len)? };
+            }
+            (Route::Staged, ..) => {
+                return self.staged((from, from_offset), (to, to_offset), len, patience);
+            }
+            _ => stream.copy(from, from_offset, to, to_offset, len)?,
+        }
+        stream.synchronize(patience)?;
+        Ok(route)
+    }
+
+    fn staged(
+        &mut self,
+        (from, from_offset): (&Arc<dyn Memory>, u64),
+        (to, to_offset): (&Arc<dyn Memory>, u64),
+        len: u64,
+        patience: Duration,
+    ) -> Result<Route, DomainError> {
+        let start = Instant::now();
+        let (down, up) = (self.stream(from.domain())?, self.stream(to.domain())?);
+        self.staging.resize(usize::try_from(len.min(PIECE)).unwrap_or(0), 0);
+        let buffer = self.staging.as_mut_ptr();
+        let mut done = 0;
+        while done < len {
+            let piece = PIECE.min(len - done);
+            let left = || patience.saturating_sub(start.elapsed());
+            // SAFETY: the buffer has room for a piece, and each stream is waited for before it is touched again; if that
+            // fails for want of time, `copy` gives the buffer up instead of freeing it.
+            unsafe {
+                down.copy_to_host(from, from_offset + done, buffer, piece)?;
+                down.synchronize(left())?;
+                up.copy_from_host(buffer, to, to_offset + done, piece)?;
+                up.synchronize(left())?;
+            }
+            done += piece;
+        }
+        Ok(Route::Staged)
+    }
+
+    /// The stream that it uses in a domain.
+    fn stream(&mut self, domain: DomainId) -> Result<Arc<dyn Stream>, DomainError> {
+        if let Some(stream) = self.streams.iter().find(|stream| stream.domain() == domain) {
+            return Ok(stream.clone());
+        }
+        let stream = self.domains.get(domain)?.stream()?;
+        self.streams.push(stream.clone());
+        Ok(stream)
+    }
+}
