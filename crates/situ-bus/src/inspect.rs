@@ -9,7 +9,7 @@ use crate::liveness::{self, NodeId, NodeInfo};
 use crate::qos::Durability;
 use crate::root::{Root, topic_name};
 use crate::topic::format::{PLACES, PUBLISHERS, domain_from_word, state};
-use crate::topic::{Encoding, Topic, TypeDescription};
+use crate::topic::{Encoding, Topic, TypeDescription, is_publisher};
 
 /// A topic and who takes part in it.
 #[derive(Debug, Clone)]
@@ -26,6 +26,19 @@ pub struct TopicInfo {
     pub publishers: Vec<PublisherInfo>,
     /// Its subscribers.
     pub subscribers: Vec<SubscriberInfo>,
+    /// The memory domains it was ever used in, the host first.
+    pub domains: Vec<DomainUse>,
+}
+
+/// What became of a topic's messages in one memory domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DomainUse {
+    /// The domain.
+    pub domain: DomainId,
+    /// How many messages were copied into it.
+    pub copies: u64,
+    /// How many bytes that were.
+    pub bytes: u64,
 }
 
 /// A publisher of a topic.
@@ -118,7 +131,9 @@ fn describe(topic: &Topic) -> TopicInfo {
         .map(|index| topic.publisher(index))
         .filter_map(|entry| {
             let word = entry.state.load(Ordering::SeqCst);
-            if word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 {
+            if word & (state::ACTIVE | state::GONE) == 0
+                || word & (state::UNLINKED | state::BODIES | state::COPIES) != 0
+            {
                 return None;
             }
             let node = NodeId(entry.node.load(Ordering::Relaxed));
@@ -165,7 +180,7 @@ fn describe(topic: &Topic) -> TopicInfo {
         .collect();
     let first = used(&topic.registry().publishers_used, PUBLISHERS)
         .map(|index| topic.publisher(index))
-        .find(|entry| entry.state.load(Ordering::SeqCst) & state::ACTIVE != 0);
+        .find(|entry| is_publisher(entry.state.load(Ordering::SeqCst)));
     TopicInfo {
         name: topic.name.clone(),
         description: TypeDescription {
@@ -181,6 +196,17 @@ fn describe(topic: &Topic) -> TopicInfo {
         published,
         publishers,
         subscribers,
+        domains: topic
+            .domains()
+            .map(|(column, domain)| {
+                let counters = topic.copies(column);
+                DomainUse {
+                    domain,
+                    copies: counters.copies.load(Ordering::Relaxed),
+                    bytes: counters.bytes.load(Ordering::Relaxed),
+                }
+            })
+            .collect(),
     }
 }
 
@@ -192,7 +218,7 @@ impl Topic {
     /// How many publishers are there.
     pub(crate) fn publishers(&self) -> usize {
         used(&self.registry().publishers_used, PUBLISHERS)
-            .filter(|index| self.publisher(*index).state.load(Ordering::SeqCst) & state::ACTIVE != 0)
+            .filter(|index| is_publisher(self.publisher(*index).state.load(Ordering::SeqCst)))
             .count()
     }
 }

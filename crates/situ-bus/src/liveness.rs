@@ -107,9 +107,10 @@ impl Life {
         let line = |text: &str| text.replace(['\n', '\r'], " ");
         file.write_all(
             format!(
-                "situ-node 1\nname {}\npid {}\nstarted {started}\nprogram {}\n",
+                "situ-node 1\nname {}\npid {}\nborn {}\nstarted {started}\nprogram {}\n",
                 line(name),
                 std::process::id(),
+                born(std::process::id()).unwrap_or_default(),
                 line(&program)
             )
             .as_bytes(),
@@ -132,6 +133,43 @@ impl Drop for Life {
 /// Whether a node's process lives. In doubt (the file cannot be asked), it does.
 pub fn is_alive(root: &Root, id: NodeId) -> bool {
     is_locked(&path_of(root, id))
+}
+
+/// Whether the process of a node has ended altogether, so that no device works for it any more.
+///
+/// The lock is dropped when a process closes its files, which is just before the drivers of its devices clean up after it.
+/// So its number is looked up too: it has ended when it is not there, belongs to another process by now, or is waited for by
+/// its parent (a zombie has closed everything). In doubt (the system does not show its processes), the lock decides.
+pub(crate) fn has_ended(root: &Root, id: NodeId) -> bool {
+    if is_alive(root, id) {
+        return false;
+    }
+    let Ok(text) = read_text(&path_of(root, id)) else { return true };
+    let number = |key| field(&text, key).parse::<u64>().ok();
+    let (Some(pid), Some(then)) = (number("pid").and_then(|pid| u32::try_from(pid).ok()), number("born"))
+    else {
+        return true;
+    };
+    if born(pid) != Some(then) {
+        return true;
+    }
+    // Its first thread may have ended while others have not.
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return true };
+    threads.flatten().all(|thread| match fs::read_to_string(thread.path().join("stat")) {
+        Ok(stat) => matches!(fields(&stat).next(), Some("Z" | "X")),
+        Err(_) => true,
+    })
+}
+
+/// When a process began, in the kernel's ticks since the machine did.
+fn born(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    fields(&stat).nth(19)?.parse().ok()
+}
+
+/// What the kernel says of a process behind its name, which may hold anything: its state first.
+fn fields(stat: &str) -> impl Iterator<Item = &str> {
+    stat.rsplit(')').next().unwrap_or_default().split_whitespace()
 }
 
 /// Opens a file that may be anything: links are not followed, and a pipe is not waited for.
@@ -169,19 +207,25 @@ fn read(path: &Path) -> Option<NodeInfo> {
         return None;
     }
     let id = NodeId(u64::from_str_radix(path.file_stem()?.to_str()?, 16).ok()?);
-    let mut text = String::new();
-    open(path).ok()?.take(MOST_TEXT).read_to_string(&mut text).ok()?;
-    let field = |key: &str| {
-        text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).unwrap_or_default().to_owned()
-    };
+    let text = read_text(path).ok()?;
     Some(NodeInfo {
         id,
-        name: field("name"),
-        pid: field("pid").parse().unwrap_or(0),
-        program: field("program"),
-        started_ms: field("started").parse().unwrap_or(0),
+        name: field(&text, "name").to_owned(),
+        pid: field(&text, "pid").parse().unwrap_or(0),
+        program: field(&text, "program").to_owned(),
+        started_ms: field(&text, "started").parse().unwrap_or(0),
         alive: is_locked(path),
     })
+}
+
+fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    open(path)?.take(MOST_TEXT).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn field<'a>(text: &'a str, key: &str) -> &'a str {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).unwrap_or_default()
 }
 
 /// Removes what those left who died while they wrote their file: nobody holds its lock.
@@ -198,9 +242,10 @@ pub(crate) fn bury_unfinished(root: &Root) {
     }
 }
 
-/// Removes the file of a dead node. Its places in topics are found by its number, which no longer answers.
+/// Removes the file of a dead node whose process has ended. Its places in topics are found by its number, which no longer
+/// answers.
 pub(crate) fn bury(root: &Root, id: NodeId) {
-    if !is_alive(root, id) {
+    if has_ended(root, id) {
         let _ = fs::remove_file(path_of(root, id));
     }
 }
@@ -224,6 +269,23 @@ mod tests {
         assert!(is_alive(&root, id), "the living are not buried");
         drop(life);
         assert!(!is_alive(&root, id));
+        // Its file without its lock, while its process is there: as between the closing of its files and its end.
+        let text = format!("pid {}\nborn {}\n", std::process::id(), born(std::process::id()).unwrap());
+        fs::write(path_of(&root, NodeId(5)), &text).unwrap();
+        assert!(!is_alive(&root, NodeId(5)) && !has_ended(&root, NodeId(5)));
+        // Another process has its number by now.
+        fs::write(path_of(&root, NodeId(5)), text.replace("born ", "born 1")).unwrap();
+        assert!(has_ended(&root, NodeId(5)));
+        // A child that has ended and that nobody has waited for yet.
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let text = format!("pid {}\nborn {}\n", child.id(), born(child.id()).unwrap());
+        fs::write(path_of(&root, NodeId(6)), text).unwrap();
+        while !has_ended(&root, NodeId(6)) {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        fs::remove_file(path_of(&root, NodeId(5))).unwrap();
+        fs::remove_file(path_of(&root, NodeId(6))).unwrap();
         // A file without a lock is what a killed process leaves.
         fs::write(path_of(&root, NodeId(7)), "situ-node 1\nname ghost\npid 1\n").unwrap();
         assert!(!is_alive(&root, NodeId(7)));

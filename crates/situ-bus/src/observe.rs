@@ -90,7 +90,11 @@ impl Observer {
         }
         let number = self.topic.publisher(entry).pool.load(Ordering::Relaxed);
         let path = self.topic.pool_path(number);
-        let view = self.pools.entry(number).or_insert_with(|| PoolView::open(&Domains::host_only(), &path).ok()).as_ref()?;
+        let view = self
+            .pools
+            .entry(number)
+            .or_insert_with(|| PoolView::open(&Domains::host_only(), &path).ok())
+            .as_ref()?;
         let slot = SlotId::from(reference.slot);
         let control = view.control(slot)?;
         let generation = control.generation();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, Held, HostDomain, PoolOptions, PoolOwner, PoolStatistics, SlotId, Strategy,
+    AllocateError, HOST, Held, HostDomain, PoolOptions, PoolOwner, PoolStatistics, SlotId, Strategy,
 };
 
 use crate::clock::{Deadline, now_ns};
@@ -139,6 +139,7 @@ impl RawPublisher {
             description,
             terms: Terms::of_publisher(&qos),
             depth,
+            domain: HOST,
         };
         let joined = registration.join()?;
         let options = PoolOptions {
@@ -424,7 +425,7 @@ impl RawPublisher {
 
 impl Drop for RawPublisher {
     fn drop(&mut self) {
-        self.topic.leave_entry(self.entry);
+        self.topic.leave_entries([self.entry]);
     }
 }
 

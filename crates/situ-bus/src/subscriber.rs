@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Domains, PoolView, SlotControl, SlotId, ViewError};
+use situ_memory::{Domains, HOST, PoolView, SlotControl, SlotId, ViewError};
 
 use crate::clock::{Deadline, now_ns};
 use crate::liveness::NodeId;
@@ -111,6 +111,7 @@ impl RawSubscriber {
             description,
             terms: Terms::of_subscriber(&qos),
             depth: keep_last,
+            domain: HOST,
         };
         let joined = registration.join()?;
         let wants = match (qos.durability, keep_last) {

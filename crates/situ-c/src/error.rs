@@ -190,9 +190,14 @@ impl From<RegisterError> for Failure {
             RegisterError::Root(root) => root.into(),
             RegisterError::Memory(memory) => memory.into(),
             RegisterError::Domain(domain) => domain.into(),
-            RegisterError::TypeMismatch { .. } | RegisterError::LayoutMismatch { .. } => situ_status::Type,
+            RegisterError::TypeMismatch { .. }
+            | RegisterError::LayoutMismatch { .. }
+            | RegisterError::Serialized { .. } => situ_status::Type,
             RegisterError::Qos { .. } => situ_status::Qos,
-            RegisterError::Full { .. } | RegisterError::Depth { .. } => situ_status::NoPlace,
+            RegisterError::Full { .. } | RegisterError::Depth { .. } | RegisterError::Domains { .. } => {
+                situ_status::NoPlace
+            }
+            RegisterError::Removed { .. } => situ_status::System,
             RegisterError::Busy { .. } => situ_status::Busy,
         };
         Self::new(status, error)

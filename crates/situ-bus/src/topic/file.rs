@@ -6,14 +6,16 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use situ_memory::sync::atomic::AtomicU64;
-use situ_memory::{Access, Mapping, MemoryError, find_memory};
+use situ_memory::sync::atomic::{AtomicU64, Ordering};
+use situ_memory::{Access, DomainId, HOST, Mapping, MemoryError, find_memory};
 
 use super::TypeDescription;
 use super::format::{
-    DOMAIN_TABLE_OFFSET, HEAD_OFFSET, Head, Header, PAGE, Parts, Place, PublisherEntry, REGISTRY_OFFSET,
-    ROOM_OFFSET, Registry, WAKE_OFFSET, domain_to_word,
+    COUNTERS_OFFSET, CopyCounters, DOMAIN_TABLE_OFFSET, DOMAIN_USED, DOMAINS, HEAD_OFFSET, HOST_COLUMN, Head,
+    Header, PAGE, Parts, Place, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET, Registry, WAKE_OFFSET,
+    domain_from_word, domain_to_word,
 };
+use crate::entry::Entry;
 use crate::liveness::unique;
 use crate::ring::Ring;
 use crate::root::Root;
@@ -84,10 +86,7 @@ impl Topic {
         unsafe { map.base().add(parts.text).copy_from_nonoverlapping(text.as_ptr(), text.len()) };
         // SAFETY: the table lies in the header page; its first word is the domain that every topic has.
         unsafe {
-            map.base()
-                .add(DOMAIN_TABLE_OFFSET)
-                .cast::<u64>()
-                .write(domain_to_word(situ_memory::HOST) | 1 << 63)
+            map.base().add(DOMAIN_TABLE_OFFSET).cast::<u64>().write(domain_to_word(HOST) | DOMAIN_USED)
         };
         fs::rename(&hidden, &path).map_err(|error| system("name", &path, error))?;
         Ok(Self {
@@ -193,6 +192,71 @@ impl Topic {
     #[inline]
     pub(crate) fn registry(&self) -> &Registry {
         self.part(REGISTRY_OFFSET)
+    }
+
+    /// A word of the domain table, below [`format::DOMAINS`](super::format::DOMAINS).
+    fn domain_word(&self, column: usize) -> &AtomicU64 {
+        assert!(column < DOMAINS as usize);
+        self.part(DOMAIN_TABLE_OFFSET + column * 8)
+    }
+
+    /// The domains that were ever used here, each with the number of its column.
+    pub(crate) fn domains(&self) -> impl Iterator<Item = (usize, DomainId)> + '_ {
+        (0..DOMAINS as usize)
+            .map(|column| (column, self.domain_word(column)))
+            .take_while(|(_, word)| word.load(Ordering::Acquire) & DOMAIN_USED != 0)
+            .map(|(column, word)| (column, domain_from_word(word)))
+    }
+
+    /// The column of a domain, if it was ever used here.
+    pub(crate) fn column(&self, domain: DomainId) -> Option<usize> {
+        self.domains().find(|(_, other)| *other == domain).map(|(column, _)| column)
+    }
+
+    /// The column of a domain, which is given one if it has none. Nothing if there is none left. The caller holds the
+    /// directory's lock.
+    ///
+    /// The columns get memory here, so that no later write can meet a full file system: also that of the host, which is
+    /// of no use as long as there is no other. If the process dies before the word of the table, the next does it again.
+    pub(crate) fn take_column(&self, domain: DomainId) -> Result<Option<usize>, MemoryError> {
+        if let Some(column) = self.column(domain) {
+            return Ok(Some(column));
+        }
+        let column = self.domains().count();
+        if column == DOMAINS as usize {
+            return Ok(None);
+        }
+        let path = self.directory.join(FILE);
+        let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(no_link)
+            .open(&path)
+            .map_err(|error| system("open", &path, error))?;
+        let len = u64::from(self.header.depth) * 8;
+        for column in [HOST_COLUMN, column] {
+            find_memory(file.as_fd(), self.parts.columns as u64 + column as u64 * len, len)
+                .map_err(|error| system("find memory for", &path, error))?;
+        }
+        // Release: who sees the domain may use its column.
+        self.domain_word(column).store(domain_to_word(domain) | DOMAIN_USED, Ordering::Release);
+        Ok(Some(column))
+    }
+
+    /// The entry of a message in a column that [`take_column`](Self::take_column) gave.
+    pub(crate) fn entry(&self, column: usize, number: u64) -> Entry<'_> {
+        assert!(column < DOMAINS as usize);
+        let depth = u64::from(self.header.depth);
+        let row = (number & (depth - 1)) as usize;
+        let offset = self.parts.columns + (column * depth as usize + row) * 8;
+        Entry::new(self.part::<AtomicU64>(offset), number, depth)
+    }
+
+    /// What was copied into the domain of a column.
+    pub(crate) fn copies(&self, column: usize) -> &CopyCounters {
+        assert!(column < DOMAINS as usize);
+        self.part(COUNTERS_OFFSET + column * size_of::<CopyCounters>())
     }
 
     /// A subscriber's place, below [`format::PLACES`](super::format::PLACES).

@@ -6,7 +6,7 @@ use situ_memory::{DomainId, DomainKind};
 use crate::wake::WakeWord;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 pub(crate) const PAGE: usize = 4096;
 
 /// How many rows a topic has unless more are asked for: rows are 8 bytes, so plenty.
@@ -56,6 +56,7 @@ pub(crate) const WAKE_OFFSET: usize = 1152;
 pub(crate) const ROOM_OFFSET: usize = 1280;
 pub(crate) const REGISTRY_OFFSET: usize = 1408;
 pub(crate) const DOMAIN_TABLE_OFFSET: usize = 1536;
+pub(crate) const COUNTERS_OFFSET: usize = 2048;
 
 /// The hint of where the rows end: written by every publisher, so alone on its line.
 #[repr(C, align(64))]
@@ -86,12 +87,28 @@ pub(crate) mod state {
     pub const TRANSIENT_LOCAL: u32 = 16;
     /// A gone publisher's files were removed; the entry waits until no row names it.
     pub const UNLINKED: u32 = 32;
-    pub const COUNT: u32 = 64;
+    /// The entry is of a pool of bodies, whose heads lie in the pool of another entry: its `depth` is that one's number.
+    pub const BODIES: u32 = 64;
+    /// The entry is of a pool of copies.
+    pub const COPIES: u32 = 128;
+    pub const COUNT: u32 = 256;
 
     /// The state word of the next taker.
     pub fn next(word: u32, bits: u32) -> u32 {
         (word & !(COUNT - 1)).wrapping_add(COUNT) | bits
     }
+}
+
+/// The first entry of the domain table: the host, which every topic has.
+pub(crate) const HOST_COLUMN: usize = 0;
+/// Set in a word of the domain table that is taken.
+pub(crate) const DOMAIN_USED: u64 = 1 << 63;
+
+/// What was copied into one domain.
+#[repr(C)]
+pub(crate) struct CopyCounters {
+    pub copies: AtomicU64,
+    pub bytes: AtomicU64,
 }
 
 /// A subscriber's place: its cursor, alone on its pair of lines.
@@ -132,6 +149,7 @@ pub(crate) struct PublisherEntry {
     pub lifespan_ns: AtomicU64,
 }
 
+const _: () = assert!(COUNTERS_OFFSET + DOMAINS as usize * size_of::<CopyCounters>() <= PAGE);
 const _: () = assert!(size_of::<Head>() == 64 && size_of::<WakeWord>() == 64 && size_of::<Registry>() == 64);
 const _: () = assert!(size_of::<Place>() == 128 && size_of::<PublisherEntry>() == 64);
 
@@ -255,7 +273,7 @@ pub(crate) fn domain_to_word(domain: DomainId) -> u64 {
 }
 
 pub(crate) fn domain_from_word(word: &AtomicU64) -> DomainId {
-    let word = word.load(Ordering::Relaxed);
+    let word = word.load(Ordering::Relaxed) & !DOMAIN_USED;
     DomainId { kind: DomainKind::from_number((word >> 32) as u32), number: word as u32 }
 }
 
@@ -318,6 +336,7 @@ mod tests {
                 registry(offset_of!(Registry, places_used), "places_used"),
                 registry(offset_of!(Registry, publishers_used), "publishers_used"),
                 at(DOMAIN_TABLE_OFFSET, 8, "domain table"),
+                at(COUNTERS_OFFSET, 16, "copies"),
             ]
         );
     }
@@ -333,6 +352,8 @@ mod tests {
             (state::RELIABLE, "RELIABLE"),
             (state::TRANSIENT_LOCAL, "TRANSIENT_LOCAL"),
             (state::UNLINKED, "UNLINKED"),
+            (state::BODIES, "BODIES"),
+            (state::COPIES, "COPIES"),
         ] {
             assert!(section.contains(&format!("| {} | `{name}` |", bit.trailing_zeros())), "{name}");
         }

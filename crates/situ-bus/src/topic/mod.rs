@@ -3,10 +3,12 @@
 mod file;
 pub(crate) mod format;
 mod registry;
+mod repair;
 
 pub(crate) use file::Topic;
 pub use registry::RegisterError;
-pub(crate) use registry::{Registration, Swept, sweep};
+pub(crate) use registry::{Registration, is_publisher};
+pub(crate) use repair::{Swept, sweep};
 
 /// How the bytes of a message are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,9 +1,7 @@
-//! Coming and going: places, publishers' entries, and the repair of what the dead leave.
+//! Coming and going: places, publishers' entries, and who goes with whom.
 //!
 //! Everything here happens under the lock of the topic's directory, which the kernel drops with its holder; a hot path
-//! never takes it. Whoever comes or goes first repairs: places of dead nodes are freed (their holder bits cleared in
-//! every pool before the place is given to anybody else), pools of dead publishers are removed once nobody can still
-//! want their messages. Each step can be repeated, so it does not matter where a repairer dies.
+//! never takes it. Whoever comes or goes first repairs (see `repair`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -15,14 +13,18 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainError, MemoryError, PoolMetadata, PoolView, ViewError};
+use situ_memory::{DomainError, DomainId, HOST, MemoryError};
 
-use super::TypeDescription;
-use super::file::{FILE, HIDDEN_FILE, Topic};
-use super::format::{DEPTH, MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, state};
-use crate::liveness::{NodeId, is_alive, nodes};
+use super::file::Topic;
+use super::format::{
+    DEPTH, DOMAINS, MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, domain_from_word, domain_to_word,
+    state,
+};
+use super::repair::{in_use, remove_files, remove_topic, repair};
+use super::{Encoding, TypeDescription};
+use crate::liveness::{NodeId, is_alive};
 use crate::qos::{QosMismatch, Terms};
-use crate::root::{Root, RootError, file_name, topic_name};
+use crate::root::{Root, RootError, file_name};
 use crate::window;
 
 /// What file systems take as a name, in bytes.
@@ -48,6 +50,35 @@ pub enum RegisterError {
     /// A memory domain cannot be used.
     #[error(transparent)]
     Domain(DomainError),
+    /// Serialized messages and devices do not go together.
+    #[error(
+        "topic {topic:?}: serialized messages of {type_name} cannot be in {domain}, only flat ones can (node {node}); use \
+         storage `Flat` on both sides, or the domain host"
+    )]
+    Serialized {
+        /// The topic.
+        topic: String,
+        /// The type.
+        type_name: String,
+        /// The domain of one of the two.
+        domain: DomainId,
+        /// The node on the other side, or this one.
+        node: NodeId,
+    },
+    /// More domains are used than a topic has columns for.
+    #[error("topic {topic:?} cannot be used in {domain}: it was used in {DOMAINS} domains already")]
+    Domains {
+        /// The topic.
+        topic: String,
+        /// The domain that was asked for.
+        domain: DomainId,
+    },
+    /// Somebody removed the topic's files under those who use it.
+    #[error("topic {topic:?} was removed while it was in use: leave it and join again")]
+    Removed {
+        /// The topic.
+        topic: String,
+    },
     /// The topic carries another type.
     #[error(
         "topic {topic:?} carries {theirs} (schema {their_hash:016x}), not {ours} (schema {our_hash:016x}): {difference}"
@@ -139,12 +170,12 @@ impl From<DomainError> for RegisterError {
 
 /// The lock of a topic's directory, held until dropped.
 #[derive(Debug)]
-pub(crate) struct Lock(File);
+pub(crate) struct Lock(pub(super) File);
 
 impl Lock {
     /// Waits for the lock. The directory is made if it is missing, and made again if its last user removed it while
     /// this process was waiting.
-    fn acquire(root: &Root, directory: &Path, topic: &str) -> Result<Self, RegisterError> {
+    pub(super) fn acquire(root: &Root, directory: &Path, topic: &str) -> Result<Self, RegisterError> {
         let system =
             |action, source: io::Error| MemoryError::System { action, path: directory.to_owned(), source };
         let start = Instant::now();
@@ -170,7 +201,7 @@ impl Lock {
     }
 
     /// Takes the lock of a directory that is there, if nobody else has it.
-    fn try_acquire(directory: &Path) -> Option<Self> {
+    pub(super) fn try_acquire(directory: &Path) -> Option<Self> {
         let opened = open_directory(directory).ok()?;
         rustix::fs::flock(opened.as_fd(), FlockOperation::NonBlockingLockExclusive).ok()?;
         is_still(&opened, directory).then_some(Self(opened))
@@ -201,6 +232,8 @@ pub(crate) struct Registration<'a> {
     pub terms: Terms,
     /// How many rows the participant needs at least.
     pub depth: usize,
+    /// The domain that it publishes bodies from, or takes in.
+    pub domain: DomainId,
 }
 
 /// A topic that was joined, while its lock is held.
@@ -281,6 +314,15 @@ impl Registration<'_> {
         RegisterError::Qos { topic: self.topic.to_owned(), node: NodeId(node), mismatch }
     }
 
+    /// Devices cannot hold what is serialized: neither ours, if we are on one, nor what we take or give to those who are.
+    fn check_serialized(&self, domain: DomainId, node: u64, encoding: u32) -> Result<(), RegisterError> {
+        if domain == HOST || encoding == Encoding::Flat as u32 {
+            return Ok(());
+        }
+        let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
+        Err(RegisterError::Serialized { topic, type_name, domain, node: NodeId(node) })
+    }
+
     /// Two flat layouts must be the same. Who only serializes has none; a subscriber of serialized messages that can
     /// also read flat ones names theirs.
     fn check_layout(&self, node: u64, theirs: u64) -> Result<(), RegisterError> {
@@ -295,6 +337,13 @@ impl Registration<'_> {
 }
 
 impl Joined {
+    /// The column of the registration's domain.
+    fn take_column(&self, registration: &Registration<'_>) -> Result<usize, RegisterError> {
+        let domain = registration.domain;
+        let column = self.topic.take_column(domain)?;
+        column.ok_or_else(|| RegisterError::Domains { topic: self.topic.name.clone(), domain })
+    }
+
     /// Takes a place for a subscriber and gives its number. `wants` is how far back it wants to begin.
     pub(crate) fn take_place(
         &self,
@@ -304,8 +353,12 @@ impl Joined {
         keep_last: u64,
     ) -> Result<usize, RegisterError> {
         let topic = &self.topic;
+        let domain = registration.domain;
+        let encoding = registration.description.encoding as u32;
+        registration.check_serialized(domain, registration.node.0, encoding)?;
         for entry in active_publishers(topic) {
             let node = entry.node.load(Ordering::Relaxed);
+            registration.check_serialized(domain, node, entry.encoding.load(Ordering::Relaxed))?;
             publisher_terms(entry)
                 .satisfies(registration.terms)
                 .map_err(|mismatch| registration.qos_error(node, mismatch))?;
@@ -317,27 +370,20 @@ impl Joined {
         let Some(index) = free else {
             return Err(RegisterError::Full { topic: topic.name.clone(), role: "subscriber", most: PLACES });
         };
+        self.take_column(registration)?;
         let place = topic.place(index);
         let word = place.state.load(Ordering::Relaxed);
         place.node.store(registration.node.0, Ordering::Relaxed);
-        place.encoding.store(registration.description.encoding as u32, Ordering::Relaxed);
+        place.encoding.store(encoding, Ordering::Relaxed);
         place.deadline_ns.store(registration.terms.deadline_ns, Ordering::Relaxed);
-        place.domain.store(super::format::domain_to_word(situ_memory::HOST), Ordering::Relaxed);
+        place.domain.store(domain_to_word(domain), Ordering::Relaxed);
         place.lost.store(0, Ordering::Relaxed);
         place.taken.store(0, Ordering::Relaxed);
         place.keep_last.store(keep_last, Ordering::Relaxed);
         place.layout_hash.store(registration.description.layout_hash, Ordering::Relaxed);
         place.cursor.store(window::begin(topic.ring(), wants), Ordering::Relaxed);
-        let mut bits = state::ACTIVE;
-        if backpressure {
-            bits |= state::BACKPRESSURE;
-        }
-        if registration.terms.reliable {
-            bits |= state::RELIABLE;
-        }
-        if registration.terms.transient_local {
-            bits |= state::TRANSIENT_LOCAL;
-        }
+        let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
+        let bits = bits_of(registration.terms) | backpressure;
         topic.registry().places_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
         // Publication of the place: publishers that see it active see its cursor. If the process dies before, the
         // place is still free; after, it is repaired as any dead node's.
@@ -357,8 +403,11 @@ impl Joined {
     ) -> Result<usize, RegisterError> {
         let topic = &self.topic;
         let description = registration.description;
+        let encoding = description.encoding as u32;
+        registration.check_serialized(registration.domain, registration.node.0, encoding)?;
         for place in active_places(topic) {
             let node = place.node.load(Ordering::Relaxed);
+            registration.check_serialized(domain_from_word(&place.domain), node, encoding)?;
             registration
                 .terms
                 .satisfies(place_terms(place))
@@ -369,39 +418,112 @@ impl Joined {
             let node = entry.node.load(Ordering::Relaxed);
             registration.check_layout(node, entry.layout_hash.load(Ordering::Relaxed))?;
         }
+        self.take_column(registration)?;
+        let entry = NewEntry {
+            bits: bits_of(registration.terms),
+            encoding,
+            node: registration.node,
+            pool,
+            domain: registration.domain,
+            layout_hash: description.layout_hash,
+            deadline_ns: registration.terms.deadline_ns,
+            depth,
+            lifespan_ns,
+        };
+        entry.take(topic, create)
+    }
+
+    /// Takes an entry for a pool of bodies, whose heads will be in another entry's pool: see
+    /// [`name_heads`](Self::name_heads). Should the process die before it has that one, no row can name these bodies.
+    #[allow(dead_code)]
+    pub(crate) fn take_bodies(
+        &self,
+        registration: &Registration<'_>,
+        pool: u64,
+        create: impl FnOnce(&Path) -> Result<(), DomainError>,
+    ) -> Result<usize, RegisterError> {
+        self.take_column(registration)?;
+        let bits = bits_of(registration.terms) | state::BODIES;
+        let entry = NewEntry::of_pool(bits, registration.node, pool, registration.domain);
+        NewEntry { depth: u64::MAX, ..entry }.take(&self.topic, create)
+    }
+
+    /// Says which entry's heads the bodies belong to; without one, gives their entry back.
+    #[allow(dead_code)]
+    pub(crate) fn name_heads(&self, bodies: usize, heads: Option<usize>) {
+        let entry = self.topic.publisher(bodies);
+        match heads {
+            Some(heads) => entry.depth.store(heads as u64, Ordering::Relaxed),
+            None => {
+                let word = entry.state.load(Ordering::SeqCst);
+                entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
+                repair(&self.topic, &self.lock);
+            }
+        }
+    }
+}
+
+fn bits_of(terms: Terms) -> u32 {
+    let mut bits = state::ACTIVE;
+    if terms.reliable {
+        bits |= state::RELIABLE;
+    }
+    if terms.transient_local {
+        bits |= state::TRANSIENT_LOCAL;
+    }
+    bits
+}
+
+/// What a new entry says: see [`PublisherEntry`].
+struct NewEntry {
+    bits: u32,
+    encoding: u32,
+    node: NodeId,
+    pool: u64,
+    domain: DomainId,
+    layout_hash: u64,
+    deadline_ns: u64,
+    depth: u64,
+    lifespan_ns: u64,
+}
+
+impl NewEntry {
+    /// That of a pool whose slots no row names.
+    #[allow(dead_code)]
+    fn of_pool(bits: u32, node: NodeId, pool: u64, domain: DomainId) -> Self {
+        let (encoding, layout_hash, deadline_ns, depth, lifespan_ns) = (Encoding::Flat as u32, 0, 0, 0, 0);
+        Self { bits, encoding, node, pool, domain, layout_hash, deadline_ns, depth, lifespan_ns }
+    }
+
+    /// Takes the first free entry. The caller holds the lock.
+    fn take(
+        self,
+        topic: &Topic,
+        create: impl FnOnce(&Path) -> Result<(), DomainError>,
+    ) -> Result<usize, RegisterError> {
         let free = (0..PUBLISHERS as usize).find(|index| {
             let word = topic.publisher(*index).state.load(Ordering::SeqCst);
             word & (state::ACTIVE | state::GONE | state::UNLINKED) == 0
         });
         let Some(index) = free else {
-            return Err(RegisterError::Full {
-                topic: topic.name.clone(),
-                role: "publisher",
-                most: PUBLISHERS,
-            });
+            let role = if self.bits & state::COPIES == 0 { "publisher" } else { "pool of copies" };
+            return Err(RegisterError::Full { topic: topic.name.clone(), role, most: PUBLISHERS });
         };
         // The pool's files come first and the entry after them: who dies in between leaves files that no entry names,
         // which the next repair removes.
-        create(&topic.pool_path(pool))?;
+        create(&topic.pool_path(self.pool))?;
         let entry = topic.publisher(index);
         let word = entry.state.load(Ordering::Relaxed);
-        entry.node.store(registration.node.0, Ordering::Relaxed);
-        entry.pool.store(pool, Ordering::Relaxed);
-        entry.encoding.store(description.encoding as u32, Ordering::Relaxed);
-        entry.layout_hash.store(description.layout_hash, Ordering::Relaxed);
-        entry.domain.store(super::format::domain_to_word(situ_memory::HOST), Ordering::Relaxed);
-        entry.deadline_ns.store(registration.terms.deadline_ns, Ordering::Relaxed);
-        entry.depth.store(depth, Ordering::Relaxed);
-        entry.lifespan_ns.store(lifespan_ns, Ordering::Relaxed);
-        let mut bits = state::ACTIVE;
-        if registration.terms.reliable {
-            bits |= state::RELIABLE;
-        }
-        if registration.terms.transient_local {
-            bits |= state::TRANSIENT_LOCAL;
-        }
+        entry.node.store(self.node.0, Ordering::Relaxed);
+        entry.pool.store(self.pool, Ordering::Relaxed);
+        entry.encoding.store(self.encoding, Ordering::Relaxed);
+        entry.layout_hash.store(self.layout_hash, Ordering::Relaxed);
+        entry.domain.store(domain_to_word(self.domain), Ordering::Relaxed);
+        entry.deadline_ns.store(self.deadline_ns, Ordering::Relaxed);
+        entry.depth.store(self.depth, Ordering::Relaxed);
+        entry.lifespan_ns.store(self.lifespan_ns, Ordering::Relaxed);
         topic.registry().publishers_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
-        entry.state.store(state::next(word, bits), Ordering::SeqCst);
+        entry.state.store(state::next(word, self.bits), Ordering::SeqCst);
         Ok(index)
     }
 }
@@ -434,10 +556,15 @@ pub(crate) fn active_places(topic: &Topic) -> impl Iterator<Item = &Place> {
 pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &PublisherEntry> {
     used_publishers(topic)
         .map(|(_, entry)| entry)
-        .filter(|entry| entry.state.load(Ordering::SeqCst) & state::ACTIVE != 0)
+        .filter(|entry| is_publisher(entry.state.load(Ordering::SeqCst)))
 }
 
-fn used_publishers(topic: &Topic) -> impl Iterator<Item = (usize, &PublisherEntry)> {
+/// Whether a state word is that of a publisher that is there, and not of a pool that belongs to one.
+pub(crate) fn is_publisher(word: u32) -> bool {
+    word & (state::ACTIVE | state::BODIES | state::COPIES) == state::ACTIVE
+}
+
+pub(super) fn used_publishers(topic: &Topic) -> impl Iterator<Item = (usize, &PublisherEntry)> {
     let used = topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
     (0..used).map(|index| (index, topic.publisher(index)))
 }
@@ -483,12 +610,31 @@ impl Topic {
         self.leave();
     }
 
-    /// A publisher leaves. What it published stays for those who still may take it.
-    pub(crate) fn leave_entry(&self, index: usize) {
-        let entry = self.publisher(index);
-        let word = entry.state.load(Ordering::SeqCst);
-        entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
+    /// A publisher leaves, with the entries of its pools. What it published stays for those who still may take it.
+    pub(crate) fn leave_entries(&self, entries: impl IntoIterator<Item = usize>) {
+        for index in entries {
+            let entry = self.publisher(index);
+            let word = entry.state.load(Ordering::SeqCst);
+            entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
+        }
         self.leave();
+    }
+
+    /// Takes an entry for a pool of copies into a domain that has a column, and gives the entry's number.
+    #[allow(dead_code)]
+    pub(crate) fn take_copies(
+        &self,
+        node: NodeId,
+        pool: u64,
+        domain: DomainId,
+        create: impl FnOnce(&Path) -> Result<(), DomainError>,
+    ) -> Result<usize, RegisterError> {
+        let lock = Lock::acquire(&self.root, &self.directory, &self.name)?;
+        if !self.is_current() {
+            return Err(RegisterError::Removed { topic: self.name.clone() });
+        }
+        repair(self, &lock);
+        NewEntry::of_pool(state::ACTIVE | state::COPIES, node, pool, domain).take(self, create)
     }
 
     /// Repairs, and removes the topic if nobody is left. If the lock cannot be had, the next who comes does it.
@@ -504,143 +650,6 @@ impl Topic {
             let _ = fs::remove_dir(&self.directory);
         }
     }
-}
-
-/// Whether any participant lives. Right after [`repair`], so the active ones do.
-fn in_use(topic: &Topic) -> bool {
-    active_places(topic).next().is_some() || active_publishers(topic).next().is_some()
-}
-
-/// Repairs what the dead left. Under the lock: nobody takes a place or an entry meanwhile.
-fn repair(topic: &Topic, lock: &Lock) {
-    topic.mark_dead_places();
-    for (_, entry) in used_publishers(topic) {
-        let word = entry.state.load(Ordering::SeqCst);
-        if word & state::ACTIVE != 0 && !is_alive(&topic.root, NodeId(entry.node.load(Ordering::Relaxed))) {
-            entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
-        }
-    }
-    free_places(topic);
-    free_entries(topic);
-    remove_orphans(topic, lock);
-}
-
-/// Frees the places of those who are gone: first their bits in every pool, then the place.
-fn free_places(topic: &Topic) {
-    let used = topic.registry().places_used.load(Ordering::SeqCst).min(PLACES) as usize;
-    let gone: Vec<usize> = (0..used)
-        .filter(|index| topic.place(*index).state.load(Ordering::SeqCst) & state::GONE != 0)
-        .collect();
-    if gone.is_empty() {
-        return;
-    }
-    for (_, entry) in used_publishers(topic) {
-        let word = entry.state.load(Ordering::SeqCst);
-        if word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 {
-            continue;
-        }
-        match PoolMetadata::open(&topic.pool_path(entry.pool.load(Ordering::Relaxed))) {
-            Ok(pool) => gone.iter().for_each(|place| _ = pool.release_all(*place)),
-            // For want of descriptors or memory: the places must keep until their bits can be cleared.
-            Err(ViewError::Memory(MemoryError::System { .. })) => return,
-            Err(_) => {}
-        }
-    }
-    for index in gone {
-        let place = topic.place(index);
-        let word = place.state.load(Ordering::SeqCst);
-        place.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
-    }
-    topic.room().notify();
-}
-
-/// Removes the pools of publishers that are gone once nobody can still want their messages, and frees their entries
-/// once no row names them.
-fn free_entries(topic: &Topic) {
-    let ring = topic.ring();
-    let end = ring.end();
-    let slowest = active_places(topic).map(|place| place.cursor.load(Ordering::SeqCst)).min().unwrap_or(end);
-    for (index, entry) in used_publishers(topic) {
-        let mut word = entry.state.load(Ordering::SeqCst);
-        if word & state::GONE == 0 {
-            continue;
-        }
-        let named = ring.refers_to(index as u8);
-        let keeps = word & state::TRANSIENT_LOCAL != 0;
-        if word & state::UNLINKED == 0 && (!named || (slowest >= end && !keeps)) {
-            PoolView::unlink(&topic.pool_path(entry.pool.load(Ordering::Relaxed)));
-            word |= state::UNLINKED;
-            entry.state.store(word, Ordering::SeqCst);
-        }
-        if !named {
-            entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
-        }
-    }
-}
-
-/// Removes pool files that no entry names: their maker died before it had its entry.
-fn remove_orphans(topic: &Topic, lock: &Lock) {
-    let known: Vec<u64> = used_publishers(topic)
-        .filter(|(_, entry)| entry.state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) != 0)
-        .map(|(_, entry)| entry.pool.load(Ordering::Relaxed))
-        .collect();
-    remove_if(lock, |name| {
-        let name = Path::new(name);
-        let is_pool = name.extension().is_some_and(|extension| extension == "pool" || extension == "data");
-        let number = name.file_stem().and_then(|stem| u64::from_str_radix(stem.to_str()?, 16).ok());
-        is_pool && number.is_none_or(|number| !known.contains(&number))
-    });
-}
-
-/// Removes those files of the locked directory whose names are chosen. By the open directory and not by its path, which
-/// may lead elsewhere by now.
-fn remove_if(lock: &Lock, chosen: impl Fn(&str) -> bool) {
-    let Ok(entries) = rustix::fs::Dir::read_from(&lock.0) else { return };
-    for entry in entries.flatten() {
-        if entry.file_name().to_str().is_ok_and(&chosen) {
-            let _ = rustix::fs::unlinkat(&lock.0, entry.file_name(), rustix::fs::AtFlags::empty());
-        }
-    }
-}
-
-/// Removes all files of a topic, its name first: who opens it from now on finds none. Files that no topic has are left.
-fn remove_files(lock: &Lock) {
-    remove_if(lock, |name| name == FILE);
-    remove_if(lock, |name| name == HIDDEN_FILE || name.ends_with(".pool") || name.ends_with(".data"));
-}
-
-/// Removes a topic's files and its directory. Gives whether it is gone.
-fn remove_topic(directory: &Path, lock: &Lock) -> bool {
-    remove_files(lock);
-    fs::remove_dir(directory).is_ok()
-}
-
-/// What became of a topic's directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Swept {
-    Removed,
-    Kept,
-    /// Somebody else has its lock.
-    Busy,
-}
-
-/// Repairs one topic's directory and removes it if nobody is left in it.
-pub(crate) fn sweep(root: &Root, directory: &Path) -> Swept {
-    let Some(lock) = Lock::try_acquire(directory) else {
-        return if directory.is_dir() { Swept::Busy } else { Swept::Kept };
-    };
-    let removable = match Topic::open(root, directory) {
-        Ok(Some(topic)) => {
-            repair(&topic, &lock);
-            !in_use(&topic)
-        }
-        Ok(None) => true,
-        // It may be another version's, and in use. But whoever takes part in a topic has a node that lives, and nobody
-        // joins while the lock is held.
-        Err(_) => nodes(root).is_ok_and(|nodes| nodes.iter().all(|node| !node.alive)),
-    };
-    let known = directory.file_name().and_then(|name| topic_name(name.to_str()?)).is_some();
-    if removable && known && remove_topic(directory, &lock) { Swept::Removed } else { Swept::Kept }
 }
 
 /// The first line in which two canonical schemas differ, in words.
