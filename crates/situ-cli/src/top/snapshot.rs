@@ -243,6 +243,7 @@ pub mod tests {
                 slots: 8,
                 memory_bytes: 1 << 20,
             }],
+            domains: Vec::new(),
             subscribers: vec![SubscriberInfo {
                 node: NodeId(1),
                 alive: true,
