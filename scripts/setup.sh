@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets this machine ready: installs what is missing on Debian or Ubuntu and says what to do elsewhere.
-# Usage: scripts/setup.sh [rust] [cpp] [lint] [python]   (nothing named: rust)
+# Usage: scripts/setup.sh [rust] [cpp] [lint] [python] [vulkan]   (nothing named: rust)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -69,6 +69,16 @@ setup_lint() {
   [ ${#missing[@]} = 0 ] || packages "the formatting check" "${missing[@]}"
 }
 
+# A Vulkan loader and a device that every machine has: Mesa's lavapipe, which computes on the CPU.
+setup_vulkan() {
+  local missing=()
+  ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' || missing+=(libvulkan1)
+  compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' >/dev/null || missing+=(mesa-vulkan-drivers)
+  if [ ${#missing[@]} != 0 ] && ! (packages "the tests of the vulkan domain" "${missing[@]}"); then
+    say "SKIPPED: no Vulkan here (see above); the tests of the vulkan domain will say so and pass"
+  fi
+}
+
 # A virtual environment with the independent implementations that the interoperability tests talk to. Leaves
 # build/venv/.ready behind when it is complete; without a package index the tests that need it are skipped.
 setup_python() {
@@ -98,7 +108,7 @@ make_environment() {
 
 for part in "${@:-rust}"; do
   case $part in
-    rust | cpp | lint | python) "setup_$part" ;;
-    *) die "unknown part '$part'; there are: rust cpp lint python" ;;
+    rust | cpp | lint | python | vulkan) "setup_$part" ;;
+    *) die "unknown part '$part'; there are: rust cpp lint python vulkan" ;;
   esac
 done

@@ -94,6 +94,9 @@ pub enum Sharing {
 pub enum StreamOrder {
     /// The host waits, then enqueues: nothing overlaps.
     Host,
+    /// A thread of the stream looks at the words and hands what waits for them to the device: the caller does not wait, and
+    /// work of other streams goes on.
+    Watched,
     /// Events that both processes know.
     Events,
     /// The device itself waits for a word in host shared memory, and writes one.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::domain::{Capabilities, Domain, DomainError, DomainId, DomainKind, HOST};
 use crate::emulated::{EmulatedDomain, EmulatedOptions};
 use crate::host::HostDomain;
+use crate::vulkan::VulkanDomain;
 
 /// The domains that a process has access to: the host, and what was found or added. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -57,7 +58,12 @@ impl Domains {
 type Devices = fn() -> Result<Vec<Arc<dyn Domain>>, DomainError>;
 
 /// The kinds of devices that are looked for.
-const DETECTED: [(DomainKind, Devices); 0] = [];
+const DETECTED: [(DomainKind, Devices); 1] = [(DomainKind::VULKAN, vulkan)];
+
+fn vulkan() -> Result<Vec<Arc<dyn Domain>>, DomainError> {
+    let devices = VulkanDomain::all()?;
+    Ok(devices.into_iter().map(|device| Arc::new(device) as Arc<dyn Domain>).collect())
+}
 
 /// Opens one of Situ's domains by its id: `host`, `emulated:0`, `vulkan:0`, `cuda:0`. Every number of an emulated device is
 /// there.

@@ -18,7 +18,10 @@ use std::time::Duration;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The word of a fence whose owner died before it was complete.
-pub const POISON: u64 = u64::MAX;
+///
+/// Not all ones: devices compare cyclically. CUDA's wait for "at least `value`" goes on when `word - value`, taken as a signed
+/// number, is not negative; for all ones that is so for no value below 2^63, and the device would wait for ever.
+pub const POISON: u64 = i64::MAX as u64;
 
 /// What a fence tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +39,10 @@ pub enum FenceState {
 pub struct Fence {
     word: NonNull<AtomicU64>,
     value: u64,
-    _mapped: Arc<dyn Any + Send + Sync>,
+    mapped: Arc<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the word is an atomic in memory that `_mapped` keeps alive, whichever thread holds it.
+// SAFETY: the word is an atomic in memory that `mapped` keeps alive, whichever thread holds it.
 unsafe impl Send for Fence {}
 // SAFETY: as above.
 unsafe impl Sync for Fence {}
@@ -50,12 +53,12 @@ impl Fence {
     /// # Safety
     /// `word` must stay valid as long as `mapped` lives.
     pub unsafe fn new(word: NonNull<AtomicU64>, value: u64, mapped: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { word, value, _mapped: mapped }
+        Self { word, value, mapped }
     }
 
     /// The word, in host shared memory.
     pub fn word(&self) -> &AtomicU64 {
-        // SAFETY: valid as long as `_mapped` lives, by the promise given to `new`.
+        // SAFETY: valid as long as `mapped` lives, by the promise given to `new`.
         unsafe { self.word.as_ref() }
     }
 
@@ -64,10 +67,15 @@ impl Fence {
         self.value
     }
 
+    /// What keeps the word mapped: the same for all words of a pool.
+    pub fn mapped(&self) -> &Arc<dyn Any + Send + Sync> {
+        &self.mapped
+    }
+
     /// How it stands. If complete, everything written before it was completed is visible (acquire).
     pub fn state(&self) -> FenceState {
         match self.word().load(Ordering::Acquire) {
-            POISON => FenceState::Poisoned,
+            POISON.. => FenceState::Poisoned,
             word if word >= self.value => FenceState::Complete,
             _ => FenceState::Pending,
         }
@@ -119,5 +127,31 @@ impl Fence {
 impl fmt::Debug for Fence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fence").field("value", &self.value).field("state", &self.state()).finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn fence(word: u64, value: u64) -> Fence {
+        let word = Arc::new(AtomicU64::new(word));
+        // SAFETY: the word lives as long as the `Arc` that is given along.
+        unsafe { Fence::new(NonNull::from(&*word), value, word) }
+    }
+
+    #[test]
+    fn whoever_waits_for_a_poisoned_word_goes_on_also_where_it_is_compared_cyclically() {
+        for value in [1, 65_537, 1 << 40] {
+            let fence = fence(value - 1, value);
+            assert_eq!(fence.state(), FenceState::Pending);
+            assert!(fence.poison());
+            assert_eq!(fence.state(), FenceState::Poisoned);
+            // What CUDA's cuStreamWaitValue64 with CU_STREAM_WAIT_VALUE_GEQ looks at.
+            let word = fence.word().load(Ordering::Relaxed);
+            assert!((word.wrapping_sub(value) as i64) >= 0, "a device would wait for ever");
+            assert!(!fence.poison(), "poisoned once");
+        }
+        assert!(!fence(7, 7).poison(), "what is complete stays complete");
     }
 }

@@ -32,6 +32,8 @@ mod size_class;
 pub mod sync;
 #[cfg(not(loom))]
 mod transfer;
+#[cfg(not(loom))]
+pub mod vulkan;
 
 pub use control::{HOLDERS, Held, SlotControl};
 #[cfg(not(loom))]

@@ -1,0 +1,392 @@
+//! A stream of a Vulkan device: a queue of work with a thread that executes it in order.
+//!
+//! ```text
+//!   copy, submit, wait, signal --> commands --> thread --> the device's queue
+//!                                                 |  wait:   looks at the fence's word until it is complete or poisoned
+//!                                                 |  signal: waits for the device, then completes the word
+//! ```
+//!
+//! Why a thread, and not semaphores that the device waits for: devices have few queues (lavapipe has one), and a queue that
+//! waits for one stream's fence holds up all others, among them the one that is to complete it. So work reaches a queue
+//! only when nothing but earlier work of that queue stands before it.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ash::vk;
+
+use super::device::{Device, lock};
+use super::memory::VulkanMemory;
+use super::transfer::{Kept, Place, Transfer};
+use crate::domain::{DomainError, DomainId, Memory, Stream, check_range};
+use crate::fence::{Fence, FenceState};
+
+type Record = Box<dyn FnOnce(&ash::Device, vk::CommandBuffer) + Send>;
+
+/// An address of the host, on its way to the stream's thread.
+struct HostAddress(*mut u8);
+
+// SAFETY: the promise given to the stream's methods is that the bytes stay usable until the stream has passed them, by whichever
+// thread.
+unsafe impl Send for HostAddress {}
+
+enum Command {
+    Upload {
+        from: HostAddress,
+        keep: Option<Arc<dyn Memory>>,
+        to: Place,
+        len: u64,
+    },
+    Download {
+        from: Place,
+        to: HostAddress,
+        len: u64,
+    },
+    Copy {
+        from: Place,
+        to: Place,
+        len: u64,
+    },
+    Record {
+        memory: Vec<Arc<dyn Memory>>,
+        record: Record,
+    },
+    Wait {
+        fence: Fence,
+        until: Instant,
+    },
+    Signal {
+        fence: Fence,
+    },
+    /// Somebody waits for everything before this.
+    Drain,
+}
+
+/// How a stream came to fail: the error itself can be given out once only.
+struct Failure {
+    lost: bool,
+    reason: String,
+}
+
+#[derive(Default)]
+struct State {
+    commands: VecDeque<Command>,
+    /// How many were ever enqueued, and how many of them are done.
+    enqueued: u64,
+    done: u64,
+    /// The stream's handle is gone: waits end with their patience.
+    closing: bool,
+    failure: Option<Failure>,
+}
+
+struct Shared {
+    domain: DomainId,
+    state: Mutex<State>,
+    /// There is something to do.
+    work: Condvar,
+    /// Something is done.
+    passed: Condvar,
+}
+
+/// A queue of work on a Vulkan device. Calls do not wait; errors of the device come with the next call and with
+/// [`synchronize`](Stream::synchronize), and end the stream: fences behind a failure are not completed.
+///
+/// Dropping it waits for its work, and for fences at most as long as the patience they were waited for with.
+pub struct VulkanStream {
+    device: Arc<Device>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for VulkanStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "VulkanStream({})", self.device.id())
+    }
+}
+
+impl VulkanStream {
+    pub(super) fn new(device: Arc<Device>) -> Result<Self, DomainError> {
+        let transfer = Transfer::new(device.clone())?;
+        let shared = Arc::new(Shared {
+            domain: device.id(),
+            state: Mutex::default(),
+            work: Condvar::new(),
+            passed: Condvar::new(),
+        });
+        let of_thread = shared.clone();
+        let thread = std::thread::Builder::new()
+            .name("situ-vulkan".to_owned())
+            .spawn(move || of_thread.execute(transfer))
+            .map_err(|error| DomainError::Refused {
+                domain: device.id(),
+                action: "start a stream's thread".to_owned(),
+                reason: error.to_string(),
+            })?;
+        Ok(Self { device, shared, thread: Some(thread) })
+    }
+
+    /// Enqueues work of your own: `record` is called when its turn comes, with a command buffer that is being recorded. It
+    /// sees everything that was enqueued before on this stream. `memory` is what it works on (see
+    /// [`VulkanMemory::buffer`]); it is kept until the work is done.
+    ///
+    /// # Safety
+    /// What is recorded must be valid on a queue that does compute and transfer; what it uses beside `memory`
+    /// (pipelines, descriptor sets) must live until the stream has passed it.
+    pub unsafe fn submit(
+        &self,
+        memory: Vec<Arc<dyn Memory>>,
+        record: impl FnOnce(&ash::Device, vk::CommandBuffer) + Send + 'static,
+    ) -> Result<(), DomainError> {
+        for memory in &memory {
+            self.own(memory)?;
+        }
+        self.enqueue(Command::Record { memory, record: Box::new(record) })
+    }
+
+    /// Memory of this device as this process has it opened.
+    fn own<'a>(&self, memory: &'a Arc<dyn Memory>) -> Result<&'a VulkanMemory, DomainError> {
+        memory
+            .as_any()
+            .downcast_ref::<VulkanMemory>()
+            .filter(|memory| Arc::ptr_eq(memory.device(), &self.device))
+            .ok_or_else(|| DomainError::Foreign { domain: self.device.id(), found: memory.domain() })
+    }
+
+    /// A range of this device's memory.
+    fn place(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<Place, DomainError> {
+        check_range(self.own(memory)?, offset, len)?;
+        Ok(Place { memory: memory.clone(), offset })
+    }
+
+    fn enqueue(&self, command: Command) -> Result<(), DomainError> {
+        self.enqueue_numbered(command).map(|_| ())
+    }
+
+    /// Enqueues, and gives how many commands there were by then.
+    fn enqueue_numbered(&self, command: Command) -> Result<u64, DomainError> {
+        let mut state = lock(&self.shared.state);
+        self.shared.check(&state)?;
+        state.commands.push_back(command);
+        state.enqueued += 1;
+        let number = state.enqueued;
+        drop(state);
+        self.shared.work.notify_one();
+        Ok(number)
+    }
+}
+
+impl Shared {
+    fn check(&self, state: &State) -> Result<(), DomainError> {
+        match &state.failure {
+            None => Ok(()),
+            Some(Failure { lost: true, reason }) => {
+                Err(DomainError::Lost { domain: self.domain, reason: reason.clone() })
+            }
+            Some(Failure { lost: false, reason }) => Err(DomainError::Refused {
+                domain: self.domain,
+                action: "go on with a stream that failed; make a new one".to_owned(),
+                reason: reason.clone(),
+            }),
+        }
+    }
+
+    /// The stream's thread: executes commands until the handle is gone and nothing is left.
+    fn execute(&self, mut transfer: Transfer) {
+        loop {
+            let mut state = lock(&self.state);
+            let command = loop {
+                if let Some(command) = state.commands.pop_front() {
+                    break Some(command);
+                }
+                if state.closing {
+                    break None;
+                }
+                state = self.work.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+            };
+            let failed = state.failure.is_some();
+            drop(state);
+            let Some(command) = command else { return };
+            let drains = matches!(command, Command::Drain);
+            // After a failure, what follows would work on bytes that are not there: nothing of it is done.
+            let result = if failed { Ok(()) } else { self.perform(command, &mut transfer) };
+            let mut state = lock(&self.state);
+            if let Err(error) = result {
+                let lost = matches!(error, DomainError::Lost { .. });
+                state.failure = Some(Failure { lost, reason: error.to_string() });
+            }
+            state.done += 1;
+            if drains || state.failure.is_some() {
+                self.passed.notify_all();
+            }
+        }
+    }
+
+    fn perform(&self, command: Command, transfer: &mut Transfer) -> Result<(), DomainError> {
+        match command {
+            // SAFETY: the promise given when it was enqueued. `Drain` and `Signal` wait for the device, so the stream
+            // has passed it only when the device has.
+            Command::Upload { from, keep, to, len } => unsafe {
+                transfer.upload(from.0.cast_const(), keep, to, len)
+            },
+            // SAFETY: as above.
+            Command::Download { from, to, len } => unsafe { transfer.download(from, to.0, len) },
+            Command::Copy { from, to, len } => transfer.copy(from, to, len),
+            Command::Record { memory, record } => {
+                let buffers: Vec<_> = memory
+                    .iter()
+                    .filter_map(|memory| memory.as_any().downcast_ref().map(VulkanMemory::buffer))
+                    .collect();
+                transfer.run(&buffers, Kept::memory(memory), record)
+            }
+            Command::Wait { fence, until } => self.watch(&fence, until),
+            Command::Signal { fence } => {
+                transfer.drain()?;
+                // The device is done, and the host has seen that: what it wrote is available to everybody who sees the word.
+                // If the process dies before, the word stays pending, and whoever finds it dead poisons it.
+                fence.complete();
+                Ok(())
+            }
+            Command::Drain => transfer.drain(),
+        }
+    }
+
+    /// Looks at a fence until it is complete or poisoned. Nobody wakes us: the word may be written by a device.
+    fn watch(&self, fence: &Fence, until: Instant) -> Result<(), DomainError> {
+        let begin = Instant::now();
+        for look in 0_u64.. {
+            if fence.state() != FenceState::Pending {
+                return Ok(());
+            }
+            match look {
+                0..64 => std::hint::spin_loop(),
+                64..256 => std::thread::yield_now(),
+                // From here on at most 4 % of the time that it takes is lost, and at most half a millisecond.
+                _ => std::thread::sleep(
+                    (begin.elapsed() / 25).clamp(Duration::from_micros(20), Duration::from_micros(500)),
+                ),
+            }
+            if look >= 256 && Instant::now() >= until && lock(&self.state).closing {
+                break;
+            }
+        }
+        Err(DomainError::TimedOut { domain: self.domain, waited: begin.elapsed() })
+    }
+}
+
+impl Stream for VulkanStream {
+    fn domain(&self) -> DomainId {
+        self.device.id()
+    }
+
+    unsafe fn copy_from_host(
+        &self,
+        from: *const u8,
+        to: &Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        let to = self.place(to, offset, len)?;
+        if len == 0 {
+            return Ok(());
+        }
+        self.enqueue(Command::Upload { from: HostAddress(from.cast_mut()), keep: None, to, len })
+    }
+
+    unsafe fn copy_to_host(
+        &self,
+        from: &Arc<dyn Memory>,
+        offset: u64,
+        to: *mut u8,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        let from = self.place(from, offset, len)?;
+        if len == 0 {
+            return Ok(());
+        }
+        self.enqueue(Command::Download { from, to: HostAddress(to), len })
+    }
+
+    fn copy(
+        &self,
+        from: &Arc<dyn Memory>,
+        from_offset: u64,
+        to: &Arc<dyn Memory>,
+        to_offset: u64,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        let to = self.place(to, to_offset, len)?;
+        if let Some(host) = from.host() {
+            check_range(from.as_ref(), from_offset, len)?;
+            if len == 0 {
+                return Ok(());
+            }
+            let from_host = HostAddress(host.wrapping_add(from_offset as usize));
+            return self.enqueue(Command::Upload { from: from_host, keep: Some(from.clone()), to, len });
+        }
+        let from = self.place(from, from_offset, len)?;
+        // Vulkan does not allow a copy of nothing, nor one onto itself.
+        let overlap = Arc::ptr_eq(&from.memory, &to.memory)
+            && from.offset < to.offset.saturating_add(len)
+            && to.offset < from.offset.saturating_add(len);
+        if overlap && len > 0 {
+            return Err(DomainError::Refused {
+                domain: self.device.id(),
+                action: format!("copy {len} bytes from {} to {}", from.offset, to.offset),
+                reason: "the ranges overlap".to_owned(),
+            });
+        }
+        if len == 0 { Ok(()) } else { self.enqueue(Command::Copy { from, to, len }) }
+    }
+
+    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
+        // What is complete already need not be waited for: this thread has seen it, and hands what follows to the stream's.
+        if fence.state() != FenceState::Pending {
+            return self.shared.check(&lock(&self.shared.state));
+        }
+        let now = Instant::now();
+        let until = now.checked_add(patience).unwrap_or(now + Duration::from_secs(3600));
+        self.enqueue(Command::Wait { fence: fence.clone(), until })
+    }
+
+    fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
+        self.enqueue(Command::Signal { fence: fence.clone() })
+    }
+
+    fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {
+        let target = self.enqueue_numbered(Command::Drain)?;
+        let begin = Instant::now();
+        let mut state = lock(&self.shared.state);
+        loop {
+            self.shared.check(&state)?;
+            if state.done >= target {
+                return Ok(());
+            }
+            let waited = begin.elapsed();
+            if waited >= patience {
+                return Err(DomainError::TimedOut { domain: self.shared.domain, waited });
+            }
+            let slept = self.shared.passed.wait_timeout(state, patience - waited);
+            state = slept.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Drop for VulkanStream {
+    fn drop(&mut self) {
+        lock(&self.shared.state).closing = true;
+        self.shared.work.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // The thread itself may drop the last handle, if somebody's `record` held one.
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
