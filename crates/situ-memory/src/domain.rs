@@ -238,7 +238,8 @@ pub trait Memory: Send + Sync + fmt::Debug {
     /// The first byte, where the CPU may touch it. An importer may only read.
     fn host(&self) -> Option<*mut u8>;
 
-    /// Gives a range real memory: running out is an error here, not when it is used.
+    /// Gives a range real memory: running out is an error here, not when it is used. Only the owner may; an importer is
+    /// refused, also for an empty range.
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError>;
 
     /// Gives the memory behind a range back, as far as that is possible. Its bytes are lost.

@@ -6,13 +6,12 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::domain::{
     Capabilities, Domain, DomainError, DomainId, HOST, Memory, MemoryRequest, Sharing, Stream, StreamOrder,
     check_range,
 };
-use crate::fence::{Fence, FenceState};
+use crate::immediate::ImmediateStream;
 use crate::mapping::{Access, Mapping, MemoryError, find_memory};
 use crate::pool::{malformed, system};
 
@@ -60,7 +59,7 @@ impl Domain for HostDomain {
     }
 
     fn stream(&self) -> Result<Arc<dyn Stream>, DomainError> {
-        Ok(Arc::new(HostStream))
+        Ok(Arc::new(ImmediateStream::new(HOST)))
     }
 }
 
@@ -136,6 +135,9 @@ impl Memory for HostMemory {
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         check_range(self, offset, len)?;
         let Some(file) = &self.file else { return Err(read_only()) };
+        if len == 0 {
+            return Ok(());
+        }
         find_memory(file.as_fd(), offset, len)
             .map_err(|source| system("find memory for", &self.path, source))?;
         self.mapping.populate(offset as usize, len as usize);
@@ -162,94 +164,5 @@ fn read_only() -> DomainError {
         domain: HOST,
         action: "write".to_owned(),
         reason: "the memory belongs to another process".to_owned(),
-    }
-}
-
-/// A queue that is always empty: every call does its work before it returns.
-#[derive(Debug)]
-struct HostStream;
-
-/// A range of host memory, for reading.
-fn source(memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<*mut u8, DomainError> {
-    let Some(base) = memory.as_any().downcast_ref::<HostMemory>().and_then(|memory| memory.host()) else {
-        return Err(DomainError::Foreign { domain: HOST, found: memory.domain() });
-    };
-    check_range(memory.as_ref(), offset, len)?;
-    Ok(base.wrapping_add(offset as usize))
-}
-
-/// A range of host memory, for writing: only its owner may.
-fn target(memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<*mut u8, DomainError> {
-    let base = source(memory, offset, len)?;
-    match memory.as_any().downcast_ref::<HostMemory>() {
-        Some(HostMemory { file: Some(_), .. }) => Ok(base),
-        _ => Err(read_only()),
-    }
-}
-
-impl Stream for HostStream {
-    fn domain(&self) -> DomainId {
-        HOST
-    }
-
-    unsafe fn copy_from_host(
-        &self,
-        from: *const u8,
-        to: &Arc<dyn Memory>,
-        offset: u64,
-        len: u64,
-    ) -> Result<(), DomainError> {
-        let target = target(to, offset, len)?;
-        // SAFETY: the caller vouches for `from`; `target` is checked, writable, and the caller's alone.
-        unsafe { std::ptr::copy(from, target, len as usize) };
-        Ok(())
-    }
-
-    unsafe fn copy_to_host(
-        &self,
-        from: &Arc<dyn Memory>,
-        offset: u64,
-        to: *mut u8,
-        len: u64,
-    ) -> Result<(), DomainError> {
-        let source = source(from, offset, len)?;
-        // SAFETY: the caller vouches for `to`; `source` is checked.
-        unsafe { std::ptr::copy(source, to, len as usize) };
-        Ok(())
-    }
-
-    fn copy(
-        &self,
-        from: &Arc<dyn Memory>,
-        from_offset: u64,
-        to: &Arc<dyn Memory>,
-        to_offset: u64,
-        len: u64,
-    ) -> Result<(), DomainError> {
-        let from = source(from, from_offset, len)?;
-        let target = target(to, to_offset, len)?;
-        // SAFETY: both ranges are checked and mapped; they may overlap.
-        unsafe { std::ptr::copy(from, target, len as usize) };
-        Ok(())
-    }
-
-    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
-        match fence.wait(patience) {
-            FenceState::Pending => Err(DomainError::TimedOut { domain: HOST, waited: patience }),
-            FenceState::Complete | FenceState::Poisoned => Ok(()),
-        }
-    }
-
-    fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
-        fence.complete();
-        Ok(())
-    }
-
-    fn synchronize(&self, _patience: Duration) -> Result<(), DomainError> {
-        Ok(())
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

@@ -25,9 +25,13 @@ mod fence;
 #[cfg(not(loom))]
 mod host;
 #[cfg(not(loom))]
+mod immediate;
+#[cfg(not(loom))]
 mod mapping;
 #[cfg(not(loom))]
 mod pool;
+#[cfg(not(loom))]
+mod share;
 mod size_class;
 pub mod sync;
 #[cfg(not(loom))]
@@ -48,6 +52,8 @@ pub use emulated::{EmulatedDomain, EmulatedOptions, EmulatedStream, EmulatedView
 pub use fence::{Fence, FenceState, POISON};
 #[cfg(not(loom))]
 pub use host::HostDomain;
+#[cfg(not(loom))]
+pub use immediate::ImmediateStream;
 #[cfg(not(loom))]
 pub use mapping::{Access, Mapping, MemoryError, find_memory};
 #[cfg(not(loom))]

@@ -15,6 +15,7 @@ use crate::domain::{Domain, DomainError, Memory, MemoryRequest, Sharing};
 use crate::fence::Fence;
 use crate::host::create_file;
 use crate::mapping::{Access, Mapping, find_memory};
+use crate::share::Share;
 
 // Large, but inline: no pointer stands between a loan and its free list, and there is one a pool.
 #[allow(clippy::large_enum_variant)]
@@ -23,11 +24,14 @@ enum Allocation {
     Ring(Ring),
 }
 
-/// A pool, seen by the process that owns it. Dropping it leaves the files; [`unlink`](Self::unlink) removes them.
+/// A pool, seen by the process that owns it. Dropping it leaves the files; [`unlink`](Self::unlink) removes them. Memory
+/// that is shared by descriptors is handed out only as long as this lives.
 pub struct PoolOwner {
     control_path: PathBuf,
     table: Table,
     allocation: Allocation,
+    /// Hands out the memory's descriptor, if that is how it is shared.
+    _share: Option<Share>,
 }
 
 impl PoolOwner {
@@ -56,11 +60,20 @@ impl PoolOwner {
             PoolHeader::new((options.id, options.owner), domain.id(), options.strategy, slots, capacity);
         // SAFETY: the mapping is larger than a header, page aligned, writable, and nobody else knows the file yet.
         unsafe { control.base().cast::<PoolHeader>().write(header) };
-        debug_assert!(
-            domain.capabilities().sharing == Sharing::Descriptor || bytes.size() == header.capacity
-        );
+        let share = match (domain.capabilities().sharing, bytes.export()?) {
+            (Sharing::Descriptor, Some(descriptor)) => {
+                Some(Share::begin(options.id, options.group, descriptor, capacity)?)
+            }
+            (Sharing::Descriptor, None) => {
+                let action = "share memory with other processes".to_owned();
+                let reason = "it gives no descriptor".to_owned();
+                return Err(DomainError::Refused { domain: domain.id(), action, reason });
+            }
+            (Sharing::File, _) => None,
+        };
         Ok(Self {
             control_path: control_path.to_owned(),
+            _share: share,
             table: Table::new(header, control, bytes),
             allocation: match options.strategy {
                 Strategy::SizeClasses => Allocation::SizeClasses(SizeClasses::default()),

@@ -3,20 +3,25 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::format::{DirectoryEntry, data_path, parts, read_header};
 use super::table::Base;
 use super::{GRANULE, PoolHeader, SlotId, ViewError, malformed, system};
 use crate::control::{Held, SlotControl};
-use crate::domain::{Domain, Memory, Sharing};
+use crate::domain::{Domain, DomainError, Memory, Sharing};
 use crate::domains::Domains;
 use crate::fence::Fence;
 use crate::mapping::{Access, Mapping};
+use crate::share::{self, Answer};
 use crate::sync::atomic::Ordering;
+
+/// How long an owner may take to hand out a descriptor: it does nothing else, unless it is stopped.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is known of another process' pool without its bytes: for pinning, repair and looking. It lies in host shared
 /// memory, so it can be had without the pool's domain.
@@ -24,6 +29,8 @@ use crate::sync::atomic::Ordering;
 pub struct PoolMetadata {
     path: PathBuf,
     header: PoolHeader,
+    /// Whom the control file belongs to.
+    user: u32,
     directory: Mapping,
     controls: Arc<Mapping>,
     /// The first byte of `controls`.
@@ -50,6 +57,7 @@ impl PoolMetadata {
     pub fn open(control_path: &Path) -> Result<Self, ViewError> {
         let file = open(control_path, control_path, true)?;
         let header = read_header(&file, control_path)?;
+        let user = file.metadata().map_err(|source| system("look at", control_path, source))?.uid();
         let (_, controls_offset, end) = parts(header.slots);
         let map = |offset: usize, len: usize, access| {
             Mapping::new(file.as_fd(), offset as u64, len, access)
@@ -58,7 +66,7 @@ impl PoolMetadata {
         let directory = map(0, controls_offset, Access::Read)?;
         let controls = Arc::new(map(controls_offset, end - controls_offset, Access::ReadWrite)?);
         let base = Base(controls.base());
-        Ok(Self { path: control_path.to_owned(), header, directory, controls, base })
+        Ok(Self { path: control_path.to_owned(), header, user, directory, controls, base })
     }
 
     /// The path of the control file.
@@ -211,7 +219,6 @@ impl PoolView {
 
     /// How many bytes of memory the files of the pool at this path take; 0 if it is gone.
     pub fn memory_bytes(control_path: &Path) -> u64 {
-        use std::os::unix::fs::MetadataExt;
         let blocks = |path: &Path| path.metadata().map_or(0, |metadata| metadata.blocks());
         (blocks(control_path) + blocks(&data_path(control_path))) * 512
     }
@@ -228,7 +235,13 @@ fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<Arc<dyn Memory
     let (path, capacity) = (&metadata.path, metadata.header.capacity);
     let descriptor = match domain.capabilities().sharing {
         Sharing::File => open(path, &data_path(path), false)?.into(),
-        Sharing::Descriptor => return Err(ViewError::Gone(path.clone())),
+        Sharing::Descriptor => match share::ask(metadata.header.id, metadata.user, capacity, PATIENCE)? {
+            Answer::Descriptor(descriptor) => descriptor,
+            Answer::Gone => return Err(ViewError::Gone(path.clone())),
+            Answer::Late => {
+                return Err(DomainError::TimedOut { domain: domain.id(), waited: PATIENCE }.into());
+            }
+        },
     };
     let bytes = domain.import(descriptor, capacity)?;
     if bytes.size() < capacity {
