@@ -7,10 +7,11 @@ use std::time::Duration;
 use crate::driver::Team;
 use crate::failure::Failure;
 use crate::os::{self, Awake};
+use crate::plot_memory::Panel;
 use crate::session::{Ownership, Session};
 use crate::stats::percentile;
 use crate::systems::Kind;
-use crate::{plot, report};
+use crate::{plot, plot_memory, report};
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -186,6 +187,28 @@ impl Bench {
         self.remarks.push(remark);
     }
 
+    /// Prints what there is to say about a table beside its numbers, unless JSON is wanted.
+    pub fn print_remarks(&mut self, table: &'static str, title: &str) {
+        if !self.options.json {
+            let remarks: Vec<String> = self.remarks.drain(..).map(|remark| format!("  {remark}\n")).collect();
+            if writeln!(std::io::stdout(), "{table}: {title}\n{}", remarks.concat()).is_err() {
+                os::interrupt();
+            }
+        }
+    }
+
+    /// One system's value divided by another's, for each case that has both.
+    pub fn ratios(&self, table: &str, metric: &str, of: Kind, to: Kind) -> Vec<f64> {
+        let rows = || self.rows.iter().filter(|row| row.table == table && row.metric == metric);
+        rows()
+            .filter(|row| row.system == of)
+            .filter_map(|own| {
+                let other = rows().find(|row| row.system == to && row.case.name == own.case.name)?;
+                Some(own.value / other.value)
+            })
+            .collect()
+    }
+
     /// Prints the table for people, unless JSON is wanted.
     pub fn print(&mut self, table: &'static str, title: &str) {
         if !self.options.json {
@@ -215,6 +238,23 @@ impl Bench {
     /// Draws median and 99th percentile over message size, one panel for each name.
     pub fn plot_sizes(&mut self, table: &'static str, title: &str, panels: &[&str]) -> Result<(), Failure> {
         let outcome = plot::sizes(&self.options.svg, table, title, panels, &self.table_rows(table));
+        self.plotted(outcome)
+    }
+
+    /// Draws the densities of images' ways, and what they consist of.
+    pub fn plot_ways(&mut self, table: &'static str, title: &str, panels: &[Panel]) -> Result<(), Failure> {
+        let outcome = plot_memory::ways(&self.options.svg, table, title, panels);
+        self.plotted(outcome)
+    }
+
+    /// Draws ratios to several systems, sorted.
+    pub fn plot_ratios(
+        &mut self,
+        table: &'static str,
+        title: &str,
+        lines: &[(Kind, Vec<f64>)],
+    ) -> Result<(), Failure> {
+        let outcome = plot_memory::ratios(&self.options.svg, table, title, lines);
         self.plotted(outcome)
     }
 

@@ -41,8 +41,8 @@ pub struct Role {
 }
 
 /// The command that a worker of this system is started with.
-fn command(kind: Kind) -> Result<Command, Failure> {
-    match kind.peer_binary() {
+fn command(kind: Kind, table: &str) -> Result<Command, Failure> {
+    match kind.peer_binary(table) {
         None => {
             let program = std::env::current_exe().map_err(Failure::io("cannot find this program"))?;
             let mut command = Command::new(program);
@@ -71,7 +71,7 @@ impl Worker {
     /// Starts the process and waits until it is ready.
     pub fn start(session: &Session, table: &str, kind: Kind, role: Role) -> Result<Self, Failure> {
         let name = format!("{} {table} {} {}", kind.name(), role.name, role.index);
-        let mut command = command(kind)?;
+        let mut command = command(kind, table)?;
         command
             .args(["--table", table, "--role", role.name])
             .args(["--index", &role.index.to_string()])

@@ -12,6 +12,7 @@ mod messages {
 mod os;
 mod payload;
 mod plot;
+mod plot_memory;
 mod protocol;
 mod report;
 mod session;
@@ -20,6 +21,7 @@ mod syscalls;
 mod systems;
 mod tables;
 mod worker;
+mod workload;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -54,6 +56,10 @@ enum Command {
     Setup(RunArgs),
     /// End-to-end latency of bounded sequences, against DDS too.
     Bounded(RunArgs),
+    /// Two bilateral filters in two processes, on the device.
+    Domains(RunArgs),
+    /// Random graphs of processes, half of them on the device.
+    Graphs(RunArgs),
     /// One process of a measurement; started by the program itself.
     #[command(hide = true)]
     Worker(worker::WorkerArgs),
@@ -93,6 +99,8 @@ fn main() -> ExitCode {
         Command::Throughput(args) => run(&[Table::Throughput], args),
         Command::Setup(args) => run(&[Table::Setup], args),
         Command::Bounded(args) => run(&[Table::Bounded], args),
+        Command::Domains(args) => run(&[Table::Domains], args),
+        Command::Graphs(args) => run(&[Table::Graphs], args),
         Command::Worker(args) => {
             // The driver reads what a worker has to say from its output.
             return worker::main(&args).map_or_else(

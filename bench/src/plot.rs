@@ -12,11 +12,16 @@ use crate::systems::Kind;
 
 const SIZE: (u32, u32) = (960, 540);
 
-fn colour(system: Kind) -> RGBColor {
+/// A system's colour.
+pub fn colour(system: Kind) -> RGBColor {
     match system {
         Kind::Floor => RGBColor(140, 140, 140),
         Kind::Situ => RGBColor(214, 69, 65),
         Kind::SituSerialized => RGBColor(240, 160, 120),
+        Kind::SituEmulated => RGBColor(214, 69, 65),
+        Kind::SituVulkan => RGBColor(200, 40, 120),
+        Kind::SituCuda => RGBColor(120, 170, 0),
+        Kind::SituHost => RGBColor(240, 160, 120),
         Kind::Iceoryx2 => RGBColor(44, 110, 180),
         Kind::Iceoryx => RGBColor(120, 180, 225),
         Kind::CycloneDds => RGBColor(60, 140, 80),
@@ -37,7 +42,8 @@ fn systems(rows: &[&Row]) -> Vec<Kind> {
     systems
 }
 
-fn target(directory: &Path, table: &str) -> Result<PathBuf, Failure> {
+/// The file of a table's plot, in a directory that is there.
+pub fn target(directory: &Path, table: &str) -> Result<PathBuf, Failure> {
     std::fs::create_dir_all(directory)
         .map_err(Failure::io(format!("cannot make {}", directory.display())))?;
     Ok(directory.join(format!("{table}.svg")))

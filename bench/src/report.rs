@@ -81,6 +81,7 @@ pub fn table(name: &str, title: &str, rows: &[&Row]) -> String {
         }
     }
     systems.sort_by_key(|system| *system as usize);
+    let own = systems.iter().copied().find(|system| system.is_own()).unwrap_or(Kind::Situ);
     let value = |case: &str, metric: &str, system: Kind| {
         rows.iter()
             .find(|row| row.case.name == case && row.metric == metric && row.system == system)
@@ -103,7 +104,7 @@ pub fn table(name: &str, title: &str, rows: &[&Row]) -> String {
         let best = peers
             .filter_map(|&system| Some((system, value(case, metric, system)?)))
             .reduce(|a, b| if (b.1 < a.1) != ascending(metric) { b } else { a });
-        line.push(match (value(case, metric, Kind::Situ), best) {
+        line.push(match (value(case, metric, own), best) {
             (Some(own), Some((peer, best))) if best > 0.0 => format!("{:.2}x {}", own / best, peer.name()),
             _ => "-".to_owned(),
         });

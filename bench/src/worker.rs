@@ -8,12 +8,13 @@ use crate::clock::Clock;
 use crate::failure::Failure;
 use crate::os::{self, Page};
 use crate::session::Session;
+use crate::systems::cyclonedds::Cyclone;
 use crate::systems::floor::Floor;
 use crate::systems::iceoryx2::Iceoryx2;
 use crate::systems::situ::Situ;
 use crate::systems::situ_serialized::SituSerialized;
 use crate::systems::{Kind, System};
-use crate::tables::{bounded, fanout, hop, setup, throughput, wake};
+use crate::tables::{bounded, domains, fanout, graphs, hop, setup, throughput, wake};
 
 /// How the driver starts a worker.
 #[derive(Args, Debug)]
@@ -62,11 +63,25 @@ pub fn main(args: &WorkerArgs) -> Result<(), Failure> {
         clock: Clock::new(),
     };
     match Kind::parse(&args.system) {
+        Some(Kind::SituHost) => on_device::<Situ>(&args.table, context),
+        Some(Kind::Iceoryx2) if args.table == "domains" || args.table == "graphs" => {
+            on_device::<Iceoryx2>(&args.table, context)
+        }
+        Some(Kind::CycloneDds) => on_device::<Cyclone>(&args.table, context),
         Some(Kind::Floor) => work::<Floor>(&args.table, context),
         Some(Kind::Situ) => work::<Situ>(&args.table, context),
         Some(Kind::SituSerialized) => work::<SituSerialized>(&args.table, context),
         Some(Kind::Iceoryx2) => work::<Iceoryx2>(&args.table, context),
         _ => Err(Failure::Protocol { line: args.system.clone(), why: "no such system in this program" }),
+    }
+}
+
+/// The tables in which nodes work on a device, for systems whose messages lie in host memory.
+fn on_device<S: System>(table: &str, context: Context) -> Result<(), Failure> {
+    match table {
+        "domains" => domains::work::<S>(context),
+        "graphs" => graphs::work::<S>(context),
+        _ => Err(Failure::Protocol { line: table.to_owned(), why: "no such table for this system" }),
     }
 }
 

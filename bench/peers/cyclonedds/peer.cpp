@@ -8,25 +8,12 @@
 #include <memory>
 
 #include "bounded.h"
+#include "configuration.hpp"
 #include "worker.hpp"
 
 namespace {
 
 constexpr std::int32_t kDepth = 1;
-
-// Shared memory on, everything else on the loop-back interface with large buffers and packets.
-constexpr const char* kConfiguration = R"(<CycloneDDS><Domain>
-  <General>
-    <Interfaces><NetworkInterface name="lo" multicast="true"/></Interfaces>
-    <MaxMessageSize>65500B</MaxMessageSize>
-    <FragmentSize>65000B</FragmentSize>
-  </General>
-  <Internal>
-    <SocketReceiveBufferSize min="default" max="16MB"/>
-    <Watermarks><WhcHigh>16MB</WhcHigh></Watermarks>
-  </Internal>
-  <SharedMemory><Enable>true</Enable><LogLevel>error</LogLevel></SharedMemory>
-</Domain></CycloneDDS>)";
 
 dds_entity_t check(dds_entity_t result, const char* what) {
   if (result < 0) bench::fail(std::string(what) + ": " + dds_strretcode(result));
@@ -52,7 +39,7 @@ class Cyclone final : public bench::Endpoints {
  public:
   explicit Cyclone(const bench::Arguments& arguments) : publishes_(arguments["--role"] == "publisher") {
     const auto domain = static_cast<dds_domainid_t>(std::stoul(arguments["--domain"]));
-    check(dds_create_domain(domain, kConfiguration), "dds_create_domain");
+    check(dds_create_domain(domain, bench::kConfiguration), "dds_create_domain");
     participant_ = check(dds_create_participant(domain, nullptr, nullptr), "dds_create_participant");
   }
   Cyclone(const Cyclone&) = delete;

@@ -127,6 +127,14 @@ impl Loan for FloorLoan<'_> {
         Ok(())
     }
 
+    fn data(&mut self) -> &mut [u8] {
+        let (ring, size) = (&self.sender.ring, self.sender.size);
+        let row = ring.row(self.sender.position.get());
+        // SAFETY: inside the row, behind its stamp; until the stamp is stored only the sender uses these bytes.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(row.add(8), size) };
+        &mut bytes[payload::HEADER..]
+    }
+
     #[inline]
     fn publish(self) -> Result<(), Failure> {
         let sender = self.sender;
@@ -158,6 +166,10 @@ impl Message for FloorMessage<'_> {
     #[inline]
     fn read(&self, touch: Touch) -> Result<Found, Failure> {
         payload::read(Floor::NAME, self.bytes, touch)
+    }
+
+    fn data(&self) -> &[u8] {
+        &self.bytes[payload::HEADER..]
     }
 }
 

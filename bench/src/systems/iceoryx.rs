@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::session::Session;
 
 const PROGRAM: &str = "iox-roudi";
-/// Chunks of each size; the sizes leave room for the headers of iceoryx and of Cyclone DDS.
-const POOLS: [(usize, usize); 8] = [
+/// Sizes and numbers of chunks for the table `bounded`; the sizes leave room for the headers of iceoryx and of Cyclone DDS.
+pub const BOUNDED_POOLS: [(usize, usize); 8] = [
     (2 << 10, 64),
     (6 << 10, 64),
     (20 << 10, 64),
@@ -28,10 +28,10 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts it with pools for the table `bounded` and waits until it is ready.
-    pub fn start(session: &Session) -> Result<Self, String> {
+    /// Starts it with these pools, sizes and numbers of chunks, and waits until it is ready.
+    pub fn start(session: &Session, pools: &[(usize, usize)]) -> Result<Self, String> {
         let mut config = "[general]\nversion = 1\n\n[[segment]]\n".to_owned();
-        for (size, count) in POOLS {
+        for (size, count) in pools {
             // Writing to a string cannot fail.
             let _ = write!(config, "\n[[segment.mempool]]\nsize = {size}\ncount = {count}\n");
         }

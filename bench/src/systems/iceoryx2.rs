@@ -147,6 +147,10 @@ impl Loan for Iox2Loan<'_> {
         Ok(())
     }
 
+    fn data(&mut self) -> &mut [u8] {
+        &mut self.sample.payload_mut()[payload::HEADER..]
+    }
+
     #[inline]
     fn publish(self) -> Result<(), Failure> {
         self.sample.send().map_err(wrap("send"))?;
@@ -172,6 +176,10 @@ impl Message for Iox2Message {
     #[inline]
     fn read(&self, touch: Touch) -> Result<Found, Failure> {
         payload::read(NAME, self.sample.payload(), touch)
+    }
+
+    fn data(&self) -> &[u8] {
+        &self.sample.payload()[payload::HEADER..]
     }
 }
 

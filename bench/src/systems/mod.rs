@@ -1,10 +1,13 @@
 //! The systems under test behind one small interface, so that the same loop measures each of them.
 
+pub mod cyclonedds;
 pub mod floor;
 pub mod iceoryx;
 pub mod iceoryx2;
 pub mod situ;
 pub mod situ_serialized;
+
+use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::payload::{Found, Touch};
@@ -19,6 +22,14 @@ pub enum Kind {
     Situ,
     /// Situ: a heap message, serialized into shared memory.
     SituSerialized,
+    /// Situ: the nodes' messages in an emulated device's memory.
+    SituEmulated,
+    /// Situ: the nodes' messages in a Vulkan device's memory.
+    SituVulkan,
+    /// Situ: the nodes' messages in a CUDA device's memory.
+    SituCuda,
+    /// Situ: messages in host memory, copied to and from the device by the nodes.
+    SituHost,
     /// iceoryx2, the Rust library.
     Iceoryx2,
     /// Classic iceoryx, the C++ library with its daemon RouDi.
@@ -34,10 +45,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 13] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
+        Self::SituEmulated,
+        Self::SituVulkan,
+        Self::SituCuda,
+        Self::SituHost,
         Self::Iceoryx2,
         Self::Iceoryx,
         Self::CycloneDds,
@@ -52,6 +67,10 @@ impl Kind {
             Self::Floor => "floor",
             Self::Situ => "situ",
             Self::SituSerialized => "situ-serialized",
+            Self::SituEmulated => "situ-emulated",
+            Self::SituVulkan => "situ-vulkan",
+            Self::SituCuda => "situ-cuda",
+            Self::SituHost => "situ-host",
             Self::Iceoryx2 => "iceoryx2",
             Self::Iceoryx => "iceoryx",
             Self::CycloneDds => "cyclonedds",
@@ -66,10 +85,19 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The program of a peer that is not Rust.
-    pub fn peer_binary(self) -> Option<&'static str> {
+    /// The program of a peer that is not Rust, in this table.
+    pub fn peer_binary(self, table: &str) -> Option<&'static str> {
         match self {
-            Self::Floor | Self::Situ | Self::SituSerialized | Self::Iceoryx2 => None,
+            // Loaded as a library.
+            Self::CycloneDds if table != "bounded" => None,
+            Self::Floor
+            | Self::Situ
+            | Self::SituSerialized
+            | Self::SituEmulated
+            | Self::SituVulkan
+            | Self::SituCuda
+            | Self::SituHost
+            | Self::Iceoryx2 => None,
             Self::Iceoryx => Some("peer-iceoryx"),
             Self::CycloneDds => Some("peer-cyclonedds"),
             Self::CycloneDdsLoan => Some("peer-cyclonedds-loan"),
@@ -85,7 +113,20 @@ impl Kind {
 
     /// Whether it is a rival, with which Situ is compared, rather than Situ itself or the floor.
     pub fn is_peer(self) -> bool {
-        !matches!(self, Self::Floor | Self::Situ | Self::SituSerialized)
+        matches!(
+            self,
+            Self::Iceoryx2
+                | Self::Iceoryx
+                | Self::CycloneDds
+                | Self::CycloneDdsLoan
+                | Self::FastDds
+                | Self::FastDdsLoan
+        )
+    }
+
+    /// Whether it is what Situ's own column of the ratios shows.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Situ | Self::SituEmulated | Self::SituVulkan | Self::SituCuda)
     }
 }
 
@@ -136,6 +177,10 @@ impl Channel {
 pub trait System: Sized {
     /// Its name.
     const NAME: &'static str;
+    /// How often it copies a message's bytes by itself: once for each message, and once for each time it is taken.
+    const COPIES: (u64, u64) = (0, 0);
+    /// How long after the channels were opened messages may still be lost.
+    const SETTLING: Duration = Duration::ZERO;
     /// What publishes.
     type Sender: Sender;
     /// What receives.
@@ -154,6 +199,10 @@ pub trait Sender {
     type Loan<'a>: Loan
     where
         Self: 'a;
+    /// Waits until all receivers are known that the channel has places for, where that takes time.
+    fn connect(&self) -> Result<(), Failure> {
+        Ok(())
+    }
     /// Takes such memory.
     fn loan(&self, size: usize) -> Result<Self::Loan<'_>, Failure>;
 }
@@ -162,6 +211,8 @@ pub trait Sender {
 pub trait Loan {
     /// Writes the header, and the rest if it is to be touched.
     fn write(&mut self, sequence: u64, time: u64, touch: Touch) -> Result<(), Failure>;
+    /// The bytes behind the header, to be written.
+    fn data(&mut self) -> &mut [u8];
     /// Sends it off, waking receivers that sleep.
     fn publish(self) -> Result<(), Failure>;
 }
@@ -170,6 +221,8 @@ pub trait Loan {
 pub trait Message {
     /// Reads the header, and the rest if it is to be touched.
     fn read(&self, touch: Touch) -> Result<Found, Failure>;
+    /// The bytes behind the header.
+    fn data(&self) -> &[u8];
 }
 
 /// A subscriber.
@@ -178,6 +231,10 @@ pub trait Receiver {
     type Message<'a>: Message
     where
         Self: 'a;
+    /// Waits until the sender is known, where that takes time.
+    fn connect(&self) -> Result<(), Failure> {
+        Ok(())
+    }
     /// The next message, if there is one.
     fn take(&self) -> Result<Option<Self::Message<'_>>, Failure>;
     /// Sleeps until there may be a message. May return early. Only on channels that are `blocking`.

@@ -143,6 +143,14 @@ impl Loan for SituLoan<'_> {
         Ok(())
     }
 
+    fn data(&mut self) -> &mut [u8] {
+        match self {
+            Self::Small(loan) => &mut loan.data,
+            Self::Frame(loan) => loan.bulk_mut(|frame| &frame.data),
+            Self::Bounded(loan, _) => &mut loan.data,
+        }
+    }
+
     #[inline]
     fn publish(self) -> Result<(), Failure> {
         match self {
@@ -189,6 +197,14 @@ impl Message for SituMessage {
             Self::Bounded(sample) => {
                 payload::find(NAME, sample.sequence_number, sample.time, &sample.data, touch)
             }
+        }
+    }
+
+    fn data(&self) -> &[u8] {
+        match self {
+            Self::Small(sample) => &sample.data,
+            Self::Frame(sample) => sample.bulk(|frame| &frame.data),
+            Self::Bounded(sample) => &sample.data,
         }
     }
 }

@@ -72,6 +72,10 @@ impl Loan for SerializedLoan<'_> {
         .map_err(wrap("try_extend_with"))
     }
 
+    fn data(&mut self) -> &mut [u8] {
+        &mut self.value.data
+    }
+
     fn publish(self) -> Result<(), Failure> {
         self.publisher.publish(&self.value).map(drop).map_err(wrap("publish"))
     }
@@ -91,6 +95,10 @@ impl Message for SerializedMessage {
     fn read(&self, touch: Touch) -> Result<Found, Failure> {
         let sample = &self.sample;
         payload::find(SituSerialized::NAME, sample.sequence_number, sample.time, &sample.data, touch)
+    }
+
+    fn data(&self) -> &[u8] {
+        &self.sample.data
     }
 }
 

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::os::{futex_wait, futex_wake, monotonic_ns};
 use crate::payload::Touch;
 use crate::protocol::{Duty, Params, serve};
-use crate::systems::iceoryx::Daemon;
+use crate::systems::iceoryx::{BOUNDED_POOLS, Daemon};
 use crate::systems::{Channel, Kind, Loan, Message, Receiver, Sender, Shape, System};
 use crate::worker::Context;
 
@@ -23,7 +23,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
         Role { name: "subscriber", index: 0, cpu: cpus[1] },
         Role { name: "publisher", index: 0, cpu: cpus[0] },
     ];
-    let daemon = Daemon::start(bench.session());
+    let daemon = Daemon::start(bench.session(), &BOUNDED_POOLS);
     let mut teams = [
         Kind::Floor,
         Kind::Situ,

@@ -1,7 +1,9 @@
 //! The tables, a file each: what the driver asks for, and what its workers do.
 
 pub mod bounded;
+pub mod domains;
 pub mod fanout;
+pub mod graphs;
 pub mod hop;
 pub mod setup;
 pub mod throughput;
@@ -25,12 +27,24 @@ pub enum Table {
     Setup,
     /// See [`bounded`].
     Bounded,
+    /// See [`domains`].
+    Domains,
+    /// See [`graphs`].
+    Graphs,
 }
 
 impl Table {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Self; 6] =
-        [Self::Hop, Self::Fanout, Self::Wake, Self::Throughput, Self::Setup, Self::Bounded];
+    pub const ALL: [Self; 8] = [
+        Self::Hop,
+        Self::Fanout,
+        Self::Wake,
+        Self::Throughput,
+        Self::Setup,
+        Self::Bounded,
+        Self::Domains,
+        Self::Graphs,
+    ];
 
     /// Measures and prints it.
     pub fn run(self, bench: &mut Bench) -> Result<(), Failure> {
@@ -43,6 +57,10 @@ impl Table {
             Self::Bounded => {
                 ("bounded", "sequence<uint8, N> from before the payload is written until it is received")
             }
+            Self::Domains => {
+                ("domains", "an image through two bilateral filters on the device, in two processes")
+            }
+            Self::Graphs => ("graphs", "98 random graphs of processes, half of them on the device"),
         };
         match self {
             Self::Hop => hop::run(bench),
@@ -51,8 +69,15 @@ impl Table {
             Self::Throughput => throughput::run(bench),
             Self::Setup => setup::run(bench),
             Self::Bounded => bounded::run(bench),
+            Self::Domains => domains::run(bench),
+            Self::Graphs => graphs::run(bench),
         }?;
-        bench.print(name, title);
+        if matches!(self, Self::Graphs) {
+            // Hundreds of rows: people get what they amount to.
+            bench.print_remarks(name, title);
+        } else {
+            bench.print(name, title);
+        }
         Ok(())
     }
 }

@@ -1,0 +1,178 @@
+//! Table `domains`: two processes, each of which runs a bilateral filter on the device over an image of 3840 x 2160 pixels.
+//!
+//! The image lies in the first process's host memory, the result must lie in the second's. `copies within` is what the two
+//! nodes spend on copies between host and device (all that is neither the filter nor in between); `between` is from the
+//! moment when the first node's message is complete to when the second has it.
+
+use crate::bench::{Bench, Case};
+use crate::driver::{Role, Team};
+use crate::failure::Failure;
+use crate::protocol::{Duty, Params, serve};
+use crate::stats::percentile;
+use crate::systems::iceoryx::Daemon;
+use crate::systems::{Kind, System};
+use crate::worker::Context;
+use crate::workload::Lens;
+use crate::workload::bilateral::{Bilateral, Extent};
+use crate::workload::device::EMULATED;
+use crate::workload::explicit::Explicit;
+
+const TABLE: &str = "domains";
+const RADII: [usize; 3] = [5, 3, 7];
+
+/// One image's way, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Way {
+    /// From host memory to host memory.
+    pub total: f64,
+    /// Both filters.
+    pub compute: f64,
+    /// Copies in the two nodes.
+    pub within: f64,
+    /// From node to node.
+    pub between: f64,
+}
+
+/// A part of a way, as the rows call it.
+type Part = (&'static str, fn(&Way) -> f64);
+const PARTS: [Part; 4] = [
+    ("", |way| way.total),
+    (", compute", |way| way.compute),
+    (", copies within", |way| way.within),
+    (", between", |way| way.between),
+];
+
+/// What both workers said about one image.
+struct Answer {
+    way: Way,
+    copies: f64,
+    checksum: f64,
+}
+
+impl Answer {
+    /// Five numbers of the first worker, six of the second, in the order of [`crate::workload::Sent`] and
+    /// [`crate::workload::Got`].
+    fn read(numbers: &[f64]) -> Option<Self> {
+        let &[start, began, ended, sent, out, got, began_again, ended_again, end, into, checksum] = numbers
+        else {
+            return None;
+        };
+        let compute = (ended - began) + (ended_again - began_again);
+        let (total, between) = (end - start, got - sent);
+        let way = Way { total, compute, within: total - compute - between, between };
+        Some(Self { way, copies: out + into, checksum })
+    }
+}
+
+/// Runs the table.
+pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+    let cpus = bench.cores(2)?;
+    let roles =
+        [Role { name: "first", index: 0, cpu: cpus[0] }, Role { name: "second", index: 0, cpu: cpus[1] }];
+    let daemon = Daemon::start(bench.session(), &[(64 << 10, 32), (Extent::UHD.bytes() + (64 << 10), 6)]);
+    let mut teams = [Kind::SituHost, Kind::Iceoryx2, Kind::CycloneDds]
+        .into_iter()
+        .map(|kind| match &daemon {
+            Err(reason) if kind.needs_daemon() => Ok(Team::absent(kind, reason)),
+            _ => Team::start(bench.session(), TABLE, kind, &roles),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    for team in &mut teams {
+        team.ask("open")?;
+        team.ask("run connect=1")?;
+        // Touches all memory; a filter of radius 0 costs next to nothing.
+        team.ask("run radius=0 sequence=1")?;
+        team.ask("run radius=0 sequence=2")?;
+    }
+    let mut sequence = 2;
+    let mut panels = Vec::new();
+    for radius in RADII {
+        let name = format!("radius {radius}");
+        let case = Case::named(&name);
+        let mut ways: Vec<Vec<Way>> = vec![Vec::new(); teams.len()];
+        let mut copies = vec![0.0; teams.len()];
+        let mut result: Option<f64> = None;
+        for _ in 0..bench.scale(3, 30) {
+            sequence += 1;
+            for (at, team) in teams.iter_mut().enumerate() {
+                let numbers = team.ask(&format!("run radius={radius} sequence={sequence}"))?;
+                if numbers.is_empty() {
+                    continue;
+                }
+                let answer = Answer::read(&numbers)
+                    .ok_or(Failure::Protocol { line: format!("{numbers:?}"), why: "expected 11 numbers" })?;
+                if *result.get_or_insert(answer.checksum) != answer.checksum {
+                    let why = format!("{} computed another image than the others", team.kind.name());
+                    return Err(Failure::Worker(why));
+                }
+                ways[at].push(answer.way);
+                copies[at] += answer.copies;
+            }
+        }
+        for ((team, ways), copies) in teams.iter().zip(&mut ways).zip(copies) {
+            if team.absence().is_some() {
+                ways.clear();
+            }
+            for (part, value) in PARTS {
+                let mut values: Vec<f64> = ways.iter().map(value).collect();
+                if let Some(median) = percentile(&mut values, 0.5) {
+                    let case = Case::named(format!("{name}{part}"));
+                    bench.record(TABLE, &case, team.kind, "p50_ns", median);
+                }
+            }
+            if !ways.is_empty() {
+                bench.record(TABLE, &case, team.kind, "copies", copies / ways.len() as f64);
+            }
+        }
+        bench.note_absent(TABLE, &case, &teams);
+        panels.push((name, teams.iter().map(|team| team.kind).zip(ways).collect()));
+    }
+    for team in &mut teams {
+        team.ask("close")?;
+    }
+    bench.plot_ways(TABLE, "Two bilateral filters in two processes, 3840 x 2160 RGBA", &panels)
+}
+
+/// A process of rivals, which copy explicitly.
+pub fn work<S: System>(context: Context) -> Result<(), Failure> {
+    let system = S::create(&context.session)?;
+    let lens = Explicit::new(system, EMULATED, context.session.directory());
+    play(lens, context)
+}
+
+/// A process, whatever passes its images.
+pub fn play(lens: impl Lens, context: Context) -> Result<(), Failure> {
+    serve(&mut Player { lens, first: context.role == "first" })
+}
+
+struct Player<L: Lens> {
+    lens: L,
+    first: bool,
+}
+
+impl<L: Lens> Duty for Player<L> {
+    fn open(&mut self, _params: &Params) -> Result<(), Failure> {
+        self.lens.open(TABLE, self.first)
+    }
+
+    fn run(&mut self, params: &Params) -> Result<Vec<f64>, Failure> {
+        if params.get_or("connect", 0)? == 1 {
+            self.lens.connect()?;
+            return Ok(Vec::new());
+        }
+        let filter = Bilateral::new(params.get("radius")?);
+        let sequence = params.get("sequence")?;
+        let numbers = if self.first {
+            let sent = self.lens.first(&filter, sequence)?;
+            vec![sent.start, sent.kernel.0, sent.kernel.1, sent.sent, sent.copies]
+        } else {
+            let got = self.lens.second(&filter, sequence)?;
+            vec![got.got, got.kernel.0, got.kernel.1, got.end, got.copies, got.checksum]
+        };
+        Ok(numbers.into_iter().map(|number| number as f64).collect())
+    }
+
+    fn close(&mut self) {
+        self.lens.close();
+    }
+}

@@ -1,0 +1,207 @@
+//! The device that the nodes of `domains` and `graphs` work on: its memory, its stream, and the kernels of the experiments.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use situ::memory::{
+    Domain, DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedStream, EmulatedView, Memory,
+    MemoryRequest, Stream,
+};
+
+use super::bilateral::{Bilateral, Extent};
+use crate::failure::Failure;
+use crate::os::monotonic_ns;
+
+/// The emulated device.
+pub const EMULATED: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
+
+const NAME: &str = "device";
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A range of the device's memory.
+#[derive(Clone, Debug)]
+pub struct Span {
+    /// The memory that it lies in.
+    pub memory: Arc<dyn Memory>,
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    /// How long it is, in bytes.
+    pub len: u64,
+}
+
+/// What the device is to compute.
+#[derive(Clone, Debug)]
+pub enum Kernel {
+    /// The output is the input, filtered.
+    Filter(Bilateral, Extent),
+    /// Every byte of the output is this one; the first and the last byte of each input must be.
+    Produce(u8),
+}
+
+/// What became of a kernel, once the stream has passed it.
+#[derive(Debug, Default)]
+pub struct Receipt {
+    started: AtomicU64,
+    ended: AtomicU64,
+    wrong: AtomicU64,
+}
+
+impl Receipt {
+    /// When it ran, in nanoseconds of CLOCK_MONOTONIC.
+    pub fn times(&self) -> (u64, u64) {
+        (self.started.load(Ordering::Acquire), self.ended.load(Ordering::Acquire))
+    }
+
+    /// Whether all of its inputs held what they should.
+    pub fn check(&self, system: &'static str) -> Result<(), Failure> {
+        match self.wrong.load(Ordering::Acquire) {
+            0 => Ok(()),
+            wrong => {
+                Err(Failure::System { system, what: "kernel", why: format!("{wrong} inputs are wrong") })
+            }
+        }
+    }
+}
+
+/// A device with one stream, as one process uses it.
+pub struct Device {
+    domain: Arc<dyn Domain>,
+    stream: Arc<dyn Stream>,
+    directory: PathBuf,
+    buffers: AtomicU64,
+    copies: AtomicU64,
+}
+
+fn wrap<E: std::fmt::Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
+    Failure::system(NAME, what)
+}
+
+impl Device {
+    /// Opens it; files that its memory needs go into the directory.
+    pub fn open(id: DomainId, directory: PathBuf) -> Result<Self, Failure> {
+        let domain: Arc<dyn Domain> = if id == EMULATED {
+            Arc::new(EmulatedDomain::default())
+        } else {
+            situ::memory::find(id).map_err(wrap("find"))?
+        };
+        let stream = domain.stream().map_err(wrap("stream"))?;
+        let (buffers, copies) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { domain, stream, directory, buffers, copies })
+    }
+
+    /// How many copies were asked for.
+    pub fn copies(&self) -> u64 {
+        self.copies.load(Ordering::Relaxed)
+    }
+
+    /// New memory of this process.
+    pub fn buffer(&self, len: usize) -> Result<Span, Failure> {
+        let number = self.buffers.fetch_add(1, Ordering::Relaxed);
+        let path = self.directory.join(format!("buffer-{}-{number}", std::process::id()));
+        let size = (len as u64).next_multiple_of(4096);
+        let request = MemoryRequest { size, mode: 0o600, group: None };
+        let memory = self.domain.create(&path, &request).map_err(wrap("create"))?;
+        memory.back(0, size).map_err(wrap("back"))?;
+        // Whoever has it mapped keeps it; nobody else needs to find it.
+        let _ = std::fs::remove_file(&path);
+        Ok(Span { memory, offset: 0, len: len as u64 })
+    }
+
+    /// Enqueues a copy of host bytes into the span.
+    ///
+    /// # Safety
+    /// The bytes must stay as they are until [`finish`](Self::finish) has returned.
+    pub unsafe fn copy_in(&self, from: &[u8], to: &Span) -> Result<(), Failure> {
+        assert_eq!(from.len() as u64, to.len, "as many bytes as the span has");
+        self.copies.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the slice is readable and, by this function's contract, unchanged until the copy is done; the span is
+        // this process's own.
+        unsafe { self.stream.copy_from_host(from.as_ptr(), &to.memory, to.offset, to.len) }
+            .map_err(wrap("copy_from_host"))
+    }
+
+    /// Enqueues a copy of the span to host memory.
+    ///
+    /// # Safety
+    /// Nobody may use the bytes until [`finish`](Self::finish) has returned.
+    pub unsafe fn copy_out(&self, from: &Span, to: &mut [u8]) -> Result<(), Failure> {
+        assert_eq!(to.len() as u64, from.len, "as many bytes as the span has");
+        self.copies.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the slice is writable and, by this function's contract, left alone until the copy is done.
+        unsafe { self.stream.copy_to_host(&from.memory, from.offset, to.as_mut_ptr(), to.len() as u64) }
+            .map_err(wrap("copy_to_host"))
+    }
+
+    /// Enqueues a kernel.
+    pub fn launch(
+        &self,
+        kernel: Kernel,
+        inputs: Vec<Span>,
+        output: Option<Span>,
+    ) -> Result<Arc<Receipt>, Failure> {
+        let receipt = Arc::new(Receipt::default());
+        let Some(stream) = self.stream.as_any().downcast_ref::<EmulatedStream>() else {
+            return Err(Failure::System {
+                system: NAME,
+                what: "launch",
+                why: format!("there are no kernels for domain {}", self.domain.id()),
+            });
+        };
+        let kept = Arc::clone(&receipt);
+        stream
+            .launch(move |view| {
+                kept.started.store(monotonic_ns(), Ordering::Release);
+                let wrong = compute(view, &kernel, &inputs, output.as_ref())?;
+                kept.wrong.store(wrong, Ordering::Release);
+                kept.ended.store(monotonic_ns(), Ordering::Release);
+                Ok(())
+            })
+            .map_err(wrap("launch"))?;
+        Ok(receipt)
+    }
+
+    /// Waits until the device has done everything that was enqueued.
+    pub fn finish(&self) -> Result<(), Failure> {
+        self.stream.synchronize(PATIENCE).map_err(wrap("synchronize"))
+    }
+}
+
+/// What a kernel does on the emulated device. Returns how many inputs were wrong.
+fn compute(
+    view: &EmulatedView<'_>,
+    kernel: &Kernel,
+    inputs: &[Span],
+    output: Option<&Span>,
+) -> Result<u64, DomainError> {
+    match (kernel, inputs, output) {
+        (Kernel::Filter(filter, extent), [input], Some(output)) => {
+            filter.apply(*extent, reading(view, input)?, writing(view, output)?);
+            Ok(0)
+        }
+        (Kernel::Filter(..), _, _) => Ok(1),
+        (Kernel::Produce(byte), _, _) => {
+            let mut wrong = 0;
+            for input in inputs {
+                let bytes = reading(view, input)?;
+                wrong += u64::from(bytes.first() != Some(byte) || bytes.last() != Some(byte));
+            }
+            if let Some(output) = output {
+                writing(view, output)?.fill(*byte);
+            }
+            Ok(wrong)
+        }
+    }
+}
+
+fn reading<'s>(view: &EmulatedView<'_>, span: &'s Span) -> Result<&'s [u8], DomainError> {
+    // SAFETY: inputs are this process's own buffers, which only this stream uses, or messages that are complete and held.
+    unsafe { view.bytes(&span.memory, span.offset, span.len) }
+}
+
+#[allow(clippy::mut_from_ref, reason = "the bytes are the device's, not the span's")]
+fn writing<'s>(view: &EmulatedView<'_>, span: &'s Span) -> Result<&'s mut [u8], DomainError> {
+    // SAFETY: outputs are this process's own buffers, which only this stream uses, or loans.
+    unsafe { view.bytes_mut(&span.memory, span.offset, span.len) }
+}
