@@ -244,6 +244,13 @@ impl Memory for VulkanMemory {
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
+        if !self.owned {
+            return Err(DomainError::Refused {
+                domain: self.domain(),
+                action: "give memory to a pool".to_owned(),
+                reason: "it was imported: only its owner does".to_owned(),
+            });
+        }
         // The block is there from the start.
         check_range(self, offset, len)
     }
