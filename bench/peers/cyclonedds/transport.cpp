@@ -1,6 +1,7 @@
-// Cyclone DDS as a library for the tables `domains` and `graphs`: blocks of any size, serialized into shared memory. The
-// program loads it and does everything else (see src/systems/cyclonedds.rs, which declares the same functions). A function that
-// can fail returns a negative number or a null pointer, and `transport_error` says why.
+// Cyclone DDS as a library for the tables `domains` and `graphs`: blocks of any size, serialized into shared
+// memory. The program loads it and does everything else (see src/systems/cyclonedds.rs, which declares the
+// same functions). A function that can fail returns a negative number or a null pointer, and
+// `transport_error` says why.
 
 #include <dds/dds.h>
 #include <dds/ddsc/dds_loan_api.h>
@@ -76,7 +77,8 @@ void transport_leave(std::int32_t participant) { dds_delete(participant); }
 Endpoint* transport_open(std::int32_t participant, const char* name, bool writes) {
   return guarded(static_cast<Endpoint*>(nullptr), [&] {
     auto endpoint = std::make_unique<Endpoint>();
-    endpoint->topic = check(dds_create_topic(participant, &bench_Block_desc, name, nullptr, nullptr), "dds_create_topic");
+    endpoint->topic =
+        check(dds_create_topic(participant, &bench_Block_desc, name, nullptr, nullptr), "dds_create_topic");
     dds_qos_t* qos = dds_create_qos();
     dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(5));
     dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 1);
@@ -114,8 +116,8 @@ std::int32_t transport_matched(Endpoint* endpoint) {
   });
 }
 
-std::int32_t transport_write(Endpoint* endpoint, std::uint64_t sequence, std::uint64_t time, std::uint8_t* data,
-                             std::uint32_t length) {
+std::int32_t transport_write(Endpoint* endpoint, std::uint64_t sequence, std::uint64_t time,
+                             std::uint8_t* data, std::uint32_t length) {
   return guarded(-1, [&] {
     bench_Block block{};
     block.sequence_number = sequence;
@@ -127,8 +129,8 @@ std::int32_t transport_write(Endpoint* endpoint, std::uint64_t sequence, std::ui
 }
 
 // The next message, if there is one: 1, and its bytes until `transport_return`; otherwise 0.
-std::int32_t transport_take(Endpoint* endpoint, std::uint64_t* sequence, std::uint64_t* time, const std::uint8_t** data,
-                            std::uint32_t* length) {
+std::int32_t transport_take(Endpoint* endpoint, std::uint64_t* sequence, std::uint64_t* time,
+                            const std::uint8_t** data, std::uint32_t* length) {
   return guarded(-1, [&] {
     dds_sample_info_t info{};
     if (check(dds_take(endpoint->entity, &endpoint->sample, &info, 1, 1), "dds_take") == 0) return 0;

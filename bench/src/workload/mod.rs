@@ -34,7 +34,7 @@ pub trait Station {
     fn connect(&self) -> Result<(), Failure>;
     /// Takes one message from each predecessor, looks at them, writes one of its own and publishes it.
     fn round(&mut self, sequence: u64) -> Result<(), Failure>;
-    /// How many copies of whole messages were made so far, by it or on its behalf.
+    /// How many copies of whole messages it made since it was opened, or others made of its messages.
     fn copies(&self) -> Result<u64, Failure>;
 }
 
