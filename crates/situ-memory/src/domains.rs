@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::cuda::CudaDomain;
 use crate::domain::{Capabilities, Domain, DomainError, DomainId, DomainKind, HOST};
 use crate::emulated::{EmulatedDomain, EmulatedOptions};
 use crate::host::HostDomain;
@@ -58,7 +59,12 @@ impl Domains {
 type Devices = fn() -> Result<Vec<Arc<dyn Domain>>, DomainError>;
 
 /// The kinds of devices that are looked for.
-const DETECTED: [(DomainKind, Devices); 1] = [(DomainKind::VULKAN, vulkan)];
+const DETECTED: [(DomainKind, Devices); 2] = [(DomainKind::CUDA, cuda), (DomainKind::VULKAN, vulkan)];
+
+fn cuda() -> Result<Vec<Arc<dyn Domain>>, DomainError> {
+    let devices = CudaDomain::all()?;
+    Ok(devices.into_iter().map(|device| Arc::new(device) as Arc<dyn Domain>).collect())
+}
 
 fn vulkan() -> Result<Vec<Arc<dyn Domain>>, DomainError> {
     let devices = VulkanDomain::all()?;

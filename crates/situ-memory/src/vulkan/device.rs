@@ -1,7 +1,7 @@
 //! An open Vulkan device: its queues, and which kinds of its memory serve what.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use ash::vk;
@@ -30,6 +30,8 @@ pub struct Device {
     /// Blocks that are shared have to be made for one buffer.
     pub dedicated: bool,
     pub software: bool,
+    /// It was lost: nothing works on it any more.
+    lost: AtomicBool,
 }
 
 impl std::fmt::Debug for Device {
@@ -150,6 +152,7 @@ impl Device {
             most: maintenance.max_memory_allocation_size,
             dedicated,
             software: found.software,
+            lost: AtomicBool::new(false),
         })
     }
 
@@ -160,7 +163,18 @@ impl Device {
 
     /// What a driver answered, as an error.
     pub fn refused(&self, action: impl Into<String>, result: vk::Result) -> DomainError {
+        if result == vk::Result::ERROR_DEVICE_LOST {
+            self.lost.store(true, Ordering::Relaxed);
+        }
         refused(self.id(), action, result)
+    }
+
+    /// Whether it is still there.
+    pub fn check(&self) -> Result<(), DomainError> {
+        if self.lost.load(Ordering::Relaxed) {
+            return Err(refused(self.id(), "go on", vk::Result::ERROR_DEVICE_LOST));
+        }
+        Ok(())
     }
 
     /// The number of the queue that the next stream is to use.

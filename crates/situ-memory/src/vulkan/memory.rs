@@ -178,6 +178,11 @@ impl VulkanMemory {
         self.buffer
     }
 
+    /// Whether this process made it.
+    pub(super) fn owned(&self) -> bool {
+        self.owned
+    }
+
     /// The device that it is on.
     pub(super) fn device(&self) -> &Arc<Device> {
         &self.device

@@ -65,12 +65,6 @@ enum Command {
     Drain,
 }
 
-/// How a stream came to fail: the error itself can be given out once only.
-struct Failure {
-    lost: bool,
-    reason: String,
-}
-
 #[derive(Default)]
 struct State {
     commands: VecDeque<Command>,
@@ -79,7 +73,8 @@ struct State {
     done: u64,
     /// The stream's handle is gone: waits end with their patience.
     closing: bool,
-    failure: Option<Failure>,
+    /// The first failure that nobody was told yet.
+    failure: Option<DomainError>,
 }
 
 struct Shared {
@@ -91,8 +86,8 @@ struct Shared {
     passed: Condvar,
 }
 
-/// A queue of work on a Vulkan device. Calls do not wait; errors of the device come with the next call and with
-/// [`synchronize`](Stream::synchronize), and end the stream: fences behind a failure are not completed.
+/// A queue of work on a Vulkan device. Calls do not wait. When work fails, what is behind it is not done either, and signals poison
+/// their fences, until [`synchronize`](Stream::synchronize) has told the failure.
 ///
 /// Dropping it waits for its work, and for fences at most as long as the patience they were waited for with.
 pub struct VulkanStream {
@@ -155,10 +150,22 @@ impl VulkanStream {
             .ok_or_else(|| DomainError::Foreign { domain: self.device.id(), found: memory.domain() })
     }
 
-    /// A range of this device's memory.
-    fn place(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<Place, DomainError> {
+    /// A range of this device's memory, for reading.
+    fn source(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<Place, DomainError> {
         check_range(self.own(memory)?, offset, len)?;
         Ok(Place { memory: memory.clone(), offset })
+    }
+
+    /// A range of this device's memory, for writing: only its owner may.
+    fn target(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<Place, DomainError> {
+        if self.own(memory)?.owned() {
+            return self.source(memory, offset, len);
+        }
+        Err(DomainError::Refused {
+            domain: self.device.id(),
+            action: "write".to_owned(),
+            reason: "the memory belongs to another process".to_owned(),
+        })
     }
 
     fn enqueue(&self, command: Command) -> Result<(), DomainError> {
@@ -167,8 +174,8 @@ impl VulkanStream {
 
     /// Enqueues, and gives how many commands there were by then.
     fn enqueue_numbered(&self, command: Command) -> Result<u64, DomainError> {
+        self.device.check()?;
         let mut state = lock(&self.shared.state);
-        self.shared.check(&state)?;
         state.commands.push_back(command);
         state.enqueued += 1;
         let number = state.enqueued;
@@ -179,20 +186,6 @@ impl VulkanStream {
 }
 
 impl Shared {
-    fn check(&self, state: &State) -> Result<(), DomainError> {
-        match &state.failure {
-            None => Ok(()),
-            Some(Failure { lost: true, reason }) => {
-                Err(DomainError::Lost { domain: self.domain, reason: reason.clone() })
-            }
-            Some(Failure { lost: false, reason }) => Err(DomainError::Refused {
-                domain: self.domain,
-                action: "go on with a stream that failed; make a new one".to_owned(),
-                reason: reason.clone(),
-            }),
-        }
-    }
-
     /// The stream's thread: executes commands until the handle is gone and nothing is left.
     fn execute(&self, mut transfer: Transfer) {
         loop {
@@ -211,14 +204,18 @@ impl Shared {
             let Some(command) = command else { return };
             let drains = matches!(command, Command::Drain);
             // After a failure, what follows would work on bytes that are not there: nothing of it is done.
-            let result = if failed { Ok(()) } else { self.perform(command, &mut transfer) };
+            let result = if failed {
+                abandon(command);
+                Ok(())
+            } else {
+                self.perform(command, &mut transfer)
+            };
             let mut state = lock(&self.state);
             if let Err(error) = result {
-                let lost = matches!(error, DomainError::Lost { .. });
-                state.failure = Some(Failure { lost, reason: error.to_string() });
+                state.failure.get_or_insert(error);
             }
             state.done += 1;
-            if drains || state.failure.is_some() {
+            if drains {
                 self.passed.notify_all();
             }
         }
@@ -243,7 +240,10 @@ impl Shared {
             }
             Command::Wait { fence, until } => self.watch(&fence, until),
             Command::Signal { fence } => {
-                transfer.drain()?;
+                if let Err(error) = transfer.drain() {
+                    fence.poison();
+                    return Err(error);
+                }
                 // The device is done, and the host has seen that: what it wrote is available to everybody who sees the word.
                 // If the process dies before, the word stays pending, and whoever finds it dead poisons it.
                 fence.complete();
@@ -276,6 +276,13 @@ impl Shared {
     }
 }
 
+/// What is left of a command when one before it failed: nobody may take its bytes for complete.
+fn abandon(command: Command) {
+    if let Command::Signal { fence } = command {
+        fence.poison();
+    }
+}
+
 impl Stream for VulkanStream {
     fn domain(&self) -> DomainId {
         self.device.id()
@@ -288,7 +295,7 @@ impl Stream for VulkanStream {
         offset: u64,
         len: u64,
     ) -> Result<(), DomainError> {
-        let to = self.place(to, offset, len)?;
+        let to = self.target(to, offset, len)?;
         if len == 0 {
             return Ok(());
         }
@@ -302,7 +309,7 @@ impl Stream for VulkanStream {
         to: *mut u8,
         len: u64,
     ) -> Result<(), DomainError> {
-        let from = self.place(from, offset, len)?;
+        let from = self.source(from, offset, len)?;
         if len == 0 {
             return Ok(());
         }
@@ -317,7 +324,7 @@ impl Stream for VulkanStream {
         to_offset: u64,
         len: u64,
     ) -> Result<(), DomainError> {
-        let to = self.place(to, to_offset, len)?;
+        let to = self.target(to, to_offset, len)?;
         if let Some(host) = from.host() {
             check_range(from.as_ref(), from_offset, len)?;
             if len == 0 {
@@ -326,7 +333,7 @@ impl Stream for VulkanStream {
             let from_host = HostAddress(host.wrapping_add(from_offset as usize));
             return self.enqueue(Command::Upload { from: from_host, keep: Some(from.clone()), to, len });
         }
-        let from = self.place(from, from_offset, len)?;
+        let from = self.source(from, from_offset, len)?;
         // Vulkan does not allow a copy of nothing, nor one onto itself.
         let overlap = Arc::ptr_eq(&from.memory, &to.memory)
             && from.offset < to.offset.saturating_add(len)
@@ -344,7 +351,7 @@ impl Stream for VulkanStream {
     fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
         // What is complete already need not be waited for: this thread has seen it, and hands what follows to the stream's.
         if fence.state() != FenceState::Pending {
-            return self.shared.check(&lock(&self.shared.state));
+            return self.device.check();
         }
         let now = Instant::now();
         let until = now.checked_add(patience).unwrap_or(now + Duration::from_secs(3600));
@@ -360,9 +367,8 @@ impl Stream for VulkanStream {
         let begin = Instant::now();
         let mut state = lock(&self.shared.state);
         loop {
-            self.shared.check(&state)?;
             if state.done >= target {
-                return Ok(());
+                return state.failure.take().map_or(Ok(()), Err);
             }
             let waited = begin.elapsed();
             if waited >= patience {
