@@ -1,4 +1,4 @@
-//! The wire: CDR, versions 1 and 2 of OMG DDS-XTypes, for Situ messages (`spec/cdr.md`).
+//! The wire: CDR, versions 1 and 2 of OMG DDS-XTypes, for Situ messages (`spec/cdr.md`), and append-only [`protobuf`].
 //!
 //! ```
 //! # fn example<T: situ_layout::visit::Structure + PartialEq>(message: &T, other: &mut T) -> Result<(), Box<dyn std::error::Error>> {
@@ -19,6 +19,7 @@ mod decode;
 mod encode;
 mod encoding;
 mod error;
+pub mod protobuf;
 mod reader;
 mod writer;
 

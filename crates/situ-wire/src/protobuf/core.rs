@@ -1,0 +1,563 @@
+//! The writer's state: a cursor in a chunk, and the messages that are open.
+//!
+//! The length of an open message stands in a *slot* in front of its content. While the message lies in one chunk the slot
+//! is *narrow*: as wide as lengths at this depth were last time, one byte at first. When the message ends, its content is moved by
+//! a few bytes if the length needs more or fewer, so that every length is minimal. For each open narrow slot [`SPARE`] bytes
+//! at the end of the chunk are kept free, so that widening always finds room: fields need to look at one bound only.
+//! When the chunk is left, all narrow slots in it become *wide* ones of [`WIDE`] bytes, patched when their messages end.
+
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use super::delegate::{Chunk, Delegate, Patch};
+use super::error::WriteError;
+use super::wire::{
+    MAX_FIELD, MAX_LENGTH, MAX_TAG, MAX_VARINT, WireType, put_padded_varint, put_varint, tag, varint_size,
+};
+
+/// How deep messages may nest below the first one. Readers commonly stop at 100.
+pub const MAX_LEVELS: usize = 128;
+
+/// The width of the length of a message that crosses chunks, in bytes.
+pub(super) const WIDE: usize = 5;
+
+/// How many bytes a narrow slot may grow by.
+const SPARE: usize = WIDE - 1;
+
+/// The smallest chunk that a message can begin in, in bytes.
+pub const MIN_CHUNK: usize = WIDE;
+
+/// How many levels have a remembered width, three bits each.
+const REMEMBERED: u32 = 21;
+
+/// An open message.
+#[derive(Clone, Copy)]
+struct Level {
+    /// Narrow: where its content begins. Wide: where it begins from the beginning of the whole message, in bytes.
+    content: u64,
+    /// Wide: the chunk of its slot. Narrow: the width of its slot.
+    chunk_or_width: u32,
+    /// Wide: where in that chunk the slot is.
+    slot: u32,
+}
+
+/// The state of a writer.
+pub(super) struct Core {
+    /// Where the next byte goes: `start <= cursor <= end`.
+    pub(super) cursor: *mut u8,
+    /// Where fields must end: the end of the chunk less what is spare, or `cursor` after an error.
+    pub(super) end: *mut u8,
+    /// The chunk.
+    start: *mut u8,
+    chunk_end: *mut u8,
+    delegate: NonNull<dyn Delegate>,
+    /// How many bytes were written in earlier chunks.
+    before: u64,
+    /// Which chunk it is.
+    number: u32,
+    /// How many levels are open.
+    depth: u32,
+    /// The levels from this one on are narrow, those below are wide.
+    narrow_from: u32,
+    /// The delegate has nothing more: spare bytes are used up too, and widening has to look for room.
+    is_tight: bool,
+    error: Option<WriteError>,
+    /// By level, the width of the slot that was closed last, less one.
+    widths: u64,
+    levels: [MaybeUninit<Level>; MAX_LEVELS],
+}
+
+impl Core {
+    /// # Safety
+    /// The delegate must outlive the core, which has the only reference to it. `first` is its first chunk.
+    #[inline(always)]
+    pub(super) unsafe fn new(delegate: NonNull<dyn Delegate>, first: Option<Chunk>) -> Self {
+        let error = if first.is_some() { None } else { Some(WriteError::Full { written: 0 }) };
+        let chunk = first.unwrap_or(Chunk { start: NonNull::dangling(), len: 0 });
+        let start = chunk.start.as_ptr();
+        // SAFETY: the chunk has that many bytes.
+        let end = unsafe { start.add(chunk.len) };
+        Self {
+            cursor: start,
+            end,
+            start,
+            chunk_end: end,
+            delegate,
+            before: 0,
+            number: 0,
+            depth: 0,
+            narrow_from: 0,
+            is_tight: false,
+            error,
+            widths: 0,
+            levels: [const { MaybeUninit::uninit() }; MAX_LEVELS],
+        }
+    }
+
+    /// How many bytes a field may have without asking for more.
+    #[inline(always)]
+    pub(super) fn room(&self) -> usize {
+        self.end as usize - self.cursor as usize
+    }
+
+    /// How many bytes the whole message has so far.
+    pub(super) fn position(&self) -> u64 {
+        self.before + (self.cursor as usize - self.start as usize) as u64
+    }
+
+    pub(super) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Remembers the first error. From then on there is no room for anything.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fail(&mut self, error: WriteError) {
+        if self.error.is_none() {
+            self.error = Some(error);
+        }
+        self.end = self.cursor;
+    }
+
+    pub(super) fn error(&self) -> Option<WriteError> {
+        self.error
+    }
+
+    /// Whether a field may have this number; if not, that is an error.
+    #[inline(always)]
+    pub(super) fn check(&mut self, field: u32) -> bool {
+        if field.wrapping_sub(1) < MAX_FIELD {
+            return true;
+        }
+        self.fail(WriteError::InvalidField { field });
+        false
+    }
+
+    #[inline(always)]
+    pub(super) fn varint_field(&mut self, field: u32, value: u64, most: usize) {
+        if !self.check(field) {
+            return;
+        }
+        let tag = tag(field, WireType::Varint);
+        if self.room() < varint_size(u64::from(tag)) + most {
+            return self.varint_field_slow(tag, value);
+        }
+        // SAFETY: there is room for the tag and the longest value.
+        unsafe { self.cursor = put_varint(put_varint(self.cursor, u64::from(tag)), value) };
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn varint_field_slow(&mut self, tag: u32, value: u64) {
+        let mut bytes = [0; MAX_TAG + MAX_VARINT];
+        // SAFETY: the array has room for the longest of both.
+        let len = unsafe {
+            let start = bytes.as_mut_ptr();
+            put_varint(put_varint(start, u64::from(tag)), value) as usize - start as usize
+        };
+        self.put(&bytes[..len]);
+    }
+
+    #[inline(always)]
+    pub(super) fn fixed_field<const N: usize>(&mut self, field: u32, wire: WireType, value: [u8; N]) {
+        if !self.check(field) {
+            return;
+        }
+        let tag = tag(field, wire);
+        if self.room() < varint_size(u64::from(tag)) + N {
+            return self.bytes_slow(tag, None, &value);
+        }
+        // SAFETY: there is room for the tag and the value.
+        unsafe {
+            let at = put_varint(self.cursor, u64::from(tag));
+            at.cast::<[u8; N]>().write(value);
+            self.cursor = at.add(N);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn bytes_field(&mut self, field: u32, bytes: &[u8]) {
+        if !self.check(field) {
+            return;
+        }
+        let tag = tag(field, WireType::Bytes);
+        let room = self.room();
+        // Two comparisons for a length that could overflow the first.
+        if bytes.len() > room || room - bytes.len() < varint_size(u64::from(tag)) + MAX_TAG {
+            return self.bytes_slow(tag, Some(bytes.len()), bytes);
+        }
+        // SAFETY: there is room for the tag, a length of at most five bytes, as the chunk is shorter than 2^31 bytes or the
+        // length is checked below, and the bytes.
+        unsafe {
+            let at = put_varint(self.cursor, u64::from(tag));
+            let at = if bytes.len() < 0x80 {
+                at.write(bytes.len() as u8);
+                at.add(1)
+            } else if bytes.len() as u64 <= MAX_LENGTH {
+                put_varint(at, bytes.len() as u64)
+            } else {
+                return self.fail(WriteError::TooLong { length: bytes.len() as u64 });
+            };
+            at.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            self.cursor = at.add(bytes.len());
+        }
+    }
+
+    /// A tag, maybe a length, and bytes, wherever they find room.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn bytes_slow(&mut self, tag: u32, length: Option<usize>, bytes: &[u8]) {
+        if bytes.len() as u64 > MAX_LENGTH {
+            return self.fail(WriteError::TooLong { length: bytes.len() as u64 });
+        }
+        self.put_varint(u64::from(tag));
+        if let Some(length) = length {
+            self.put_varint(length as u64);
+        }
+        self.put(bytes);
+    }
+
+    /// A varint without a tag.
+    #[inline(always)]
+    pub(super) fn put_varint(&mut self, value: u64) {
+        if self.room() < MAX_VARINT {
+            return self.put_varint_slow(value);
+        }
+        // SAFETY: there is room for the longest.
+        unsafe { self.cursor = put_varint(self.cursor, value) };
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_varint_slow(&mut self, value: u64) {
+        let mut bytes = [0; MAX_VARINT];
+        // SAFETY: the array has room for the longest.
+        let len = unsafe { put_varint(bytes.as_mut_ptr(), value) as usize } - bytes.as_ptr() as usize;
+        self.put(&bytes[..len]);
+    }
+
+    /// Bytes as they are, across as many chunks as they need.
+    #[inline]
+    pub(super) fn put(&mut self, mut bytes: &[u8]) {
+        loop {
+            let count = bytes.len().min(self.room());
+            // SAFETY: there is room for that many.
+            unsafe {
+                self.cursor.copy_from_nonoverlapping(bytes.as_ptr(), count);
+                self.cursor = self.cursor.add(count);
+            }
+            bytes = &bytes[count..];
+            if bytes.is_empty() || !self.more(bytes.len()) {
+                return;
+            }
+        }
+    }
+
+    /// Begins a message, string or packed field whose length is not known yet.
+    #[inline(always)]
+    pub(super) fn open(&mut self, field: u32) {
+        if !self.check(field) {
+            // Counted, so that its end finds something to end.
+            self.depth += 1;
+            return;
+        }
+        let tag = tag(field, WireType::Bytes);
+        let width = self.width();
+        if self.room() < varint_size(u64::from(tag)) + width + WIDE || self.depth as usize >= MAX_LEVELS {
+            return self.open_slow(tag);
+        }
+        // SAFETY: there is room for the tag and the slot, and for what becomes spare; in the tight state nothing does.
+        unsafe {
+            let content = put_varint(self.cursor, u64::from(tag)).add(width);
+            self.cursor = content;
+            if !self.is_tight {
+                self.end = self.end.sub(SPARE);
+            }
+            self.push(content, width);
+        }
+    }
+
+    /// The width that the length of a message at this depth will probably have.
+    #[inline(always)]
+    fn width(&self) -> usize {
+        if self.depth < REMEMBERED { 1 + (self.widths >> (3 * self.depth) & 7) as usize } else { 1 }
+    }
+
+    /// # Safety
+    /// There must be a place among the levels.
+    #[inline(always)]
+    unsafe fn push(&mut self, content: *mut u8, width: usize) {
+        let level = Level { content: content as usize as u64, chunk_or_width: width as u32, slot: 0 };
+        // SAFETY: as the caller says.
+        unsafe { self.levels.get_unchecked_mut(self.depth as usize).write(level) };
+        self.depth += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn open_slow(&mut self, tag: u32) {
+        if self.depth as usize >= MAX_LEVELS {
+            self.fail(WriteError::TooDeep);
+        }
+        self.put_varint(u64::from(tag));
+        while self.error.is_none() {
+            let needed = if self.is_tight { 1 } else { WIDE };
+            if self.room() >= needed {
+                // SAFETY: there is room for the slot and for what becomes spare, and a place among the levels.
+                unsafe {
+                    self.cursor = self.cursor.add(1);
+                    if !self.is_tight {
+                        self.end = self.end.sub(SPARE);
+                    }
+                    return self.push(self.cursor, 1);
+                }
+            }
+            if self.cursor == self.start && !self.is_tight {
+                let length = self.chunk_end as usize - self.start as usize;
+                // A chunk that can grow is never too small.
+                if !self.grow(WIDE) {
+                    self.fail(WriteError::ChunkTooSmall { length });
+                }
+            } else {
+                self.more(needed);
+            }
+        }
+        self.depth += 1;
+    }
+
+    /// Ends the messages that are open above this depth.
+    #[inline(always)]
+    pub(super) fn close_to(&mut self, depth: u32) {
+        while self.depth > depth {
+            self.close();
+        }
+    }
+
+    #[inline(always)]
+    fn close(&mut self) {
+        self.depth -= 1;
+        if self.depth < self.narrow_from || self.error.is_some() || self.is_tight {
+            return self.close_slow();
+        }
+        // SAFETY: the level is narrow and was pushed when there was no error.
+        let level = unsafe { self.levels.get_unchecked(self.depth as usize).assume_init_ref() };
+        let (content, width) = (level.content as usize, level.chunk_or_width as usize);
+        // What was spare for this level's slot is room again.
+        // SAFETY: it was taken from the chunk's end when the level was opened.
+        self.end = unsafe { self.end.add(SPARE) };
+        let length = self.cursor as usize - content;
+        if width != 1 || length >= 0x80 {
+            return self.close_moving(width, length);
+        }
+        // SAFETY: the slot is the byte in front of the content.
+        unsafe { self.cursor.sub(length + 1).write(length as u8) };
+    }
+
+    /// Writes a length into a slot of `width` bytes, moving the content if it needs more or fewer.
+    #[inline(never)]
+    fn close_moving(&mut self, width: usize, length: usize) {
+        if length as u64 > MAX_LENGTH {
+            return self.fail(WriteError::TooLong { length: length as u64 });
+        }
+        let needed = varint_size(length as u64);
+        if needed > width && (self.chunk_end as usize - self.cursor as usize) < needed - width {
+            // Only in the tight state is there no room.
+            let written = self.position();
+            return self.fail(WriteError::Full { written });
+        }
+        // SAFETY: the slot lies in front of the content, and behind it there is room for what is needed more.
+        unsafe {
+            let content = self.cursor.sub(length);
+            let slot = content.sub(width);
+            if needed != width {
+                slot.add(needed).copy_from(content, length);
+            }
+            put_varint(slot, length as u64);
+            self.cursor = slot.add(needed + length);
+        }
+        // Whatever comes next at this depth is probably as long.
+        if self.depth < REMEMBERED && !self.is_tight {
+            let shift = 3 * self.depth;
+            self.widths = self.widths & !(7 << shift) | (needed as u64 - 1) << shift;
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn close_slow(&mut self) {
+        if self.error.is_some() {
+            return;
+        }
+        // SAFETY: there is no error, so it was pushed.
+        let level = unsafe { self.levels[self.depth as usize].assume_init() };
+        if self.depth >= self.narrow_from {
+            let length = self.cursor as usize - level.content as usize;
+            return self.close_moving(level.chunk_or_width as usize, length);
+        }
+        self.narrow_from = self.depth;
+        let length = self.position() - level.content;
+        if length > MAX_LENGTH {
+            return self.fail(WriteError::TooLong { length });
+        }
+        let mut patch = Patch { chunk: level.chunk_or_width, offset: level.slot, bytes: [0; WIDE] };
+        // SAFETY: the array is that wide, and a length below 2^35 fits.
+        unsafe { put_padded_varint(patch.bytes.as_mut_ptr(), length, WIDE) };
+        if self.delegate().patch(patch).is_err() {
+            self.fail(WriteError::PatchListFull);
+        }
+    }
+
+    fn delegate(&mut self) -> &mut dyn Delegate {
+        // SAFETY: it outlives the core, which has the only reference to it.
+        unsafe { self.delegate.as_mut() }
+    }
+
+    /// Makes room, if there is any to be had. False after an error.
+    #[cold]
+    #[inline(never)]
+    fn more(&mut self, wanted: usize) -> bool {
+        if self.error.is_some() {
+            return false;
+        }
+        if !self.is_tight {
+            if self.grow(wanted) {
+                return true;
+            }
+            if self.delegate().has_next() {
+                return self.leave();
+            }
+            self.tighten();
+            if self.cursor < self.end {
+                return true;
+            }
+        }
+        let written = self.position();
+        self.fail(WriteError::Full { written });
+        false
+    }
+
+    /// Begins the tight state: nothing is spare any more, and slots have one byte, so that a message fits if its minimal
+    /// form does. From the first to the last, what follows a slot moves by as much as all slots up to it shrink.
+    fn tighten(&mut self) {
+        let (from, to) = (self.narrow_from as usize, self.depth as usize);
+        let mut shrunk = 0;
+        for index in from..to {
+            let behind = if index + 1 < to {
+                // SAFETY: there is no error, so all levels that are open were pushed.
+                let next = unsafe { self.levels[index + 1].assume_init_ref() };
+                next.content as usize - next.chunk_or_width as usize
+            } else {
+                self.cursor as usize
+            };
+            // SAFETY: as above.
+            let level = unsafe { self.levels[index].assume_init_mut() };
+            let content = level.content as usize;
+            shrunk += level.chunk_or_width as usize - 1;
+            // SAFETY: the content lies in the chunk, and the slots in front of it have `shrunk` bytes more than they need.
+            unsafe {
+                let start = self.start.add(content - self.start as usize);
+                start.sub(shrunk).copy_from(start, behind - content);
+            }
+            level.content = (content - shrunk) as u64;
+            level.chunk_or_width = 1;
+        }
+        // SAFETY: so many bytes were moved away from there.
+        self.cursor = unsafe { self.cursor.sub(shrunk) };
+        self.end = self.chunk_end;
+        self.widths = 0;
+        self.is_tight = true;
+    }
+
+    /// Lets the chunk grow, so that so many bytes find room; the chunk may move.
+    fn grow(&mut self, wanted: usize) -> bool {
+        let used = self.cursor as usize - self.start as usize;
+        let spare = self.chunk_end as usize - self.end as usize;
+        let Some(chunk) = self.delegate().grow(used, wanted.saturating_add(spare + MAX_TAG + MAX_VARINT))
+        else {
+            return false;
+        };
+        debug_assert!(chunk.len >= used + spare);
+        let (old, start) = (self.start as usize, chunk.start.as_ptr());
+        for level in &mut self.levels[self.narrow_from as usize..self.depth as usize] {
+            // SAFETY: there is no error, so all levels that are open were pushed.
+            let level = unsafe { level.assume_init_mut() };
+            level.content = level.content - old as u64 + start as usize as u64;
+        }
+        self.start = start;
+        // SAFETY: the chunk begins with the bytes that are used, and has more than is used and spare.
+        unsafe {
+            self.cursor = start.add(used);
+            self.chunk_end = start.add(chunk.len);
+            self.end = self.chunk_end.sub(spare);
+        }
+        true
+    }
+
+    /// Leaves the chunk: narrow slots become wide, and the next chunk begins. False after an error.
+    fn leave(&mut self) -> bool {
+        let pending = self.widen();
+        let used = self.cursor as usize - self.start as usize;
+        if u32::try_from(used).is_err() {
+            self.fail(WriteError::TooLong { length: used as u64 });
+            return false;
+        }
+        let Some(chunk) = self.delegate().next(used, pending) else {
+            let written = self.position();
+            self.fail(WriteError::Full { written });
+            return false;
+        };
+        self.before += used as u64;
+        self.number += 1;
+        self.start = chunk.start.as_ptr();
+        self.cursor = self.start;
+        // SAFETY: the chunk has that many bytes.
+        self.chunk_end = unsafe { self.start.add(chunk.len) };
+        self.end = self.chunk_end;
+        if chunk.len == 0 {
+            self.fail(WriteError::ChunkTooSmall { length: 0 });
+            return false;
+        }
+        true
+    }
+
+    /// Makes the narrow slots wide, and returns how many there were. From the last to the first, what follows a slot moves
+    /// behind it by as much as all slots up to it grow.
+    fn widen(&mut self) -> usize {
+        let (from, to) = (self.narrow_from as usize, self.depth as usize);
+        // SAFETY: there is no error, so all levels that are open were pushed.
+        let narrow = unsafe { &mut *(&raw mut self.levels[from..to] as *mut [Level]) };
+        let mut growth: usize = narrow.iter().map(|level| WIDE - level.chunk_or_width as usize).sum();
+        let start = self.start as usize;
+        let mut behind = self.cursor as usize;
+        // SAFETY: for each slot, as many bytes as it grows by are spare at the chunk's end.
+        self.cursor = unsafe { self.cursor.add(growth) };
+        for level in narrow.iter_mut().rev() {
+            let (content, width) = (level.content as usize, level.chunk_or_width as usize);
+            // SAFETY: the content lies in the chunk, and `growth` more bytes behind it do.
+            unsafe {
+                let from = self.start.add(content - start);
+                from.add(growth).copy_from(from, behind - content);
+                growth -= WIDE - width;
+                put_padded_varint(from.sub(width).add(growth), 0, WIDE);
+            }
+            behind = content - width;
+            // Where the slot is now; its own growth is behind it.
+            level.slot = (behind - start + growth) as u32;
+            level.content = self.before + u64::from(level.slot) + WIDE as u64;
+            level.chunk_or_width = self.number;
+        }
+        self.narrow_from = self.depth;
+        to - from
+    }
+
+    /// Ends the whole message; returns its length in bytes.
+    pub(super) fn finish(&mut self) -> Result<u64, WriteError> {
+        self.close_to(0);
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let used = self.cursor as usize - self.start as usize;
+        self.delegate().finish(used);
+        Ok(self.position())
+    }
+}
