@@ -19,15 +19,27 @@
 mod asynchronous;
 #[cfg(not(loom))]
 mod clock;
+#[cfg(not(loom))]
+mod copies;
+#[cfg(not(loom))]
+mod device;
+#[cfg(not(loom))]
+mod eager;
 pub mod entry;
+#[cfg(not(loom))]
+mod fences;
 #[cfg(not(loom))]
 pub mod inspect;
 #[cfg(not(loom))]
 mod liveness;
 #[cfg(not(loom))]
+mod loan;
+#[cfg(not(loom))]
 mod node;
 #[cfg(not(loom))]
 mod observe;
+#[cfg(not(loom))]
+mod pools;
 #[cfg(not(loom))]
 mod prefetch;
 #[cfg(not(loom))]
@@ -39,6 +51,8 @@ mod reactor;
 pub mod ring;
 #[cfg(not(loom))]
 mod root;
+#[cfg(not(loom))]
+mod spans;
 #[cfg(not(loom))]
 mod subscriber;
 #[cfg(not(loom))]
@@ -54,10 +68,13 @@ pub mod window;
 pub use self::{
     asynchronous::Messages,
     clock::now_ns,
+    copies::CopyError,
+    device::{DeviceSpan, IncompleteError, Placement},
     liveness::{NodeId, NodeInfo},
+    loan::{DetachedLoan, RawLoan},
     node::{Cleaned, Node, NodeError, clean, clean_topics},
     observe::{Observer, Seen},
-    publisher::{DetachedLoan, LoanError, PublishError, RawLoan, RawPublisher},
+    publisher::{LoanError, PublishError, RawPublisher},
     qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
     reactor::EventFd,
     root::{Root, RootError},

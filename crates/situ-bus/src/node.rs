@@ -2,8 +2,11 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use situ_memory::{Domain, DomainError, DomainId, Domains};
+
+use crate::fences::FenceWatch;
 use crate::liveness::{self, Life, NodeId};
 use crate::reactor::Reactor;
 use crate::root::{Root, RootError};
@@ -32,6 +35,9 @@ pub(crate) struct NodeInner {
     pub(crate) life: Life,
     name: String,
     reactor: OnceLock<Reactor>,
+    /// The memory domains that were given to it or needed so far.
+    domains: Mutex<Domains>,
+    pub(crate) fences: FenceWatch,
 }
 
 impl NodeInner {
@@ -43,6 +49,20 @@ impl NodeInner {
         let started = Reactor::start()?;
         // Of two threads that come at once one keeps its reactor; the other's ends here.
         Ok(self.reactor.get_or_init(|| started))
+    }
+
+    fn lock_domains(&self) -> MutexGuard<'_, Domains> {
+        // A set of domains is replaced as a whole, so a panic elsewhere changes nothing.
+        self.domains.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The node's domains, this one among them: one that it was not given is looked for among Situ's own.
+    pub(crate) fn domains_with(&self, id: DomainId) -> Result<Domains, DomainError> {
+        let mut domains = self.lock_domains();
+        if domains.get(id).is_err() {
+            *domains = domains.clone().with(situ_memory::find(id)?);
+        }
+        Ok(domains.clone())
     }
 }
 
@@ -67,8 +87,30 @@ impl Node {
             Life::begin(&root, name).map_err(|source| NodeError::Register { path: root.nodes(), source })?;
         clean(&root);
         Ok(Self {
-            inner: Arc::new(NodeInner { root, life, name: name.to_owned(), reactor: OnceLock::new() }),
+            inner: Arc::new(NodeInner {
+                root,
+                life,
+                name: name.to_owned(),
+                reactor: OnceLock::new(),
+                domains: Mutex::default(),
+                fences: FenceWatch::default(),
+            }),
         })
+    }
+
+    /// Gives it a memory domain to use, in place of one with the same id. Those of Situ (`host`, `emulated:0`, `vulkan:0`,
+    /// `cuda:0`) need not be given: they are opened when they are first needed.
+    pub fn with_domain(self, domain: Arc<dyn Domain>) -> Self {
+        let mut domains = self.inner.lock_domains();
+        *domains = domains.clone().with(domain);
+        drop(domains);
+        self
+    }
+
+    /// Gives it these memory domains to use, in place of all that it had.
+    pub fn with_domains(self, domains: Domains) -> Self {
+        *self.inner.lock_domains() = domains;
+        self
     }
 
     /// Its name.

@@ -7,10 +7,14 @@ use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, HOST, Held, HostDomain, PoolOptions, PoolOwner, PoolStatistics, SlotId, Strategy,
+    AllocateError, DomainError, HOST, Held, HostDomain, Memory, PoolOwner, PoolStatistics, SlotId,
 };
 
 use crate::clock::{Deadline, now_ns};
+use crate::copies::pool_options;
+use crate::device::{Bodies, Placement};
+use crate::eager::Eager;
+use crate::loan::RawLoan;
 use crate::node::{Node, NodeInner};
 use crate::prefetch::prefetch_for_write;
 use crate::qos::{Durability, PublisherQos, Reliability, Terms, WhenFull, nanoseconds};
@@ -79,6 +83,14 @@ pub enum PublishError {
         /// How long it was waited.
         waited: Duration,
     },
+    /// The stream that fills the message cannot signal that it has.
+    #[error("message of topic {topic:?} cannot be published in stream order: {source}")]
+    Stream {
+        /// The topic.
+        topic: String,
+        /// What the stream answered.
+        source: Box<DomainError>,
+    },
     /// The topic's rows contradict each other.
     #[error(
         "the rows of topic {topic:?} are corrupted: another process wrote to them; stop its users and run `situ clean`"
@@ -92,22 +104,29 @@ pub enum PublishError {
 /// Publishes messages whose type is known only at run time. One thread at a time.
 #[derive(Debug)]
 pub struct RawPublisher {
-    topic: Arc<Topic>,
-    node: Arc<NodeInner>,
+    pub(crate) topic: Arc<Topic>,
+    pub(crate) node: Arc<NodeInner>,
     entry: usize,
     encoding: Encoding,
-    qos: PublisherQos,
+    pub(crate) qos: PublisherQos,
     stamps: bool,
-    inner: RefCell<Inner>,
+    /// The memory of its pool, and of that of its bodies if they lie elsewhere.
+    pub(crate) memory: Arc<dyn Memory>,
+    pub(crate) device: Option<Arc<dyn Memory>>,
+    pub(crate) inner: RefCell<Inner>,
     _one_thread: std::marker::PhantomData<Cell<()>>,
 }
 
-struct Inner {
-    pool: PoolOwner,
+pub(crate) struct Inner {
+    pub(crate) pool: PoolOwner,
+    /// The bodies, if they lie in another domain than the heads.
+    pub(crate) bodies: Option<Box<Bodies>>,
+    /// Copies that are made without being asked for.
+    eager: Option<Box<Eager>>,
     /// What was published and is still available, oldest first.
-    published: VecDeque<(u64, SlotId)>,
+    pub(crate) published: VecDeque<(u64, SlotId)>,
     /// What was taken out of circulation while a reader held it, in the order in which it is looked at again.
-    held: VecDeque<SlotId>,
+    pub(crate) held: VecDeque<SlotId>,
     /// Where the order probably ends.
     next: u64,
     window: Window,
@@ -123,12 +142,23 @@ impl std::fmt::Debug for Inner {
 }
 
 impl RawPublisher {
-    /// Joins a topic as publisher.
+    /// Joins a topic as publisher, with bodies in host memory.
     pub fn create(
         node: &Node,
         topic: &str,
         description: &TypeDescription,
         qos: PublisherQos,
+    ) -> Result<Self, RegisterError> {
+        Self::create_in(node, topic, description, qos, &Placement::default())
+    }
+
+    /// Joins a topic as publisher, with bodies in a memory domain.
+    pub fn create_in(
+        node: &Node,
+        topic: &str,
+        description: &TypeDescription,
+        qos: PublisherQos,
+        placement: &Placement,
     ) -> Result<Self, RegisterError> {
         let inner = &node.inner;
         let depth = qos.depth.max(1);
@@ -139,27 +169,42 @@ impl RawPublisher {
             description,
             terms: Terms::of_publisher(&qos),
             depth,
-            domain: HOST,
+            domain: placement.domain,
         };
+        let domains = inner.domains_with(placement.domain)?;
         let joined = registration.join()?;
-        let options = PoolOptions {
-            id: crate::liveness::unique(),
-            owner: inner.life.id().0,
-            slots: (depth as u64 * 2 + 1024).min(1 << 16) as u32,
-            capacity: capacity_of(&inner.root),
-            strategy: Strategy::SizeClasses,
-            mode: inner.root.file_mode(),
-            group: inner.root.group(),
-        };
+        let slots = depth as u64 * 2 + 1024;
+        // First the bodies: heads without them would be nothing.
+        let mut bodies = None;
+        if placement.domain != HOST {
+            let domain = domains.get(placement.domain)?;
+            let options = pool_options(inner, domain.as_ref(), slots, placement.capacity);
+            let mut pool = None;
+            let entry = joined.take_bodies(&registration, options.id, |path| {
+                pool = Some(PoolOwner::create(domain.as_ref(), path, &options)?);
+                Ok(())
+            })?;
+            let Some(pool) = pool else { unreachable!("an entry is only taken with a pool") };
+            bodies = Some(Box::new(Bodies::new(entry, pool)));
+        }
+        let capacity = placement.capacity.filter(|_| bodies.is_none());
+        let options = pool_options(inner, &HostDomain, slots, capacity);
         let mut pool = None;
         let lifespan_ns = nanoseconds(qos.lifespan);
         let entry = joined.take_entry(&registration, options.id, depth as u64, lifespan_ns, |path| {
             pool = Some(PoolOwner::create(&HostDomain, path, &options)?);
             Ok(())
-        })?;
+        });
+        if let Some(bodies) = &bodies {
+            joined.name_heads(bodies.entry, entry.as_ref().ok().copied());
+        }
+        let entry = entry?;
         let topic = joined.topic.clone();
         drop(joined);
         let Some(pool) = pool else { unreachable!("an entry is only taken with a pool") };
+        let eager = placement
+            .eager_copies
+            .then(|| Box::new(Eager::new(topic.clone(), inner.clone(), placement.domain)));
         let next = topic.ring().end();
         Ok(Self {
             topic,
@@ -167,8 +212,12 @@ impl RawPublisher {
             entry,
             encoding: description.encoding,
             stamps: true,
+            memory: pool.bytes().clone(),
+            device: bodies.as_ref().map(|bodies| bodies.pool.bytes().clone()),
             inner: RefCell::new(Inner {
                 pool,
+                bodies,
+                eager,
                 published: VecDeque::with_capacity(depth + 2),
                 held: VecDeque::with_capacity(depth + 2),
                 next,
@@ -233,10 +282,13 @@ impl RawPublisher {
         if u32::try_from(head_size).is_err() {
             return Err(size("a head must be smaller than 4 GiB; mark large fields @bulk"));
         }
+        let mut inner = self.inner.borrow_mut();
+        if inner.bodies.is_some() {
+            return self.loan_in_device(&mut inner, head_size, body_size);
+        }
         let body_offset = (DESCRIPTOR + head_size).next_multiple_of(64);
         let total =
             body_offset.checked_add(body_size).ok_or(size("they are larger than the address space"))?;
-        let mut inner = self.inner.borrow_mut();
         if total >= WARM_SIZE {
             self.retire_passed(&mut inner);
         }
@@ -260,7 +312,51 @@ impl RawPublisher {
             body_offset,
             body_size,
             encoding: self.encoding,
+            body_pool: BODY_IN_SLOT,
+            signalled: false,
         })
+    }
+
+    /// Lends a head whose body lies in another domain.
+    #[cold]
+    fn loan_in_device(
+        &self,
+        inner: &mut Inner,
+        head_size: usize,
+        body_size: usize,
+    ) -> Result<RawLoan<'_>, LoanError> {
+        give_back(inner, 2);
+        self.copy_eagerly(inner);
+        let mut retried = false;
+        loop {
+            let slot = inner.pool.allocate(DESCRIPTOR + head_size)?;
+            let (memory, _) = inner.pool.memory(slot);
+            let mut loan = RawLoan {
+                publisher: self,
+                slot,
+                memory,
+                head_size,
+                body_offset: 0,
+                body_size: 0,
+                encoding: self.encoding,
+                body_pool: BODY_IN_SLOT,
+                signalled: false,
+            };
+            match loan.add_body(inner, body_size) {
+                Ok(()) => return Ok(loan),
+                Err(error) => {
+                    // It is freed here, and not by dropping the loan, which would borrow what is borrowed.
+                    std::mem::forget(loan);
+                    inner.pool.deallocate(slot);
+                    if retried || matches!(error, AllocateError::TooLarge { .. }) {
+                        return Err(error.into());
+                    }
+                    retried = true;
+                    self.retire_passed(inner);
+                    self.recover(inner);
+                }
+            }
+        }
     }
 
     /// Takes out of circulation what is beyond the depth, right after a message was published: off its way, and early
@@ -314,9 +410,16 @@ impl RawPublisher {
         inner.window.refresh(&self.topic.registry().epoch, || self.slowest())
     }
 
-    fn publish(&self, loan: &RawLoan<'_>) -> Result<u64, PublishError> {
+    pub(crate) fn publish(&self, loan: &RawLoan<'_>) -> Result<u64, PublishError> {
         let mut inner = self.inner.borrow_mut();
         let inner = &mut *inner;
+        if let Some(bodies) = &inner.bodies
+            && !loan.signalled
+            && let Some(fence) = bodies.fence(loan.slot)
+        {
+            // Whatever fills it is done: the row publishes that.
+            fence.complete();
+        }
         let now = if self.stamps { now_ns() } else { 0 };
         let descriptor = loan.descriptor();
         descriptor.published_at_ns.store(now, Ordering::Relaxed);
@@ -324,7 +427,11 @@ impl RawPublisher {
         descriptor.encoding.store(loan.encoding as u32, Ordering::Relaxed);
         descriptor.body_offset.store(loan.body_offset as u64, Ordering::Relaxed);
         descriptor.body_size.store(loan.body_size as u64, Ordering::Relaxed);
-        descriptor.body_pool.store(BODY_IN_SLOT, Ordering::Relaxed);
+        descriptor.body_pool.store(loan.body_pool, Ordering::Relaxed);
+        if loan.body_pool != BODY_IN_SLOT {
+            let body = inner.bodies.as_ref().and_then(|bodies| bodies.of(loan.slot));
+            descriptor.body_slot.store(body.unwrap_or_default(), Ordering::Relaxed);
+        }
         descriptor.lifespan_ns.store(nanoseconds(self.qos.lifespan), Ordering::Relaxed);
         descriptor.publisher.store(self.node.life.id().0, Ordering::Relaxed);
         let reference = Reference {
@@ -341,6 +448,9 @@ impl RawPublisher {
         inner.published.push_back((number, loan.slot));
         self.topic.wake().notify();
         // What follows is off the message's way.
+        if inner.eager.is_some() {
+            self.copy_eagerly(inner);
+        }
         self.retire_oldest(inner);
         if (EAGER_SIZE..WARM_SIZE).contains(&inner.pool.memory(loan.slot).1) {
             self.retire_passed(inner);
@@ -423,9 +533,20 @@ impl RawPublisher {
     }
 }
 
+impl RawPublisher {
+    /// Copies what was published, and is complete, into every domain that somebody takes in.
+    fn copy_eagerly(&self, inner: &mut Inner) {
+        if let Some(mut eager) = inner.eager.take() {
+            eager.copy(self, inner);
+            inner.eager = Some(eager);
+        }
+    }
+}
+
 impl Drop for RawPublisher {
     fn drop(&mut self) {
-        self.topic.leave_entries([self.entry]);
+        let bodies = self.inner.get_mut().bodies.as_ref().map(|bodies| bodies.entry);
+        self.topic.leave_entries([self.entry].into_iter().chain(bodies));
     }
 }
 
@@ -445,13 +566,28 @@ fn places(topic: &Topic) -> impl Iterator<Item = (u32, u64)> + '_ {
 #[inline]
 fn retire(inner: &mut Inner, slot: SlotId) {
     match inner.pool.control(slot).retire() {
-        Held::No => {
-            inner.pool.deallocate(slot);
+        Held::No if is_filled(inner, slot) => {
+            free(inner, slot);
             let memory = inner.pool.memory(slot).0;
             prefetch_for_write(memory);
             prefetch_for_write(memory.wrapping_add(DESCRIPTOR));
         }
-        Held::Yes => inner.held.push_back(slot),
+        Held::Yes | Held::No => inner.held.push_back(slot),
+    }
+}
+
+/// Whether no device is still filling the body of a slot.
+#[inline]
+pub(crate) fn is_filled(inner: &Inner, slot: SlotId) -> bool {
+    inner.bodies.as_ref().is_none_or(|bodies| !bodies.is_pending(slot))
+}
+
+/// Frees a slot, and its body with it.
+#[inline]
+pub(crate) fn free(inner: &mut Inner, slot: SlotId) {
+    inner.pool.deallocate(slot);
+    if let Some(bodies) = &mut inner.bodies {
+        bodies.release(slot);
     }
 }
 
@@ -462,8 +598,8 @@ fn give_back(inner: &mut Inner, most: usize) {
         // In turns: those that are held for long must not hide those behind them.
         let Some(slot) = inner.held.pop_front() else { return };
         match inner.pool.control(slot).held() {
-            Held::No => inner.pool.deallocate(slot),
-            Held::Yes => inner.held.push_back(slot),
+            Held::No if is_filled(inner, slot) => free(inner, slot),
+            Held::Yes | Held::No => inner.held.push_back(slot),
         }
     }
 }
@@ -477,147 +613,8 @@ pub(crate) fn periods(from_ns: u64, to_ns: u64, deadline: Option<Duration>) -> u
 }
 
 /// How large a pool may become: what the file system holds, within reason.
-fn capacity_of(root: &crate::root::Root) -> u64 {
+pub(crate) fn capacity_of(root: &crate::root::Root) -> u64 {
     rustix::fs::statvfs(root.path())
         .map_or(LEAST_CAPACITY, |stat| stat.f_blocks.saturating_mul(stat.f_frsize))
         .clamp(LEAST_CAPACITY, MOST_CAPACITY)
-}
-
-/// A slot that is lent: a head and a body, in shared memory, that nobody else can see yet. Dropping it returns it.
-#[derive(Debug)]
-pub struct RawLoan<'p> {
-    publisher: &'p RawPublisher,
-    slot: SlotId,
-    memory: *mut u8,
-    head_size: usize,
-    body_offset: usize,
-    body_size: usize,
-    encoding: Encoding,
-}
-
-impl RawLoan<'_> {
-    /// Where the head begins: aligned to 64 bytes, `head_size` bytes long, not initialized.
-    #[inline]
-    pub fn head(&self) -> *mut u8 {
-        self.memory.wrapping_add(DESCRIPTOR)
-    }
-
-    /// The head's size in bytes.
-    #[inline]
-    pub fn head_size(&self) -> usize {
-        self.head_size
-    }
-
-    /// Where the body begins: aligned to 64 bytes, [`body_size`](Self::body_size) bytes long, not initialized.
-    #[inline]
-    pub fn body(&self) -> *mut u8 {
-        self.memory.wrapping_add(self.body_offset)
-    }
-
-    /// The body's size in bytes.
-    #[inline]
-    pub fn body_size(&self) -> usize {
-        self.body_size
-    }
-
-    /// The head's bytes for writing. What the slot held before is still there: see [`body_bytes`](Self::body_bytes).
-    #[inline]
-    pub fn head_bytes(&mut self) -> &mut [u8] {
-        // SAFETY: the slot was allocated with room for the head, and only this loan can reach it; pages of a memory
-        // file are always initialized.
-        unsafe { std::slice::from_raw_parts_mut(self.head(), self.head_size) }
-    }
-
-    /// The body's bytes for writing. What the slot held before is still there: they are initialized as far as the
-    /// system is concerned (shared memory begins as zeroes), but with anything.
-    #[inline]
-    pub fn body_bytes(&mut self) -> &mut [u8] {
-        // SAFETY: the slot was allocated with room for the body, and only this loan can reach it; pages of a memory
-        // file are always initialized.
-        unsafe { std::slice::from_raw_parts_mut(self.body(), self.body_size) }
-    }
-
-    /// How the message's bytes are laid out.
-    #[inline]
-    pub fn encoding(&self) -> Encoding {
-        self.encoding
-    }
-
-    /// Says how the message's bytes are laid out, if not as the publisher's type description says.
-    pub fn set_encoding(&mut self, encoding: Encoding) {
-        self.encoding = encoding;
-    }
-
-    /// Makes the body smaller than was asked for: only so much was needed.
-    pub fn shrink_body(&mut self, size: usize) {
-        self.body_size = self.body_size.min(size);
-    }
-
-    /// Publishes the message and gives its number in the topic's order. On failure the slot is returned.
-    pub fn publish(self) -> Result<u64, PublishError> {
-        self.publish_or_return().map_err(|(error, _)| error)
-    }
-
-    /// Publishes the message; on failure gives it back along with the reason.
-    pub fn publish_or_return(self) -> Result<u64, (PublishError, Self)> {
-        match self.publisher.publish(&self) {
-            Ok(number) => {
-                std::mem::forget(self);
-                Ok(number)
-            }
-            Err(error) => Err((error, self)),
-        }
-    }
-
-    /// Parts the loan from the publisher's lifetime, for languages without lifetimes. The slot stays lent until
-    /// [`RawPublisher::attach`] takes the loan back, or the publisher is gone.
-    #[inline]
-    pub fn detach(self) -> DetachedLoan {
-        let loan = std::mem::ManuallyDrop::new(self);
-        DetachedLoan {
-            slot: loan.slot,
-            memory: loan.memory,
-            head_size: loan.head_size,
-            body_offset: loan.body_offset,
-            body_size: loan.body_size,
-            encoding: loan.encoding,
-        }
-    }
-
-    #[inline]
-    fn descriptor(&self) -> &Descriptor {
-        // SAFETY: every slot begins with room for a descriptor, aligned to 64; it consists of atomics.
-        unsafe { &*self.memory.cast::<Descriptor>() }
-    }
-}
-
-impl Drop for RawLoan<'_> {
-    fn drop(&mut self) {
-        // It was never published in this generation, so nobody can hold it.
-        self.publisher.inner.borrow_mut().pool.deallocate(self.slot);
-    }
-}
-
-/// A loan that knows nothing of its publisher: see [`RawLoan::detach`].
-#[derive(Debug)]
-#[must_use = "its slot stays lent until it is attached again"]
-pub struct DetachedLoan {
-    slot: SlotId,
-    memory: *mut u8,
-    head_size: usize,
-    body_offset: usize,
-    body_size: usize,
-    encoding: Encoding,
-}
-
-impl RawPublisher {
-    /// Takes back a loan that was detached.
-    ///
-    /// # Safety
-    /// The loan was detached from a loan of this very publisher.
-    #[inline]
-    pub unsafe fn attach(&self, loan: DetachedLoan) -> RawLoan<'_> {
-        let DetachedLoan { slot, memory, head_size, body_offset, body_size, encoding } = loan;
-        RawLoan { publisher: self, slot, memory, head_size, body_offset, body_size, encoding }
-    }
 }

@@ -1,22 +1,25 @@
 //! Taking: finding a message, pinning it, and letting go.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Domains, HOST, PoolView, SlotControl, SlotId, ViewError};
+use situ_memory::{DomainId, HOST, SlotId, ViewError};
 
 use crate::clock::{Deadline, now_ns};
+use crate::copies::{Copies, CopyError};
+use crate::device::{Payload, Placement};
 use crate::liveness::NodeId;
-use crate::node::{Node, NodeInner};
+use crate::node::Node;
+use crate::pools::{Core, Pin, Pools};
 use crate::prefetch::prefetch;
 use crate::publisher::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
 use crate::ring::{Look, Reference};
-use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, state};
-use crate::topic::{Encoding, RegisterError, Registration, Topic, TypeDescription};
+use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
+use crate::topic::{Encoding, RegisterError, Registration, TypeDescription};
 use crate::wake::SLICE;
 
 /// Why a message could not be taken. The message is passed over; the next call goes on behind it.
@@ -44,28 +47,18 @@ pub enum TakeError {
         /// What is wrong with it.
         reason: String,
     },
-}
-
-/// What keeps a subscriber's place: itself, and every sample that it took.
-#[derive(Debug)]
-pub(crate) struct Core {
-    pub(crate) topic: Arc<Topic>,
-    pub(crate) node: Arc<NodeInner>,
-    place: usize,
-}
-
-impl Drop for Core {
-    fn drop(&mut self) {
-        self.topic.leave_place(self.place);
-    }
-}
-
-/// A publisher's pool, mapped by a subscriber, and the place it reads with.
-#[derive(Debug)]
-struct Mapped {
-    number: u64,
-    view: PoolView,
-    core: Arc<Core>,
+    /// It lies in another memory domain and could not be copied.
+    #[error("message {sequence} of topic {topic:?} cannot be brought into {domain}: {source}")]
+    Copy {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The domain that it was wanted in.
+        domain: DomainId,
+        /// What was in the way.
+        source: CopyError,
+    },
 }
 
 /// Subscribes to a topic whose type is known only at run time. One thread at a time; the samples it gives may go to
@@ -85,20 +78,39 @@ pub struct RawSubscriber {
     taken: Cell<u64>,
     received_ns: Cell<u64>,
     missed: Cell<u64>,
-    pools: RefCell<Vec<Option<Arc<Mapped>>>>,
+    pools: Pools,
+    /// The domain that it takes in, with its column, and what of the topic it brought there.
+    domain: DomainId,
+    column: usize,
+    copies: RefCell<Copies>,
     /// When dead publishers were last looked for.
     repaired_ns: Cell<u64>,
 }
 
 impl RawSubscriber {
-    /// Joins a topic as subscriber.
+    /// Joins a topic as subscriber, in host memory.
     pub fn create(
         node: &Node,
         topic: &str,
         description: &TypeDescription,
         qos: SubscriberQos,
     ) -> Result<Self, RegisterError> {
+        Self::create_in(node, topic, description, qos, &Placement::default())
+    }
+
+    /// Joins a topic as subscriber, in a memory domain.
+    pub fn create_in(
+        node: &Node,
+        topic: &str,
+        description: &TypeDescription,
+        qos: SubscriberQos,
+        placement: &Placement,
+    ) -> Result<Self, RegisterError> {
         let inner = &node.inner;
+        if placement.domain != HOST {
+            // Not when the first message comes.
+            inner.domains_with(placement.domain)?;
+        }
         let keep_last = match qos.history {
             History::KeepLast(number) => number.max(1),
             History::KeepAll => 0,
@@ -111,7 +123,7 @@ impl RawSubscriber {
             description,
             terms: Terms::of_subscriber(&qos),
             depth: keep_last,
-            domain: HOST,
+            domain: placement.domain,
         };
         let joined = registration.join()?;
         let wants = match (qos.durability, keep_last) {
@@ -119,11 +131,13 @@ impl RawSubscriber {
             (Durability::TransientLocal, 0) => u64::MAX,
             (Durability::TransientLocal, last) => last as u64,
         };
-        let place = joined.take_place(&registration, backpressure, wants, keep_last as u64)?;
+        let (place, column) = joined.take_place(&registration, backpressure, wants, keep_last as u64)?;
         let topic = joined.topic.clone();
         drop(joined);
         let cursor = topic.place(place).cursor.load(Ordering::Relaxed);
         let joined_at = topic.ring().end();
+        let into = (column, placement.domain);
+        let copies = RefCell::new(Copies::new(topic.clone(), inner.clone(), into, placement.capacity));
         Ok(Self {
             core: Arc::new(Core { topic, node: inner.clone(), place }),
             qos,
@@ -137,7 +151,10 @@ impl RawSubscriber {
             taken: Cell::new(0),
             received_ns: Cell::new(now_ns()),
             missed: Cell::new(0),
-            pools: RefCell::new(Vec::new()),
+            pools: Pools::default(),
+            domain: placement.domain,
+            column,
+            copies,
             repaired_ns: Cell::new(now_ns()),
         })
     }
@@ -270,12 +287,10 @@ impl RawSubscriber {
         behind: bool,
     ) -> Result<Option<RawSample>, TakeError> {
         let topic = &self.core.topic;
-        let mapped = match self.mapped(reference.pool) {
+        let mapped = match self.pools.get(&self.core, reference.pool) {
             Ok(mapped) => mapped,
             Err(ViewError::Gone(_)) => return Ok(None),
-            Err(source) => {
-                return Err(TakeError::Pool { topic: topic.name.clone(), sequence: number, source });
-            }
+            Err(source) => return Err(self.pool_error(number, source)),
         };
         let slot = SlotId::from(reference.slot);
         let malformed = |reason: &str| TakeError::Malformed {
@@ -318,64 +333,36 @@ impl RawSubscriber {
         let (Ok(body_size), Ok(body_offset), Some(encoding)) = (body_size, body_offset, encoding) else {
             return Err(malformed("its descriptor holds impossible numbers"));
         };
-        let head_end = DESCRIPTOR + head_size;
-        let fits = head_end <= len
-            && body_offset >= head_end
-            && body_offset.is_multiple_of(64)
-            && body_offset.checked_add(body_size).is_some_and(|end| end <= len)
-            && descriptor.body_pool.load(Ordering::Relaxed) == BODY_IN_SLOT;
-        // An empty body may begin right behind a head that fills its slot.
-        let fits = fits || (head_end <= len && body_size == 0);
-        if !fits {
+        let body_pool = descriptor.body_pool.load(Ordering::Relaxed);
+        let body_slot = descriptor.body_slot.load(Ordering::Relaxed);
+        let taken = Taken {
+            pin,
+            memory,
+            len,
+            number,
+            pool: reference.pool,
+            generation: reference.generation,
+            descriptor,
+            head_size,
+            encoding,
+            body_offset,
+            body_size,
+            body_pool,
+            body_slot,
+        };
+        // Whoever takes in host memory what lies there has nothing more to do with domains than this look.
+        if body_pool != BODY_IN_SLOT || self.domain != HOST {
+            return self.take_elsewhere(taken);
+        }
+        if !taken.body_fits() {
             return Err(malformed("its head or body reaches out of its slot"));
         }
-        Ok(Some(RawSample {
-            head: memory.wrapping_add(DESCRIPTOR),
-            head_size,
-            body: if body_size == 0 { memory } else { memory.wrapping_add(body_offset) },
-            body_size,
-            encoding,
-            sequence: number,
-            descriptor,
-            _pin: pin,
-        }))
+        let body = if body_size == 0 { memory } else { memory.wrapping_add(body_offset) };
+        Ok(Some(taken.into_sample(memory.wrapping_add(DESCRIPTOR), (body, body_size), None)))
     }
 
-    /// The pool of a publisher, mapped when it is first needed.
-    #[inline(always)]
-    fn mapped(&self, publisher: u8) -> Result<Arc<Mapped>, ViewError> {
-        let number = self.core.topic.publisher(usize::from(publisher)).pool.load(Ordering::Relaxed);
-        if let Some(Some(mapped)) = self.pools.borrow().get(usize::from(publisher))
-            && mapped.number == number
-        {
-            return Ok(mapped.clone());
-        }
-        self.map(publisher, number)
-    }
-
-    #[cold]
-    fn map(&self, publisher: u8, number: u64) -> Result<Arc<Mapped>, ViewError> {
-        let view = PoolView::open(&Domains::host_only(), &self.core.topic.pool_path(number))?;
-        let mapped = Arc::new(Mapped { number, view, core: self.core.clone() });
-        self.forget_gone();
-        let mut pools = self.pools.borrow_mut();
-        let index = usize::from(publisher);
-        if pools.len() <= index {
-            pools.resize(index + 1, None);
-        }
-        pools[index] = Some(mapped.clone());
-        Ok(mapped)
-    }
-
-    /// Lets go of the pools of publishers that are gone and whose messages were all passed: their memory returns to the
-    /// system when the last who has them mapped does. Samples that are still held keep theirs.
-    fn forget_gone(&self) {
-        for (index, mapped) in self.pools.borrow_mut().iter_mut().enumerate() {
-            let entry = self.core.topic.publisher(index);
-            let word = entry.state.load(Ordering::SeqCst);
-            let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
-            mapped.take_if(|mapped| !there || mapped.number != entry.pool.load(Ordering::Relaxed));
-        }
+    pub(crate) fn pool_error(&self, sequence: u64, source: ViewError) -> TakeError {
+        TakeError::Pool { topic: self.core.topic.name.clone(), sequence, source }
     }
 
     /// Moves the cursor. Publishers that see it have, by then, every holder bit that was set before (release).
@@ -440,12 +427,32 @@ impl RawSubscriber {
         if now.saturating_sub(self.repaired_ns.get()) > 1_000_000_000 {
             self.repaired_ns.set(now);
             self.core.topic.repair_if_free();
-            self.forget_gone();
+            self.copies.borrow_mut().tidy(0);
+            self.pools.forget_gone(&self.core.topic);
         }
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
+    }
+
+    pub(crate) fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    /// The domain that it takes in.
+    pub fn domain(&self) -> DomainId {
+        self.domain
+    }
+
+    /// The number of that domain's column.
+    pub(crate) fn column(&self) -> usize {
+        self.column
+    }
+
+    /// What it brought there.
+    pub(crate) fn copies(&self) -> RefMut<'_, Copies> {
+        self.copies.borrow_mut()
     }
 
     /// The number of the next message that it wants.
@@ -462,20 +469,69 @@ impl Drop for RawSubscriber {
     }
 }
 
-/// A hold on a slot.
-#[derive(Debug)]
-struct Pin {
-    mapped: Arc<Mapped>,
-    slot: SlotId,
+/// A message whose head is held, as its descriptor describes it: read once, because its publisher could change it at any
+/// time, and not checked yet.
+pub(crate) struct Taken {
+    pub(crate) pin: Pin,
+    pub(crate) memory: *const u8,
+    pub(crate) len: usize,
+    pub(crate) number: u64,
+    pub(crate) pool: u8,
+    pub(crate) generation: u16,
+    descriptor: *const Descriptor,
+    pub(crate) head_size: usize,
+    pub(crate) encoding: Encoding,
+    pub(crate) body_offset: usize,
+    pub(crate) body_size: usize,
+    pub(crate) body_pool: u32,
+    pub(crate) body_slot: SlotId,
 }
 
-impl Drop for Pin {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(control) = self.mapped.view.control(self.slot) {
-            SlotControl::release(control, self.mapped.core.place);
+impl Taken {
+    /// Whether head and body lie in the slot.
+    #[inline(always)]
+    pub(crate) fn body_fits(&self) -> bool {
+        let head_end = DESCRIPTOR + self.head_size;
+        let fits = head_end <= self.len
+            && self.body_offset >= head_end
+            && self.body_offset.is_multiple_of(64)
+            && self.body_offset.checked_add(self.body_size).is_some_and(|end| end <= self.len);
+        // An empty body may begin right behind a head that fills its slot.
+        fits || (head_end <= self.len && self.body_size == 0)
+    }
+
+    pub(crate) fn is_expired(&self) -> bool {
+        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin.
+        is_expired(unsafe { &*self.descriptor })
+    }
+
+    /// The sample of it: head and body were checked to lie in memory that the pin, or the payload, keeps as it is.
+    #[inline(always)]
+    pub(crate) fn into_sample(
+        self,
+        head: *const u8,
+        (body, body_size): (*const u8, usize),
+        payload: Option<Payload>,
+    ) -> RawSample {
+        RawSample {
+            head,
+            head_size: self.head_size,
+            body,
+            body_size,
+            encoding: self.encoding,
+            sequence: self.number,
+            descriptor: self.descriptor,
+            payload: payload.map(Box::new),
+            pin: self.pin,
         }
     }
+}
+
+#[inline]
+fn is_expired(descriptor: &Descriptor) -> bool {
+    let lifespan = descriptor.lifespan_ns.load(Ordering::Relaxed);
+    let published = descriptor.published_at_ns.load(Ordering::Relaxed);
+    lifespan != 0 && now_ns().saturating_sub(published) > lifespan
 }
 
 /// A message that was taken: its bytes stay as they are until it is dropped, whatever its publisher does. May be sent
@@ -489,7 +545,9 @@ pub struct RawSample {
     encoding: Encoding,
     sequence: u64,
     descriptor: *const Descriptor,
-    _pin: Pin,
+    /// Where its payload lies, if not behind the head. Before the pin, so that it is let go of first.
+    payload: Option<Box<Payload>>,
+    pin: Pin,
 }
 
 // SAFETY: a sample is a read-only view of memory that nobody writes while its pin lasts; the pin is released by an
@@ -511,7 +569,15 @@ impl RawSample {
         unsafe { std::slice::from_raw_parts(self.head, self.head_size) }
     }
 
-    /// The body's bytes.
+    pub(crate) fn payload(&self) -> Option<&Payload> {
+        self.payload.as_deref()
+    }
+
+    pub(crate) fn pin(&self) -> &Pin {
+        &self.pin
+    }
+
+    /// The body's bytes: none if they lie on a device (see [`span`](Self::span)).
     #[inline]
     pub fn body(&self) -> &[u8] {
         // SAFETY: as for the head.
@@ -542,8 +608,7 @@ impl RawSample {
 
     #[inline]
     fn is_expired(&self) -> bool {
-        let lifespan = self.descriptor().lifespan_ns.load(Ordering::Relaxed);
-        lifespan != 0 && now_ns().saturating_sub(self.published_at_ns()) > lifespan
+        is_expired(self.descriptor())
     }
 }
 

@@ -8,13 +8,16 @@ use std::time::Duration;
 use situ_layout::{
     BulkCursor, BulkRef, FlatFormError, FlatMessage, Message, Plain, StorageKind, ValidateError, boxed,
 };
+use situ_memory::DomainId;
 use situ_wire::{DecodeError, EncodeError};
 
 use crate::asynchronous::Messages;
 use crate::clock::Deadline;
+use crate::device::Placement;
 use crate::liveness::NodeId;
+use crate::loan::RawLoan;
 use crate::node::Node;
-use crate::publisher::{LoanError, PublishError, RawLoan, RawPublisher};
+use crate::publisher::{LoanError, PublishError, RawPublisher};
 use crate::qos::{Durability, History, PublisherQos, Reliability, SubscriberQos, WhenFull};
 use crate::reactor::EventFd;
 use crate::subscriber::{CopyCounter, RawSample, RawSubscriber, TakeError};
@@ -42,6 +45,7 @@ impl Node {
             topic: topic.to_owned(),
             qos: PublisherQos::default(),
             stamps: true,
+            placement: Placement::default(),
             message: PhantomData,
         }
     }
@@ -52,6 +56,7 @@ impl Node {
             node: self.clone(),
             topic: topic.to_owned(),
             qos: SubscriberQos::default(),
+            placement: Placement::default(),
             message: PhantomData,
         }
     }
@@ -64,6 +69,7 @@ pub struct PublisherBuilder<T> {
     topic: String,
     qos: PublisherQos,
     stamps: bool,
+    placement: Placement,
     message: PhantomData<fn() -> T>,
 }
 
@@ -111,6 +117,25 @@ impl<T: Message> PublisherBuilder<T> {
         self
     }
 
+    /// Puts bodies into this memory domain: into host memory unless told otherwise.
+    pub fn domain(mut self, domain: DomainId) -> Self {
+        self.placement.domain = domain;
+        self
+    }
+
+    /// Takes at most so many bytes of the domain's memory: see [`Placement::capacity`].
+    pub fn capacity(mut self, bytes: u64) -> Self {
+        self.placement.capacity = Some(bytes);
+        self
+    }
+
+    /// Copies each message right after publishing it into every domain with a subscriber, instead of leaving that to the first
+    /// who takes there.
+    pub fn eager_copies(mut self) -> Self {
+        self.placement.eager_copies = true;
+        self
+    }
+
     /// Leaves out the time stamp of each message: see [`RawPublisher::without_stamps`].
     pub fn without_stamps(mut self) -> Self {
         self.stamps = false;
@@ -119,7 +144,8 @@ impl<T: Message> PublisherBuilder<T> {
 
     /// Joins the topic.
     pub fn create(self) -> Result<Publisher<T>, RegisterError> {
-        let raw = RawPublisher::create(&self.node, &self.topic, &describe::<T>(), self.qos)?;
+        let description = describe::<T>();
+        let raw = RawPublisher::create_in(&self.node, &self.topic, &description, self.qos, &self.placement)?;
         let raw = if self.stamps { raw } else { raw.without_stamps() };
         Ok(Publisher { raw, message: PhantomData })
     }
@@ -220,7 +246,7 @@ impl<T: FlatMessage> Publisher<T> {
 
 /// A message under construction, in the memory where it will be read. Dropping it publishes nothing.
 pub struct Loan<'p, T: FlatMessage> {
-    raw: RawLoan<'p>,
+    pub(crate) raw: RawLoan<'p>,
     message: PhantomData<T>,
 }
 
@@ -277,6 +303,7 @@ pub struct SubscriberBuilder<T> {
     node: Node,
     topic: String,
     qos: SubscriberQos,
+    placement: Placement,
     message: PhantomData<fn() -> T>,
 }
 
@@ -305,6 +332,18 @@ impl<T: Message> SubscriberBuilder<T> {
         self
     }
 
+    /// Takes in this memory domain, where what comes from another one is copied to: host memory unless told otherwise.
+    pub fn domain(mut self, domain: DomainId) -> Self {
+        self.placement.domain = domain;
+        self
+    }
+
+    /// Takes at most so many bytes of the domain's memory for copies: see [`Placement::capacity`].
+    pub fn capacity(mut self, bytes: u64) -> Self {
+        self.placement.capacity = Some(bytes);
+        self
+    }
+
     /// Sets everything at once.
     pub fn qos(mut self, qos: SubscriberQos) -> Self {
         self.qos = qos;
@@ -313,7 +352,8 @@ impl<T: Message> SubscriberBuilder<T> {
 
     /// Joins the topic.
     pub fn create(self) -> Result<Subscriber<T>, RegisterError> {
-        let raw = RawSubscriber::create(&self.node, &self.topic, &describe::<T>(), self.qos)?;
+        let description = describe::<T>();
+        let raw = RawSubscriber::create_in(&self.node, &self.topic, &description, self.qos, &self.placement)?;
         Ok(Subscriber { raw, message: PhantomData })
     }
 }
@@ -428,7 +468,7 @@ impl<T: Message> Subscriber<T> {
         }
         // SAFETY: the head has the type's size and is aligned to 64, the most a loan allows; its bytes are those of a
         // memory file and so initialized.
-        match unsafe { T::validate(raw.head().as_ptr().cast::<T>(), raw.body().len()) } {
+        match unsafe { T::validate(raw.head().as_ptr().cast::<T>(), raw.body_size()) } {
             Ok(()) => Ok(Sample { raw, decoded: None }),
             Err(source) => Err(ReceiveError::Invalid {
                 topic: self.raw.topic().to_owned(),

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use situ_bus::{LoanError, NodeError, PublishError, RegisterError, RootError, TakeError};
+use situ_bus::{CopyError, LoanError, NodeError, PublishError, RegisterError, RootError, TakeError};
 use situ_memory::{AllocateError, DomainError, MemoryError, ViewError};
 
 /// `situ_status`.
@@ -220,6 +220,7 @@ impl From<PublishError> for Failure {
     fn from(error: PublishError) -> Self {
         let status = match &error {
             PublishError::Full { .. } => situ_status::Full,
+            PublishError::Stream { source, .. } => source.as_ref().into(),
             PublishError::Corrupted { .. } => situ_status::Malformed,
         };
         Self::new(status, error)
@@ -233,6 +234,9 @@ impl From<TakeError> for Failure {
             TakeError::Pool { source: ViewError::Domain(domain), .. } => domain.into(),
             TakeError::Pool { .. } => situ_status::System,
             TakeError::Malformed { .. } => situ_status::Malformed,
+            TakeError::Copy { source: CopyError::Domain(domain), .. } => domain.into(),
+            TakeError::Copy { source: CopyError::Memory(_), .. } => situ_status::NoMemory,
+            TakeError::Copy { .. } => situ_status::System,
         };
         Self::new(status, error)
     }

@@ -164,7 +164,7 @@ pub(crate) struct Descriptor {
     /// From the beginning of the slot; the body of a message of another domain has a slot of its own instead.
     pub body_offset: AtomicU64,
     pub body_size: AtomicU64,
-    /// The pool of the body: `u32::MAX` if it lies in this slot.
+    /// The entry of the body's pool, and [`BODY_IS_MESSAGE`]; [`BODY_IN_SLOT`] if it lies in this slot.
     pub body_pool: AtomicU32,
     pub body_slot: AtomicU32,
     pub lifespan_ns: AtomicU64,
@@ -174,6 +174,10 @@ pub(crate) struct Descriptor {
 
 pub(crate) const DESCRIPTOR: usize = size_of::<Descriptor>();
 pub(crate) const BODY_IN_SLOT: u32 = u32::MAX;
+/// The bits of `body_pool` that are the number of the entry of the body's pool.
+pub(crate) const BODY_ENTRY: u32 = 0xff;
+/// The body is the message itself, on a device; the head is only what its publisher's CPU wrote.
+pub(crate) const BODY_IS_MESSAGE: u32 = 0x100;
 const _: () = assert!(DESCRIPTOR == 64);
 
 /// Where the parts of a topic file lie.

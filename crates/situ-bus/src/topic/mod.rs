@@ -7,7 +7,7 @@ mod repair;
 
 pub(crate) use file::Topic;
 pub use registry::RegisterError;
-pub(crate) use registry::{Registration, is_publisher};
+pub(crate) use registry::{Registration, active_places, is_publisher};
 pub(crate) use repair::{Swept, sweep};
 
 /// How the bytes of a message are laid out.

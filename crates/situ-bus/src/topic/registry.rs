@@ -344,14 +344,14 @@ impl Joined {
         column.ok_or_else(|| RegisterError::Domains { topic: self.topic.name.clone(), domain })
     }
 
-    /// Takes a place for a subscriber and gives its number. `wants` is how far back it wants to begin.
+    /// Takes a place for a subscriber and gives its number, and that of its domain's column. `wants` is how far back it wants to begin.
     pub(crate) fn take_place(
         &self,
         registration: &Registration<'_>,
         backpressure: bool,
         wants: u64,
         keep_last: u64,
-    ) -> Result<usize, RegisterError> {
+    ) -> Result<(usize, usize), RegisterError> {
         let topic = &self.topic;
         let domain = registration.domain;
         let encoding = registration.description.encoding as u32;
@@ -370,7 +370,7 @@ impl Joined {
         let Some(index) = free else {
             return Err(RegisterError::Full { topic: topic.name.clone(), role: "subscriber", most: PLACES });
         };
-        self.take_column(registration)?;
+        let column = self.take_column(registration)?;
         let place = topic.place(index);
         let word = place.state.load(Ordering::Relaxed);
         place.node.store(registration.node.0, Ordering::Relaxed);
@@ -389,7 +389,7 @@ impl Joined {
         // place is still free; after, it is repaired as any dead node's.
         place.state.store(state::next(word, bits), Ordering::SeqCst);
         window::enter(topic.ring(), &place.cursor, &topic.registry().epoch, wants);
-        Ok(index)
+        Ok((index, column))
     }
 
     /// Takes an entry for a publisher whose pool, of this number, `create` makes, and gives the entry's number.
@@ -435,7 +435,6 @@ impl Joined {
 
     /// Takes an entry for a pool of bodies, whose heads will be in another entry's pool: see
     /// [`name_heads`](Self::name_heads). Should the process die before it has that one, no row can name these bodies.
-    #[allow(dead_code)]
     pub(crate) fn take_bodies(
         &self,
         registration: &Registration<'_>,
@@ -449,7 +448,6 @@ impl Joined {
     }
 
     /// Says which entry's heads the bodies belong to; without one, gives their entry back.
-    #[allow(dead_code)]
     pub(crate) fn name_heads(&self, bodies: usize, heads: Option<usize>) {
         let entry = self.topic.publisher(bodies);
         match heads {
@@ -489,7 +487,6 @@ struct NewEntry {
 
 impl NewEntry {
     /// That of a pool whose slots no row names.
-    #[allow(dead_code)]
     fn of_pool(bits: u32, node: NodeId, pool: u64, domain: DomainId) -> Self {
         let (encoding, layout_hash, deadline_ns, depth, lifespan_ns) = (Encoding::Flat as u32, 0, 0, 0, 0);
         Self { bits, encoding, node, pool, domain, layout_hash, deadline_ns, depth, lifespan_ns }
@@ -596,6 +593,13 @@ impl Topic {
         }
     }
 
+    /// Repairs, if nobody else is at it, should this node be dead: for who waits for something of it.
+    pub(crate) fn look_after(&self, node: NodeId) {
+        if !is_alive(&self.root, node) {
+            self.repair_if_free();
+        }
+    }
+
     /// Whether the directory still is this topic's, and not that of another of the same name that was made after
     /// somebody removed this one by hand.
     pub(crate) fn is_current(&self) -> bool {
@@ -621,7 +625,6 @@ impl Topic {
     }
 
     /// Takes an entry for a pool of copies into a domain that has a column, and gives the entry's number.
-    #[allow(dead_code)]
     pub(crate) fn take_copies(
         &self,
         node: NodeId,

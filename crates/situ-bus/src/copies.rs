@@ -1,0 +1,436 @@
+//! Bringing messages into another memory domain: once for all who want them there.
+//!
+//! Who finds that a message's payload is not in its domain, and that nobody else brings it, copies it into a slot of a pool of
+//! its own (see `entry` for the protocol). That pool belongs to the topic like a publisher's: it has an entry, others map
+//! it and hold its slots, and repair looks after it when its owner dies. Like a publisher, its owner takes slots out of
+//! circulation that nobody can still want, and looks for it whenever it comes by.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{
+    AllocateError, Copier, Domain, DomainError, DomainId, Fence, FenceState, Held, Memory, PoolOptions,
+    PoolOwner, Sharing, SlotId, Strategy, ViewError,
+};
+
+use crate::entry::{Entry, Found};
+use crate::liveness::{NodeId, is_alive, unique};
+use crate::node::NodeInner;
+use crate::pools::Mapped;
+use crate::publisher::capacity_of;
+use crate::ring::{Look, Reference};
+use crate::topic::format::{domain_from_word, state};
+use crate::topic::{RegisterError, Topic, active_places};
+
+/// What a pool of a device's memory may take unless told otherwise, in bytes: where memory has to be taken as a whole.
+const DEVICE_CAPACITY: u64 = 256 << 20;
+/// How many slots a pool of copies has beside those that rows can name.
+const SPARE_SLOTS: u64 = 1024;
+/// How long a copy may take before somebody else makes another: this, and so much for each byte.
+const SLOW: Duration = Duration::from_secs(1);
+const SLOW_NS_PER_BYTE: u64 = 10;
+/// How long a copy may take before it counts as failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long bytes may be incomplete before whoever wants to copy them gives up.
+const FENCE_PATIENCE: Duration = Duration::from_secs(30);
+/// How long to sleep between looks at who copies, or at a fence.
+const LOOK: Duration = Duration::from_millis(2);
+/// How often to look before sleeping.
+const SPINS: u32 = 500;
+/// How often somebody else may come first until that is an error.
+const MOST_TURNS: u32 = 64;
+
+/// Why a message could not be brought into a memory domain.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CopyError {
+    /// The device failed.
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+    /// There is no memory for it.
+    #[error(transparent)]
+    Memory(#[from] AllocateError),
+    /// A pool of copies cannot be made.
+    #[error("no pool of copies can be made: {0}")]
+    Register(#[source] Box<RegisterError>),
+    /// A pool cannot be mapped.
+    #[error(transparent)]
+    Pool(#[from] ViewError),
+    /// Its publisher died, or failed, before its bytes were complete.
+    #[error(
+        "its bytes never became complete: the device or the process that should have written them failed"
+    )]
+    Poisoned,
+    /// Its bytes are not complete.
+    #[error("its bytes were still not complete after {waited:?}; is the publisher's device stuck?")]
+    Incomplete {
+        /// How long it was waited.
+        waited: Duration,
+    },
+    /// Others claimed it again and again, and never brought it.
+    #[error("others claimed to copy it {MOST_TURNS} times and never did; one of them is broken or hostile")]
+    Contended,
+}
+
+/// The payload of a message, as one who holds the message finds it.
+pub(crate) struct Source<'a> {
+    pub memory: &'a Arc<dyn Memory>,
+    pub offset: u64,
+    pub len: u64,
+    /// When it is complete; nothing for what the CPU wrote.
+    pub fence: Option<&'a Fence>,
+    /// Whose it is.
+    pub owner: NodeId,
+    /// Whether it stays for those who come late.
+    pub keeps: bool,
+    /// The slot of the message's head and its generation: when that has moved on, nobody can take it any more.
+    pub origin: Option<(&'a Arc<Mapped>, SlotId, u16)>,
+}
+
+/// A copy that was made, and what tells that nobody wants it any more.
+struct Made {
+    number: u64,
+    slot: SlotId,
+    keeps: bool,
+    origin: Option<(Arc<Mapped>, SlotId, u16)>,
+}
+
+/// The pool of copies of one participant in one domain.
+struct Own {
+    entry: usize,
+    pool: PoolOwner,
+    made: VecDeque<Made>,
+    /// Retired while somebody held them.
+    held: VecDeque<SlotId>,
+}
+
+/// The copies that one participant makes into one domain.
+pub(crate) struct Copies {
+    topic: Arc<Topic>,
+    node: Arc<NodeInner>,
+    domain: DomainId,
+    column: usize,
+    capacity: Option<u64>,
+    own: Option<Own>,
+    /// A copier for each domain that something came from.
+    copiers: Vec<(DomainId, Copier)>,
+}
+
+impl std::fmt::Debug for Copies {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Copies").field("domain", &self.domain).finish_non_exhaustive()
+    }
+}
+
+/// How a pool of messages, bodies or copies is made.
+pub(crate) fn pool_options(
+    node: &NodeInner,
+    domain: &dyn Domain,
+    slots: u64,
+    capacity: Option<u64>,
+) -> PoolOptions {
+    let root = &node.root;
+    let usual = || match domain.capabilities().sharing {
+        Sharing::File => capacity_of(root),
+        Sharing::Descriptor => DEVICE_CAPACITY,
+    };
+    PoolOptions {
+        id: unique(),
+        owner: node.life.id().0,
+        slots: slots.min(1 << 16) as u32,
+        capacity: capacity.unwrap_or_else(usual),
+        strategy: Strategy::SizeClasses,
+        mode: root.file_mode(),
+        group: root.group(),
+    }
+}
+
+/// What it takes to wait for a fence: `Ok` when it is complete. Looks now and then whether its owner is alive.
+pub(crate) fn await_fence(
+    topic: &Topic,
+    owner: NodeId,
+    fence: &Fence,
+    patience: Duration,
+) -> Result<(), CopyError> {
+    let start = Instant::now();
+    loop {
+        let left = patience.saturating_sub(start.elapsed());
+        match fence.wait(LOOK.min(left)) {
+            FenceState::Complete => return Ok(()),
+            FenceState::Poisoned => return Err(CopyError::Poisoned),
+            FenceState::Pending if left.is_zero() => {
+                return Err(CopyError::Incomplete { waited: start.elapsed() });
+            }
+            FenceState::Pending => topic.look_after(owner),
+        }
+    }
+}
+
+impl Copies {
+    pub(crate) fn new(
+        topic: Arc<Topic>,
+        node: Arc<NodeInner>,
+        (column, domain): (usize, DomainId),
+        capacity: Option<u64>,
+    ) -> Self {
+        Self { topic, node, domain, column, capacity, own: None, copiers: Vec::new() }
+    }
+
+    pub(crate) fn domain(&self) -> DomainId {
+        self.domain
+    }
+
+    /// Has message `number` in this domain: copies it if nobody else has or does, and shares what is there. `share` takes
+    /// hold of the slot that it is given, if it is still that, while the entry still holds the word. Nothing if the
+    /// message has passed.
+    pub(crate) fn bring<S>(
+        &mut self,
+        number: u64,
+        source: &Source<'_>,
+        mut share: impl FnMut(Reference, &dyn Fn() -> bool) -> Result<Option<S>, ViewError>,
+    ) -> Result<Option<S>, CopyError> {
+        self.tidy(0);
+        // Before the claim, so that who claims is only copying, and can be expected to be done soon.
+        if let Some(fence) = source.fence {
+            await_fence(&self.topic, source.owner, fence, FENCE_PATIENCE)?;
+        }
+        let topic = self.topic.clone();
+        let entry = topic.entry(self.column, number);
+        for _ in 0..MOST_TURNS {
+            let (found, word) = entry.look();
+            match found {
+                Found::Passed => return Ok(None),
+                Found::Ready(slot) => {
+                    let ours = self.own.as_ref().is_some_and(|own| own.entry == usize::from(slot.pool));
+                    match share(slot, &|| entry.still(word)) {
+                        Ok(Some(shared)) => return Ok(Some(shared)),
+                        // Recycled, or its pool is gone or cannot be reached from here.
+                        Ok(None) => {}
+                        Err(error) if ours => return Err(error.into()),
+                        Err(_) => {}
+                    }
+                }
+                Found::Copying(slot) if self.wait_for(entry, word, slot, source.len) => continue,
+                Found::Copying(_) | Found::Absent => {}
+            }
+            self.copy(entry, word, number, source)?;
+        }
+        Err(CopyError::Contended)
+    }
+
+    /// Copies message `number` if nobody has or does.
+    pub(crate) fn bring_if_absent(&mut self, number: u64, source: &Source<'_>) -> Result<(), CopyError> {
+        let topic = self.topic.clone();
+        let entry = topic.entry(self.column, number);
+        match entry.look() {
+            (Found::Absent, word) => self.copy(entry, word, number, source),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for who copies, until the entry holds another word. Not if that is dead or slow: then it has to be claimed
+    /// from it.
+    fn wait_for(&self, entry: Entry<'_>, word: u64, by: Reference, len: u64) -> bool {
+        let start = Instant::now();
+        let limit = SLOW + Duration::from_nanos(len.saturating_mul(SLOW_NS_PER_BYTE));
+        let copier = self.topic.publisher(usize::from(by.pool));
+        for _ in 0..SPINS {
+            if !entry.still(word) {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        while start.elapsed() < limit {
+            let announced = self.topic.wake().announce();
+            if !entry.still(word) {
+                return true;
+            }
+            self.topic.wake().sleep(announced, LOOK);
+            if !entry.still(word) {
+                return true;
+            }
+            let there = copier.state.load(Ordering::SeqCst) & (state::ACTIVE | state::COPIES)
+                == state::ACTIVE | state::COPIES;
+            let node = NodeId(copier.node.load(Ordering::Relaxed));
+            if !there || !is_alive(&self.topic.root, node) {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Claims the entry from the word that was seen, copies, and says that it is done. That somebody else came first, at
+    /// either end, is no error.
+    fn copy(
+        &mut self,
+        entry: Entry<'_>,
+        seen: u64,
+        number: u64,
+        source: &Source<'_>,
+    ) -> Result<(), CopyError> {
+        let slot = self.allocate(source.len)?;
+        let Some(own) = &mut self.own else { return Ok(()) };
+        let target =
+            Reference { pool: own.entry as u8, slot: slot as u16, generation: own.pool.share(slot) as u16 };
+        let Some(claim) = entry.claim(seen, target) else {
+            own.pool.deallocate(slot);
+            return Ok(());
+        };
+        // If the process dies from here on, the claim is found by the pool's entry, and taken over.
+        match self.transfer(slot, source) {
+            Ok(()) => {}
+            Err(error) => {
+                entry.abandon(claim);
+                self.topic.wake().notify();
+                // What may still be written to is never used again.
+                if !matches!(error, DomainError::TimedOut { .. }) {
+                    self.retire(slot);
+                }
+                return Err(error.into());
+            }
+        }
+        let Some(own) = &mut self.own else { return Ok(()) };
+        own.pool.fence(slot).complete();
+        if entry.finish(claim).is_none() {
+            self.retire(slot);
+            return Ok(());
+        }
+        let origin = source.origin.map(|(mapped, slot, generation)| (mapped.clone(), slot, generation));
+        own.made.push_back(Made { number, slot, keeps: source.keeps, origin });
+        let counters = self.topic.copies(self.column);
+        counters.copies.fetch_add(1, Ordering::Relaxed);
+        counters.bytes.fetch_add(source.len, Ordering::Relaxed);
+        self.topic.wake().notify();
+        Ok(())
+    }
+
+    fn transfer(&mut self, slot: SlotId, source: &Source<'_>) -> Result<(), DomainError> {
+        let from = source.memory.domain();
+        let index = match self.copiers.iter().position(|(known, _)| *known == from) {
+            Some(index) => index,
+            None => {
+                self.node.domains_with(self.domain)?;
+                let copier = Copier::new(self.node.domains_with(from)?);
+                self.copiers.push((from, copier));
+                self.copiers.len() - 1
+            }
+        };
+        let Some(own) = &self.own else { return Ok(()) };
+        let (offset, _) = own.pool.place(slot);
+        let copier = &mut self.copiers[index].1;
+        copier
+            .copy((source.memory, source.offset), (own.pool.bytes(), offset), source.len, None, PATIENCE)
+            .map(drop)
+    }
+
+    /// A slot of the own pool, which is made with the first.
+    fn allocate(&mut self, len: u64) -> Result<SlotId, CopyError> {
+        let size = usize::try_from(len).unwrap_or(usize::MAX);
+        if self.own.is_none() {
+            self.own = Some(self.make_pool()?);
+        }
+        let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
+        match own.pool.allocate(size) {
+            Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
+                self.topic.repair_if_free();
+                self.tidy(0);
+                let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
+                own.give_back(usize::MAX);
+                Ok(own.pool.allocate(size)?)
+            }
+            slot => Ok(slot?),
+        }
+    }
+
+    fn make_pool(&self) -> Result<Own, CopyError> {
+        let domains = self.node.domains_with(self.domain)?;
+        let domain = domains.get(self.domain)?;
+        let slots = u64::from(self.topic.header.depth) + SPARE_SLOTS;
+        let options = pool_options(&self.node, domain.as_ref(), slots, self.capacity);
+        let mut pool = None;
+        let make = |path: &Path| {
+            pool = Some(PoolOwner::create(domain.as_ref(), path, &options)?);
+            Ok(())
+        };
+        let entry = self
+            .topic
+            .take_copies(self.node.life.id(), options.id, self.domain, make)
+            .map_err(|error| CopyError::Register(Box::new(error)))?;
+        let Some(pool) = pool else { unreachable!("an entry is only taken with a pool") };
+        Ok(Own { entry, pool, made: VecDeque::new(), held: VecDeque::new() })
+    }
+
+    /// Takes out of circulation what nobody can still want: what was overwritten, what its publisher has retired (or is
+    /// below `oldest`), and what everybody in this domain has passed.
+    pub(crate) fn tidy(&mut self, oldest: u64) {
+        let Some(own) = &mut self.own else { return };
+        if own.made.is_empty() && own.held.is_empty() {
+            return;
+        }
+        let mut passed = None;
+        while let Some(made) = own.made.front() {
+            let retired = |(mapped, slot, generation): &(Arc<Mapped>, SlotId, u16)| {
+                mapped.view.control(*slot).is_none_or(|control| control.generation() as u16 != *generation)
+            };
+            let over = made.number < oldest
+                || !matches!(self.topic.ring().look(made.number), Look::Here(..))
+                || made.origin.as_ref().is_some_and(retired)
+                || (!made.keeps
+                    && made.number < *passed.get_or_insert_with(|| slowest(&self.topic, self.domain)));
+            if !over {
+                break;
+            }
+            let slot = made.slot;
+            own.made.pop_front();
+            own.retire(slot);
+        }
+        own.give_back(2);
+    }
+
+    fn retire(&mut self, slot: SlotId) {
+        if let Some(own) = &mut self.own {
+            own.retire(slot);
+        }
+    }
+}
+
+impl Own {
+    fn retire(&mut self, slot: SlotId) {
+        match self.pool.control(slot).retire() {
+            Held::No => self.pool.deallocate(slot),
+            Held::Yes => self.held.push_back(slot),
+        }
+    }
+
+    /// Looks at the next so many slots that were held, and frees those that are not any more.
+    fn give_back(&mut self, most: usize) {
+        for _ in 0..self.held.len().min(most) {
+            let Some(slot) = self.held.pop_front() else { return };
+            match self.pool.control(slot).held() {
+                Held::No => self.pool.deallocate(slot),
+                Held::Yes => self.held.push_back(slot),
+            }
+        }
+    }
+}
+
+/// The smallest cursor of those who take in this domain.
+fn slowest(topic: &Topic, domain: DomainId) -> u64 {
+    active_places(topic)
+        .filter(|place| domain_from_word(&place.domain) == domain)
+        .map(|place| place.cursor.load(Ordering::SeqCst))
+        .min()
+        .unwrap_or(u64::MAX)
+}
+
+impl Drop for Copies {
+    /// What it copied stays for those who still may take it.
+    fn drop(&mut self) {
+        if let Some(own) = &self.own {
+            self.topic.leave_entries([own.entry]);
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! Messages whose payload is not where the CPU reads them: spans of device memory, bodies of publishers on devices, and
+//! takes in another domain than the message's.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{
+    AllocateError, DomainError, DomainId, Fence, FenceState, HOST, Memory, POISON, PoolOwner, SlotId,
+    StreamOrder, ViewError,
+};
+
+use crate::copies::{CopyError, Source, await_fence};
+use crate::liveness::NodeId;
+use crate::pools::{Mapped, Pin};
+use crate::ring::Reference;
+use crate::subscriber::{RawSample, RawSubscriber, TakeError, Taken};
+use crate::topic::Encoding;
+use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, state};
+
+/// Where a publisher's bodies lie, or where a subscriber takes, and what memory that may cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// The memory domain. The host's shared memory unless told otherwise.
+    pub domain: DomainId,
+    /// At most so many bytes for the bodies of a publisher, or for the copies that a subscriber makes. Unless told otherwise
+    /// as much as there is where memory is used piece by piece (the host), and 256 MiB where it is taken at once.
+    pub capacity: Option<u64>,
+    /// Whether a publisher copies its messages into every domain with a subscriber, right after publishing, instead of
+    /// leaving that to the first who takes there.
+    pub eager_copies: bool,
+}
+
+impl Default for Placement {
+    fn default() -> Self {
+        Self { domain: HOST, capacity: None, eager_copies: false }
+    }
+}
+
+/// A range of a memory domain's memory that holds elements of type `U`, for work on the domain's streams. Lasts as long as the
+/// loan or sample that it came from; that has to last until the streams have passed the work.
+pub struct DeviceSpan<'a, U> {
+    memory: &'a Arc<dyn Memory>,
+    offset: u64,
+    len: usize,
+    element: PhantomData<fn() -> U>,
+}
+
+impl<'a, U> DeviceSpan<'a, U> {
+    pub(crate) fn new(memory: &'a Arc<dyn Memory>, offset: u64, len: usize) -> Self {
+        Self { memory, offset, len, element: PhantomData }
+    }
+
+    /// The memory that it lies in.
+    pub fn memory(&self) -> &'a Arc<dyn Memory> {
+        self.memory
+    }
+
+    /// Where it begins in that memory, in bytes.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Where it begins, as work on the domain's streams sees it. The CPU may use it only if the domain is the host's.
+    pub fn address(&self) -> u64 {
+        self.memory.address().wrapping_add(self.offset)
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> u64 {
+        (self.len * size_of::<U>()) as u64
+    }
+
+    /// The part that a bulk member names: `len` elements at `offset` bytes; an empty one if that reaches out of this.
+    pub(crate) fn part<V>(&self, offset: u64, len: usize) -> DeviceSpan<'a, V> {
+        let size = len.checked_mul(size_of::<V>()).and_then(|size| u64::try_from(size).ok());
+        let fits = size.and_then(|size| size.checked_add(offset)).is_some_and(|end| end <= self.size());
+        let at = if fits { self.offset.wrapping_add(offset) } else { self.offset };
+        DeviceSpan::new(self.memory, at, if fits { len } else { 0 })
+    }
+}
+
+impl<U> Clone for DeviceSpan<'_, U> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<U> Copy for DeviceSpan<'_, U> {}
+
+impl<U> std::fmt::Debug for DeviceSpan<'_, U> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeviceSpan")
+            .field("domain", &self.memory.domain())
+            .field("offset", &self.offset)
+            .field("len", &self.len)
+            .finish()
+    }
+}
+
+/// A head without a body in the pool of bodies.
+const NO_BODY: SlotId = SlotId::MAX;
+
+/// The pool of a publisher's bodies. A body's slot is used for as long as its head's.
+pub(crate) struct Bodies {
+    pub(crate) entry: usize,
+    pub(crate) pool: PoolOwner,
+    /// The body of each head, by their slots.
+    of: Vec<SlotId>,
+}
+
+impl Bodies {
+    pub(crate) fn new(entry: usize, pool: PoolOwner) -> Self {
+        Self { entry, pool, of: Vec::new() }
+    }
+
+    /// Gives a head that is lent a body of so many bytes.
+    pub(crate) fn allocate(&mut self, head: SlotId, size: usize) -> Result<(), AllocateError> {
+        let slot = self.pool.allocate(size)?;
+        // A stream that failed has poisoned the fence of what was here before. That is over, and nobody knows of this one.
+        let _ =
+            self.pool.control(slot).fence().compare_exchange(POISON, 0, Ordering::Relaxed, Ordering::Relaxed);
+        let index = head as usize;
+        if self.of.len() <= index {
+            self.of.resize(index + 1, NO_BODY);
+        }
+        self.of[index] = slot;
+        Ok(())
+    }
+
+    pub(crate) fn of(&self, head: SlotId) -> Option<SlotId> {
+        self.of.get(head as usize).copied().filter(|slot| *slot != NO_BODY)
+    }
+
+    pub(crate) fn fence(&self, head: SlotId) -> Option<Fence> {
+        self.of(head).map(|slot| self.pool.fence(slot))
+    }
+
+    /// Whether a device is still filling the body. Then its slot must not be used again yet: a signal that comes late would
+    /// undo that of the next message.
+    pub(crate) fn is_pending(&self, head: SlotId) -> bool {
+        self.fence(head).is_some_and(|fence| fence.state() == FenceState::Pending)
+    }
+
+    /// Takes the body back with its head, which nobody holds any more.
+    pub(crate) fn release(&mut self, head: SlotId) {
+        if let Some(slot) = self.of(head) {
+            self.of[head as usize] = NO_BODY;
+            // Nobody holds it; but the next message in it needs another generation, which its fence is of.
+            let _ = self.pool.control(slot).retire();
+            self.pool.deallocate(slot);
+        }
+    }
+}
+
+/// The payload of a message that was taken elsewhere than behind its head.
+#[derive(Debug)]
+pub(crate) struct Payload {
+    mapped: Arc<Mapped>,
+    offset: u64,
+    len: u64,
+    /// The size of the message's body: 0 if the payload is the head, or the whole message.
+    body_size: usize,
+    fence: Option<Fence>,
+    /// Who completes the fence.
+    owner: NodeId,
+    /// The hold on a copy; the hold on the head is enough for what its publisher put there.
+    _copy: Option<Pin>,
+}
+
+/// Why a message's bytes are not complete.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IncompleteError {
+    /// Its publisher died, or failed, before.
+    #[error(
+        "message {sequence} of topic {topic:?} never becomes complete: the device or the process that should have \
+         written it failed"
+    )]
+    Poisoned {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+    },
+    /// Not yet.
+    #[error("message {sequence} of topic {topic:?} was still not complete after {waited:?}")]
+    Pending {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// How long it was waited.
+        waited: Duration,
+    },
+    /// The stream cannot wait for it.
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+}
+
+impl RawSample {
+    /// The message's payload where it lies: its body if it has one, otherwise its head.
+    pub fn span(&self) -> DeviceSpan<'_, u8> {
+        if let Some(payload) = self.payload() {
+            return DeviceSpan::new(payload.mapped.view.bytes(), payload.offset, payload.len as usize);
+        }
+        let bytes = if self.body().is_empty() { self.head() } else { self.body() };
+        let memory = self.pin().mapped.view.bytes();
+        let offset = (bytes.as_ptr() as u64).wrapping_sub(memory.address());
+        DeviceSpan::new(memory, offset, bytes.len())
+    }
+
+    /// The domain that its payload lies in.
+    pub fn domain(&self) -> DomainId {
+        self.payload().map_or(HOST, |payload| payload.mapped.view.bytes().domain())
+    }
+
+    /// The size of its body in bytes, wherever it lies.
+    #[inline]
+    pub fn body_size(&self) -> usize {
+        self.payload().map_or(self.body().len(), |payload| payload.body_size)
+    }
+
+    /// Whether its payload was copied into the subscriber's domain, by whomever.
+    pub fn was_brought(&self) -> bool {
+        self.payload().is_some_and(|payload| payload._copy.is_some())
+    }
+
+    /// When its payload is complete, if a device may still be filling it. Nothing for what was complete when it was published.
+    pub fn fence(&self) -> Option<&Fence> {
+        self.payload().and_then(|payload| payload.fence.as_ref())
+    }
+
+    /// Whether, and how, work on the subscriber's streams waits for the payload: by words that the device itself waits for if it
+    /// can. [`StreamOrder::Host`] also for what is complete already.
+    pub fn order(&self) -> StreamOrder {
+        let core = &self.pin().mapped.core;
+        let order = |domain| {
+            let domains = core.node.domains_with(domain).ok()?;
+            Some(domains.get(domain).ok()?.capabilities().order)
+        };
+        self.fence().and_then(|_| order(self.domain())).unwrap_or(StreamOrder::Host)
+    }
+
+    /// Waits until its payload is complete, at most for `patience`.
+    pub fn synchronize(&self, patience: Duration) -> Result<(), IncompleteError> {
+        let Some((payload, fence)) = self.payload().and_then(|it| Some((it, it.fence.as_ref()?))) else {
+            return Ok(());
+        };
+        let topic = &self.pin().mapped.core.topic;
+        match await_fence(topic, payload.owner, fence, patience) {
+            Ok(()) => Ok(()),
+            Err(CopyError::Incomplete { waited }) => {
+                Err(IncompleteError::Pending { topic: topic.name.clone(), sequence: self.sequence(), waited })
+            }
+            Err(_) => Err(self.poisoned()),
+        }
+    }
+
+    /// Has the work that is enqueued on `stream` from now on wait until the payload is complete. The call itself waits only
+    /// where the device cannot (see [`order`](Self::order)), at most for `patience`.
+    ///
+    /// Should the publisher die before, the wait ends too: look at the [`fence`](Self::fence) when the work is done.
+    pub fn wait_on(
+        &self,
+        stream: &dyn situ_memory::Stream,
+        patience: Duration,
+    ) -> Result<(), IncompleteError> {
+        let Some((payload, fence)) = self.payload().and_then(|it| Some((it, it.fence.as_ref()?))) else {
+            return Ok(());
+        };
+        match fence.state() {
+            FenceState::Complete => Ok(()),
+            FenceState::Poisoned => Err(self.poisoned()),
+            FenceState::Pending => {
+                let core = &self.pin().mapped.core;
+                // First: where the call itself waits, somebody has to look after the owner meanwhile.
+                if core.node.fences.watch(&core.topic, payload.owner, fence).is_err() {
+                    return self.synchronize(patience);
+                }
+                Ok(stream.wait(fence, patience)?)
+            }
+        }
+    }
+
+    fn poisoned(&self) -> IncompleteError {
+        let topic = self.pin().mapped.core.topic.name.clone();
+        IncompleteError::Poisoned { topic, sequence: self.sequence() }
+    }
+}
+
+impl RawSubscriber {
+    /// Takes a message whose payload is not behind its head, or has to be brought elsewhere. `taken` holds the head, whose
+    /// descriptor was read but not checked. Nothing if it has passed meanwhile.
+    #[cold]
+    pub(crate) fn take_elsewhere(&self, taken: Taken) -> Result<Option<RawSample>, TakeError> {
+        let Taken { pin, memory, len, number, generation, .. } = &taken;
+        let publisher = self.core().topic.publisher(usize::from(taken.pool));
+        let keeps = publisher.state.load(Ordering::SeqCst) & state::TRANSIENT_LOCAL != 0;
+        let malformed = |reason: &str| TakeError::Malformed {
+            topic: self.core().topic.name.clone(),
+            sequence: *number,
+            reason: reason.to_owned(),
+        };
+        let head_end = DESCRIPTOR + taken.head_size;
+        if head_end > *len {
+            return Err(malformed("its head reaches out of its slot"));
+        }
+        if taken.encoding != Encoding::Flat {
+            return Err(malformed("it is serialized, but not meant for the host alone"));
+        }
+        let head = memory.wrapping_add(DESCRIPTOR);
+        if taken.is_expired() {
+            return Ok(Some(taken.into_sample(head, (head, 0), None)));
+        }
+        let origin = Some((&pin.mapped, pin.slot, *generation));
+        if taken.body_pool == BODY_IN_SLOT {
+            // In host memory, but wanted on a device.
+            if !taken.body_fits() {
+                return Err(malformed("its body reaches out of its slot"));
+            }
+            let (at, size) = match taken.body_size {
+                0 => (DESCRIPTOR, taken.head_size),
+                size => (taken.body_offset, size),
+            };
+            let bytes = pin.mapped.view.bytes();
+            let offset = (*memory as u64).wrapping_sub(bytes.address()) + at as u64;
+            let owner = self.owner_of(taken.pool);
+            let source =
+                Source { memory: bytes, offset, len: size as u64, fence: None, owner, keeps, origin };
+            let body_size = taken.body_size;
+            let copy = self.brought(*number, &source)?;
+            return Ok(copy.map(|copy| {
+                let payload = self.payload_of(copy, size as u64, body_size, owner);
+                taken.into_sample(head, (head, 0), Some(payload))
+            }));
+        }
+        if taken.body_pool & !(BODY_ENTRY | BODY_IS_MESSAGE) != 0 {
+            return Err(malformed("its body lies in no pool that there can be"));
+        }
+        let whole = taken.body_pool & BODY_IS_MESSAGE != 0;
+        let body_size = if whole { 0 } else { taken.body_size };
+        if whole && taken.body_size != taken.head_size {
+            return Err(malformed("as a whole it has another size than its head"));
+        }
+        let entry = (taken.body_pool & BODY_ENTRY) as u8;
+        let word = self.core().topic.publisher(usize::from(entry)).state.load(Ordering::SeqCst);
+        if word & state::BODIES == 0 {
+            return Err(malformed("its body lies in a pool that is none of bodies"));
+        }
+        let owner = self.owner_of(entry);
+        let payload = match self.ready(*number, taken.body_size as u64)? {
+            Some(copy) => self.payload_of(copy, taken.body_size as u64, body_size, owner),
+            None => {
+                let mapped = match self.pools().get(self.core(), entry) {
+                    Ok(mapped) => mapped,
+                    Err(ViewError::Gone(_)) => return Ok(None),
+                    Err(source) => return Err(self.pool_error(*number, source)),
+                };
+                let place = mapped.view.place(taken.body_slot).filter(|(_, len)| {
+                    let end = taken.body_offset.checked_add(taken.body_size);
+                    end.is_some_and(|end| end as u64 <= *len)
+                });
+                let (Some((offset, _)), Some(fence)) = (place, mapped.view.fence(taken.body_slot)) else {
+                    return Err(malformed("its body reaches out of its slot"));
+                };
+                let offset = offset + taken.body_offset as u64;
+                let len = taken.body_size as u64;
+                let view = &mapped.view;
+                if view.bytes().domain() == self.domain() {
+                    let fence = Some(fence);
+                    Payload { mapped, offset, len, body_size, fence, owner, _copy: None }
+                } else {
+                    let source = Source {
+                        memory: view.bytes(),
+                        offset,
+                        len,
+                        fence: Some(&fence),
+                        owner,
+                        keeps,
+                        origin,
+                    };
+                    match self.brought(*number, &source)? {
+                        Some(copy) => self.payload_of(copy, len, body_size, owner),
+                        None => return Ok(None),
+                    }
+                }
+            }
+        };
+        // Where the CPU may look, the sample shows the payload as if it lay behind the head.
+        let Some(base) = payload.mapped.view.bytes().host() else {
+            return Ok(Some(taken.into_sample(head, (head, 0), Some(payload))));
+        };
+        let bytes = base.wrapping_add(payload.offset as usize).cast_const();
+        let head = if whole { bytes } else { head };
+        Ok(Some(taken.into_sample(head, (bytes, body_size), Some(payload))))
+    }
+
+    fn owner_of(&self, entry: u8) -> NodeId {
+        NodeId(self.core().topic.publisher(usize::from(entry)).node.load(Ordering::Relaxed))
+    }
+
+    fn payload_of(&self, copy: Pin, len: u64, body_size: usize, owner: NodeId) -> Payload {
+        // The place was checked when it was pinned; what it says is read again, so it is checked again.
+        let (offset, has) = copy.mapped.view.place(copy.slot).unwrap_or((0, 0));
+        let len = len.min(has);
+        let mapped = copy.mapped.clone();
+        Payload { mapped, offset, len, body_size, fence: None, owner, _copy: Some(copy) }
+    }
+
+    /// A copy in this domain, if there is one.
+    fn ready(&self, number: u64, len: u64) -> Result<Option<Pin>, TakeError> {
+        let entry = self.core().topic.entry(self.column(), number);
+        match entry.look() {
+            (crate::entry::Found::Ready(slot), word) => {
+                // If it cannot be had, it is brought, and then it is an error.
+                Ok(self.share(slot, len, &|| entry.still(word)).unwrap_or(None))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A copy in this domain, made if need be; nothing if the message has passed.
+    fn brought(&self, number: u64, source: &Source<'_>) -> Result<Option<Pin>, TakeError> {
+        self.copies().bring(number, source, |slot, still| self.share(slot, source.len, still)).map_err(
+            |source| TakeError::Copy {
+                topic: self.core().topic.name.clone(),
+                sequence: number,
+                domain: self.domain(),
+                source,
+            },
+        )
+    }
+
+    /// Takes hold of a copy that lies in a slot while its entry says so. Nothing if it was recycled.
+    fn share(
+        &self,
+        reference: Reference,
+        len: u64,
+        still: &dyn Fn() -> bool,
+    ) -> Result<Option<Pin>, ViewError> {
+        let mapped = match self.pools().get(self.core(), reference.pool) {
+            Ok(mapped) => mapped,
+            Err(ViewError::Gone(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let slot = SlotId::from(reference.slot);
+        let Some(control) = mapped.view.control(slot) else { return Ok(None) };
+        if mapped.view.bytes().domain() != self.domain()
+            || !control.pin(self.core().place, reference.generation)
+        {
+            return Ok(None);
+        }
+        // From here on the slot is held, and `Pin` lets go of it on every way out.
+        let pin = Pin { mapped, slot };
+        let fits = pin.mapped.view.place(slot).is_some_and(|(_, has)| len <= has);
+        Ok((still() && fits).then_some(pin))
+    }
+}

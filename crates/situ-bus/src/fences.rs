@@ -1,0 +1,79 @@
+//! Watching over fences that devices wait for: a device asks nobody whether who should complete a fence is still alive.
+//!
+//! One thread per node, started with the first fence that is pending when a stream is made to wait for it, and ended with
+//! the last. Every few milliseconds it looks whether the owners live; if one does not, it has the topic repaired, which
+//! poisons the fence as soon as the owner's process has ended.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use situ_memory::{Fence, FenceState};
+
+use crate::liveness::NodeId;
+use crate::topic::Topic;
+
+/// How often owners are looked at. What a device waits for the dead is this, and their end.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A fence that a device waits for.
+#[derive(Debug)]
+struct Pending {
+    topic: Arc<Topic>,
+    owner: NodeId,
+    fence: Fence,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    fences: Vec<Pending>,
+    running: bool,
+}
+
+/// The fences that devices of this process wait for. The thread ends when this is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct FenceWatch {
+    watched: Arc<Mutex<Watched>>,
+}
+
+fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl FenceWatch {
+    /// Watches over a fence of a message of `topic` that `owner` should complete.
+    pub(crate) fn watch(&self, topic: &Arc<Topic>, owner: NodeId, fence: &Fence) -> io::Result<()> {
+        let mut watched = lock(&self.watched);
+        if !watched.running {
+            let theirs = Arc::downgrade(&self.watched);
+            std::thread::Builder::new().name("situ-fences".to_owned()).spawn(move || look(&theirs))?;
+            watched.running = true;
+        }
+        watched.fences.push(Pending { topic: topic.clone(), owner, fence: fence.clone() });
+        Ok(())
+    }
+}
+
+fn look(watched: &Weak<Mutex<Watched>>) {
+    loop {
+        std::thread::sleep(PAUSE);
+        let Some(watched) = watched.upgrade() else { return };
+        let owners: Vec<(Arc<Topic>, NodeId)> = {
+            let mut watched = lock(&watched);
+            watched.fences.retain(|pending| pending.fence.state() == FenceState::Pending);
+            if watched.fences.is_empty() {
+                watched.running = false;
+                return;
+            }
+            let mut owners: Vec<(Arc<Topic>, NodeId)> = Vec::new();
+            for Pending { topic, owner, .. } in &watched.fences {
+                if !owners.iter().any(|(known, node)| Arc::ptr_eq(known, topic) && node == owner) {
+                    owners.push((topic.clone(), *owner));
+                }
+            }
+            owners
+        };
+        // Without the lock: a repair may take a while.
+        owners.iter().for_each(|(topic, owner)| topic.look_after(*owner));
+    }
+}

@@ -1,0 +1,259 @@
+//! Loans: slots in which messages are built, until they are published.
+
+use std::time::Duration;
+
+use situ_memory::{AllocateError, SlotId, Stream};
+
+use crate::device::DeviceSpan;
+use crate::publisher::{Inner, LoanError, PublishError, RawPublisher, free, is_filled};
+use crate::topic::Encoding;
+use crate::topic::format::{BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, Descriptor};
+
+/// How long publishing waits for a stream that fills host memory.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A slot that is lent: a head and a body, in shared memory, that nobody else can see yet. Dropping it returns it.
+#[derive(Debug)]
+pub struct RawLoan<'p> {
+    pub(crate) publisher: &'p RawPublisher,
+    pub(crate) slot: SlotId,
+    pub(crate) memory: *mut u8,
+    pub(crate) head_size: usize,
+    pub(crate) body_offset: usize,
+    pub(crate) body_size: usize,
+    pub(crate) encoding: Encoding,
+    /// As in the descriptor.
+    pub(crate) body_pool: u32,
+    /// A stream will complete the body's fence.
+    pub(crate) signalled: bool,
+}
+
+impl RawLoan<'_> {
+    /// Where the head begins: aligned to 64 bytes, `head_size` bytes long, not initialized.
+    #[inline]
+    pub fn head(&self) -> *mut u8 {
+        self.memory.wrapping_add(DESCRIPTOR)
+    }
+
+    /// The head's size in bytes.
+    #[inline]
+    pub fn head_size(&self) -> usize {
+        self.head_size
+    }
+
+    /// Where the body begins: aligned to 64 bytes, [`body_size`](Self::body_size) bytes long, not initialized. Null if it lies
+    /// on a device (see [`span`](Self::span)).
+    #[inline]
+    pub fn body(&self) -> *mut u8 {
+        if self.body_pool == BODY_IN_SLOT {
+            self.memory.wrapping_add(self.body_offset)
+        } else {
+            std::ptr::null_mut()
+        }
+    }
+
+    /// The body's size in bytes, wherever it lies.
+    #[inline]
+    pub fn body_size(&self) -> usize {
+        self.body_size
+    }
+
+    /// The head's bytes for writing. What the slot held before is still there: see [`body_bytes`](Self::body_bytes).
+    #[inline]
+    pub fn head_bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the slot was allocated with room for the head, and only this loan can reach it; pages of a memory
+        // file are always initialized.
+        unsafe { std::slice::from_raw_parts_mut(self.head(), self.head_size) }
+    }
+
+    /// The body's bytes for writing. What the slot held before is still there: they are initialized as far as the
+    /// system is concerned (shared memory begins as zeroes), but with anything. None if they lie on a device.
+    #[inline]
+    pub fn body_bytes(&mut self) -> &mut [u8] {
+        if self.body_pool != BODY_IN_SLOT {
+            return &mut [];
+        }
+        // SAFETY: the slot was allocated with room for the body, and only this loan can reach it; pages of a memory
+        // file are always initialized.
+        unsafe { std::slice::from_raw_parts_mut(self.body(), self.body_size) }
+    }
+
+    /// How the message's bytes are laid out.
+    #[inline]
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Says how the message's bytes are laid out, if not as the publisher's type description says.
+    pub fn set_encoding(&mut self, encoding: Encoding) {
+        self.encoding = encoding;
+    }
+
+    /// Makes the body smaller than was asked for: only so much was needed.
+    pub fn shrink_body(&mut self, size: usize) {
+        self.body_size = self.body_size.min(size);
+    }
+
+    /// Publishes the message and gives its number in the topic's order. On failure the slot is returned.
+    pub fn publish(self) -> Result<u64, PublishError> {
+        self.publish_or_return().map_err(|(error, _)| error)
+    }
+
+    /// Publishes the message; on failure gives it back along with the reason.
+    pub fn publish_or_return(self) -> Result<u64, (PublishError, Self)> {
+        match self.publisher.publish(&self) {
+            Ok(number) => {
+                std::mem::forget(self);
+                Ok(number)
+            }
+            Err(error) => Err((error, self)),
+        }
+    }
+
+    /// Publishes the message now, although its body is complete only when `stream` has passed everything that is enqueued on it
+    /// so far: who takes it waits for that, on the host or on a stream of its own. The CPU waits for nothing, unless the
+    /// body lies in host memory, which has no streams to wait for: then the call waits for this one.
+    ///
+    /// On failure the slot is returned as soon as the stream has passed.
+    pub fn publish_on(self, stream: &dyn Stream) -> Result<u64, PublishError> {
+        self.publish_on_or_return(stream).map_err(|(error, _)| error)
+    }
+
+    /// As [`publish_on`](Self::publish_on); on failure gives the loan back along with the reason.
+    pub fn publish_on_or_return(mut self, stream: &dyn Stream) -> Result<u64, (PublishError, Self)> {
+        let fence = {
+            let inner = self.publisher.inner.borrow();
+            inner.bodies.as_ref().and_then(|bodies| bodies.fence(self.slot))
+        };
+        // The signal comes before the row: nobody shall wait for what was never enqueued.
+        let enqueued = match &fence {
+            Some(fence) => stream.signal(fence),
+            None => stream.synchronize(PATIENCE),
+        };
+        match enqueued {
+            Ok(()) => {
+                self.signalled = fence.is_some();
+                self.publish_or_return()
+            }
+            Err(source) => {
+                let topic = self.publisher.topic().to_owned();
+                Err((PublishError::Stream { topic, source: Box::new(source) }, self))
+            }
+        }
+    }
+
+    /// The message's payload where a device can write it: its body if it has one, otherwise its head in host memory (see
+    /// [`span_of_message`](Self::span_of_message)).
+    pub fn span(&self) -> DeviceSpan<'_, u8> {
+        let inner = self.publisher.inner.borrow();
+        if let (Some(memory), Some(bodies)) = (&self.publisher.device, &inner.bodies)
+            && let Some(slot) = bodies.of(self.slot)
+        {
+            return DeviceSpan::new(memory, bodies.pool.place(slot).0, self.body_size);
+        }
+        let (at, len) = match self.body_size {
+            0 => (DESCRIPTOR, self.head_size),
+            size => (self.body_offset, size),
+        };
+        DeviceSpan::new(&self.publisher.memory, inner.pool.place(self.slot).0 + at as u64, len)
+    }
+
+    /// Puts a message without a body where its publisher's bodies lie, as a whole: in the span that this gives, which is as
+    /// large as the head and holds anything. What subscribers get is what is written there; the head, which stays in host
+    /// memory, is then shown only to those who take on a device.
+    pub fn span_of_message(&mut self) -> Result<DeviceSpan<'_, u8>, LoanError> {
+        if self.body_size == 0 {
+            let inner = &mut *self.publisher.inner.borrow_mut();
+            if inner.bodies.is_some() {
+                self.add_body(inner, self.head_size)?;
+                self.body_pool |= BODY_IS_MESSAGE;
+            }
+        }
+        Ok(self.span())
+    }
+
+    /// Gives it a body in its publisher's pool of bodies, if it needs one.
+    pub(crate) fn add_body(&mut self, inner: &mut Inner, size: usize) -> Result<(), AllocateError> {
+        if let Some(bodies) = &mut inner.bodies
+            && size > 0
+        {
+            bodies.allocate(self.slot, size)?;
+            self.body_size = size;
+            self.body_pool = bodies.entry as u32;
+        }
+        Ok(())
+    }
+
+    /// Parts the loan from the publisher's lifetime, for languages without lifetimes. The slot stays lent until
+    /// [`RawPublisher::attach`] takes the loan back, or the publisher is gone.
+    #[inline]
+    pub fn detach(self) -> DetachedLoan {
+        let loan = std::mem::ManuallyDrop::new(self);
+        DetachedLoan {
+            slot: loan.slot,
+            memory: loan.memory,
+            head_size: loan.head_size,
+            body_offset: loan.body_offset,
+            body_size: loan.body_size,
+            encoding: loan.encoding,
+            body_pool: loan.body_pool,
+            signalled: loan.signalled,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn descriptor(&self) -> &Descriptor {
+        // SAFETY: every slot begins with room for a descriptor, aligned to 64; it consists of atomics.
+        unsafe { &*self.memory.cast::<Descriptor>() }
+    }
+}
+
+impl Drop for RawLoan<'_> {
+    fn drop(&mut self) {
+        let inner = &mut *self.publisher.inner.borrow_mut();
+        // It was never published in this generation, so nobody can hold it. But a stream may be about to fill it.
+        if self.signalled && !is_filled(inner, self.slot) {
+            let _ = inner.pool.control(self.slot).retire();
+            inner.held.push_back(self.slot);
+        } else {
+            free(inner, self.slot);
+        }
+    }
+}
+
+/// A loan that knows nothing of its publisher: see [`RawLoan::detach`].
+#[derive(Debug)]
+#[must_use = "its slot stays lent until it is attached again"]
+pub struct DetachedLoan {
+    slot: SlotId,
+    memory: *mut u8,
+    head_size: usize,
+    body_offset: usize,
+    body_size: usize,
+    encoding: Encoding,
+    body_pool: u32,
+    signalled: bool,
+}
+
+impl RawPublisher {
+    /// Takes back a loan that was detached.
+    ///
+    /// # Safety
+    /// The loan was detached from a loan of this very publisher.
+    #[inline]
+    pub unsafe fn attach(&self, loan: DetachedLoan) -> RawLoan<'_> {
+        let DetachedLoan { slot, memory, head_size, body_offset, body_size, encoding, body_pool, signalled } =
+            loan;
+        RawLoan {
+            publisher: self,
+            slot,
+            memory,
+            head_size,
+            body_offset,
+            body_size,
+            encoding,
+            body_pool,
+            signalled,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Other participants' pools, mapped: by whom, and for how long.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{DomainError, Domains, PoolView, SlotControl, SlotId, ViewError};
+
+use crate::node::NodeInner;
+use crate::topic::Topic;
+use crate::topic::format::state;
+
+/// What keeps a subscriber's place: itself, and every sample that it took.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) topic: Arc<Topic>,
+    pub(crate) node: Arc<NodeInner>,
+    pub(crate) place: usize,
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.topic.leave_place(self.place);
+    }
+}
+
+/// A pool, mapped by a subscriber, and the place it reads with.
+#[derive(Debug)]
+pub(crate) struct Mapped {
+    pub(crate) number: u64,
+    pub(crate) view: PoolView,
+    pub(crate) core: Arc<Core>,
+}
+
+/// A hold on a slot.
+#[derive(Debug)]
+pub(crate) struct Pin {
+    pub(crate) mapped: Arc<Mapped>,
+    pub(crate) slot: SlotId,
+}
+
+impl Drop for Pin {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(control) = self.mapped.view.control(self.slot) {
+            SlotControl::release(control, self.mapped.core.place);
+        }
+    }
+}
+
+/// The pools that a subscriber has mapped, by the number of their entry in the topic.
+#[derive(Debug, Default)]
+pub(crate) struct Pools {
+    mapped: RefCell<Vec<Option<Arc<Mapped>>>>,
+}
+
+impl Pools {
+    /// The pool of an entry, mapped when it is first needed.
+    #[inline(always)]
+    pub(crate) fn get(&self, core: &Arc<Core>, entry: u8) -> Result<Arc<Mapped>, ViewError> {
+        let number = core.topic.publisher(usize::from(entry)).pool.load(Ordering::Relaxed);
+        if let Some(Some(mapped)) = self.mapped.borrow().get(usize::from(entry))
+            && mapped.number == number
+        {
+            return Ok(mapped.clone());
+        }
+        self.map(core, entry, number)
+    }
+
+    #[cold]
+    fn map(&self, core: &Arc<Core>, entry: u8, number: u64) -> Result<Arc<Mapped>, ViewError> {
+        let path = core.topic.pool_path(number);
+        let view = match PoolView::open(&Domains::host_only(), &path) {
+            Err(ViewError::Domain(DomainError::Absent { domain, .. })) => {
+                PoolView::open(&core.node.domains_with(domain)?, &path)?
+            }
+            view => view?,
+        };
+        let mapped = Arc::new(Mapped { number, view, core: core.clone() });
+        self.forget_gone(&core.topic);
+        let mut pools = self.mapped.borrow_mut();
+        let index = usize::from(entry);
+        if pools.len() <= index {
+            pools.resize(index + 1, None);
+        }
+        pools[index] = Some(mapped.clone());
+        Ok(mapped)
+    }
+
+    /// Lets go of the pools of publishers that are gone and whose messages were all passed: their memory returns to the
+    /// system when the last who has them mapped does. Samples that are still held keep theirs.
+    pub(crate) fn forget_gone(&self, topic: &Topic) {
+        for (index, mapped) in self.mapped.borrow_mut().iter_mut().enumerate() {
+            let entry = topic.publisher(index);
+            let word = entry.state.load(Ordering::SeqCst);
+            let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
+            mapped.take_if(|mapped| !there || mapped.number != entry.pool.load(Ordering::Relaxed));
+        }
+    }
+}
