@@ -26,6 +26,8 @@ pub struct CudaMemory {
     device: Arc<Device>,
     size: u64,
     block: Block,
+    /// Whether it was made here, and not imported.
+    owned: bool,
 }
 
 #[derive(Debug)]
@@ -99,7 +101,7 @@ impl CudaMemory {
             Block::Legacy(Arc::new(Legacy { device: device.clone(), address }))
         };
         drop(_entered);
-        Ok(Self { device, size, block })
+        Ok(Self { device, size, block, owned: true })
     }
 
     pub(super) fn import(device: Arc<Device>, descriptor: OwnedFd, size: u64) -> Result<Self, DomainError> {
@@ -108,31 +110,25 @@ impl CudaMemory {
             .map(|status| FileType::from_raw_mode(status.st_mode))
             .map_err(|error| device.refuse(&action, format!("the descriptor is broken: {error}")))?;
         let _entered = device.enter()?;
+        let legacy = (kind == FileType::RegularFile).then(|| legacy_handle(&descriptor)).flatten();
         let block = match kind {
-            // Only what carries a legacy handle is a file; blocks are files of the driver's own.
-            FileType::RegularFile => Self::import_legacy(&device, &descriptor, size, &action)?,
+            _ if let Some(handle) = legacy => Self::import_legacy(&device, handle, size, &action)?,
             FileType::Fifo | FileType::Socket | FileType::Directory | FileType::Symlink => {
                 return Err(device.refuse(&action, format!("the descriptor is a {kind:?}, not memory")));
             }
+            // The driver knows its own.
             _ => Block::Mapped(import_block(&device, &descriptor, size, &action)?),
         };
         drop(_entered);
-        Ok(Self { device, size, block })
+        Ok(Self { device, size, block, owned: false })
     }
 
     fn import_legacy(
         device: &Arc<Device>,
-        descriptor: &OwnedFd,
+        handle: [u8; 64],
         size: u64,
         action: &str,
     ) -> Result<Block, DomainError> {
-        let not_ours = || device.refuse(action, "the descriptor is a file that carries no memory");
-        let mut content = [0; 72];
-        match rustix::io::pread(descriptor, &mut content, 0) {
-            Ok(72) if content[..8] == LEGACY_MAGIC => {}
-            _ => return Err(not_ours()),
-        }
-        let handle: [u8; 64] = content[8..].try_into().map_err(|_| not_ours())?;
         let own = lock(&LEGACY).as_ref().and_then(|blocks| blocks.get(&handle)).and_then(Weak::upgrade);
         let (block, address) = match own {
             Some(own) => (Block::Legacy(own.clone()), own.address),
@@ -165,7 +161,16 @@ impl CudaMemory {
 
     /// Whether this process made it, and may write to it.
     pub(super) fn owned(&self) -> bool {
-        matches!(&self.block, Block::Mapped(Mapped { handle: Some(_), .. }) | Block::Legacy(_))
+        self.owned
+    }
+}
+
+/// The legacy handle that a file carries.
+fn legacy_handle(descriptor: &OwnedFd) -> Option<[u8; 64]> {
+    let mut content = [0; 72];
+    match rustix::io::pread(descriptor, &mut content, 0) {
+        Ok(72) if content[..8] == LEGACY_MAGIC => content[8..].try_into().ok(),
+        _ => None,
     }
 }
 
@@ -346,8 +351,12 @@ impl Memory for CudaMemory {
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
+        check_range(self, offset, len)?;
+        if !self.owned() {
+            return Err(self.device.refuse("give memory to a pool", "it was imported: only its owner does"));
+        }
         // The block is there from the start.
-        check_range(self, offset, len)
+        Ok(())
     }
 
     fn unback(&self, _offset: u64, _len: u64) {}
@@ -369,7 +378,7 @@ impl Memory for CudaMemory {
                 let _ = rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC);
                 Ok(Some(descriptor))
             }
-            Block::Legacy(legacy) => {
+            Block::Legacy(legacy) if self.owned => {
                 let mut ipc = sys::CUipcMemHandle { reserved: [0; 64] };
                 // SAFETY: the address is that of an allocation.
                 let result = unsafe { sys::cuIpcGetMemHandle(&mut ipc, legacy.address) };

@@ -1,0 +1,200 @@
+//! The `cuda` domain: where there is a GPU, on that; and on every machine, against a driver that plays devices in host memory
+//! (`driver.c`). The real one cannot be had everywhere, and what this library asks of it should not go untested.
+#![cfg(not(loom))]
+
+#[macro_use]
+#[path = "../conformance/suite.rs"]
+mod suite;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use situ_memory::cuda::{CudaDomain, CudaStream};
+use situ_memory::{
+    Domain, DomainId, DomainKind, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions, PoolOwner,
+    Strategy, StreamOrder, find,
+};
+use suite::{PATIENCE, pattern, read, unique, write};
+
+/// Set where the tests run against the driver of ours.
+const PLAYED: &str = "SITU_TEST_PLAYED_CUDA";
+
+conformance!(played, || { if std::env::var_os(PLAYED).is_some() { find(id(0)) } else { Err(elsewhere()) } });
+
+/// On a real driver the suite runs as `conformance cuda`.
+fn elsewhere() -> situ_memory::DomainError {
+    situ_memory::DomainError::Absent { domain: id(0), reason: "this is not the driver of ours".to_owned() }
+}
+
+fn id(number: u32) -> DomainId {
+    DomainId { kind: DomainKind::CUDA, number }
+}
+
+fn device(number: u32) -> Option<CudaDomain> {
+    match CudaDomain::find(number) {
+        Ok(domain) => Some(domain),
+        Err(error) => {
+            assert!(std::env::var_os(PLAYED).is_none(), "{error}");
+            eprintln!("SKIPPED: {error}");
+            None
+        }
+    }
+}
+
+fn create(domain: &dyn Domain, size: u64) -> Arc<dyn Memory> {
+    domain.create(Path::new("/nowhere"), &MemoryRequest { size, mode: 0o600, group: None }).unwrap()
+}
+
+fn with_pool(domain: &dyn Domain, test: impl FnOnce(&mut PoolOwner)) {
+    let path = format!("/dev/shm/situ-test-cuda-{:x}.pool", unique());
+    let options = PoolOptions {
+        id: unique(),
+        owner: 1,
+        slots: 64,
+        capacity: 4 << 20,
+        strategy: Strategy::SizeClasses,
+        mode: 0o600,
+        group: None,
+    };
+    let mut pool = PoolOwner::create(domain, Path::new(&path), &options).unwrap();
+    test(&mut pool);
+    pool.unlink();
+}
+
+#[test]
+fn everything_again_on_a_driver_of_ours() {
+    if std::env::var_os(PLAYED).is_some() {
+        return;
+    }
+    let directory = std::env::temp_dir().join(format!("situ-cuda-{:x}", unique()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/driver.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-shared", "-fPIC", "-pthread", "-o"]);
+    let compiled = compiler.arg(directory.join("libcuda.so")).arg(&source).status().unwrap();
+    assert!(compiled.success(), "the C compiler refuses {}", source.display());
+    let modes: [&[(&str, &str)]; 3] =
+        [&[], &[("FAKE_CUDA_NO_WORDS", "1")], &[("FAKE_CUDA_NO_DESCRIPTORS", "1")]];
+    for mode in modes {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .env("LD_LIBRARY_PATH", &directory)
+            .env(PLAYED, "1")
+            .env("SITU_TEST_REQUIRE", "played")
+            .envs(mode.iter().copied())
+            .output()
+            .unwrap();
+        let said = format!(
+            "{}\n{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(output.status.success(), "{mode:?}:\n{said}");
+        assert!(said.contains(" passed; 0 failed"), "{mode:?}:\n{said}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn the_order_of_streams_is_what_the_device_can_do() {
+    let Some(domain) = device(0) else { return };
+    let attribute = |name: &str| domain.attributes().iter().find(|(is, _)| *is == name).unwrap().1;
+    let words = attribute("64-bit stream memory operations") == 1;
+    let expected = if words { StreamOrder::Words } else { StreamOrder::Host };
+    assert_eq!(domain.capabilities().order, expected);
+    assert_eq!(domain.capabilities().outlives_owner, attribute("memory as descriptors") == 1);
+}
+
+#[test]
+fn nothing_is_waited_for_when_it_is_enqueued() {
+    let Some(domain) = device(0).filter(|domain| domain.capabilities().order == StreamOrder::Words) else {
+        return;
+    };
+    with_pool(&domain, |pool| {
+        let slots: Vec<_> = (0..3).map(|_| pool.allocate(100_000).unwrap()).collect();
+        let fences: Vec<_> = slots.iter().map(|slot| pool.fence(*slot)).collect();
+        let memory = create(&domain, 12 << 20);
+        let (bytes, mut back) = (pattern(12 << 20, 5), vec![0_u8; 12 << 20]);
+        let (stream, other) = (domain.stream().unwrap(), domain.stream().unwrap());
+        // All of it on one thread, which completes the fence in the end: who waits anywhere before waits for ever.
+        stream.wait(&fences[0], Duration::ZERO).unwrap();
+        // SAFETY: both live until the stream is synchronized.
+        unsafe {
+            stream.copy_from_host(bytes.as_ptr(), &memory, 0, 12 << 20).unwrap();
+            stream.copy_to_host(&memory, 0, back.as_mut_ptr(), 12 << 20).unwrap();
+        }
+        stream.signal(&fences[1]).unwrap();
+        // Others go on meanwhile, also where a new page of words is registered, or a stream ends.
+        other.signal(&fences[2]).unwrap();
+        other.synchronize(PATIENCE).unwrap();
+        with_pool(&domain, |another| {
+            let slot = another.allocate(64).unwrap();
+            let stream = domain.stream().unwrap();
+            stream.signal(&another.fence(slot)).unwrap();
+            stream.synchronize(PATIENCE).unwrap();
+        });
+        assert_eq!(fences[1].state(), FenceState::Pending);
+        fences[0].complete();
+        assert_eq!(fences[1].wait(PATIENCE), FenceState::Complete);
+        stream.synchronize(PATIENCE).unwrap();
+        assert!(back == bytes);
+    });
+}
+
+#[test]
+fn a_stream_of_ones_own_takes_part() {
+    let Some(domain) = device(0) else { return };
+    let (memory, whole) = (create(&domain, 1 << 20), domain.stream().unwrap());
+    let raw = whole.as_any().downcast_ref::<CudaStream>().unwrap().raw();
+    assert!(!domain.context().unwrap().is_null() && !raw.is_null());
+    // SAFETY: `whole` lives longer.
+    let adopted = unsafe { domain.adopt(raw) }.unwrap();
+    write(&*adopted, &memory, 100, &pattern(1000, 3));
+    drop(adopted);
+    assert_eq!(read(&*whole, &memory, 100, 1000), pattern(1000, 3), "the stream is still there");
+}
+
+#[test]
+fn registered_host_memory_is_read_and_written_without_a_detour() {
+    let Some(domain) = device(0) else { return };
+    let path = format!("/dev/shm/situ-test-cuda-{:x}.data", unique());
+    let request = MemoryRequest { size: 1 << 20, mode: 0o600, group: None };
+    let host = HostDomain.create(Path::new(&path), &request).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    host.back(0, 1 << 20).unwrap();
+    let base = host.host().unwrap();
+    let bytes = pattern(600_000, 8);
+    // SAFETY: the memory has so many bytes, and nobody else uses it.
+    unsafe { base.add(5000).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    let registration = domain.register_host(&host, 4096, 700_000).unwrap();
+    assert!(domain.register_host(&host, 1 << 20, 1).is_err(), "out of range");
+    let (memory, stream) = (create(&domain, 1 << 20), domain.stream().unwrap());
+    stream.copy(&host, 5000, &memory, 7, 600_000).unwrap();
+    stream.synchronize(PATIENCE).unwrap();
+    assert!(read(&*stream, &memory, 7, 600_000) == bytes);
+    drop(registration);
+    stream.copy(&host, 5000, &memory, 8, 600_000).unwrap();
+    stream.synchronize(PATIENCE).unwrap();
+    assert!(read(&*stream, &memory, 8, 600_000) == bytes, "with a detour");
+}
+
+#[test]
+fn peers_copy_straight() {
+    let Some(first) = device(0) else { return };
+    let Ok(second) = CudaDomain::find(1) else {
+        eprintln!("SKIPPED: there is one device only");
+        return;
+    };
+    if !second.reaches(first.id()) {
+        eprintln!("SKIPPED: the devices do not reach each other");
+        return;
+    }
+    let (from, to) = (create(&first, 3 << 20), create(&second, 3 << 20));
+    let bytes = pattern(3 << 20, 4);
+    write(&*first.stream().unwrap(), &from, 0, &bytes);
+    let stream = second.stream().unwrap();
+    stream.copy(&from, 0, &to, 0, 3 << 20).unwrap();
+    stream.synchronize(PATIENCE).unwrap();
+    assert!(read(&*stream, &to, 0, 3 << 20) == bytes);
+}
