@@ -1,16 +1,18 @@
 //! The places: memory domains, the pools in them, and the slots that messages are built in.
 //!
-//! A [`Domain`] is a kind of memory (host shared memory, a GPU, an emulated device). A *pool* is a piece of it that
-//! one process owns: only the owner allocates and frees, so no allocator lock is ever shared. A pool is cut into
-//! *slots*; each has a 64-byte [`SlotControl`] in host shared memory, whatever the domain of its bytes. The byte
-//! format is `spec/pool.md`.
+//! A [`Domain`] is a kind of memory (host shared memory, a GPU, an emulated device): it makes and imports [`Memory`], and
+//! has [`Stream`]s that work on it. A *pool* is memory that one process owns: only the owner allocates and frees, so no
+//! allocator lock is ever shared. A pool is cut into *slots*; each has a [`SlotControl`] in host shared memory, whatever the
+//! domain of its bytes, with a [`Fence`] that says when they are complete. The formats are `spec/domain.md` and
+//! `spec/pool.md`.
 //!
 //! ```text
-//!   <id>.pool   (host shared memory)                       <id>.data   (memory of the domain)
+//!   <id>.pool   (host shared memory)                       memory of the domain; the host's: <id>.data
 //!   +--------+-----------------+-------------------+       +----------------------------------+
 //!   | header | directory       | controls          |       | slot | slot      | slot |  ...   |
-//!   |        | offset,capacity | generation,holders|       +----------------------------------+
-//!   +--------+-----------------+-------------------+       readers map it read-only
+//!   |        | offset,capacity | generation,fence, |       +----------------------------------+
+//!   |        |                 | holders           |       readers map it read-only, where they can
+//!   +--------+-----------------+-------------------+
 //!     readers: read-only          readers: read-write
 //! ```
 

@@ -238,6 +238,48 @@ fn a_dropped_stream_still_does_what_it_was_given() {
     assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
 }
 
+/// How many streams of emulated devices this process has.
+fn stream_threads() -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap();
+    let names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.trim() == "situ-emulated").count()
+}
+
+/// Runs in a process of its own, where nobody else has streams: see the next test.
+#[test]
+fn drops_a_stream_that_waits() {
+    if std::env::var_os("SITU_TEST_DROP").is_none() {
+        return;
+    }
+    let scratch = Scratch::new("waits");
+    let mut pool = scratch.pool(&quick(), "p.pool").unwrap();
+    let (never, behind) = (pool.allocate(64).unwrap(), pool.allocate(64).unwrap());
+    let stream = quick().stream().unwrap();
+    stream.wait(&pool.fence(never), Duration::from_millis(20)).unwrap();
+    stream.signal(&pool.fence(behind)).unwrap();
+    let start = Instant::now();
+    while stream_threads() == 0 {
+        assert!(start.elapsed() < PATIENCE, "a thread gives itself its name");
+    }
+    drop(stream);
+    assert_eq!(pool.fence(behind).wait(PATIENCE), FenceState::Poisoned, "not complete");
+    let start = Instant::now();
+    while stream_threads() > 0 {
+        assert!(start.elapsed() < PATIENCE, "the thread goes on for ever");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_dropped_stream_does_not_wait_for_ever() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "drops_a_stream_that_waits"])
+        .env("SITU_TEST_DROP", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
 #[test]
 fn copies_between_domains_take_the_shortest_way() {
     let scratch = Scratch::new("ways");

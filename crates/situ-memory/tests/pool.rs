@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use situ_memory::{
-    AllocateError, Domains, GRANULE, Held, HostDomain, MemoryError, PoolOptions, PoolOwner, PoolView,
-    Strategy, ViewError,
+    AllocateError, DomainKind, Domains, EmulatedDomain, GRANULE, Held, HostDomain, MemoryError, PoolOptions,
+    PoolOwner, PoolView, Strategy, ViewError,
 };
 
 struct Scratch(PathBuf);
@@ -150,12 +150,19 @@ fn malformed_files_are_refused() {
     let file = fs::OpenOptions::new().read(true).write(true).open(scratch.control()).unwrap();
     let mut header = [0u8; 72];
     file.read_exact_at(&mut header, 0).unwrap();
+    let domains = Domains::host_only().with(std::sync::Arc::new(EmulatedDomain::default()));
     let mut refused = 0;
     for byte in 0..72 {
-        for value in [0u8, 0x7f, 0xff] {
+        for value in [0u8, 1, 0x7f, 0xff] {
             let mut changed = header;
             changed[byte] = value;
             file.write_all_at(&changed, 0).unwrap();
+            // As memory of a device, it is out of reach instead.
+            if let Ok(view) = PoolView::open(&domains, &scratch.control())
+                && view.header().domain().kind != DomainKind::HOST
+            {
+                assert!((0..64).all(|slot| view.memory(slot).is_none()));
+            }
             match open(&scratch) {
                 Err(ViewError::Memory(_) | ViewError::Domain(_)) => refused += 1,
                 Err(ViewError::Gone(_)) => panic!("it is there"),
@@ -164,6 +171,7 @@ fn malformed_files_are_refused() {
                     for slot in [0, 63, 64, u32::MAX] {
                         let _ = view.control(slot).map(|control| control.held());
                         let _ = view.memory(slot);
+                        let _ = view.fence(slot).map(|fence| fence.state());
                     }
                 }
             }

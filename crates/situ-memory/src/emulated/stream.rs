@@ -32,10 +32,27 @@ unsafe impl Send for Host {}
 type Kernel = Box<dyn FnOnce(&EmulatedView<'_>) -> Result<(), DomainError> + Send>;
 
 enum Command {
-    FromHost { from: Host, to: Arc<dyn Memory>, offset: u64, len: u64 },
-    ToHost { from: Arc<dyn Memory>, offset: u64, to: Host, len: u64 },
-    Copy { from: Arc<dyn Memory>, from_offset: u64, to: Arc<dyn Memory>, to_offset: u64, len: u64 },
-    Wait(Fence),
+    FromHost {
+        from: Host,
+        to: Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    },
+    ToHost {
+        from: Arc<dyn Memory>,
+        offset: u64,
+        to: Host,
+        len: u64,
+    },
+    Copy {
+        from: Arc<dyn Memory>,
+        from_offset: u64,
+        to: Arc<dyn Memory>,
+        to_offset: u64,
+        len: u64,
+    },
+    /// With how long it may still take once nobody has the stream any more.
+    Wait(Fence, Duration),
     Signal(Fence),
     Launch(Kernel),
 }
@@ -126,7 +143,7 @@ fn emulated<'m>(device: &Device, memory: &'m Arc<dyn Memory>) -> Result<&'m Emul
 
 impl Drop for EmulatedStream {
     fn drop(&mut self) {
-        // What was enqueued is still done; then the thread ends.
+        // What was enqueued is still done, unless it waits for what never comes; then the thread ends.
         self.queue.work().closed = true;
         self.queue.came.notify_one();
     }
@@ -172,8 +189,8 @@ impl Stream for EmulatedStream {
         self.enqueue(Command::Copy { from: from.clone(), from_offset, to: to.clone(), to_offset, len })
     }
 
-    fn wait(&self, fence: &Fence, _patience: Duration) -> Result<(), DomainError> {
-        self.enqueue(Command::Wait(fence.clone()))
+    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
+        self.enqueue(Command::Wait(fence.clone(), patience))
     }
 
     fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
@@ -221,7 +238,7 @@ fn work_off(queue: &Queue) {
             abandon(command);
             Ok(())
         } else {
-            perform(&queue.device, command)
+            perform(queue, command)
         };
         let mut work = queue.work();
         work.done += 1;
@@ -239,7 +256,8 @@ fn abandon(command: Command) {
     }
 }
 
-fn perform(device: &Device, command: Command) -> Result<(), DomainError> {
+fn perform(queue: &Queue, command: Command) -> Result<(), DomainError> {
+    let device = &*queue.device;
     match command {
         Command::FromHost { from, to, offset, len } => {
             let target = emulated(device, &to)?.target(offset, len)?;
@@ -254,9 +272,13 @@ fn perform(device: &Device, command: Command) -> Result<(), DomainError> {
             let target = emulated(device, &to)?.target(to_offset, len)?;
             carry(device, source, target, len)
         }
-        Command::Wait(fence) => {
+        Command::Wait(fence, patience) => {
+            let start = Instant::now();
             while fence.wait(SLICE) == FenceState::Pending {
                 device.check()?;
+                if start.elapsed() > patience && queue.work().closed {
+                    return Err(DomainError::TimedOut { domain: device.id, waited: patience });
+                }
             }
             Ok(())
         }

@@ -47,7 +47,7 @@ pub enum Strategy {
     #[default]
     SizeClasses = 1,
     /// A strict ring of bytes: allocated at its head, freed from its tail. Least waste and no search, but a slot that
-    /// is held for long keeps everything behind it.
+    /// is held for long keeps everything behind it, and in its first lap the ring takes all of its capacity: choose it.
     Ring = 2,
 }
 

@@ -12,6 +12,9 @@
 use super::table::Table;
 use super::{AllocateError, GRANULE, SlotId};
 
+/// How many granules get memory at a time, at least: 1 MiB, so that hardly any message pays for it.
+const STEP: u32 = (1 << 20) / GRANULE as u32;
+
 #[derive(Default)]
 pub(super) struct Ring {
     /// How many slots were ever handed out, and how many of them the tail has passed; modulo the number of slots, the next
@@ -41,12 +44,7 @@ impl Ring {
             return Err(table.exhausted(granules));
         }
         let offset = if left_out > 0 { 0 } else { at as u32 };
-        let upper = offset + granules;
-        if upper > self.backed {
-            table.back(self.backed, upper - self.backed)?;
-            table.statistics.bytes += u64::from(upper - self.backed) * GRANULE as u64;
-            self.backed = upper;
-        }
+        self.back_up_to(table, offset + granules)?;
         let slot = (self.next % slots) as SlotId;
         if slot as usize >= table.places.len() {
             // The numbers are used in turns, so this is the next one; and it is below the number of slots.
@@ -59,6 +57,26 @@ impl Ring {
         table.statistics.slots += 1;
         table.lend(slot);
         Ok(slot)
+    }
+
+    /// Makes sure that everything before `end` has memory: on its first lap the ring takes it in steps.
+    #[inline]
+    fn back_up_to(&mut self, table: &mut Table, end: u32) -> Result<(), AllocateError> {
+        if end <= self.backed {
+            return Ok(());
+        }
+        let step = self.backed.saturating_add(STEP).clamp(end, table.granules().max(end));
+        let upper = match table.back(self.backed, step - self.backed) {
+            Ok(()) => step,
+            Err(_) if step > end => {
+                table.back(self.backed, end - self.backed)?;
+                end
+            }
+            Err(error) => return Err(error.into()),
+        };
+        table.statistics.bytes += u64::from(upper - self.backed) * GRANULE as u64;
+        self.backed = upper;
+        Ok(())
     }
 
     pub(super) fn deallocate(&mut self, table: &mut Table, slot: SlotId) {

@@ -37,7 +37,7 @@ pub(super) struct Table {
     data: Base,
     pub(super) places: Vec<Place>,
     pub(super) statistics: PoolStatistics,
-    /// Sizes are multiples of so many granules, and with them offsets.
+    /// Sizes are multiples of so many granules, a power of two, and with them offsets.
     unit: u32,
 }
 
@@ -66,7 +66,7 @@ impl Table {
     pub(super) fn granules_of(&self, size: usize) -> Result<u32, AllocateError> {
         let too_large = || AllocateError::TooLarge { size: size as u64, capacity: self.header.capacity };
         let granules = u32::try_from(size.max(1).div_ceil(GRANULE)).map_err(|_| too_large())?;
-        let granules = granules.checked_next_multiple_of(self.unit).ok_or_else(too_large)?;
+        let granules = granules.checked_add(self.unit - 1).ok_or_else(too_large)? & !(self.unit - 1);
         if granules > self.granules() { Err(too_large()) } else { Ok(granules) }
     }
 
