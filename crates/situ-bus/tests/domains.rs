@@ -3,15 +3,23 @@
 
 mod common;
 
+use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use common::messages::{Note, Pose, Scan, ScanBulkLengths};
 use common::process::{Role, role, say};
 use common::{Scratch, numbers};
 use situ_bus::{
-    Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber, SubscriberQos, inspect,
+    CopyError, Durability, IncompleteError, Node, Placement, PublishError, PublisherQos, RawPublisher,
+    RawSample, RawSubscriber, RegisterError, SubscriberQos, TakeError, inspect,
 };
-use situ_memory::{DomainId, DomainKind, HOST, Memory, Stream};
+use situ_layout::Heap;
+use situ_memory::{
+    Domain, DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedOptions, FaultPlan, Fence, FenceState,
+    HOST, Memory, Stream, StreamOrder,
+};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -86,7 +94,6 @@ fn child() {
     let domain: DomainId = domain.parse().unwrap();
     let stream = stream(domain);
     match name {
-        // Publishes three messages, one when it is told to go on by each sample that is let go... by time.
         "publish" => {
             let publisher = publisher(&node, "image", domain);
             say("ready");
@@ -145,4 +152,380 @@ fn processes_share_one_copy_for_each_domain() {
     }
     assert_eq!(copies(&scratch, "image", HOST), (3, 3 * BODY as u64), "it shared");
     assert_eq!(copies(&scratch, "image", emulated(0)), (0, 0), "nobody copied where the message was");
+}
+
+/// A fence that a test completes, to hold a stream up.
+fn gate() -> Fence {
+    let word = Arc::new(AtomicU64::new(0));
+    // SAFETY: the word lives as long as the fence, which keeps it.
+    unsafe { Fence::new(NonNull::from(&*word), 1, word.clone()) }
+}
+
+fn node_with(scratch: &Scratch, name: &str, options: EmulatedOptions) -> (Node, EmulatedDomain) {
+    let device = EmulatedDomain::new(options);
+    (scratch.node(name).with_domain(Arc::new(device.clone())), device)
+}
+
+#[test]
+fn two_subscribers_on_a_device_share_what_came_from_the_host() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, "image", HOST);
+    let subscribers = [0, 0, 1].map(|number| subscriber(&node, "image", emulated(number)));
+    let on_host = subscriber(&node, "image", HOST);
+    for value in 1..=5 {
+        send(&publisher, stream(HOST).as_ref(), value, BODY);
+        for subscriber in &subscribers {
+            let sample = subscriber.take().unwrap().unwrap();
+            assert_eq!(sample.domain(), subscriber.domain());
+            assert_eq!(check(&sample, stream(subscriber.domain()).as_ref()), value);
+            assert!(sample.was_brought() && sample.fence().is_none());
+        }
+        let sample = on_host.take().unwrap().unwrap();
+        assert_eq!((check(&sample, stream(HOST).as_ref()), sample.was_brought()), (value, false));
+    }
+    let all = (5, 5 * BODY as u64);
+    assert_eq!(
+        [HOST, emulated(0), emulated(1)].map(|domain| copies(&scratch, "image", domain)),
+        [(0, 0), all, all]
+    );
+}
+
+/// A message without a body comes to the device as a whole.
+#[test]
+fn what_has_no_body_is_copied_with_its_head() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, "number", HOST);
+    let subscriber = subscriber(&node, "number", emulated(0));
+    common::publish(&publisher, 7, 0);
+    let sample = subscriber.take().unwrap().unwrap();
+    assert_eq!(sample.head(), 7u64.to_ne_bytes());
+    let span = sample.span();
+    let bytes = read(stream(emulated(0)).as_ref(), span.memory(), span.offset(), span.len());
+    assert_eq!(bytes, 7u64.to_ne_bytes());
+    assert_eq!(copies(&scratch, "number", emulated(0)), (1, 8));
+}
+
+#[test]
+fn devices_that_do_not_reach_each_other_copy_through_the_host() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, "image", emulated(0));
+    let subscriber = subscriber(&node, "image", emulated(1));
+    send(&publisher, stream(emulated(0)).as_ref(), 9, 20_000_000);
+    let sample = subscriber.take().unwrap().unwrap();
+    assert_eq!(check(&sample, stream(emulated(1)).as_ref()), 9);
+    let counted = [HOST, emulated(0), emulated(1)].map(|domain| copies(&scratch, "image", domain));
+    assert_eq!(counted, [(0, 0), (0, 0), (1, 20_000_000)], "what is staged counts once");
+}
+
+#[test]
+fn typed_messages_have_spans() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let stream = stream(emulated(0));
+    let publisher = node.publisher::<Scan>("scan").domain(emulated(0)).create().unwrap();
+    let on_device = node.subscriber::<Scan>("scan").domain(emulated(0)).create().unwrap();
+    let on_host = node.subscriber::<Scan>("scan").create().unwrap();
+    let mut loan = publisher.loan_with(ScanBulkLengths { ranges: 1000 }).unwrap();
+    loan.count = 3;
+    assert!(loan.bulk_mut(|scan| &scan.ranges).is_empty(), "the CPU has no access");
+    let span = loan.span(|scan| &scan.ranges);
+    assert_eq!((span.len(), span.size()), (1000, 4000));
+    let ranges: Vec<u8> = (0..1000u32).flat_map(|index| (index as f32).to_ne_bytes()).collect();
+    write(stream.as_ref(), span.memory(), span.offset(), &ranges);
+    loan.publish().unwrap();
+
+    let sample = on_device.take().unwrap().unwrap();
+    assert_eq!((sample.count, sample.domain()), (3, emulated(0)));
+    assert!(sample.bulk(|scan| &scan.ranges).is_empty() && !sample.raw().was_brought());
+    let theirs = sample.span(|scan| &scan.ranges);
+    assert_eq!(theirs.len(), 1000);
+    assert_eq!(read(stream.as_ref(), theirs.memory(), theirs.offset(), 4000), ranges);
+
+    let sample = on_host.take().unwrap().unwrap();
+    assert_eq!((sample.count, sample.domain()), (3, HOST));
+    assert_eq!(sample.bulk(|scan| &scan.ranges)[999], 999.0);
+    let span = sample.span(|scan| &scan.ranges);
+    assert_eq!(span.address(), sample.bulk(|scan| &scan.ranges).as_ptr() as u64);
+    assert!(sample.span_of_message().is_empty(), "it has bulk members");
+}
+
+/// A plain message lies on the device as a whole if it was put there, and in host memory if not.
+#[test]
+fn plain_messages_go_to_the_device_whole() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let stream = stream(emulated(0));
+    let publisher = node.publisher::<Pose>("pose").domain(emulated(0)).create().unwrap();
+    let on_device = node.subscriber::<Pose>("pose").domain(emulated(0)).create().unwrap();
+    let on_host = node.subscriber::<Pose>("pose").create().unwrap();
+
+    // Written by the CPU: it is in host memory, and the device gets a copy.
+    common::messages::publish_pose(&publisher, 1);
+    assert_eq!(on_host.take().unwrap().unwrap().count, 1);
+    assert_eq!(copies(&scratch, "pose", HOST).0, 0);
+    let sample = on_device.take().unwrap().unwrap();
+    let span = sample.span_of_message();
+    let bytes = read(stream.as_ref(), span.memory(), span.offset(), size_of::<Pose>());
+    assert_eq!(bytes, sample.raw().head());
+    assert_eq!(copies(&scratch, "pose", emulated(0)).0, 1);
+
+    // Written by the device: the other way round.
+    let pose = Pose { count: 2, place: [5.0; 6] };
+    // SAFETY: a pose is plain numbers without padding.
+    let bytes = unsafe { std::slice::from_raw_parts((&raw const pose).cast::<u8>(), size_of::<Pose>()) };
+    let mut loan = publisher.loan().unwrap();
+    loan.count = 99;
+    let span = loan.span_of_message().unwrap();
+    assert_eq!((span.len(), span.memory().domain()), (1, emulated(0)));
+    write(stream.as_ref(), span.memory(), span.offset(), bytes);
+    loan.publish().unwrap();
+    let sample = on_host.take().unwrap().unwrap();
+    assert_eq!((sample.count, sample.place), (2, [5.0; 6]));
+    assert_eq!(copies(&scratch, "pose", HOST), (1, size_of::<Pose>() as u64));
+    let sample = on_device.take().unwrap().unwrap();
+    assert_eq!(sample.count, 99, "the head is what the CPU wrote");
+    let span = sample.span_of_message();
+    assert_eq!(read(stream.as_ref(), span.memory(), span.offset(), size_of::<Pose>()), bytes);
+    assert_eq!(copies(&scratch, "pose", emulated(0)).0, 1, "it was there");
+}
+
+/// Published before it is complete: the publisher does not wait, the same device waits in stream order, the host waits
+/// when it takes.
+#[test]
+fn messages_are_published_in_stream_order() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let theirs = stream(emulated(0));
+    let publisher = publisher(&node, "image", emulated(0));
+    let on_device = subscriber(&node, "image", emulated(0));
+    let on_host = subscriber(&scratch.node("host"), "image", HOST);
+    let gate = gate();
+    let body = vec![4u8; BODY];
+    let mut loan = publisher.loan(8, 8, BODY).unwrap();
+    loan.head_bytes().copy_from_slice(&4u64.to_ne_bytes());
+    let span = loan.span();
+    theirs.wait(&gate, PATIENCE).unwrap();
+    // SAFETY: the bytes last until the stream has passed, which is waited for below.
+    unsafe { theirs.copy_from_host(body.as_ptr(), span.memory(), span.offset(), BODY as u64).unwrap() };
+    assert_eq!(loan.publish_on(theirs.as_ref()).unwrap(), 0);
+
+    let sample = on_device.take().unwrap().unwrap();
+    assert_eq!(sample.order(), StreamOrder::Words);
+    assert_eq!(sample.fence().unwrap().state(), FenceState::Pending);
+    let patience = Duration::from_millis(20);
+    assert!(matches!(sample.synchronize(patience), Err(IncompleteError::Pending { sequence: 0, .. })));
+    let ours = stream(emulated(0));
+    sample.wait_on(ours.as_ref(), PATIENCE).unwrap();
+    let (span, mut read) = (sample.span(), vec![0u8; BODY]);
+    // SAFETY: as above.
+    unsafe { ours.copy_to_host(span.memory(), span.offset(), read.as_mut_ptr(), BODY as u64).unwrap() };
+    assert!(matches!(ours.synchronize(patience), Err(DomainError::TimedOut { .. })), "it waits");
+
+    std::thread::scope(|scope| {
+        let wanted = &body;
+        let host = scope.spawn(move || {
+            let sample = on_host.take().unwrap().unwrap();
+            assert_eq!(sample.body(), *wanted);
+        });
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!host.is_finished(), "there is nothing to copy yet");
+        gate.complete();
+        host.join().unwrap();
+    });
+    ours.synchronize(PATIENCE).unwrap();
+    assert_eq!(read, body);
+    sample.synchronize(PATIENCE).unwrap();
+    assert_eq!(copies(&scratch, "image", HOST).0, 1);
+}
+
+/// A slot is not used again while a stream may still fill it, even if nobody holds it.
+#[test]
+fn what_a_stream_is_filling_is_not_lent_again() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, "image", emulated(0));
+    let stream = stream(emulated(0));
+    let gate = gate();
+    stream.wait(&gate, PATIENCE).unwrap();
+    let mut offsets = std::collections::HashSet::new();
+    for round in 0..20 {
+        let loan = publisher.loan(8, 8, BODY).unwrap();
+        assert!(offsets.insert(loan.span().offset()), "message {round} has the body of one before it");
+        loan.publish_on(stream.as_ref()).unwrap();
+    }
+    gate.complete();
+    stream.synchronize(PATIENCE).unwrap();
+}
+
+#[test]
+fn eager_publishers_copy_before_anybody_takes() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let placement = Placement { domain: emulated(0), eager_copies: true, ..Default::default() };
+    let qos = PublisherQos::default();
+    let publisher = RawPublisher::create_in(&node, "image", &numbers(), qos, &placement).unwrap();
+    let stream = stream(emulated(0));
+    send(&publisher, stream.as_ref(), 1, BODY);
+    assert_eq!(copies(&scratch, "image", HOST).0, 0, "nobody wants it there");
+    let subscribers = [HOST, HOST, emulated(0)].map(|domain| subscriber(&node, "image", domain));
+    send(&publisher, stream.as_ref(), 2, BODY);
+    assert_eq!(copies(&scratch, "image", HOST), (1, BODY as u64));
+    for subscriber in &subscribers {
+        let sample = subscriber.take().unwrap().unwrap();
+        assert_eq!(sample.was_brought(), subscriber.domain() == HOST);
+        assert_eq!(check(&sample, self::stream(subscriber.domain()).as_ref()), 2);
+    }
+    assert_eq!(copies(&scratch, "image", HOST).0, 1);
+
+    // What is not complete yet is copied by a later call, or by who takes it first.
+    let gate = gate();
+    stream.wait(&gate, PATIENCE).unwrap();
+    let loan = publisher.loan(8, 8, BODY).unwrap();
+    loan.publish_on(stream.as_ref()).unwrap();
+    assert_eq!(copies(&scratch, "image", HOST).0, 1);
+    gate.complete();
+    stream.synchronize(PATIENCE).unwrap();
+    drop(publisher.loan(8, 8, BODY).unwrap());
+    assert_eq!(copies(&scratch, "image", HOST).0, 2);
+}
+
+/// Who comes late to a topic with history shares the copies that are there.
+#[test]
+fn history_is_copied_once_too() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let qos = PublisherQos { durability: Durability::TransientLocal, depth: 4, ..Default::default() };
+    let placement = Placement { domain: emulated(0), ..Default::default() };
+    let publisher = RawPublisher::create_in(&node, "map", &numbers(), qos, &placement).unwrap();
+    let stream = stream(emulated(0));
+    (1..=3).for_each(|value| _ = send(&publisher, stream.as_ref(), value, BODY));
+    let wants = SubscriberQos { durability: Durability::TransientLocal, ..Default::default() };
+    let mut subscribers = Vec::new();
+    for _ in 0..3 {
+        let subscriber = RawSubscriber::create(&node, "map", &numbers(), wants.clone()).unwrap();
+        for value in 1..=3 {
+            let sample = subscriber.take().unwrap().unwrap();
+            assert_eq!(check(&sample, self::stream(HOST).as_ref()), value);
+        }
+        subscribers.push(subscriber);
+        assert_eq!(copies(&scratch, "map", HOST).0, 3);
+    }
+}
+
+/// The memory of bodies and copies is used again: what the files take does not grow with the messages.
+#[test]
+fn memory_comes_back() {
+    use std::os::unix::fs::MetadataExt;
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, "image", emulated(0));
+    let subscribers = [HOST, HOST, emulated(1)].map(|domain| subscriber(&node, "image", domain));
+    let stream = stream(emulated(0));
+    let mut most = 0;
+    for round in 0..200 {
+        send(&publisher, stream.as_ref(), round as u8, BODY);
+        let samples = subscribers.each_ref().map(|subscriber| subscriber.take().unwrap().unwrap());
+        drop(samples);
+        let blocks = scratch.files().iter().map(|path| path.metadata().unwrap().blocks()).sum::<u64>();
+        most = most.max(blocks * 512);
+    }
+    // The published ones (8), one or two copies in each of two domains, and the controls of five pools.
+    assert!(most < 16 * BODY as u64 + (4 << 20), "{most} bytes");
+    assert_eq!(copies(&scratch, "image", HOST).0, 200);
+    drop((publisher, subscribers));
+    assert!(inspect::topic(&scratch.root(), "image").unwrap().is_none());
+}
+
+#[test]
+fn what_cannot_be_on_a_device_cannot_register() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let error = node.publisher::<Note<Heap>>("note").domain(emulated(0)).create().unwrap_err();
+    assert!(matches!(error, RegisterError::Serialized { domain, .. } if domain == emulated(0)), "{error}");
+    let error = node.subscriber::<Note<Heap>>("note").domain(emulated(0)).create().unwrap_err();
+    assert!(matches!(error, RegisterError::Serialized { .. }), "{error}");
+    // A serialized publisher and a subscriber on a device, whichever comes first.
+    let serialized = situ_bus::TypeDescription { encoding: situ_bus::Encoding::Xcdr1, ..numbers() };
+    let create = |topic| RawPublisher::create(&node, topic, &serialized, PublisherQos::default());
+    let placement = Placement { domain: emulated(0), ..Default::default() };
+    let publisher = create("first").unwrap();
+    let late = RawSubscriber::create_in(&node, "first", &numbers(), SubscriberQos::default(), &placement);
+    assert!(matches!(late.unwrap_err(), RegisterError::Serialized { .. }));
+    drop(publisher);
+    let _subscriber = subscriber(&node, "second", emulated(0));
+    assert!(matches!(create("second").unwrap_err(), RegisterError::Serialized { .. }));
+    // A domain that is not there, and one too many.
+    let nowhere = DomainId { kind: DomainKind::from_number(2000), number: 3 };
+    let error = node.publisher::<Pose>("pose").domain(nowhere).create().unwrap_err();
+    assert!(matches!(error, RegisterError::Domain(DomainError::Absent { domain, .. }) if domain == nowhere));
+    let all: Vec<_> = (0..31).map(|number| subscriber(&node, "many", emulated(number))).collect();
+    let placement = Placement { domain: emulated(31), ..Default::default() };
+    let more = RawSubscriber::create_in(&node, "many", &numbers(), SubscriberQos::default(), &placement);
+    assert!(matches!(more.unwrap_err(), RegisterError::Domains { domain, .. } if domain == emulated(31)));
+    drop(all);
+}
+
+/// A copy that fails is an error of the one who tried, and of nobody else.
+#[test]
+fn who_fails_to_copy_says_so_and_the_next_one_tries() {
+    let scratch = Scratch::new();
+    let publisher = publisher(&scratch.node("publisher"), "image", HOST);
+    let (node, device) = node_with(&scratch, "unlucky", EmulatedOptions::default());
+    let unlucky = subscriber(&node, "image", emulated(0));
+    let lucky = subscriber(&scratch.node("lucky"), "image", emulated(0));
+    send(&publisher, stream(HOST).as_ref(), 1, BODY);
+    send(&publisher, stream(HOST).as_ref(), 2, BODY);
+    device.faults().plan(FaultPlan { fail_copy: Some(0), ..Default::default() });
+    let error = unlucky.take().unwrap_err();
+    assert!(
+        matches!(&error, TakeError::Copy { sequence: 0, domain, source: CopyError::Domain(_), .. } if *domain == emulated(0)),
+        "{error}"
+    );
+    let sample = lucky.take().unwrap().unwrap();
+    assert_eq!(check(&sample, stream(emulated(0)).as_ref()), 1);
+    assert_eq!(copies(&scratch, "image", emulated(0)).0, 1, "a failed copy is none");
+    // It goes on behind it.
+    let sample = unlucky.take().unwrap().unwrap();
+    assert_eq!(check(&sample, stream(emulated(0)).as_ref()), 2);
+}
+
+/// A stream that fails poisons what it should have completed, and the slot's next message is well again.
+#[test]
+fn a_failed_stream_poisons_its_message_alone() {
+    let scratch = Scratch::new();
+    let (node, device) = node_with(&scratch, "all", EmulatedOptions::default());
+    let placement = Placement { domain: emulated(0), ..Default::default() };
+    let qos = PublisherQos { depth: 1, ..Default::default() };
+    let publisher = RawPublisher::create_in(&node, "image", &numbers(), qos, &placement).unwrap();
+    let on_device = subscriber(&node, "image", emulated(0));
+    let on_host = subscriber(&node, "image", HOST);
+    let stream = device.stream().unwrap();
+    for round in 0..4 {
+        let fails = round % 2 == 0;
+        let mut loan = publisher.loan(8, 8, BODY).unwrap();
+        loan.head_bytes().copy_from_slice(&5u64.to_ne_bytes());
+        let (span, body) = (loan.span(), vec![5u8; BODY]);
+        device.faults().plan(FaultPlan { fail_copy: fails.then_some(0), ..Default::default() });
+        // SAFETY: the bytes last until the stream has passed, which is waited for below.
+        unsafe { stream.copy_from_host(body.as_ptr(), span.memory(), span.offset(), BODY as u64).unwrap() };
+        loan.publish_on(stream.as_ref()).unwrap();
+        assert_eq!(stream.synchronize(PATIENCE).is_err(), fails);
+        let sample = on_device.take().unwrap().unwrap();
+        let host = on_host.take();
+        if fails {
+            assert!(matches!(sample.synchronize(PATIENCE), Err(IncompleteError::Poisoned { .. })));
+            let error = host.unwrap_err();
+            assert!(matches!(error, TakeError::Copy { source: CopyError::Poisoned, .. }), "{error}");
+        } else {
+            sample.synchronize(PATIENCE).unwrap();
+            assert_eq!(host.unwrap().unwrap().body(), body);
+        }
+    }
+    device.faults().lose_device();
+    let loan = publisher.loan(8, 8, BODY).unwrap();
+    let error = loan.publish_on(stream.as_ref()).unwrap_err();
+    assert!(matches!(error, PublishError::Stream { .. }), "{error}");
 }
