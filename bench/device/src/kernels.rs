@@ -1,0 +1,140 @@
+//! The kernels, compiled where they run, and how they are put on a stream.
+
+use std::ffi::c_void;
+
+use cudarc::driver::sys;
+use situ::memory::Stream;
+use situ::memory::cuda::{CudaDomain, CudaStream};
+
+use crate::Result;
+
+const SOURCE: &str = r#"
+// Takes so many nanoseconds.
+extern "C" __global__ void hold(unsigned long long duration) {
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+  do {
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  } while (now - begin < duration);
+}
+
+// One step of a chain: as many rounds of arithmetic for each number as it is to take long.
+extern "C" __global__ void step(float *to, const float *from, unsigned long long count, int rounds) {
+  unsigned long long at = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+  if (at >= count) return;
+  float value = from[at];
+  for (int round = 0; round < rounds; round++) value = value * 0.999f + 0.001f;
+  to[at] = value + 1.0f;
+}
+
+extern "C" __global__ void fill(float *to, unsigned long long count, float value) {
+  unsigned long long at = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+  if (at < count) to[at] = value;
+}
+"#;
+
+/// Says what a call of the driver answered, if that is an error.
+pub fn check(what: &str, result: sys::CUresult) -> Result<()> {
+    if result == sys::CUresult::CUDA_SUCCESS { Ok(()) } else { Err(format!("{what}: {result:?}").into()) }
+}
+
+/// The kernels of a device, loaded before anything waits.
+pub struct Kernels {
+    hold: sys::CUfunction,
+    step: sys::CUfunction,
+    fill: sys::CUfunction,
+}
+
+impl Kernels {
+    /// Compiles and loads them. From here on the device's context is this thread's.
+    pub fn load(domain: &CudaDomain) -> Result<Self> {
+        // SAFETY: looking for a library.
+        if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+            return Err("libnvrtc is not there: kernels cannot be compiled".into());
+        }
+        let compiled = cudarc::nvrtc::compile_ptx(SOURCE).map_err(|error| format!("{error:?}"))?;
+        let mut image = compiled.to_src().into_bytes();
+        image.push(0);
+        // SAFETY: the context lives as long as the domain; the image ends with a zero.
+        unsafe {
+            check("cuCtxSetCurrent", sys::cuCtxSetCurrent(domain.context()?.cast()))?;
+            let mut module = std::ptr::null_mut();
+            check("cuModuleLoadData", sys::cuModuleLoadData(&mut module, image.as_ptr().cast()))?;
+            let function = |name: &std::ffi::CStr| {
+                let mut function = std::ptr::null_mut();
+                let result = sys::cuModuleGetFunction(&mut function, module, name.as_ptr());
+                check("cuModuleGetFunction", result).map(|()| function)
+            };
+            Ok(Self { hold: function(c"hold")?, step: function(c"step")?, fill: function(c"fill")? })
+        }
+    }
+
+    /// # Safety
+    /// The arguments are those of the kernel, in its order.
+    unsafe fn launch(
+        function: sys::CUfunction,
+        blocks: u64,
+        threads: u32,
+        stream: &dyn Stream,
+        arguments: &mut [*mut c_void],
+    ) -> Result<()> {
+        let stream = stream.as_any().downcast_ref::<CudaStream>().ok_or("not a stream of CUDA")?;
+        // SAFETY: by the caller's promise; the stream lives.
+        let result = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                blocks as u32,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                0,
+                stream.raw().cast(),
+                arguments.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        check("cuLaunchKernel", result)
+    }
+
+    /// Keeps the stream busy.
+    pub fn hold(&self, stream: &dyn Stream, duration_ns: u64) -> Result<()> {
+        let mut duration = duration_ns;
+        // SAFETY: one 64-bit number.
+        unsafe { Self::launch(self.hold, 1, 1, stream, &mut [(&raw mut duration).cast()]) }
+    }
+
+    /// Enqueues a step over so many numbers.
+    ///
+    /// # Safety
+    /// Both are addresses of as many numbers on the device, which last until the stream has passed.
+    pub unsafe fn step(
+        &self,
+        stream: &dyn Stream,
+        to: u64,
+        from: u64,
+        count: u64,
+        rounds: i32,
+    ) -> Result<()> {
+        let (mut to, mut from, mut count, mut rounds) = (to, from, count, rounds);
+        let blocks = count.div_ceil(256);
+        let mut arguments: [*mut c_void; 4] =
+            [(&raw mut to).cast(), (&raw mut from).cast(), (&raw mut count).cast(), (&raw mut rounds).cast()];
+        // SAFETY: the kernel's arguments; the addresses are the caller's.
+        unsafe { Self::launch(self.step, blocks, 256, stream, &mut arguments) }
+    }
+
+    /// Enqueues filling so many numbers.
+    ///
+    /// # Safety
+    /// As for `step`.
+    pub unsafe fn fill(&self, stream: &dyn Stream, to: u64, count: u64, value: f32) -> Result<()> {
+        let (mut to, mut count, mut value) = (to, count, value);
+        let blocks = count.div_ceil(256);
+        let mut arguments: [*mut c_void; 3] =
+            [(&raw mut to).cast(), (&raw mut count).cast(), (&raw mut value).cast()];
+        // SAFETY: as above.
+        unsafe { Self::launch(self.fill, blocks, 256, stream, &mut arguments) }
+    }
+}

@@ -1,0 +1,93 @@
+//! Measures Situ on a GPU, and prints a table. `bench/device.sh` builds it, carries it where the GPU is, and runs it.
+//!
+//! ```text
+//!   situ-device [DOMAIN] [--quick]        DOMAIN: cuda:0 unless told otherwise; vulkan:0 and emulated:0 for what they can
+//! ```
+//!
+//! Everything between processes is between processes of this program (`child ROLE ...`), started from here.
+
+mod copies;
+mod hop;
+mod kernels;
+mod order;
+mod process;
+mod survive;
+mod table;
+
+use std::process::ExitCode;
+
+use situ::memory::{DomainId, DomainKind};
+
+use table::Table;
+
+/// What may go wrong anywhere: the program says it and goes on with the next row.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// The domain that is measured.
+    pub domain: DomainId,
+    /// Fewer and smaller messages: to see whether it works.
+    pub quick: bool,
+}
+
+impl Wanted {
+    /// Whether kernels can be run in the domain by this program.
+    pub fn is_cuda(&self) -> bool {
+        self.domain.kind == DomainKind::CUDA
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "child") {
+        return match process::play(&arguments[1..]) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                println!("failed {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
+    let mut wanted = Wanted { domain: DomainId { kind: DomainKind::CUDA, number: 0 }, quick: false };
+    for argument in &arguments {
+        match (argument.as_str(), argument.parse()) {
+            ("--quick", _) => wanted.quick = true,
+            (_, Ok(domain)) => wanted.domain = domain,
+            (_, Err(error)) => {
+                eprintln!("situ-device: {error}");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    let mut table = Table::new();
+    if let Err(error) = measure(&wanted, &mut table) {
+        eprintln!("situ-device: {error}");
+        return ExitCode::FAILURE;
+    }
+    table.end()
+}
+
+fn measure(wanted: &Wanted, table: &mut Table) -> Result<()> {
+    let domain = situ::memory::find(wanted.domain)?;
+    let can = domain.capabilities();
+    table.heading(&format!("{}: {}", wanted.domain, domain.name()));
+    table.fact("streams of several processes are ordered by", &format!("{:?}", can.order).to_lowercase());
+    table.fact("memory outlives its owner", if can.outlives_owner { "yes" } else { "no" });
+    if wanted.is_cuda() {
+        for (name, value) in situ::memory::cuda::CudaDomain::find(wanted.domain.number)?.attributes() {
+            table.fact(name, &value.to_string());
+        }
+    }
+    table.heading("Memory");
+    table.row("imported after the exporter's SIGKILL", survive::measure(wanted));
+    table.row("conformance suite", survive::conformance(wanted));
+    table.heading("A hop in the domain, from before publishing to having the span (us)");
+    hop::measure(wanted, table);
+    table.heading("The same through host memory: copy, iceoryx2, copy (us)");
+    copies::measure(wanted, table);
+    table.heading("Stream order");
+    order::measure(wanted, table);
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Memory whose exporter was killed before it is imported; and the conformance suite, as `device.sh` brings it along.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags,
+};
+use situ::memory::{DomainId, Memory, MemoryRequest, Sharing};
+
+use crate::process::{PATIENCE, Role};
+use crate::table::Finding;
+use crate::{Result, Wanted};
+
+const SIZE: usize = 64 << 20;
+
+fn pattern() -> Vec<u8> {
+    (0..SIZE as u64 / 8).flat_map(|word| (word.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_le_bytes()).collect()
+}
+
+fn socket_path() -> String {
+    format!("/dev/shm/situ-device-{}.data", std::process::id())
+}
+
+/// The role of the exporter: fills memory, hands it out, and waits to be killed.
+pub fn exporter(domain: DomainId) -> Result<()> {
+    let socket = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let domain = situ::memory::find(domain)?;
+    let request = MemoryRequest { size: SIZE as u64, mode: 0o600, group: None };
+    let memory = domain.create(Path::new(&socket_path()), &request)?;
+    memory.back(0, SIZE as u64)?;
+    let (bytes, stream) = (pattern(), domain.stream()?);
+    // SAFETY: the bytes live until the stream is synchronized.
+    unsafe { stream.copy_from_host(bytes.as_ptr(), &memory, 0, SIZE as u64) }?;
+    stream.synchronize(PATIENCE)?;
+    let descriptor = memory.export()?.ok_or("nothing to export")?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [descriptor.as_fd()];
+    ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    rustix::net::sendmsg(&socket, &[IoSlice::new(b"m")], &mut ancillary, SendFlags::empty())?;
+    std::thread::sleep(PATIENCE);
+    Ok(())
+}
+
+/// Imports what an exporter handed out that is dead by then, and compares.
+pub fn measure(wanted: &Wanted) -> Result<Finding> {
+    let domain = situ::memory::find(wanted.domain)?;
+    if domain.capabilities().sharing == Sharing::File {
+        return Ok(Finding::plain("it is a file"));
+    }
+    let (ours, theirs) = UnixStream::pair()?;
+    let exporter = Role::start(&["exporter", &wanted.domain.to_string()], Some(OwnedFd::from(theirs)))?;
+    ours.set_read_timeout(Some(PATIENCE))?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut target = [IoSliceMut::new(&mut byte)];
+    rustix::net::recvmsg(&ours, &mut target, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    let Some(RecvAncillaryMessage::ScmRights(mut descriptors)) = ancillary.drain().next() else {
+        return Err("no descriptor came".into());
+    };
+    let descriptor = descriptors.next().ok_or("no descriptor came")?;
+    exporter.kill()?;
+    let memory: Arc<dyn Memory> = domain.import(descriptor, SIZE as u64)?;
+    let (mut bytes, stream) = (vec![0; SIZE], domain.stream()?);
+    // SAFETY: the bytes live until the stream is synchronized.
+    unsafe { stream.copy_to_host(&memory, 0, bytes.as_mut_ptr(), SIZE as u64) }?;
+    stream.synchronize(PATIENCE)?;
+    let same = bytes == pattern();
+    Ok(Finding::asked(if same { "64 MiB, all the same" } else { "other bytes" }, "the same bytes", same))
+}
+
+/// Runs the suite that lies beside this program.
+pub fn conformance(wanted: &Wanted) -> Result<Finding> {
+    let beside = std::env::current_exe()?.with_file_name("conformance");
+    if !beside.exists() {
+        return Ok(Finding::plain("not brought along: `cargo test -p situ-memory --test conformance`"));
+    }
+    let kind = wanted.domain.kind.to_string();
+    let output = Command::new(beside).arg(format!("{kind}::")).env("SITU_TEST_REQUIRE", &kind).output()?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let result = said.lines().find(|line| line.starts_with("test result")).unwrap_or("no result").to_owned();
+    let counts = result.split(';').take(2).collect::<Vec<_>>().join(",");
+    for line in said.lines().filter(|line| line.ends_with("FAILED") || line.contains("panicked")) {
+        eprintln!("conformance: {line}");
+    }
+    Ok(Finding::asked(counts.trim_start_matches("test result: "), "all pass", output.status.success()))
+}
