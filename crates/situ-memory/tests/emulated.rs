@@ -205,8 +205,11 @@ fn a_lost_device_is_lost_for_everybody_and_nobody_waits_for_it() {
     let bytes = [7u8; 64];
     for slot in [first, second] {
         // SAFETY: the bytes live until the stream is synchronized.
-        unsafe { stream.copy_from_host(bytes.as_ptr(), pool.bytes(), pool.place(slot).0, 64).unwrap() };
-        stream.signal(&pool.fence(slot)).unwrap();
+        let copied = unsafe { stream.copy_from_host(bytes.as_ptr(), pool.bytes(), pool.place(slot).0, 64) };
+        // It may be lost by now, and then say so at once; whoever cannot signal poisons by itself.
+        if copied.and_then(|()| stream.signal(&pool.fence(slot))).is_err() {
+            pool.fence(slot).poison();
+        }
     }
     for stream in [&stream, &stuck] {
         let error = stream.synchronize(PATIENCE).unwrap_err();
@@ -312,10 +315,10 @@ fn copies_between_domains_take_the_shortest_way() {
     let mut pool = scratch.pool(&HostDomain, "p.pool").unwrap();
     let slot = pool.allocate(64).unwrap();
     let fence = pool.fence(slot);
-    let mut late = || copier.copy((first, 0), (second, 0), 64, Some(&fence), Duration::from_millis(20));
-    assert!(matches!(late(), Err(DomainError::TimedOut { .. })));
+    let mut late = |patience| copier.copy((first, 0), (second, 0), 64, Some(&fence), patience);
+    assert!(matches!(late(Duration::from_millis(20)), Err(DomainError::TimedOut { .. })));
     fence.complete();
-    assert_eq!(late().unwrap(), Route::Staged);
+    assert_eq!(late(PATIENCE).unwrap(), Route::Staged);
     assert!(matches!(
         copier.copy((first, 1), (second, 0), size, None, PATIENCE),
         Err(DomainError::OutOfRange { offset: 1, .. })
