@@ -5,6 +5,7 @@ pub mod messages;
 pub mod pattern;
 pub mod process;
 pub mod step;
+pub mod watched;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,0 +1,420 @@
+//! Processes are killed while messages go from one memory domain to another: copiers in the middle of a copy, owners of bodies
+//! that others read, those who hold copies. Nobody hangs, nothing leaks, nothing torn or incomplete is read.
+//!
+//! `make chaos KILLS=10000` runs the same with more kills.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use common::pattern::{HEAD, Order, bytes, check_bytes};
+use common::process::{Random, Role, role, say};
+use common::watched::{Beats, PATIENCE, Stop, Watched, kills, memory};
+use common::{Scratch, numbers};
+use rustix::process::Signal;
+use situ_bus::{
+    CopyError, IncompleteError, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber,
+    SubscriberQos, TakeError, clean, inspect,
+};
+use situ_memory::{
+    DomainId, DomainKind, EmulatedDomain, EmulatedOptions, Fence, FenceState, HOST, PoolMetadata, Stream,
+};
+
+const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
+const OTHER: DomainId = DomainId { kind: DomainKind::EMULATED, number: 1 };
+
+fn stream(domain: DomainId) -> Arc<dyn Stream> {
+    situ_memory::find(domain).unwrap().stream().unwrap()
+}
+
+fn publisher(node: &Node, domain: DomainId, eager_copies: bool) -> RawPublisher {
+    let placement = Placement { domain, eager_copies, ..Default::default() };
+    let qos = PublisherQos { depth: 4, ..Default::default() };
+    RawPublisher::create_in(node, "image", &numbers(), qos, &placement).unwrap()
+}
+
+fn subscriber(node: &Node, domain: DomainId) -> RawSubscriber {
+    let placement = Placement { domain, ..Default::default() };
+    RawSubscriber::create_in(node, "image", &numbers(), SubscriberQos::default(), &placement).unwrap()
+}
+
+/// How a message is published.
+#[derive(Clone, Copy, PartialEq)]
+enum When {
+    Complete,
+    InStreamOrder,
+}
+
+/// Publishes message `count` of `name`, with a body of so many bytes, wherever that lies.
+fn send(publisher: &RawPublisher, stream: &dyn Stream, (name, count): (u64, u64), size: usize, when: When) {
+    let (head, body) = bytes(name, count, size);
+    let mut loan = publisher.loan(HEAD, 8, body.len()).unwrap();
+    loan.head_bytes().copy_from_slice(&head);
+    if !body.is_empty() {
+        let span = loan.span();
+        // SAFETY: the bytes last until the stream has passed, which is waited for below in either case.
+        unsafe {
+            stream.copy_from_host(body.as_ptr(), span.memory(), span.offset(), body.len() as u64).unwrap();
+        }
+    }
+    if when == When::InStreamOrder {
+        loan.publish_on(stream).unwrap();
+        stream.synchronize(PATIENCE).unwrap();
+    } else {
+        stream.synchronize(PATIENCE).unwrap();
+        loan.publish().unwrap();
+    }
+}
+
+/// The body of a message, from wherever it lies. Nothing if its publisher died before it was complete.
+fn fetch(sample: &RawSample, stream: &dyn Stream) -> Option<Vec<u8>> {
+    match sample.synchronize(PATIENCE) {
+        Ok(()) => {}
+        Err(IncompleteError::Poisoned { .. }) => return None,
+        Err(error) => panic!("{error}"),
+    }
+    let span = sample.span();
+    let mut body = vec![0; sample.body_size()];
+    if !body.is_empty() {
+        // SAFETY: the bytes last until the stream has passed, which is waited for.
+        unsafe {
+            stream.copy_to_host(span.memory(), span.offset(), body.as_mut_ptr(), body.len() as u64).unwrap();
+        }
+        stream.synchronize(PATIENCE).unwrap();
+    }
+    Some(body)
+}
+
+/// Takes a message, if there is one that was completed.
+fn take(subscriber: &RawSubscriber) -> Option<RawSample> {
+    match subscriber.take() {
+        Ok(sample) => sample,
+        Err(TakeError::Copy { source: CopyError::Poisoned, .. }) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What a child does until it is killed.
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    match role.as_str() {
+        "copy slowly" => return copy_slowly(&scratch),
+        "publish and stop" => return publish_and_stop(&scratch),
+        "hold all" => return hold_all(&scratch),
+        _ => {}
+    }
+    let index = std::env::var("SITU_TEST_INDEX").unwrap().parse().unwrap();
+    let beats = Beats::open(scratch.0.with_extension("beats"));
+    let beat = || _ = beats.of(index).fetch_add(1, Ordering::Relaxed);
+    let mut random = Random(u64::from(std::process::id()) << 20 | index as u64);
+    let node = scratch.node(&role);
+    let (what, domain) = role.split_once(' ').unwrap();
+    let domain: DomainId = domain.parse().unwrap();
+    match what {
+        "publish" | "eager" => publish_for_ever(&node, domain, what == "eager", &mut random, beat),
+        "hold" => hold_for_ever(&node, domain, &mut random, beat),
+        other => panic!("no such role: {other}"),
+    }
+}
+
+fn publish_for_ever(node: &Node, domain: DomainId, eager: bool, random: &mut Random, beat: impl Fn()) {
+    let (publisher, stream) = (publisher(node, domain, eager), stream(domain));
+    let name = random.next();
+    for count in 0.. {
+        let size = [0, 600, 5_000, 80_000][random.below(4) as usize];
+        let in_order = random.below(2) == 0 && domain != HOST;
+        let when = if in_order { When::InStreamOrder } else { When::Complete };
+        send(&publisher, stream.as_ref(), (name, count), size, when);
+        std::thread::sleep(Duration::from_micros(random.below(1000)));
+        beat();
+    }
+}
+
+fn hold_for_ever(node: &Node, domain: DomainId, random: &mut Random, beat: impl Fn()) {
+    let (subscriber, stream) = (subscriber(node, domain), stream(domain));
+    let mut order = Order::new(false);
+    let mut held: VecDeque<RawSample> = VecDeque::new();
+    loop {
+        if !subscriber.wait(Some(Duration::from_millis(random.below(20)))) {
+            beat();
+            continue;
+        }
+        if let Some(sample) = take(&subscriber)
+            && let Some(body) = fetch(&sample, stream.as_ref())
+        {
+            order.note_bytes(&sample, &body);
+            held.push_back(sample);
+        }
+        if held.len() > 4 || random.below(8) == 0 {
+            let index = random.below(held.len().max(1) as u64) as usize;
+            if let Some(sample) = held.remove(index) {
+                // Still the same after all that happened since.
+                check_bytes(&sample, &fetch(&sample, stream.as_ref()).unwrap());
+            }
+        }
+        beat();
+    }
+}
+
+const ROLES: [&str; 9] = [
+    "publish emulated:0",
+    "publish host",
+    "eager emulated:0",
+    "hold host",
+    "hold host",
+    "hold emulated:0",
+    "hold emulated:1",
+    "hold emulated:1",
+    "publish emulated:1",
+];
+
+/// Takes whatever comes, until told to stop; counts it.
+fn witness(scratch: &Scratch, domain: DomainId, seen: &AtomicU64, stop: &AtomicBool) {
+    let (subscriber, stream) = (subscriber(&scratch.node("witness"), domain), stream(domain));
+    let mut order = Order::new(false);
+    while !stop.load(Ordering::Relaxed) {
+        if let Some(sample) = take(&subscriber) {
+            if let Some(body) = fetch(&sample, stream.as_ref()) {
+                order.note_bytes(&sample, &body);
+                seen.fetch_add(1, Ordering::Relaxed);
+            }
+        } else {
+            subscriber.wait(Some(Duration::from_millis(50)));
+        }
+    }
+}
+
+/// Publishers, copiers and holders in three domains are killed, and stopped for a while, at random moments.
+#[test]
+fn processes_are_killed_at_random() {
+    const DOMAINS: [DomainId; 3] = [HOST, DEVICE, OTHER];
+    let kills = kills(120);
+    let mut random = Random::seeded("kills at random, in several domains");
+    let scratch = Scratch::new();
+    let beats = Beats::new(&scratch);
+    let (stop, seen) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 3]);
+    let start = Instant::now();
+    let mut most_memory = 0;
+    let mut used = Vec::new();
+    std::thread::scope(|scope| {
+        let witnesses = DOMAINS.map(|domain| {
+            let index = DOMAINS.iter().position(|other| *other == domain).unwrap();
+            let (scratch, stop, seen) = (&scratch, &stop, &seen[index]);
+            scope.spawn(move || witness(scratch, domain, seen, stop))
+        });
+        // However the scope is left, the witnesses must end.
+        let stopped = Stop(&stop);
+        let mut children: Vec<_> = ROLES
+            .iter()
+            .enumerate()
+            .map(|(index, name)| Watched::start(&scratch, name, index, &beats))
+            .collect();
+        let mut known = seen.each_ref().map(|seen| (seen.load(Ordering::Relaxed), Instant::now()));
+        for kill in 0..kills {
+            std::thread::sleep(Duration::from_micros(random.below(40_000)));
+            let index = random.below(children.len() as u64) as usize;
+            if random.below(8) == 0 {
+                children[index].role.signal(Signal::STOP);
+                std::thread::sleep(Duration::from_micros(random.below(30_000)));
+                children[index].role.signal(Signal::CONT);
+            }
+            let new = Watched::start(&scratch, ROLES[index], index, &beats);
+            let old = std::mem::replace(&mut children[index], new);
+            let status = old.role.kill();
+            let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+            assert_eq!(signal, Some(9), "{:?} ended by itself: {status}", old.name);
+            children.iter_mut().for_each(|child| child.look(&beats));
+            assert!(witnesses.iter().all(|witness| !witness.is_finished()), "a witness failed");
+            for (known, seen) in known.iter_mut().zip(&seen) {
+                let now = seen.load(Ordering::Relaxed);
+                if now != known.0 {
+                    *known = (now, Instant::now());
+                }
+                assert!(known.1.elapsed() < PATIENCE, "nothing comes any more ({now} so far)");
+            }
+            if kill % 16 == 0 {
+                most_memory = most_memory.max(memory(&scratch));
+            }
+        }
+        drop(children);
+        used = inspect::topic(&scratch.root(), "image").unwrap().unwrap().domains;
+        drop(stopped);
+    });
+    println!(
+        "{kills} kills in {:.1?}: the witnesses took {:?} messages, with {:?}; at most {} KiB of memory",
+        start.elapsed(),
+        seen.each_ref().map(|seen| seen.load(Ordering::Relaxed)),
+        used.iter().map(|used| format!("{} copies to {}", used.copies, used.domain)).collect::<Vec<_>>(),
+        most_memory >> 10
+    );
+    assert!(most_memory < 128 << 20, "memory leaks: {most_memory} bytes");
+    clean(&scratch.root());
+    assert_eq!(scratch.files(), Vec::<PathBuf>::new(), "files leak");
+}
+
+const LARGE: usize = 8 << 20;
+
+/// A device that takes a second for what a test sends.
+fn copy_slowly(scratch: &Scratch) {
+    let options = EmulatedOptions { bandwidth_bytes_per_s: LARGE as u64 / 2, ..Default::default() };
+    let node = scratch.node("slow").with_domain(Arc::new(EmulatedDomain::new(options)));
+    let subscriber = subscriber(&node, DEVICE);
+    say("ready");
+    while !subscriber.wait(None) {}
+    say("copying");
+    let _sample = subscriber.take();
+    std::thread::sleep(Duration::MAX);
+}
+
+/// A copier is killed in the middle of a copy: who waits for it takes over, and its half of a copy is never seen.
+#[test]
+fn a_killed_copier_is_replaced() {
+    let mut times = Vec::new();
+    for round in 0..kills(120) / 24 {
+        let scratch = Scratch::new();
+        let node = scratch.node("all");
+        let publisher = publisher(&node, HOST, false);
+        let subscribers = [subscriber(&node, DEVICE), subscriber(&scratch.node("third"), DEVICE)];
+        let mut child = Role::start(&scratch, "copy slowly");
+        child.wait_for("ready");
+        send(&publisher, stream(HOST).as_ref(), (1, round), LARGE, When::Complete);
+        child.wait_for("copying");
+        std::thread::sleep(Duration::from_millis(30 + round * 7 % 100));
+        assert_eq!(copies(&scratch, DEVICE), 0, "it is at it");
+        child.signal(Signal::KILL);
+        let start = Instant::now();
+        for subscriber in &subscribers {
+            let sample = subscriber.take().unwrap().unwrap();
+            check_bytes(&sample, &fetch(&sample, stream(DEVICE).as_ref()).unwrap());
+            times.push(start.elapsed());
+        }
+        assert_eq!(copies(&scratch, DEVICE), 1, "one made it anew, the other shared it");
+        child.kill();
+    }
+    println!("taken over from killed copiers after at most {:.1?}", times.iter().max().unwrap());
+}
+
+/// How many messages were copied into a domain.
+fn copies(scratch: &Scratch, domain: DomainId) -> u64 {
+    let topic = inspect::topic(&scratch.root(), "image").unwrap().unwrap();
+    topic.domains.iter().find(|used| used.domain == domain).unwrap().copies
+}
+
+/// Publishes a complete message, and one that its stream never completes.
+fn publish_and_stop(scratch: &Scratch) {
+    let publisher = publisher(&scratch.node("publisher"), DEVICE, false);
+    let stream = stream(DEVICE);
+    say("ready");
+    while publisher.subscribers() < 2 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    send(&publisher, stream.as_ref(), (1, 0), 50_000, When::Complete);
+    let word = Arc::new(AtomicU64::new(0));
+    // SAFETY: the word lives as long as the fence, which keeps it.
+    let never = unsafe { Fence::new(NonNull::from(&*word), 1, word.clone()) };
+    stream.wait(&never, Duration::MAX).unwrap();
+    publisher.loan(8, 8, 50_000).unwrap().publish_on(stream.as_ref()).unwrap();
+    say("published");
+    std::thread::sleep(Duration::MAX);
+}
+
+/// What the dead published stays readable where it lies and elsewhere; what they did not complete is poisoned, for those
+/// who wait on the host and for devices.
+#[test]
+fn readers_outlive_the_owner_of_a_body() {
+    let scratch = Scratch::new();
+    let mut child = Role::start(&scratch, "publish and stop");
+    child.wait_for("ready");
+    let node = scratch.node("all");
+    let (on_device, on_host) = (subscriber(&node, DEVICE), subscriber(&node, HOST));
+    child.wait_for("published");
+    let complete = on_device.take().unwrap().unwrap();
+    let pending = on_device.take().unwrap().unwrap();
+    assert_eq!(pending.fence().unwrap().state(), FenceState::Pending);
+    let (waiting, mut bytes) = (stream(DEVICE), vec![0u8; 50_000]);
+    pending.wait_on(waiting.as_ref(), PATIENCE).unwrap();
+    let span = pending.span();
+    // SAFETY: the bytes last until the stream has passed, which is waited for below.
+    unsafe { waiting.copy_to_host(span.memory(), span.offset(), bytes.as_mut_ptr(), 50_000).unwrap() };
+    let short = Duration::from_millis(30);
+    assert!(matches!(pending.synchronize(short), Err(IncompleteError::Pending { .. })));
+    let start = Instant::now();
+    child.kill();
+    // The node's own thread finds the owner dead: nobody else looks.
+    waiting.synchronize(PATIENCE).unwrap();
+    println!("a device that waits for the dead goes on after {:.1?}", start.elapsed());
+    assert_eq!(pending.fence().unwrap().state(), FenceState::Poisoned);
+    assert!(matches!(pending.synchronize(PATIENCE), Err(IncompleteError::Poisoned { sequence: 1, .. })));
+    check_bytes(&complete, &fetch(&complete, stream(DEVICE).as_ref()).unwrap());
+    // And it can still be brought elsewhere.
+    let sample = on_host.take().unwrap().unwrap();
+    check_bytes(&sample, sample.body());
+    let error = on_host.take().unwrap_err();
+    assert!(matches!(error, TakeError::Copy { source: CopyError::Poisoned, .. }), "{error}");
+}
+
+fn hold_all(scratch: &Scratch) {
+    let node = scratch.node("hoarder");
+    let subscribers = [HOST, DEVICE].map(|domain| subscriber(&node, domain));
+    let mut held = Vec::new();
+    say("ready");
+    loop {
+        if let [Some(host), Some(device)] = subscribers.each_ref().map(take) {
+            held.extend([host, device]);
+            say("taken");
+        } else {
+            subscribers[0].wait(None);
+        }
+    }
+}
+
+/// How many slots of all pools of the topic are held.
+fn held(scratch: &Scratch) -> usize {
+    let pools = scratch.files().into_iter().filter(|path| path.extension().is_some_and(|it| it == "pool"));
+    pools.filter_map(|path| PoolMetadata::open(&path).ok()).map(|pool| pool.usage().0).sum()
+}
+
+/// What a killed subscriber held, messages and others' copies alike, is let go of.
+#[test]
+fn copies_held_by_the_dead_return() {
+    const HELD: u64 = 6;
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, DEVICE, false);
+    let copier = subscriber(&node, HOST);
+    let mut child = Role::start(&scratch, "hold all");
+    child.wait_for("ready");
+    for count in 0..HELD {
+        send(&publisher, stream(DEVICE).as_ref(), (1, count), 50_000, When::Complete);
+        let sample = take(&copier).unwrap();
+        check_bytes(&sample, sample.body());
+        child.wait_for("taken");
+    }
+    // A head for each of its two places is one slot; copies are those that one of the two made.
+    assert_eq!(held(&scratch), 2 * HELD as usize, "heads, and copies in host memory");
+    assert_eq!(copies(&scratch, HOST), HELD);
+    child.kill();
+    let start = Instant::now();
+    let mut count = HELD;
+    while held(&scratch) > 0 {
+        assert!(start.elapsed() < PATIENCE, "they do not return");
+        send(&publisher, stream(DEVICE).as_ref(), (1, count), 50_000, When::Complete);
+        drop(take(&copier));
+        count += 1;
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    println!("what the dead held returned after {:.1?}", start.elapsed());
+    while publisher.memory().in_use > 6 {
+        assert!(start.elapsed() < PATIENCE, "{:?}", publisher.memory());
+        send(&publisher, stream(DEVICE).as_ref(), (1, count), 50_000, When::Complete);
+        count += 1;
+    }
+}
