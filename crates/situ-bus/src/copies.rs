@@ -348,7 +348,7 @@ impl Copies {
     fn make_pool(&self) -> Result<Own, CopyError> {
         let domains = self.node.domains_with(self.domain)?;
         let domain = domains.get(self.domain)?;
-        let slots = u64::from(self.topic.header.depth) + SPARE_SLOTS;
+        let slots = self.topic.ring().depth() + SPARE_SLOTS;
         let options = pool_options(&self.node, domain.as_ref(), slots, self.capacity);
         let mut pool = None;
         let make = |path: &Path| {
@@ -376,7 +376,7 @@ impl Copies {
                 mapped.view.control(*slot).is_none_or(|control| control.generation() as u16 != *generation)
             };
             let over = made.number < oldest
-                || !matches!(self.topic.ring().look(made.number), Look::Here(..))
+                || !matches!(self.topic.ring_of(made.number).look(made.number), Look::Here(..))
                 || made.origin.as_ref().is_some_and(retired)
                 || (!made.keeps
                     && made.number < *passed.get_or_insert_with(|| slowest(&self.topic, self.domain)));

@@ -18,7 +18,7 @@ pub struct TopicInfo {
     pub name: String,
     /// What it carries. Encoding and layout are those of its first publisher, if it has one.
     pub description: TypeDescription,
-    /// How many rows its ring has.
+    /// How many rows its ring has; the newest, if it has grown.
     pub depth: u32,
     /// How many messages were published so far.
     pub published: u64,
@@ -126,7 +126,7 @@ fn durability(word: u32) -> Durability {
 }
 
 fn describe(topic: &Topic) -> TopicInfo {
-    let published = topic.ring().end();
+    let published = topic.end();
     let publishers: Vec<PublisherInfo> = used(&topic.registry().publishers_used, PUBLISHERS)
         .map(|index| topic.publisher(index))
         .filter_map(|entry| {
@@ -192,7 +192,7 @@ fn describe(topic: &Topic) -> TopicInfo {
                 .and_then(|entry| Encoding::from_number(entry.encoding.load(Ordering::Relaxed)))
                 .unwrap_or(Encoding::Flat),
         },
-        depth: topic.header.depth,
+        depth: topic.ring().depth() as u32,
         published,
         publishers,
         subscribers,

@@ -46,7 +46,7 @@ impl Observer {
     /// Begins to watch a topic, behind what is published already; nothing if there is none of this name.
     pub fn open(root: &Root, name: &str) -> Result<Option<Self>, MemoryError> {
         Ok(Topic::open(root, &root.topic(name))?.map(|topic| {
-            let next = topic.ring().end();
+            let next = topic.end();
             Self { topic, next, pools: HashMap::new() }
         }))
     }
@@ -71,19 +71,19 @@ impl Observer {
 
     /// Whether anything was published since the last [`latest`](Self::latest).
     pub fn has_next(&self) -> bool {
-        self.topic.ring().look(self.next) != Look::NotYet
+        self.topic.is_published(self.next)
     }
 
     /// The newest message, if it was not seen yet. Those before it are passed over. Nothing also if it was recycled while
     /// it was being looked at.
     pub fn latest(&mut self) -> Option<Seen> {
-        let end = self.topic.ring().end();
+        let end = self.topic.end();
         if end == self.next {
             return None;
         }
         self.next = end;
         let sequence = end.checked_sub(1)?;
-        let Look::Here(reference, word) = self.topic.ring().look(sequence) else { return None };
+        let Look::Here(reference, word) = self.topic.ring_of(sequence).look(sequence) else { return None };
         let entry = usize::from(reference.pool);
         if entry >= PUBLISHERS as usize {
             return None;
@@ -118,7 +118,8 @@ impl Observer {
         // The loads above come before those below (acquire fence): had any of them seen a later message's bytes, the
         // generation that was raised before those were written would be seen here.
         fence(Ordering::Acquire);
-        (control.generation() == generation && self.topic.ring().still(sequence, word)).then_some(seen)
+        (control.generation() == generation && self.topic.ring_of(sequence).still(sequence, word))
+            .then_some(seen)
     }
 
     /// Waits until something is published on one of the topics, at most for `timeout`. Whether there is something to look at.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, DomainError, HOST, Held, HostDomain, Memory, PoolOwner, PoolStatistics, SlotId,
+    AllocateError, DomainError, HOST, Held, HostDomain, Memory, MemoryError, PoolOwner, PoolStatistics,
+    SlotId,
 };
 
 use crate::clock::{Deadline, now_ns};
@@ -18,9 +19,9 @@ use crate::loan::RawLoan;
 use crate::node::{Node, NodeInner};
 use crate::prefetch::prefetch_for_write;
 use crate::qos::{Durability, PublisherQos, Reliability, Terms, WhenFull, nanoseconds};
-use crate::ring::{ClaimError, Reference};
+use crate::ring::{ClaimError, Reference, Ring};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, PLACES, state};
-use crate::topic::{Encoding, RegisterError, Registration, Topic, TypeDescription};
+use crate::topic::{Encoding, MOST_RINGS, RegisterError, Registration, Topic, TypeDescription};
 use crate::window::Window;
 
 /// A pool of half a terabyte of address space at most; memory is used as messages need it.
@@ -90,6 +91,14 @@ pub enum PublishError {
         topic: String,
         /// What the stream answered.
         source: Box<DomainError>,
+    },
+    /// The topic has grown, and its new rows cannot be mapped.
+    #[error("the new rows of topic {topic:?} cannot be used: {source}")]
+    Ring {
+        /// The topic.
+        topic: String,
+        /// What is wrong with their file.
+        source: Box<MemoryError>,
     },
     /// The topic's rows contradict each other.
     #[error(
@@ -205,7 +214,7 @@ impl RawPublisher {
         let eager = placement
             .eager_copies
             .then(|| Box::new(Eager::new(topic.clone(), inner.clone(), placement.domain)));
-        let next = topic.ring().end();
+        let next = topic.end();
         Ok(Self {
             topic,
             node: inner.clone(),
@@ -442,7 +451,7 @@ impl RawPublisher {
         let number = match self.claim(inner, descriptor, reference) {
             Ok(number) => number,
             Err(ClaimError::Refused(())) => self.wait_and_claim(inner, descriptor, reference)?,
-            Err(ClaimError::Corrupted) => return Err(self.corrupted()),
+            Err(error) => return Err(self.unclaimed(error)),
         };
         inner.next = number.wrapping_add(1);
         inner.published.push_back((number, loan.slot));
@@ -469,6 +478,7 @@ impl RawPublisher {
         Ok(number)
     }
 
+    /// Puts a message into the order. Where the ring is sealed, goes on in the next.
     #[inline]
     fn claim(
         &self,
@@ -476,7 +486,40 @@ impl RawPublisher {
         descriptor: &Descriptor,
         reference: Reference,
     ) -> Result<u64, ClaimError<()>> {
-        let ring = self.topic.ring();
+        match self.claim_in(self.topic.ring(), inner, descriptor, reference) {
+            Err(ClaimError::Sealed) => self.claim_behind_the_seal(inner, descriptor, reference),
+            result => result,
+        }
+    }
+
+    #[cold]
+    fn claim_behind_the_seal(
+        &self,
+        inner: &mut Inner,
+        descriptor: &Descriptor,
+        reference: Reference,
+    ) -> Result<u64, ClaimError<()>> {
+        // A ring cannot be sealed as often as this: each is deeper than the one before it.
+        for _ in 0..MOST_RINGS {
+            if self.topic.follow().is_err() {
+                break;
+            }
+            match self.claim_in(self.topic.ring(), inner, descriptor, reference) {
+                Err(ClaimError::Sealed) => {}
+                result => return result,
+            }
+        }
+        Err(ClaimError::Sealed)
+    }
+
+    #[inline]
+    fn claim_in(
+        &self,
+        ring: Ring<'_>,
+        inner: &mut Inner,
+        descriptor: &Descriptor,
+        reference: Reference,
+    ) -> Result<u64, ClaimError<()>> {
         let reliable = self.qos.reliability == Reliability::Reliable;
         let room = (self.qos.depth as u64).min(ring.depth());
         let (window, epoch) = (&mut inner.window, &self.topic.registry().epoch);
@@ -510,8 +553,8 @@ impl RawPublisher {
             let announced = (spins >= SPINS).then(|| self.topic.room().announce());
             match self.claim(inner, descriptor, reference) {
                 Ok(number) => return Ok(number),
-                Err(ClaimError::Corrupted) => return Err(self.corrupted()),
                 Err(ClaimError::Refused(())) => {}
+                Err(error) => return Err(self.unclaimed(error)),
             }
             let Some(announced) = announced else {
                 spins += 1;
@@ -528,8 +571,14 @@ impl RawPublisher {
         }
     }
 
-    fn corrupted(&self) -> PublishError {
-        PublishError::Corrupted { topic: self.topic.name.clone() }
+    /// Why no number could be had, other than for want of room.
+    #[cold]
+    fn unclaimed(&self, error: ClaimError<()>) -> PublishError {
+        let topic = self.topic.name.clone();
+        match (error, self.topic.follow()) {
+            (ClaimError::Sealed, Err(source)) => PublishError::Ring { topic, source: Box::new(source) },
+            _ => PublishError::Corrupted { topic },
+        }
     }
 }
 

@@ -11,7 +11,6 @@ use std::task::Waker;
 
 use rustix::event::EventfdFlags;
 
-use crate::ring::Look;
 use crate::topic::Topic;
 use crate::wait::sleep_on_any;
 use crate::wake::{SLICE, WakeWord};
@@ -69,8 +68,8 @@ impl Watch {
     /// Tells of what was published; whether anybody is interested in what will be.
     fn tell(&self) -> bool {
         let mut state = lock(&self.state);
-        if self.topic.ring().look(state.next) != Look::NotYet {
-            state.next = self.topic.ring().end();
+        if self.topic.is_published(state.next) {
+            state.next = self.topic.end();
             if let Some(fd) = &state.fd {
                 let _ = rustix::io::write(&**fd, &1u64.to_ne_bytes());
             }

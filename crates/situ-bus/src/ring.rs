@@ -17,6 +17,16 @@
 //! `head` is a hint that lies at or before the end. Anyone may advance it; nothing depends on it but speed.
 //!
 //! The lap is compared modulo 2^24 as a signed distance: only somebody who sleeps for 2^23 laps can be mistaken.
+//!
+//! A topic that needs more rows gets another ring behind this one. The ring is *sealed* by a row that names no slot, put
+//! into the order like a message; the next ring begins with the number that the seal took. From then on nothing is
+//! published here any more, and what is here stays:
+//!
+//! - The seal takes number `n` by the same swap, so each number below `n` is a message of this ring, and none above is.
+//! - A publisher gets beyond a row only by reading it, and `head` never goes beyond `n`. The one row from which it could get
+//!   to `n + 1` is the seal's, which says so.
+//!
+//! So publishers, and after them readers, find the seal where they look anyway, and pay nothing for it before that.
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,7 +46,13 @@ pub struct Reference {
     pub generation: u16,
 }
 
+/// The entry that no publisher has: a row that names it is a seal.
+pub const SEAL_POOL: u8 = u8::MAX;
+
 impl Reference {
+    /// What a seal refers to.
+    const SEAL: Self = Self { pool: SEAL_POOL, slot: u16::MAX, generation: u16::MAX };
+
     pub(crate) fn to_bits(self) -> u64 {
         u64::from(self.pool) << 32 | u64::from(self.slot) << 16 | u64::from(self.generation)
     }
@@ -55,6 +71,8 @@ pub enum Look {
     Here(Reference, u64),
     /// Its row was reused: the row now belongs to this later number.
     Passed(u64),
+    /// The ring ends here: this number is the first of the ring behind it.
+    Sealed,
 }
 
 /// Why a message could not be put into the order.
@@ -62,6 +80,8 @@ pub enum Look {
 pub enum ClaimError<E> {
     /// The caller's admission check refused.
     Refused(E),
+    /// The ring was sealed: go on in the one behind it.
+    Sealed,
     /// The rows contradict the head, which no publisher of ours can cause.
     Corrupted,
 }
@@ -71,13 +91,32 @@ pub enum ClaimError<E> {
 pub struct Ring<'a> {
     rows: &'a [AtomicU64],
     head: &'a AtomicU64,
+    /// The first number of this ring.
+    base: u64,
+}
+
+#[inline]
+fn is_seal(word: u64) -> bool {
+    (word >> 32) as u8 == SEAL_POOL
 }
 
 impl<'a> Ring<'a> {
     /// A ring over rows whose number is a power of two. Zeroed rows are a ring in which nothing was published.
     pub fn new(rows: &'a [AtomicU64], head: &'a AtomicU64) -> Self {
+        Self::beginning_at(0, rows, head)
+    }
+
+    /// A ring whose first message has the number `base`.
+    #[inline]
+    pub fn beginning_at(base: u64, rows: &'a [AtomicU64], head: &'a AtomicU64) -> Self {
         debug_assert!(rows.len().is_power_of_two());
-        Self { rows, head }
+        Self { rows, head, base }
+    }
+
+    /// The number of its first message.
+    #[inline]
+    pub fn base(&self) -> u64 {
+        self.base
     }
 
     /// The number of rows.
@@ -88,13 +127,13 @@ impl<'a> Ring<'a> {
 
     #[inline]
     fn row(&self, number: u64) -> &'a AtomicU64 {
-        &self.rows[number as usize & (self.rows.len() - 1)]
+        &self.rows[number.wrapping_sub(self.base) as usize & (self.rows.len() - 1)]
     }
 
     /// The lap mark that the word of message `number` carries.
     #[inline]
     fn mark(&self, number: u64) -> u64 {
-        (number >> self.rows.len().trailing_zeros()).wrapping_add(1) & LAP_MASK
+        (number.wrapping_sub(self.base) >> self.rows.len().trailing_zeros()).wrapping_add(1) & LAP_MASK
     }
 
     /// How many laps `word` is ahead of (or, negative, behind) message `number`.
@@ -105,7 +144,7 @@ impl<'a> Ring<'a> {
         ((difference << (64 - LAP_BITS)) as i64) >> (64 - LAP_BITS)
     }
 
-    /// What has become of message `number`.
+    /// What has become of message `number`, which does not belong to a ring before this one.
     ///
     /// Everything that its publisher wrote before publishing is visible after `Here`. The load is sequentially
     /// consistent because a subscriber looks here once more after it has announced that it will sleep.
@@ -113,6 +152,7 @@ impl<'a> Ring<'a> {
     pub fn look(&self, number: u64) -> Look {
         let word = self.row(number).load(Ordering::SeqCst);
         match self.distance(word, number) {
+            0 if is_seal(word) => Look::Sealed,
             0 => Look::Here(Reference::from_bits(word), word),
             ahead @ 1.. => Look::Passed(number.wrapping_add(ahead as u64 * self.depth())),
             _ => Look::NotYet,
@@ -137,9 +177,33 @@ impl<'a> Ring<'a> {
         &self,
         from: u64,
         reference: Reference,
+        admit: impl FnMut(u64) -> Result<(), E>,
+    ) -> Result<u64, ClaimError<E>> {
+        let number = self.claim(from, reference, admit)?;
+        if self.head.load(Ordering::Relaxed) <= number {
+            self.head.store(number.wrapping_add(1), Ordering::Release);
+        }
+        Ok(number)
+    }
+
+    /// Ends the ring and gives the number at which the next one begins. `admit` is asked as in [`publish`](Self::publish):
+    /// the seal takes the row of an old message like any other.
+    ///
+    /// The next ring must be there before: whoever finds the seal goes on to it. If the process dies before the swap,
+    /// nothing has happened; if after it, the topic has grown. The hint stays at or before the seal.
+    pub fn seal<E>(&self, admit: impl FnMut(u64) -> Result<(), E>) -> Result<u64, ClaimError<E>> {
+        self.claim(self.end(), Reference::SEAL, admit)
+    }
+
+    /// Takes the next number for a reference. The hint is left to the caller.
+    #[inline]
+    fn claim<E>(
+        &self,
+        from: u64,
+        reference: Reference,
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
-        let mut number = from;
+        let mut number = from.max(self.base);
         for _ in 0..MOST_STEPS {
             let row = self.row(number);
             // Acquire, here and of the head below: whoever knows of a message knows of all before it. So the row of the
@@ -151,12 +215,11 @@ impl<'a> Ring<'a> {
                     let new = self.mark(number) << (64 - LAP_BITS) | reference.to_bits();
                     // SeqCst: also orders the publisher's next look at the wake word after the row.
                     if row.compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-                        if self.head.load(Ordering::Relaxed) <= number {
-                            self.head.store(number.wrapping_add(1), Ordering::Release);
-                        }
                         return Ok(number);
                     }
                 }
+                // Before any step beyond it: also if its row is met as that of a number one lap earlier.
+                0.. if is_seal(word) => return Err(ClaimError::Sealed),
                 // Somebody else has this number: go on behind the furthest that is known.
                 ahead @ 0.. => {
                     let after = number.wrapping_add(ahead as u64 * self.depth()).wrapping_add(1);
@@ -168,25 +231,34 @@ impl<'a> Ring<'a> {
         Err(ClaimError::Corrupted)
     }
 
-    /// The number of the next message to be published, as of now.
+    /// The number of the next message to be published, as of now. If the ring is sealed, that of the seal.
     pub fn end(&self) -> u64 {
-        let mut number = self.head.load(Ordering::Acquire);
+        let mut number = self.head.load(Ordering::Acquire).max(self.base);
         // The hint is rarely more than a step behind. Were the rows nonsense, the walk could go on for ever.
         for _ in 0..4 * self.rows.len() {
             match self.look(number) {
-                Look::NotYet => break,
+                Look::NotYet | Look::Sealed => break,
                 Look::Here(..) => number = number.wrapping_add(1),
-                Look::Passed(later) => number = later.wrapping_add(1),
+                Look::Passed(later) => {
+                    let last = self.row(later).load(Ordering::SeqCst);
+                    number = if is_seal(last) { later } else { later.wrapping_add(1) };
+                }
             }
         }
         number
+    }
+
+    /// Where the ring ends, if it was sealed.
+    pub fn sealed_at(&self) -> Option<u64> {
+        let end = self.end();
+        (self.look(end) == Look::Sealed).then_some(end)
     }
 
     /// Whether any row refers to the given publisher's pool.
     pub fn refers_to(&self, pool: u8) -> bool {
         self.rows.iter().any(|row| {
             let word = row.load(Ordering::SeqCst);
-            word != 0 && Reference::from_bits(word).pool == pool
+            word != 0 && !is_seal(word) && Reference::from_bits(word).pool == pool
         })
     }
 }

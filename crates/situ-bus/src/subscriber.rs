@@ -135,7 +135,7 @@ impl RawSubscriber {
         let topic = joined.topic.clone();
         drop(joined);
         let cursor = topic.place(place).cursor.load(Ordering::Relaxed);
-        let joined_at = topic.ring().end();
+        let joined_at = topic.end();
         let into = (column, placement.domain);
         let copies = RefCell::new(Copies::new(topic.clone(), inner.clone(), into, placement.capacity));
         Ok(Self {
@@ -212,20 +212,29 @@ impl RawSubscriber {
     /// Whether [`take`](Self::take) would find something. One load.
     #[inline]
     pub fn has_next(&self) -> bool {
-        self.core.topic.ring().look(self.cursor.get()) != Look::NotYet
+        self.core.topic.is_published(self.cursor.get())
     }
 
     /// Takes the next message, if there is one. Never waits, never copies.
     #[inline(always)]
     pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
-        let ring = self.core.topic.ring();
+        let topic = &self.core.topic;
         let mut number = self.cursor.get();
+        let mut ring = topic.ring_of(number);
         let mut behind = false;
         // Each step leaves a row behind. Were the rows nonsense, it could go on for ever: so it ends after a few rounds,
         // and the next call goes on.
         for _ in 0..4 * ring.depth() {
             match ring.look(number) {
                 Look::NotYet => break,
+                Look::Sealed => {
+                    topic.follow().map_err(|source| TakeError::Pool {
+                        topic: topic.name.clone(),
+                        sequence: number,
+                        source: source.into(),
+                    })?;
+                    ring = topic.ring_of(number);
+                }
                 Look::Passed(later) => {
                     // The row of `number` holds `later`, so this is the oldest that can still be there.
                     let oldest = later.saturating_add(1).saturating_sub(ring.depth());
@@ -236,10 +245,11 @@ impl RawSubscriber {
                 }
                 Look::Here(reference, word) => {
                     let next = number.wrapping_add(1);
-                    if self.keep_last != 0 && ring.look(number.wrapping_add(self.keep_last)) != Look::NotYet {
-                        let first = ring.end().saturating_sub(self.keep_last).max(next);
+                    if self.keep_last != 0 && topic.has_more_than(self.keep_last, number) {
+                        let first = topic.end().saturating_sub(self.keep_last).max(next);
                         self.skipped.set(self.skipped.get().wrapping_add(first.wrapping_sub(number)));
                         number = first;
+                        ring = topic.ring_of(number);
                         continue;
                     }
                     match self.pin(reference, number, word, behind) {
@@ -313,7 +323,7 @@ impl RawSubscriber {
         }
         // From here on the slot is held, and `Pin` lets go of it on every way out.
         let pin = Pin { mapped, slot };
-        if !topic.ring().still(number, word) {
+        if !topic.ring_of(number).still(number, word) {
             return Ok(None);
         }
         let Some((memory, len)) = pin.mapped.view.memory(slot) else {

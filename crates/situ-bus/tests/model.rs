@@ -13,6 +13,8 @@
 mod entries;
 #[path = "model/fences.rs"]
 mod fences;
+#[path = "model/sealing.rs"]
+mod sealing;
 
 use std::sync::Arc;
 

@@ -221,6 +221,7 @@ impl From<PublishError> for Failure {
         let status = match &error {
             PublishError::Full { .. } => situ_status::Full,
             PublishError::Stream { source, .. } => source.as_ref().into(),
+            PublishError::Ring { source, .. } => source.as_ref().into(),
             PublishError::Corrupted { .. } => situ_status::Malformed,
         };
         Self::new(status, error)

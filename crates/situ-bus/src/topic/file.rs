@@ -15,7 +15,7 @@ use super::format::{
     Header, PAGE, Parts, Place, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET, Registry, WAKE_OFFSET,
     domain_from_word, domain_to_word,
 };
-use crate::entry::Entry;
+use super::rings::Rings;
 use crate::liveness::unique;
 use crate::ring::Ring;
 use crate::root::Root;
@@ -32,10 +32,17 @@ pub(crate) struct Topic {
     pub(crate) schema: String,
     parts: Parts,
     map: Mapping,
+    pub(super) rings: Rings,
 }
 
-fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
+pub(super) fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
     MemoryError::System { action, path: path.to_owned(), source }
+}
+
+/// Finds memory for one column of a ring.
+pub(super) fn find_column(file: &File, columns: u64, depth: u32, column: usize) -> io::Result<()> {
+    let len = u64::from(depth) * 8;
+    find_memory(file.as_fd(), columns + column as u64 * len, len)
 }
 
 /// The name of a topic's file in its directory.
@@ -98,6 +105,7 @@ impl Topic {
             schema: description.schema.clone(),
             parts,
             map,
+            rings: Rings::default(),
         })
     }
 
@@ -124,7 +132,7 @@ impl Topic {
         };
         let (name, type_name, schema) =
             (text(header.topic_len)?, text(header.type_len)?, text(header.schema_len)?);
-        Ok(Some(Self {
+        let topic = Self {
             root: root.clone(),
             directory: directory.to_owned(),
             name,
@@ -133,7 +141,10 @@ impl Topic {
             schema,
             parts,
             map,
-        }))
+            rings: Rings::default(),
+        };
+        topic.follow()?;
+        Ok(Some(topic))
     }
 
     fn read_header(file: &File, path: &Path) -> Result<(Header, Parts), MemoryError> {
@@ -163,9 +174,9 @@ impl Topic {
         unsafe { &*self.map.base().add(offset).cast::<T>() }
     }
 
-    /// The ring of references.
+    /// The ring in the topic's own file. See [`ring`](Self::ring).
     #[inline]
-    pub(crate) fn ring(&self) -> Ring<'_> {
+    pub(super) fn first_ring(&self) -> Ring<'_> {
         // SAFETY: as in `part`: `depth` words lie at `rows`.
         let rows = unsafe {
             std::slice::from_raw_parts(
@@ -226,31 +237,34 @@ impl Topic {
         if column == DOMAINS as usize {
             return Ok(None);
         }
-        let path = self.directory.join(FILE);
-        let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(no_link)
-            .open(&path)
-            .map_err(|error| system("open", &path, error))?;
-        let len = u64::from(self.header.depth) * 8;
-        for column in [HOST_COLUMN, column] {
-            find_memory(file.as_fd(), self.parts.columns as u64 + column as u64 * len, len)
-                .map_err(|error| system("find memory for", &path, error))?;
+        self.follow()?;
+        for (path, columns, depth) in self.columns_of_rings() {
+            let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .custom_flags(no_link)
+                .open(&path)
+                .map_err(|error| system("open", &path, error))?;
+            for column in [HOST_COLUMN, column] {
+                find_column(&file, columns, depth, column)
+                    .map_err(|error| system("find memory for", &path, error))?;
+            }
         }
         // Release: who sees the domain may use its column.
         self.domain_word(column).store(domain_to_word(domain) | DOMAIN_USED, Ordering::Release);
         Ok(Some(column))
     }
 
-    /// The entry of a message in a column that [`take_column`](Self::take_column) gave.
-    pub(crate) fn entry(&self, column: usize, number: u64) -> Entry<'_> {
-        assert!(column < DOMAINS as usize);
-        let depth = u64::from(self.header.depth);
-        let row = (number & (depth - 1)) as usize;
-        let offset = self.parts.columns + (column * depth as usize + row) * 8;
-        Entry::new(self.part::<AtomicU64>(offset), number, depth)
+    /// Where the columns of the first ring lie, and how many rows they have: see [`entry`](Self::entry).
+    pub(super) fn first_columns(&self) -> (*const u8, u32) {
+        (self.map.base().wrapping_add(self.parts.columns), self.header.depth)
+    }
+
+    /// The files of all rings, each with the offset of its columns and the number of its rows.
+    fn columns_of_rings(&self) -> Vec<(PathBuf, u64, u32)> {
+        let first = (self.directory.join(FILE), self.parts.columns as u64, self.header.depth);
+        std::iter::once(first).chain(self.columns_of_further_rings()).collect()
     }
 
     /// What was copied into the domain of a column.

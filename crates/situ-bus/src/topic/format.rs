@@ -14,7 +14,7 @@ pub(crate) const DEPTH: u32 = 1024;
 pub(crate) const MOST_DEPTH: u32 = 1 << 16;
 /// How many subscribers a topic has places for: as many as a slot has holder bits.
 pub(crate) const PLACES: u32 = situ_memory::HOLDERS as u32;
-/// How many publishers: a row names one in 8 bits.
+/// How many publishers: a row names one in 8 bits. The last entry is never given to anybody: a row that names it is a seal.
 pub(crate) const PUBLISHERS: u32 = 256;
 /// How many memory domains a topic has columns for.
 pub(crate) const DOMAINS: u32 = 32;
@@ -43,8 +43,7 @@ pub(crate) struct Header {
     pub topic_len: u32,
     pub type_len: u32,
     pub schema_len: u32,
-    /// The number of the topic file that continues this one; 0: none.
-    pub successor: u32,
+    pub reserved: u32,
 }
 
 const _: () = assert!(size_of::<Header>() == 104);
@@ -73,6 +72,8 @@ pub(crate) struct Registry {
     pub places_used: AtomicU32,
     /// No publisher's entry at or beyond this number was ever taken.
     pub publishers_used: AtomicU32,
+    /// A hint: how many rings there are behind the first.
+    pub rings: AtomicU32,
 }
 
 /// The bits of a place's and a publisher's state word; the count above them changes with each taker, so that a
@@ -210,6 +211,79 @@ impl Parts {
     }
 }
 
+/// The magic number of a further ring.
+pub(crate) const RING_MAGIC: u64 = u64::from_le_bytes(*b"SITURING");
+
+/// The beginning of the file of a further ring: fixed when it is made.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RingHeader {
+    pub magic: u64,
+    pub version: u32,
+    pub header_size: u32,
+    /// The topic's.
+    pub id: u64,
+    /// 1 for the first ring behind that of the topic's file.
+    pub ring: u32,
+    pub depth: u32,
+    pub rows_offset: u64,
+    pub columns_offset: u64,
+}
+
+const _: () = assert!(size_of::<RingHeader>() == 48);
+
+/// Where the parts of a further ring's file lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RingParts {
+    pub rows: usize,
+    pub columns: usize,
+    pub end: usize,
+}
+
+impl RingParts {
+    /// The parts of a ring of this many rows: they lie as in the topic's file.
+    pub(crate) fn of(depth: u32) -> Self {
+        let Parts { rows, columns, places, .. } = Parts::of(depth, 0);
+        Self { rows, columns, end: places.next_multiple_of(PAGE) }
+    }
+}
+
+impl RingHeader {
+    pub(crate) fn new(topic: u64, ring: u32, depth: u32) -> Self {
+        let parts = RingParts::of(depth);
+        Self {
+            magic: RING_MAGIC,
+            version: VERSION,
+            header_size: size_of::<Self>() as u32,
+            id: topic,
+            ring,
+            depth,
+            rows_offset: parts.rows as u64,
+            columns_offset: parts.columns as u64,
+        }
+    }
+
+    /// Checks a header that another process wrote: everything that an access relies on follows from it.
+    pub(crate) fn check(&self, topic: u64, ring: u32, file_size: u64) -> Result<RingParts, &'static str> {
+        if self.magic != RING_MAGIC {
+            return Err("it does not begin with SITURING");
+        }
+        if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
+            return Err("it was written by another version of Situ");
+        }
+        if !self.depth.is_power_of_two() || self.depth > MOST_DEPTH {
+            return Err("impossible number of rows");
+        }
+        if *self != Self::new(topic, ring, self.depth) {
+            return Err(
+                "it is not the ring of this topic that its name says, or its parts are not where they belong",
+            );
+        }
+        let parts = RingParts::of(self.depth);
+        if file_size < parts.end as u64 { Err("the file is too short") } else { Ok(parts) }
+    }
+}
+
 impl Header {
     pub(crate) fn new(id: u64, depth: u32, schema_hash: u64, texts: [&str; 3]) -> Self {
         let parts = Parts::of(depth, texts.iter().map(|text| text.len()).sum());
@@ -231,7 +305,7 @@ impl Header {
             topic_len: texts[0].len() as u32,
             type_len: texts[1].len() as u32,
             schema_len: texts[2].len() as u32,
-            successor: 0,
+            reserved: 0,
         }
     }
 
@@ -318,7 +392,7 @@ mod tests {
             table("Header"),
             fields!(Header: magic, version, header_size, id, schema_hash, depth, places, publishers, domains,
                 rows_offset, columns_offset, places_offset, publishers_offset, text_offset, topic_len, type_len,
-                schema_len, successor)
+                schema_len, reserved)
         );
         assert_eq!(
             table("Place"),
@@ -327,6 +401,10 @@ mod tests {
         assert_eq!(
             table("Publisher"),
             fields!(PublisherEntry: state, encoding, node, pool, domain, layout_hash, deadline_ns, depth, lifespan_ns)
+        );
+        assert_eq!(
+            table("Ring header"),
+            fields!(RingHeader: magic, version, header_size, id, ring, depth, rows_offset, columns_offset)
         );
         let at = |offset, size, name: &str| (offset, size, name.to_owned());
         let registry = |offset, name| at(REGISTRY_OFFSET + offset, if offset == 0 { 8 } else { 4 }, name);
@@ -339,6 +417,7 @@ mod tests {
                 registry(offset_of!(Registry, epoch), "epoch"),
                 registry(offset_of!(Registry, places_used), "places_used"),
                 registry(offset_of!(Registry, publishers_used), "publishers_used"),
+                registry(offset_of!(Registry, rings), "rings"),
                 at(DOMAIN_TABLE_OFFSET, 8, "domain table"),
                 at(COUNTERS_OFFSET, 16, "copies"),
             ]
@@ -378,6 +457,9 @@ mod tests {
         };
         assert_eq!(Parts::of(1024, 100), parts);
         assert_eq!(Parts::of(1, 0).columns, 8192);
+        assert_eq!(RingParts::of(1024), RingParts { rows: 4096, columns: 12288, end: 274_432 });
+        // 32 columns of one word, filled up to a page.
+        assert_eq!(RingParts::of(1), RingParts { rows: 4096, columns: 8192, end: 12288 });
     }
 
     #[test]

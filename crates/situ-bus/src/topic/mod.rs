@@ -4,11 +4,13 @@ mod file;
 pub(crate) mod format;
 mod registry;
 mod repair;
+mod rings;
 
 pub(crate) use file::Topic;
 pub use registry::RegisterError;
 pub(crate) use registry::{Registration, active_places, is_publisher};
 pub(crate) use repair::{Swept, sweep};
+pub(crate) use rings::MOST_RINGS;
 
 /// How the bytes of a message are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

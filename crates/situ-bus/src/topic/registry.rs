@@ -24,6 +24,7 @@ use super::repair::{in_use, remove_files, remove_topic, repair};
 use super::{Encoding, TypeDescription};
 use crate::liveness::{NodeId, is_alive};
 use crate::qos::{QosMismatch, Terms};
+use crate::ring::SEAL_POOL;
 use crate::root::{Root, RootError, file_name};
 use crate::window;
 
@@ -136,8 +137,8 @@ pub enum RegisterError {
     },
     /// More messages are to be kept than the topic has rows.
     #[error(
-        "a depth of {asked} does not fit topic {topic:?}, which has room for {rows}; join first with the largest depth, \
-         at most 32768"
+        "a depth of {asked} does not fit topic {topic:?}: it has room for {rows}, and cannot grow; use at most 32768, and \
+         look for a reliable subscriber that takes nothing (`situ topic info`)"
     )]
     Depth {
         /// The topic.
@@ -272,19 +273,34 @@ impl Registration<'_> {
                 remove_files(&lock);
             } else {
                 self.check_type(&topic)?;
+                self.grow(&topic, &lock)?;
                 return Ok(Joined { topic: Arc::new(topic), lock });
             }
         }
-        let depth =
-            (self.depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MOST_DEPTH)) as u32;
-        let depth = depth.next_power_of_two();
-        match Topic::create(self.root, &directory, self.topic, self.description, depth) {
+        match Topic::create(self.root, &directory, self.topic, self.description, self.rows()) {
             Ok(topic) => Ok(Joined { topic: Arc::new(topic), lock }),
             Err(error) => {
                 remove_topic(&directory, &lock);
                 Err(error.into())
             }
         }
+    }
+
+    /// How many rows a ring that is made for this participant gets.
+    fn rows(&self) -> u32 {
+        let rows =
+            (self.depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MOST_DEPTH)) as u32;
+        rows.next_power_of_two()
+    }
+
+    /// Gives the topic more rows if it has too few for this participant. One more than its depth: where the window of
+    /// publishers is smaller than the ring, there is always a row for a seal.
+    fn grow(&self, topic: &Topic, lock: &Lock) -> Result<(), RegisterError> {
+        let rows = topic.ring().depth();
+        if rows > self.depth as u64 || topic.grow(self.rows().max(rows as u32 * 2), lock)? {
+            return Ok(());
+        }
+        self.check_depth(rows as u32 - 1)
     }
 
     fn check_depth(&self, rows: u32) -> Result<(), RegisterError> {
@@ -295,7 +311,6 @@ impl Registration<'_> {
     }
 
     fn check_type(&self, topic: &Topic) -> Result<(), RegisterError> {
-        self.check_depth(topic.header.depth)?;
         let ours = self.description;
         if topic.type_name == ours.name && topic.header.schema_hash == ours.schema_hash {
             return Ok(());
@@ -498,13 +513,13 @@ impl NewEntry {
         topic: &Topic,
         create: impl FnOnce(&Path) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
-        let free = (0..PUBLISHERS as usize).find(|index| {
+        let free = (0..usize::from(SEAL_POOL)).find(|index| {
             let word = topic.publisher(*index).state.load(Ordering::SeqCst);
             word & (state::ACTIVE | state::GONE | state::UNLINKED) == 0
         });
         let Some(index) = free else {
             let role = if self.bits & state::COPIES == 0 { "publisher" } else { "pool of copies" };
-            return Err(RegisterError::Full { topic: topic.name.clone(), role, most: PUBLISHERS });
+            return Err(RegisterError::Full { topic: topic.name.clone(), role, most: u32::from(SEAL_POOL) });
         };
         // The pool's files come first and the entry after them: who dies in between leaves files that no entry names,
         // which the next repair removes.

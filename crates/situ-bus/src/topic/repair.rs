@@ -10,10 +10,11 @@ use std::path::Path;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{MemoryError, PoolMetadata, PoolView, ViewError};
 
-use super::file::{FILE, HIDDEN_FILE, Topic};
+use super::file::{FILE, Topic};
 use super::format::{PLACES, PublisherEntry, domain_from_word, state};
 use super::registry::{Lock, active_places, active_publishers, used_publishers};
 use crate::liveness::{NodeId, has_ended, is_alive, nodes};
+use crate::ring::Ring;
 use crate::root::{Root, topic_name};
 
 /// Whether any participant lives. Right after [`repair`], so the active ones do.
@@ -23,6 +24,7 @@ pub(super) fn in_use(topic: &Topic) -> bool {
 
 /// Repairs what the dead left. Under the lock: nobody takes a place or an entry meanwhile.
 pub(super) fn repair(topic: &Topic, lock: &Lock) {
+    topic.hint_at_rings();
     topic.mark_dead_places();
     for (_, entry) in used_publishers(topic) {
         let word = entry.state.load(Ordering::SeqCst);
@@ -94,8 +96,9 @@ fn free_places(topic: &Topic, devices: bool) {
 /// Removes the pools of publishers that are gone once nobody can still want their messages, and frees their entries
 /// once no row names them. Pools of bodies and copies first: who dies in between leaves the heads' entry to tell.
 fn free_entries(topic: &Topic) {
-    let end = topic.ring().end();
+    let end = topic.end();
     let slowest = active_places(topic).map(|place| place.cursor.load(Ordering::SeqCst)).min().unwrap_or(end);
+    let rings = needed_rings(topic, slowest, end);
     let is_of_pool =
         |entry: &PublisherEntry| entry.state.load(Ordering::SeqCst) & (state::BODIES | state::COPIES) != 0;
     let (pools, heads): (Vec<_>, Vec<_>) = used_publishers(topic).partition(|(_, entry)| is_of_pool(entry));
@@ -104,7 +107,7 @@ fn free_entries(topic: &Topic) {
         if word & state::GONE == 0 {
             continue;
         }
-        let named = is_named(topic, index, entry, word);
+        let named = is_named(topic, &rings, index, entry, word);
         let keeps = word & state::TRANSIENT_LOCAL != 0;
         if word & state::UNLINKED == 0 && (!named || (slowest >= end && !keeps)) {
             PoolView::unlink(&topic.pool_path(entry.pool.load(Ordering::Relaxed)));
@@ -117,20 +120,29 @@ fn free_entries(topic: &Topic) {
     }
 }
 
+/// The rings whose rows still name something. A sealed one is needed by readers that are still in it, and by those who come
+/// and ask for what was before; nobody finds anything that lies before what the newest ring can hold.
+fn needed_rings(topic: &Topic, slowest: u64, end: u64) -> Vec<Ring<'_>> {
+    let oldest = slowest.min(end.saturating_sub(topic.ring().depth()));
+    topic.all_rings().filter(|ring| ring.sealed_at().is_none_or(|seal| seal > oldest)).collect()
+}
+
 /// Whether a row, or an entry of a row that is still there, names a pool.
-fn is_named(topic: &Topic, index: usize, entry: &PublisherEntry, word: u32) -> bool {
-    let ring = topic.ring();
+fn is_named(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &PublisherEntry, word: u32) -> bool {
+    let refers_to = |pool: u8| rings.iter().any(|ring| ring.refers_to(pool));
     if word & state::BODIES != 0 {
         let heads = u8::try_from(entry.depth.load(Ordering::Relaxed));
-        return heads.is_ok_and(|heads| ring.refers_to(heads));
+        return heads.is_ok_and(refers_to);
     }
     if word & state::COPIES != 0 {
         let Some(column) = topic.column(domain_from_word(&entry.domain)) else { return false };
-        let (end, depth) = (ring.end(), ring.depth());
-        let oldest = end.saturating_sub(depth);
-        return (oldest..end).any(|number| topic.entry(column, number).refers_to(index as u8));
+        return rings.iter().any(|ring| {
+            let end = ring.end();
+            let oldest = end.saturating_sub(ring.depth()).max(ring.base());
+            (oldest..end).any(|number| topic.entry(column, number).refers_to(index as u8))
+        });
     }
-    ring.refers_to(index as u8)
+    refers_to(index as u8)
 }
 
 /// Removes pool files that no entry names: their maker died before it had its entry.
@@ -161,7 +173,7 @@ fn remove_if(lock: &Lock, chosen: impl Fn(&str) -> bool) {
 /// Removes all files of a topic, its name first: who opens it from now on finds none. Files that no topic has are left.
 pub(super) fn remove_files(lock: &Lock) {
     remove_if(lock, |name| name == FILE);
-    remove_if(lock, |name| name == HIDDEN_FILE || name.ends_with(".pool") || name.ends_with(".data"));
+    remove_if(lock, |name| name.starts_with("topic.") || name.ends_with(".pool") || name.ends_with(".data"));
 }
 
 /// Removes a topic's files and its directory. Gives whether it is gone.

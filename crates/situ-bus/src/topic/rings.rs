@@ -1,0 +1,309 @@
+//! The rings of a topic: the first lies in the topic's own file, each further one in a file beside it.
+//!
+//! A topic whose rows are too few for somebody who comes gets another ring, without anybody waiting or anything moving: the
+//! file of the new ring is made, then the ring before it is sealed (see [`ring`](crate::ring)). Publishers and readers find
+//! the seal in the row that they would use next, and go on in the new ring. The old one stays as it is, for readers that
+//! are behind and for those who come late and ask for what was published before.
+//!
+//! Everything else (places, entries, domains, words to sleep on) stays in the topic's file, whatever ring is in use.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
+
+use situ_memory::sync::atomic::{AtomicU64, Ordering};
+use situ_memory::{Access, Mapping, MemoryError, find_memory};
+
+use super::file::{HIDDEN_FILE, Topic, find_column, system};
+use super::format::{DOMAINS, HEAD_OFFSET, Head, PAGE, RingHeader, RingParts, state};
+use super::registry::{Lock, active_places};
+use crate::entry::Entry;
+use crate::ring::{ClaimError, Look, Ring};
+
+/// Depths are powers of two up to 65,536, and each ring is deeper than the one before it.
+pub(crate) const MOST_RINGS: usize = 17;
+/// How long a seal waits for reliable subscribers to leave it a row.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A ring behind the first one.
+#[derive(Debug)]
+struct Further {
+    map: Mapping,
+    header: RingHeader,
+    parts: RingParts,
+    /// The number of its first message: where the ring before it was sealed.
+    base: u64,
+}
+
+/// The rings behind the first one, as far as this process knows of them.
+#[derive(Debug, Default)]
+pub(crate) struct Rings {
+    further: [OnceLock<Further>; MOST_RINGS],
+    /// How many there are. Release after the ring itself, acquire before it.
+    known: AtomicUsize,
+}
+
+impl Further {
+    fn open(path: &Path, topic: u64, index: u32, base: u64) -> Result<Self, MemoryError> {
+        let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(no_link)
+            .open(path)
+            .map_err(|error| system("open", path, error))?;
+        let malformed =
+            |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
+        let size = file.metadata().map_err(|error| system("look at", path, error))?.len();
+        if size < PAGE as u64 {
+            return Err(malformed("it is too short"));
+        }
+        let mut bytes = [0u8; size_of::<RingHeader>()];
+        file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;
+        // SAFETY: a header is plain numbers without padding, for which any bytes are valid.
+        let header = unsafe { bytes.as_ptr().cast::<RingHeader>().read_unaligned() };
+        let parts = header.check(topic, index, size).map_err(malformed)?;
+        let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
+            .map_err(|error| system("map", path, error))?;
+        Ok(Self { map, header, parts, base })
+    }
+
+    fn columns(&self) -> *const u8 {
+        self.map.base().wrapping_add(self.parts.columns)
+    }
+
+    fn ring(&self) -> Ring<'_> {
+        // SAFETY: the header was checked against the file's size: `depth` words lie at `rows`, and the head in the header
+        // page. All of them are atomics, for which any bits are valid and sharing is no data race.
+        let (rows, head) = unsafe {
+            let base = self.map.base();
+            (
+                std::slice::from_raw_parts(
+                    base.add(self.parts.rows).cast::<AtomicU64>(),
+                    self.header.depth as usize,
+                ),
+                &*base.add(HEAD_OFFSET).cast::<Head>(),
+            )
+        };
+        Ring::beginning_at(self.base, rows, &head.end)
+    }
+}
+
+impl Topic {
+    /// The newest ring that this process knows of.
+    #[inline]
+    pub(crate) fn ring(&self) -> Ring<'_> {
+        match self.rings.known.load(Ordering::Acquire) {
+            0 => self.first_ring(),
+            known => self.further(known - 1),
+        }
+    }
+
+    /// The ring that holds message `number`, as far as this process knows of them.
+    #[inline]
+    pub(crate) fn ring_of(&self, number: u64) -> Ring<'_> {
+        match self.rings.known.load(Ordering::Acquire) {
+            0 => self.first_ring(),
+            known => self.ring_among(known, number),
+        }
+    }
+
+    fn ring_among(&self, known: usize, number: u64) -> Ring<'_> {
+        (0..known)
+            .rev()
+            .map(|index| self.further(index))
+            .find(|ring| number >= ring.base())
+            .unwrap_or_else(|| self.first_ring())
+    }
+
+    fn further(&self, index: usize) -> Ring<'_> {
+        self.rings.further[index].get().map_or_else(|| self.first_ring(), Further::ring)
+    }
+
+    /// The rings that this process knows of, oldest first.
+    pub(crate) fn all_rings(&self) -> impl Iterator<Item = Ring<'_>> {
+        let known = self.rings.known.load(Ordering::Acquire);
+        std::iter::once(self.first_ring()).chain((0..known).map(|index| self.further(index)))
+    }
+
+    /// Goes on to the newest ring.
+    ///
+    /// A ring that is sealed has its successor: the file is complete before the seal, and stays as long as the topic.
+    #[cold]
+    pub(crate) fn follow(&self) -> Result<(), MemoryError> {
+        loop {
+            let known = self.rings.known.load(Ordering::Acquire);
+            let Some(base) = self.ring().sealed_at() else { return Ok(()) };
+            let path = self.ring_path(known + 1);
+            if known + 1 >= MOST_RINGS {
+                let reason = "there cannot be that many rings".to_owned();
+                return Err(MemoryError::Malformed { path, reason });
+            }
+            let further = Further::open(&path, self.header.id, known as u32 + 1, base)?;
+            // Another thread may have been faster; then its ring is the same.
+            let _ = self.rings.further[known].set(further);
+            self.rings.known.fetch_max(known + 1, Ordering::AcqRel);
+        }
+    }
+
+    /// The number of the next message to be published, as of now.
+    pub(crate) fn end(&self) -> u64 {
+        match self.ring().sealed_at() {
+            // If the next ring cannot be opened, nothing behind the seal can be taken either.
+            Some(seal) => self.follow().map_or(seal, |()| self.ring().end()),
+            None => self.ring().end(),
+        }
+    }
+
+    /// Whether there is something to learn about message `number`: it is published, or was passed, or the ring in which
+    /// it would be found cannot be opened.
+    #[inline]
+    pub(crate) fn is_published(&self, number: u64) -> bool {
+        match self.ring_of(number).look(number) {
+            Look::NotYet => false,
+            Look::Here(..) | Look::Passed(_) => true,
+            Look::Sealed => self.is_published_behind_the_seal(number),
+        }
+    }
+
+    #[cold]
+    fn is_published_behind_the_seal(&self, number: u64) -> bool {
+        self.follow().is_err() || self.ring_of(number).look(number) != Look::NotYet
+    }
+
+    /// Whether more than `keep` messages are published from `number` on.
+    #[inline]
+    pub(crate) fn has_more_than(&self, keep: u64, number: u64) -> bool {
+        let beyond = number.wrapping_add(keep);
+        self.is_published(beyond)
+            // A seal between the two would hide what was published behind it. (A hint is enough: it can only be late by
+            // as long as it takes to come, to grow and to write it.)
+            || (self.registry().rings.load(Ordering::Relaxed) as usize != self.rings.known.load(Ordering::Relaxed)
+                && self.end() > beyond)
+    }
+
+    /// The entry of a message in a column that [`take_column`](Self::take_column) gave.
+    pub(crate) fn entry(&self, column: usize, number: u64) -> Entry<'_> {
+        assert!(column < DOMAINS as usize);
+        let known = self.rings.known.load(Ordering::Acquire);
+        let further = self.rings.further[..known].iter().rev().filter_map(OnceLock::get);
+        let ((columns, depth), base) = further
+            .map(|ring| ((ring.columns(), ring.header.depth), ring.base))
+            .find(|(_, base)| number >= *base)
+            .unwrap_or_else(|| (self.first_columns(), 0));
+        let number = number.wrapping_sub(base);
+        let row = (number & u64::from(depth - 1)) as usize;
+        // SAFETY: the headers were checked against the sizes of the files: `DOMAINS` columns of `depth` words lie there,
+        // aligned; any bits are a valid atomic, and sharing one is no data race.
+        let word = unsafe { &*columns.cast::<AtomicU64>().add(column * depth as usize + row) };
+        Entry::new(word, number, u64::from(depth))
+    }
+
+    /// The files of the further rings, each with the offset of its columns and the number of its rows.
+    pub(super) fn columns_of_further_rings(&self) -> impl Iterator<Item = (PathBuf, u64, u32)> {
+        let known = self.rings.known.load(Ordering::Acquire);
+        (0..known).filter_map(|index| {
+            let ring = self.rings.further[index].get()?;
+            Some((self.ring_path(index + 1), ring.parts.columns as u64, ring.header.depth))
+        })
+    }
+
+    fn ring_path(&self, index: usize) -> PathBuf {
+        self.directory.join(format!("topic.{index}"))
+    }
+
+    /// Gives the topic a ring of so many rows, a power of two and more than it has. The caller holds the directory's lock, so
+    /// nobody comes meanwhile, and nobody else grows it. Gives whether it was possible: not if a reliable subscriber leaves
+    /// no row for the seal.
+    pub(crate) fn grow(&self, depth: u32, _lock: &Lock) -> Result<bool, MemoryError> {
+        self.follow()?;
+        let index = self.rings.known.load(Ordering::Acquire) + 1;
+        let path = self.ring_path(index);
+        // One that is there was made by somebody who died before its seal: nobody has ever used it.
+        let _ = fs::remove_file(&path);
+        self.make_ring(&path, index as u32, depth)?;
+        if !self.seal() {
+            let _ = fs::remove_file(&path);
+            return Ok(false);
+        }
+        self.follow()?;
+        self.hint_at_rings();
+        Ok(true)
+    }
+
+    /// Writes the hint of how many rings there are, also for who died before it did. Under the directory's lock.
+    pub(crate) fn hint_at_rings(&self) {
+        if self.follow().is_ok() {
+            self.registry().rings.store(self.rings.known.load(Ordering::Acquire) as u32, Ordering::Relaxed);
+        }
+    }
+
+    /// Puts the seal into the order. Like a publisher, it does not lap a subscriber that is waited for.
+    fn seal(&self) -> bool {
+        let ring = self.ring();
+        let start = Instant::now();
+        loop {
+            let admit = |number: u64| {
+                let slowest = active_places(self)
+                    .filter(|place| place.state.load(Ordering::SeqCst) & state::BACKPRESSURE != 0)
+                    .map(|place| place.cursor.load(Ordering::SeqCst))
+                    .min();
+                let fits = slowest.is_none_or(|slowest| number < slowest.saturating_add(ring.depth()));
+                fits.then_some(()).ok_or(())
+            };
+            match ring.seal(admit) {
+                // Sealed already: by somebody whose lock was lost. Its ring is the one that is there now.
+                Ok(_) | Err(ClaimError::Sealed) => return true,
+                Err(ClaimError::Corrupted) => return false,
+                Err(ClaimError::Refused(())) if start.elapsed() > PATIENCE => return false,
+                Err(ClaimError::Refused(())) => {
+                    self.mark_dead_places();
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+            }
+        }
+    }
+
+    fn make_ring(&self, path: &Path, index: u32, depth: u32) -> Result<(), MemoryError> {
+        let hidden = self.directory.join(HIDDEN_FILE);
+        let _ = fs::remove_file(&hidden);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(self.root.file_mode())
+            .open(&hidden)
+            .map_err(|error| system("create", &hidden, error))?;
+        let made = self.fill_ring(&file, index, depth).and_then(|()| fs::rename(&hidden, path));
+        made.map_err(|error| {
+            let _ = fs::remove_file(&hidden);
+            system("make", path, error)
+        })
+    }
+
+    fn fill_ring(&self, file: &File, index: u32, depth: u32) -> io::Result<()> {
+        if let Some(group) = self.root.group() {
+            rustix::fs::fchown(file, None, Some(rustix::fs::Gid::from_raw(group)))?;
+            rustix::fs::fchmod(file, rustix::fs::Mode::from_raw_mode(self.root.file_mode()))?;
+        }
+        let header = RingHeader::new(self.header.id, index, depth);
+        let parts = RingParts::of(depth);
+        file.set_len(parts.end as u64)?;
+        // As in the topic's file: no later write may meet a full file system.
+        find_memory(file.as_fd(), 0, parts.columns as u64)?;
+        if self.domains().nth(1).is_some() {
+            for (column, _) in self.domains() {
+                find_column(file, parts.columns as u64, depth, column)?;
+            }
+        }
+        // SAFETY: a header is plain numbers without padding.
+        let bytes =
+            unsafe { std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<RingHeader>()) };
+        file.write_all_at(bytes, 0)
+    }
+}

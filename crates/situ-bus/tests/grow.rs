@@ -1,0 +1,315 @@
+//! A topic gets more rows while it is in use: nothing is lost, nothing is delivered twice, whoever dies while it happens.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use common::pattern::{Order, send};
+use common::process::{Random, Role, role, say};
+use common::step::{Steps, Stride, stepped};
+use common::{Scratch, numbers, publish, take};
+use situ_bus::{
+    Durability, History, Node, Observer, PublisherQos, RawPublisher, RawSubscriber, Reliability,
+    SubscriberQos, clean, inspect,
+};
+
+const TOPIC: &str = "numbers";
+
+fn publisher(node: &Node, depth: usize) -> RawPublisher {
+    let qos = PublisherQos { depth, ..Default::default() };
+    RawPublisher::create(node, TOPIC, &numbers(), qos).unwrap()
+}
+
+fn reliable(node: &Node, depth: usize) -> RawPublisher {
+    let qos = PublisherQos { depth, reliability: Reliability::Reliable, ..Default::default() };
+    RawPublisher::create(node, TOPIC, &numbers(), qos).unwrap()
+}
+
+fn subscriber(node: &Node, history: History) -> RawSubscriber {
+    RawSubscriber::create(node, TOPIC, &numbers(), SubscriberQos { history, ..Default::default() }).unwrap()
+}
+
+fn asks_for_all(node: &Node) -> RawSubscriber {
+    let qos =
+        SubscriberQos { reliability: Reliability::Reliable, history: History::KeepAll, ..Default::default() };
+    RawSubscriber::create(node, TOPIC, &numbers(), qos).unwrap()
+}
+
+fn rows(scratch: &Scratch) -> u32 {
+    inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap().depth
+}
+
+#[test]
+fn who_needs_more_rows_gets_them_and_the_numbers_go_on() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let small = publisher(&node, 600);
+    let (behind, ahead) = (subscriber(&node, History::KeepAll), subscriber(&node, History::KeepAll));
+    for value in 0..500 {
+        publish(&small, value, 0);
+        assert_eq!(take(&ahead), Some((value, value)));
+    }
+    assert_eq!((rows(&scratch), ahead.has_next()), (2048, false));
+    let deep = publisher(&node, 5000);
+    // Twice the depth, a power of two.
+    assert_eq!((rows(&scratch), ahead.has_next(), take(&ahead)), (16384, false, None));
+    for value in 500..600 {
+        let number = publish(if value % 2 == 0 { &deep } else { &small }, value, 0);
+        assert_eq!(number, value, "the seal takes no number");
+        assert_eq!(take(&ahead), Some((value, value)));
+    }
+    let late = subscriber(&node, History::KeepAll);
+    assert_eq!(publish(&small, 600, 0), 600);
+    for value in 0..=600 {
+        assert_eq!(take(&behind), Some((value, value)), "through the old ring into the new one");
+    }
+    assert_eq!((take(&late), take(&late)), (Some((600, 600)), None));
+    assert_eq!((behind.lost(), ahead.lost(), late.lost()), (0, 0, 0));
+    drop((small, deep, behind, ahead, late));
+    assert_eq!(scratch.files().iter().filter(|path| path.to_string_lossy().contains("topics")).count(), 0);
+}
+
+#[test]
+fn a_topic_grows_again_and_again_up_to_its_limit() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let first = publisher(&node, 1);
+    let all = subscriber(&node, History::KeepLast(30_000));
+    let mut observer = Observer::open(&scratch.root(), TOPIC).unwrap().unwrap();
+    let mut number = 0;
+    let mut others = Vec::new();
+    assert_eq!(rows(&scratch), 65536, "for the subscriber");
+    drop((first, all));
+    assert!(!observer.is_current());
+    let first = publisher(&node, 1);
+    let subscriber = subscriber(&node, History::KeepAll);
+    observer = Observer::open(&scratch.root(), TOPIC).unwrap().unwrap();
+    for depth in [1, 1023, 1024, 2048, 4096, 8192, 16384, 32768, 32768] {
+        others.push(publisher(&node, depth));
+        // More rows than its depth, so that there is one for a seal.
+        assert!(rows(&scratch) as usize > depth, "{} rows for a depth of {depth}", rows(&scratch));
+        for from in others.iter().chain([&first]) {
+            assert_eq!(publish(from, number, 8), number);
+            assert_eq!(take(&subscriber), Some((number, number)));
+            assert_eq!(observer.latest().map(|seen| seen.sequence), Some(number));
+            number += 1;
+        }
+    }
+    assert_eq!(rows(&scratch), 65536);
+    assert_eq!((subscriber.taken(), subscriber.lost()), (number, 0));
+}
+
+#[test]
+fn keep_last_is_exact_across_the_seal() {
+    for published_after in 0..4 {
+        let scratch = Scratch::new();
+        let node = scratch.node("n");
+        let small = publisher(&node, 8);
+        let last = subscriber(&node, History::KeepLast(3));
+        for value in 0..5 {
+            publish(&small, value, 0);
+        }
+        let _deep = publisher(&node, 2000);
+        for value in 5..5 + published_after {
+            publish(&small, value, 0);
+        }
+        let taken: Vec<u64> = (0..).map_while(|_| take(&last)).map(|(_, value)| value).collect();
+        let end = 5 + published_after;
+        assert_eq!(taken, (end - 3..end).collect::<Vec<_>>());
+        assert_eq!((last.skipped(), last.lost()), (end - 3, 0));
+    }
+}
+
+#[test]
+fn who_comes_late_finds_what_was_published_before_the_seal() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let keeps = |depth| {
+        let qos = PublisherQos { depth, durability: Durability::TransientLocal, ..Default::default() };
+        RawPublisher::create(&node, TOPIC, &numbers(), qos).unwrap()
+    };
+    let small = keeps(10);
+    (0..20).for_each(|value| _ = publish(&small, value, 0));
+    let deep = keeps(3000);
+    (20..25).for_each(|value| _ = publish(&deep, value, 0));
+    let qos = SubscriberQos {
+        durability: Durability::TransientLocal,
+        history: History::KeepAll,
+        ..Default::default()
+    };
+    let late = RawSubscriber::create(&node, TOPIC, &numbers(), qos).unwrap();
+    let taken: Vec<u64> = (0..).map_while(|_| take(&late)).map(|(_, value)| value).collect();
+    // What the small one keeps, from the old ring, and all of the deep one's.
+    assert_eq!(taken, (10..25).collect::<Vec<_>>());
+    assert_eq!(late.lost(), 0);
+}
+
+#[test]
+fn the_dead_of_an_old_ring_are_forgotten_once_nobody_is_in_it() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let (small, slow) = (publisher(&node, 8), subscriber(&node, History::KeepAll));
+    let gone = publisher(&node, 8);
+    publish(&gone, 0, 0);
+    let deep = publisher(&node, 1024);
+    assert_eq!(rows(&scratch), 2048);
+    drop(gone);
+    let entries = || inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap().publishers.len();
+    assert_eq!(entries(), 3, "somebody may still take its message");
+    assert_eq!(take(&slow), Some((0, 0)));
+    // Past what the new ring can hold, so that nobody who comes can ask for the old one any more.
+    for value in 1..=2100 {
+        publish(&deep, value, 0);
+    }
+    while take(&slow).is_some() {}
+    drop(subscriber(&node, History::KeepAll));
+    assert_eq!(entries(), 2, "neither its pool nor its entry is left");
+    publish(&small, 2101, 0);
+    assert_eq!(take(&slow), Some((2101, 2101)));
+}
+
+#[test]
+fn a_topic_grows_while_processes_publish_and_take() {
+    let scratch = Scratch::new();
+    let node = scratch.node("parent");
+    let best_effort = subscriber(&node, History::KeepAll);
+    let subscriber = asks_for_all(&node);
+    let children = [Role::start(&scratch, "publish"), Role::start(&scratch, "publish")];
+    let (mut order, mut some) = (Order::new(true), Order::new(false));
+    let mut growers = Vec::new();
+    let mut depth = 1024;
+    let mut next = Instant::now() + Duration::from_millis(100);
+    let mut taken_since = 0;
+    let start = Instant::now();
+    loop {
+        if let Some(sample) = subscriber.take().unwrap() {
+            order.note(&sample);
+            taken_since += 1;
+        } else {
+            subscriber.wait(Some(Duration::from_millis(10)));
+        }
+        if let Some(sample) = best_effort.take().unwrap() {
+            some.note(&sample);
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing comes any more");
+        if Instant::now() > next && taken_since > 100 {
+            if depth > 32768 {
+                break;
+            }
+            growers.push(reliable(&node, depth));
+            assert_eq!(rows(&scratch) as usize, 2 * depth);
+            depth *= 2;
+            taken_since = 0;
+            next = Instant::now() + Duration::from_millis(30);
+        }
+    }
+    assert_eq!(subscriber.lost(), 0);
+    drop(children);
+}
+
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    let node = scratch.node("child");
+    match role.as_str() {
+        "publish" => {
+            let publisher = reliable(&node, 8);
+            let name = u64::from(std::process::id());
+            for count in 0.. {
+                if send(&publisher, name, count, 64).is_err() {
+                    return;
+                }
+            }
+        }
+        "grow" => {
+            // SAFETY: it has no conditions.
+            say(&format!("thread {}", unsafe { libc::gettid() }));
+            stepped(|| drop(reliable(&node, 1500)));
+        }
+        other => panic!("no such role: {other}"),
+    }
+}
+
+fn kills(usual: u64) -> u64 {
+    std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| (kills.parse::<u64>().unwrap() / 50).max(usual))
+}
+
+/// Grows a topic in a child that is killed at some step, with others publishing and taking meanwhile. Gives whether the
+/// topic had grown by then, and of how many steps it was, if it was not killed.
+fn grow_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
+    let scratch = Scratch::new();
+    let node = scratch.node("parent");
+    let subscriber = asks_for_all(&node);
+    let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
+    let mut steps_of_all = 0;
+    let had_grown = std::thread::scope(|scope| {
+        let load = scope.spawn(|| {
+            let publisher = reliable(&scratch.node("load"), 8);
+            while !stop.load(Ordering::Relaxed) {
+                send(&publisher, 1, sent.fetch_add(1, Ordering::Relaxed), 64).unwrap();
+                std::thread::sleep(Duration::from_micros(50));
+            }
+            publisher
+        });
+        let mut order = Order::new(true);
+        let mut take_all = || {
+            while let Some(sample) = subscriber.take().unwrap() {
+                order.note(&sample);
+            }
+        };
+        // The children's steps are taken by the thread that starts it: others take meanwhile only between them.
+        let mut role = Role::start(&scratch, "grow");
+        let steps = Steps::begin(&mut role);
+        take_all();
+        match at {
+            Some(at) => {
+                if steps.go(Stride::SystemCall, at).is_ok() {
+                    let _ = steps.go(Stride::Instruction, random.below(400));
+                }
+            }
+            None => steps_of_all = steps.count(Stride::SystemCall),
+        }
+        steps.kill(role);
+        let patience = Instant::now() + Duration::from_secs(20);
+        let goal = sent.load(Ordering::Relaxed) + 20;
+        while sent.load(Ordering::Relaxed) < goal {
+            take_all();
+            assert!(Instant::now() < patience, "the publisher is blocked");
+        }
+        let had_grown = rows(&scratch) > 1024;
+        // Whatever the dead left, the next who needs the rows gets them.
+        let deep = reliable(&node, 2000);
+        assert_eq!(rows(&scratch), 4096);
+        send(&deep, 2, 0, 64).unwrap();
+        stop.store(true, Ordering::Relaxed);
+        while !load.is_finished() {
+            take_all();
+        }
+        let publisher = load.join().unwrap();
+        take_all();
+        assert_eq!(subscriber.lost(), 0);
+        drop((publisher, deep));
+        had_grown
+    });
+    drop((subscriber, node));
+    let _ = clean(&scratch.root());
+    assert_eq!(scratch.files(), Vec::<std::path::PathBuf>::new(), "nothing is left");
+    (had_grown, steps_of_all)
+}
+
+#[test]
+fn who_grows_a_topic_may_die_at_any_step() {
+    let kills = kills(40);
+    let mut random = Random::seeded("grow");
+    let (_, all) = grow_and_die(None, &mut random);
+    let mut grown = 0;
+    for kill in 0..kills {
+        let at = (all * kill + random.below(all)) / kills;
+        grown += u64::from(grow_and_die(Some(at), &mut random).0);
+    }
+    println!("{all} steps, {kills} kills, {grown} of them after the seal");
+    assert!(0 < grown && grown < kills, "{grown} of {kills}: the steps are not spread over all that it does");
+}
