@@ -5,9 +5,10 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use proptest::prelude::*;
 use situ_memory::{
     AllocateError, DomainKind, Domains, EmulatedDomain, GRANULE, Held, HostDomain, MemoryError, PoolOptions,
-    PoolOwner, PoolView, Strategy, ViewError,
+    PoolOwner, PoolView, Strategy as Allocation, ViewError,
 };
 
 struct Scratch(PathBuf);
@@ -30,7 +31,7 @@ impl Drop for Scratch {
 }
 
 fn options(slots: u32, capacity: u64) -> PoolOptions {
-    let strategy = Strategy::SizeClasses;
+    let strategy = Allocation::SizeClasses;
     PoolOptions { id: 0x1_0007, owner: 42, slots, capacity, strategy, mode: 0o600, group: None }
 }
 
@@ -85,24 +86,71 @@ fn the_most_recently_freed_slot_comes_first_and_exhaustion_says_so() {
     assert!(owner.allocate(64).is_ok());
 }
 
-#[test]
-fn random_allocations_never_overlap() {
-    let scratch = Scratch::new("random");
-    let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(256, 4 << 20)).unwrap();
-    let mut live: Vec<(u32, usize, usize)> = Vec::new();
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    for _ in 0..20_000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let random = (state >> 33) as usize;
-        if random.is_multiple_of(3) && !live.is_empty() {
-            let (slot, ..) = live.swap_remove(random % live.len());
-            owner.deallocate(slot);
-        } else if let Ok(slot) = owner.allocate(1 << (random % 17)) {
-            let (memory, len) = owner.memory(slot);
-            assert!(len >= 1 << (random % 17));
-            let (start, end) = (memory as usize, memory as usize + len);
-            assert!(live.iter().all(|(_, s, e)| end <= *s || start >= *e), "overlap");
-            live.push((slot, start, end));
+/// What an owner does with its pool.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// Allocates so many bytes.
+    Allocate(usize),
+    /// Returns one of those that it has.
+    Return(usize),
+    Trim,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let size = (0u32..17, any::<usize>()).prop_map(|(bits, random)| 1 + random % (1 << bits));
+    let step = prop_oneof![
+        4 => size.prop_map(Step::Allocate),
+        3 => any::<usize>().prop_map(Step::Return),
+        1 => Just(Step::Trim),
+    ];
+    proptest::collection::vec(step, 1..200)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_lent_is_nobody_elses(steps in steps(), ring: bool) {
+        let scratch = Scratch::new("lent");
+        let _ = fs::remove_file(scratch.control());
+        let _ = fs::remove_file(scratch.control().with_extension("data"));
+        let capacity = 256 << 10;
+        let strategy = if ring { Allocation::Ring } else { Allocation::SizeClasses };
+        let options = PoolOptions { strategy, ..options(64, capacity) };
+        let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options).unwrap();
+        // In the order of allocation: slot, first byte, end, whether it is still lent.
+        let mut known: Vec<(u32, u64, u64, bool)> = Vec::new();
+        for step in steps {
+            let lent = known.iter().filter(|one| one.3).count();
+            match step {
+                Step::Allocate(size) => match owner.allocate(size) {
+                    Ok(slot) => {
+                        let (start, len) = owner.place(slot);
+                        let end = start + len;
+                        prop_assert!(len >= size as u64 && end <= capacity && start % GRANULE as u64 == 0);
+                        prop_assert!(ring || len <= (size as u64 * 5 / 4).max(8 * 64).next_multiple_of(64), "waste");
+                        // In a ring, what was returned before its turn still counts as lent.
+                        let oldest = known.iter().position(|one| one.3).unwrap_or(known.len());
+                        for (index, one) in known.iter().enumerate() {
+                            let taken = one.3 || (ring && index > oldest);
+                            prop_assert!(!taken || (slot != one.0 && (end <= one.1 || start >= one.2)), "{one:?}");
+                        }
+                        known.push((slot, start, end, true));
+                    }
+                    Err(AllocateError::Exhausted { in_use, .. }) => {
+                        prop_assert!(in_use == lent && lent > 0, "with nothing lent there is room for all that fits");
+                    }
+                    Err(error) => panic!("{error}"),
+                },
+                Step::Return(random) if lent > 0 => {
+                    let one = known.iter_mut().filter(|one| one.3).nth(random % lent).unwrap();
+                    one.3 = false;
+                    owner.deallocate(one.0);
+                }
+                Step::Return(_) => {}
+                Step::Trim => owner.trim(),
+            }
+            prop_assert_eq!(owner.statistics().in_use, known.iter().filter(|one| one.3).count());
         }
     }
 }
