@@ -74,7 +74,9 @@ typedef enum situ_status {
   /* A reliable subscriber has not taken enough yet. */
   SITU_ERROR_FULL = -10,
   /* A defect of the library. */
-  SITU_ERROR_INTERNAL = -11
+  SITU_ERROR_INTERNAL = -11,
+  /* The message never becomes complete: the process or the device that should have written it failed. */
+  SITU_ERROR_POISONED = -12
 } situ_status;
 
 #define SITU_ERROR_TEXT_SIZE 1020
@@ -182,6 +184,19 @@ situ_publisher_qos situ_publisher_qos_default(void);
 /* Best effort, volatile, keeps all, no expectation. */
 situ_subscriber_qos situ_subscriber_qos_default(void);
 
+/* Which memory. A domain is named "host", "emulated:0", "vulkan:0" or "cuda:0"; it is opened when it is first
+ * needed. */
+typedef struct situ_placement {
+  /* Where a publisher puts bodies, or where a subscriber takes; NULL for the host's shared memory. */
+  const char* domain;
+  /* At most so many bytes for a publisher's bodies, or for the copies that a subscriber makes; 0: as much as
+   * there is on the host, 256 MiB where memory is taken at once. */
+  uint64_t capacity;
+  /* Not 0: a publisher copies its messages into every domain with a subscriber, right after publishing,
+   * instead of leaving that to the first who takes there. */
+  uint32_t eager_copies;
+} situ_placement;
+
 /* ---- Publishing ---------------------------------------------------------------------------------------- */
 
 typedef struct situ_publisher situ_publisher;
@@ -192,7 +207,7 @@ typedef struct situ_loan {
   /* Aligned to 64 bytes; the bytes are whatever was there before. NULL if nothing is lent. */
   void* head;
   size_t head_size;
-  /* As the head. */
+  /* As the head. NULL if it lies on a device: see situ_loan_span. */
   void* body;
   /* May be made smaller before publishing: only so much was needed. */
   size_t body_size;
@@ -209,6 +224,11 @@ typedef struct situ_loan {
 situ_status situ_publisher_create(const situ_node* node, const char* topic, const situ_type* type,
                                   const situ_publisher_qos* qos, situ_publisher** publisher,
                                   situ_error* error);
+
+/* The same with bodies in a memory domain; `placement` may be NULL for the host. */
+situ_status situ_publisher_create_in(const situ_node* node, const char* topic, const situ_type* type,
+                                     const situ_publisher_qos* qos, const situ_placement* placement,
+                                     situ_publisher** publisher, situ_error* error);
 
 /* Leaves the topic. What was published stays for those who may still take it. While loans are out, the
  * publisher stays until the last of them is published or discarded. */
@@ -252,7 +272,7 @@ typedef struct situ_sample {
   /* Aligned to 64 bytes. Do not write: the memory is mapped read-only. NULL once released. */
   const void* head;
   size_t head_size;
-  /* As the head. */
+  /* As the head. None if it lies on a device: see situ_sample_span. */
   const void* body;
   size_t body_size;
   /* The message's number in the topic's order, from 0. */
@@ -273,12 +293,18 @@ typedef struct situ_sample {
 situ_status situ_subscriber_create(const situ_node* node, const char* topic, const situ_type* type,
                                    const situ_subscriber_qos* qos, situ_subscriber** subscriber,
                                    situ_error* error);
+/* The same in a memory domain, into which messages of others are copied: once for all who take there.
+ * `placement` may be NULL for the host. */
+situ_status situ_subscriber_create_in(const situ_node* node, const char* topic, const situ_type* type,
+                                      const situ_subscriber_qos* qos, const situ_placement* placement,
+                                      situ_subscriber** subscriber, situ_error* error);
 void situ_subscriber_destroy(situ_subscriber* subscriber);
 
-/* Takes the next message, if there is one: SITU_OK or SITU_EMPTY. Never waits, never copies. `sample` need
- * not be initialized, and must not hold anything. A message that cannot be taken is passed over; the next
- * call goes on behind it. The library checks that head and body lie in shared memory, and nothing about what
- * is in them. Errors: INVALID_ARGUMENT, SYSTEM, MALFORMED. */
+/* Takes the next message, if there is one: SITU_OK or SITU_EMPTY. Never waits, never copies, unless it lies
+ * in another memory domain than the subscriber takes in. `sample` need not be initialized, and must not hold
+ * anything. A message that cannot be taken is passed over; the next call goes on behind it. The library
+ * checks that head and body lie in shared memory, and nothing about what is in them. Errors:
+ * INVALID_ARGUMENT, SYSTEM, MALFORMED, NO_MEMORY, POISONED. */
 situ_status situ_subscriber_take(situ_subscriber* subscriber, situ_sample* sample, situ_error* error);
 
 /* Lets go of a message, from any thread: its memory may be used again. The numbers in the sample stay
@@ -319,6 +345,93 @@ typedef struct situ_subscriber_statistics {
 } situ_subscriber_statistics;
 
 situ_subscriber_statistics situ_subscriber_get_statistics(const situ_subscriber* subscriber);
+
+/* ---- Memory domains ------------------------------------------------------------------------------------ */
+
+/* A range of a domain's memory. */
+typedef struct situ_span {
+  /* Where it begins, as work on the domain's streams sees it: on the host and with CUDA an address. */
+  uint64_t address;
+  /* In bytes. */
+  uint64_t size;
+  /* Where it begins in its memory, and how large that is, in bytes: for domains without addresses. */
+  uint64_t offset;
+  uint64_t memory_size;
+  /* 0 host, 1 emulated, 2 Vulkan, 3 CUDA; and which of that kind. */
+  uint32_t domain_kind;
+  uint32_t domain_number;
+} situ_span;
+
+/* The moment at which a payload is complete: when the word in host shared memory is `value` or more.
+ * UINT64_MAX says that it never will be. A NULL word: it is complete already. */
+typedef struct situ_fence {
+  uint64_t* word;
+  uint64_t value;
+} situ_fence;
+
+typedef enum situ_fence_state { SITU_COMPLETE = 0, SITU_PENDING = 1, SITU_POISONED = 2 } situ_fence_state;
+
+/* A queue of work on a domain, done in order. All threads may use it at once. */
+typedef struct situ_stream situ_stream;
+
+/* Makes a stream. `domain` may be NULL for the host. Destroy it with situ_stream_destroy; what is enqueued is
+ * still done. Errors: INVALID_ARGUMENT, SYSTEM. */
+situ_status situ_stream_create(const situ_node* node, const char* domain, situ_stream** stream,
+                               situ_error* error);
+void situ_stream_destroy(situ_stream* stream);
+
+/* Waits until everything that was enqueued is done: SITU_OK, or SITU_EMPTY when the time is over. Errors:
+ * INVALID_ARGUMENT, SYSTEM, if something that was enqueued failed. */
+situ_status situ_stream_synchronize(const situ_stream* stream, uint64_t timeout_ns, situ_error* error);
+
+/* The payload of a message: its body if it has one, otherwise its head. The span is good until the loan is
+ * published or discarded; streams may be writing to it until they have passed. Errors: INVALID_ARGUMENT. */
+situ_status situ_loan_span(situ_loan* loan, situ_span* span, situ_error* error);
+
+/* Puts a message without a body where its publisher's bodies lie, as a whole: as many bytes as the head,
+ * which stays in host memory and is then shown to those who take on a device only. Errors: INVALID_ARGUMENT,
+ * SYSTEM, NO_MEMORY. */
+situ_status situ_loan_span_of_message(situ_loan* loan, situ_span* span, situ_error* error);
+
+/* Enqueues a copy of host bytes into the payload of a loan, at an offset. `from` must not change until the
+ * stream has passed. Errors: INVALID_ARGUMENT, SYSTEM. */
+situ_status situ_stream_write(const situ_stream* stream, const void* from, situ_loan* loan, uint64_t offset,
+                              uint64_t size, situ_error* error);
+
+/* Publishes now, although the body is complete only when the stream has passed everything that is enqueued on
+ * it so far: who takes the message waits for that. The call does not, unless the body lies in host memory. As
+ * situ_loan_publish otherwise; SYSTEM if the stream failed. */
+situ_status situ_loan_publish_on(situ_loan* loan, const situ_stream* stream, uint64_t* sequence,
+                                 situ_error* error);
+
+/* For streams that Situ knows nothing of: the fence of a loan, whose word your stream sets to `value` behind
+ * the work that fills the body (cuStreamWriteValue64); enqueue that, then publish. Errors: as for
+ * situ_loan_span, and as for situ_loan_publish. */
+situ_status situ_loan_fence(situ_loan* loan, situ_fence* fence, situ_error* error);
+situ_status situ_loan_publish_signalled(situ_loan* loan, uint64_t* sequence, situ_error* error);
+
+/* The payload of a sample, where the subscriber takes. The span is good until the sample is released; release
+ * it only when your streams have passed what they do with it. Errors: INVALID_ARGUMENT. */
+situ_status situ_sample_span(const situ_sample* sample, situ_span* span, situ_error* error);
+
+/* Enqueues a copy of the payload of a sample to host memory. Errors: INVALID_ARGUMENT, SYSTEM. */
+situ_status situ_stream_read(const situ_stream* stream, const situ_sample* sample, uint64_t offset, void* to,
+                             uint64_t size, situ_error* error);
+
+/* Has work that is enqueued on the stream from now on wait until the payload is complete. The call itself
+ * waits only where the device cannot: then SITU_EMPTY when the time is over. Errors: INVALID_ARGUMENT,
+ * SYSTEM, POISONED. */
+situ_status situ_sample_wait_on(const situ_sample* sample, const situ_stream* stream, uint64_t timeout_ns,
+                                situ_error* error);
+
+/* Waits until the payload is complete: SITU_OK, or SITU_EMPTY when the time is over. Errors:
+ * INVALID_ARGUMENT, POISONED. */
+situ_status situ_sample_synchronize(const situ_sample* sample, uint64_t timeout_ns, situ_error* error);
+
+/* How the payload stands now; and its fence, for streams that Situ knows nothing of (cuStreamWaitValue64).
+ * Errors: INVALID_ARGUMENT. */
+situ_fence_state situ_sample_state(const situ_sample* sample);
+situ_status situ_sample_fence(const situ_sample* sample, situ_fence* fence, situ_error* error);
 
 /* ---- Looking around ------------------------------------------------------------------------------------ */
 

@@ -85,6 +85,88 @@ static void publish_and_take(const situ_root* root) {
   CHECK(sample.head == NULL && sample.sequence == 0);
 }
 
+/* On a device: written and read by its streams, published before it is complete, copied once for the host. */
+static void domains(const situ_root* root) {
+  enum { SIZE = 100000 };
+  static unsigned char written[SIZE], read[SIZE];
+  situ_error error;
+  situ_node* node = NULL;
+  situ_publisher* publisher = NULL;
+  situ_subscriber *on_device = NULL, *on_host = NULL;
+  situ_stream* stream = NULL;
+  const situ_placement device = {"emulated:0", 0, 0};
+  CHECK(situ_node_create("c", root, &node, &error) == SITU_OK);
+  CHECK(situ_publisher_create_in(node, "image", &numbers, NULL, &device, &publisher, &error) == SITU_OK);
+  CHECK(situ_subscriber_create_in(node, "image", &numbers, NULL, &device, &on_device, &error) == SITU_OK);
+  CHECK(situ_subscriber_create(node, "image", &numbers, NULL, &on_host, &error) == SITU_OK);
+  CHECK(situ_stream_create(node, "emulated:0", &stream, &error) == SITU_OK);
+
+  situ_loan loan;
+  situ_span span;
+  situ_fence fence;
+  memset(written, 42, SIZE);
+  CHECK(situ_publisher_loan(publisher, sizeof(struct numbers), 8, SIZE, &loan, &error) == SITU_OK);
+  CHECK(loan.head != NULL && loan.body == NULL && loan.body_size == SIZE);
+  ((struct numbers*)loan.head)->value = 1;
+  CHECK(situ_loan_span(&loan, &span, &error) == SITU_OK);
+  CHECK(span.size == SIZE && span.address != 0 && span.domain_kind == 1 && span.domain_number == 0);
+  CHECK(span.offset + span.size <= span.memory_size);
+  CHECK(situ_loan_fence(&loan, &fence, &error) == SITU_OK && fence.word != NULL && *fence.word < fence.value);
+  CHECK(situ_stream_write(stream, written, &loan, 1, SIZE, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_stream_write(stream, written, &loan, 0, SIZE, &error) == SITU_OK);
+  CHECK(situ_loan_publish_on(&loan, stream, NULL, &error) == SITU_OK);
+
+  situ_sample sample;
+  CHECK(situ_subscriber_take(on_device, &sample, &error) == SITU_OK);
+  CHECK(((const struct numbers*)sample.head)->value == 1 && sample.body_size == 0);
+  CHECK(situ_sample_span(&sample, &span, &error) == SITU_OK && span.size == SIZE && span.domain_kind == 1);
+  CHECK(situ_sample_fence(&sample, &fence, &error) == SITU_OK && fence.word != NULL);
+  CHECK(situ_sample_wait_on(&sample, stream, SITU_FOREVER, &error) == SITU_OK);
+  CHECK(situ_stream_read(stream, &sample, 0, read, SIZE, &error) == SITU_OK);
+  CHECK(situ_stream_synchronize(stream, SITU_FOREVER, &error) == SITU_OK);
+  CHECK(situ_sample_state(&sample) == SITU_COMPLETE);
+  CHECK(memcmp(written, read, SIZE) == 0);
+  situ_sample_release(&sample);
+
+  CHECK(situ_subscriber_take(on_host, &sample, &error) == SITU_OK);
+  CHECK(sample.body_size == SIZE && memcmp(sample.body, written, SIZE) == 0);
+  CHECK(situ_sample_fence(&sample, &fence, &error) == SITU_OK && fence.word == NULL);
+  CHECK(situ_sample_synchronize(&sample, 0, &error) == SITU_OK);
+  situ_sample_release(&sample);
+  CHECK(situ_sample_span(&sample, &span, &error) == SITU_ERROR_INVALID_ARGUMENT);
+
+  /* A fence that the caller completes by itself, and a message that is on the device as a whole. */
+  CHECK(situ_publisher_loan(publisher, sizeof(struct numbers), 8, 0, &loan, &error) == SITU_OK);
+  CHECK(situ_loan_span_of_message(&loan, &span, &error) == SITU_OK && span.size == sizeof(struct numbers));
+  const struct numbers whole = {77};
+  CHECK(situ_stream_write(stream, &whole, &loan, 0, sizeof whole, &error) == SITU_OK);
+  CHECK(situ_stream_synchronize(stream, SITU_FOREVER, &error) == SITU_OK);
+  CHECK(situ_loan_fence(&loan, &fence, &error) == SITU_OK);
+  CHECK(situ_loan_publish_signalled(&loan, NULL, &error) == SITU_OK);
+  CHECK(situ_subscriber_take(on_device, &sample, &error) == SITU_OK);
+  CHECK(situ_sample_state(&sample) == SITU_PENDING);
+  CHECK(situ_sample_synchronize(&sample, 1000000, &error) == SITU_EMPTY);
+  *fence.word = fence.value;
+  CHECK(situ_sample_synchronize(&sample, SITU_FOREVER, &error) == SITU_OK);
+  situ_sample_release(&sample);
+  CHECK(situ_subscriber_take(on_host, &sample, &error) == SITU_OK);
+  CHECK(((const struct numbers*)sample.head)->value == 77);
+  situ_sample_release(&sample);
+
+  const situ_placement nonsense = {"gpu", 0, 0};
+  situ_publisher* none = NULL;
+  CHECK(situ_publisher_create_in(node, "image", &numbers, NULL, &nonsense, &none, &error) ==
+        SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_stream_create(node, "kind2000:0", &stream, &error) == SITU_ERROR_SYSTEM);
+
+  situ_stream_destroy(stream);
+  situ_stream_destroy(NULL);
+  situ_subscriber_destroy(on_device);
+  situ_subscriber_destroy(on_host);
+  situ_publisher_destroy(publisher);
+  situ_node_destroy(node);
+}
+
 static void mistakes(const situ_root* root) {
   situ_error error;
   situ_node* node = NULL;
@@ -154,6 +236,7 @@ int main(void) {
   CHECK(strcmp(situ_status_name(SITU_ERROR_QOS), "SITU_ERROR_QOS") == 0);
   CHECK(strcmp(situ_status_name(17), "unknown status") == 0);
   publish_and_take(&root);
+  domains(&root);
   mistakes(&root);
   char command[256];
   snprintf(command, sizeof command, "rmdir %s/nodes %s/topics %s", path, path, path);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use situ_memory::{AllocateError, SlotId, Stream};
+use situ_memory::{AllocateError, Fence, SlotId, Stream};
 
 use crate::device::DeviceSpan;
 use crate::publisher::{Inner, LoanError, PublishError, RawPublisher, free, is_filled};
@@ -121,10 +121,7 @@ impl RawLoan<'_> {
 
     /// As [`publish_on`](Self::publish_on); on failure gives the loan back along with the reason.
     pub fn publish_on_or_return(mut self, stream: &dyn Stream) -> Result<u64, (PublishError, Self)> {
-        let fence = {
-            let inner = self.publisher.inner.borrow();
-            inner.bodies.as_ref().and_then(|bodies| bodies.fence(self.slot))
-        };
+        let fence = self.fence();
         // The signal comes before the row: nobody shall wait for what was never enqueued.
         let enqueued = match &fence {
             Some(fence) => stream.signal(fence),
@@ -140,6 +137,21 @@ impl RawLoan<'_> {
                 Err((PublishError::Stream { topic, source: Box::new(source) }, self))
             }
         }
+    }
+
+    /// When the body is complete, for who completes it by itself (see [`publish_signalled`](Self::publish_signalled)). Nothing
+    /// if it lies in host memory.
+    pub fn fence(&self) -> Option<Fence> {
+        let inner = self.publisher.inner.borrow();
+        inner.bodies.as_ref().and_then(|bodies| bodies.fence(self.slot))
+    }
+
+    /// Publishes the message now, although its body is complete only when its [`fence`](Self::fence) is: the caller has
+    /// enqueued completing that, on a stream that Situ knows nothing of. Should it never be completed, the memory is lost
+    /// to this publisher, and who takes the message waits until its patience ends.
+    pub fn publish_signalled(mut self) -> Result<u64, (PublishError, Self)> {
+        self.signalled = self.body_pool != BODY_IN_SLOT;
+        self.publish_or_return()
     }
 
     /// The message's payload where a device can write it: its body if it has one, otherwise its head in host memory (see

@@ -113,6 +113,11 @@ impl Node {
         self
     }
 
+    /// One of its memory domains, opened if it was not yet: to make streams on, for instance.
+    pub fn domain(&self, id: DomainId) -> Result<Arc<dyn Domain>, DomainError> {
+        Ok(self.inner.domains_with(id)?.get(id)?.clone())
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.inner.name

@@ -24,10 +24,11 @@ pub enum situ_status {
     NoMemory = -9,
     Full = -10,
     Internal = -11,
+    Poisoned = -12,
 }
 
 impl situ_status {
-    pub const ALL: [(Self, &CStr); 13] = [
+    pub const ALL: [(Self, &CStr); 14] = [
         (Self::Ok, c"SITU_OK"),
         (Self::Empty, c"SITU_EMPTY"),
         (Self::InvalidArgument, c"SITU_ERROR_INVALID_ARGUMENT"),
@@ -41,6 +42,7 @@ impl situ_status {
         (Self::NoMemory, c"SITU_ERROR_NO_MEMORY"),
         (Self::Full, c"SITU_ERROR_FULL"),
         (Self::Internal, c"SITU_ERROR_INTERNAL"),
+        (Self::Poisoned, c"SITU_ERROR_POISONED"),
     ];
 }
 
@@ -167,6 +169,12 @@ impl From<&DomainError> for situ_status {
     }
 }
 
+impl From<DomainError> for Failure {
+    fn from(error: DomainError) -> Self {
+        Self::new((&error).into(), error)
+    }
+}
+
 impl From<RootError> for Failure {
     fn from(error: RootError) -> Self {
         Self::new((&error).into(), error)
@@ -237,6 +245,7 @@ impl From<TakeError> for Failure {
             TakeError::Malformed { .. } => situ_status::Malformed,
             TakeError::Copy { source: CopyError::Domain(domain), .. } => domain.into(),
             TakeError::Copy { source: CopyError::Memory(_), .. } => situ_status::NoMemory,
+            TakeError::Copy { source: CopyError::Poisoned, .. } => situ_status::Poisoned,
             TakeError::Copy { .. } => situ_status::System,
         };
         Self::new(status, error)

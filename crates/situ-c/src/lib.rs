@@ -6,6 +6,7 @@
 
 #![allow(non_camel_case_types, reason = "the names are those of the C header")]
 
+mod device;
 mod error;
 mod inspect;
 mod node;

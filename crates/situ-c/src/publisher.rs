@@ -2,14 +2,15 @@
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
-use situ_bus::{DetachedLoan, RawLoan, RawPublisher};
+use situ_bus::{DetachedLoan, PublishError, RawLoan, RawPublisher};
 
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
 use crate::node::situ_node;
 use crate::types::{
-    encoding, given, read_publisher_qos, read_type, situ_publisher_qos, situ_type, target, text,
+    encoding, given, read_placement, read_publisher_qos, read_type, situ_placement, situ_publisher_qos,
+    situ_type, target, text,
 };
 
 /// `situ_publisher`: stays until it is destroyed *and* nothing of it is lent.
@@ -124,13 +125,33 @@ pub unsafe extern "C" fn situ_publisher_create(
     publisher: *mut *mut situ_publisher,
     error: *mut situ_error,
 ) -> situ_status {
+    // SAFETY: the caller's promise is passed on.
+    unsafe { situ_publisher_create_in(node, topic, description, qos, null(), publisher, error) }
+}
+
+/// Joins a topic as publisher, with bodies in a memory domain.
+///
+/// # Safety
+/// As for [`situ_publisher_create`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_publisher_create_in(
+    node: *const situ_node,
+    topic: *const c_char,
+    description: *const situ_type,
+    qos: *const situ_publisher_qos,
+    placement: *const situ_placement,
+    publisher: *mut *mut situ_publisher,
+    error: *mut situ_error,
+) -> situ_status {
     let create = || {
         let target = target(publisher, "publisher")?;
         // SAFETY: the caller passes a live handle, texts and valid pointers.
         let (node, topic) = unsafe { (given(node, "node")?, text(topic, "topic")?) };
         // SAFETY: as above.
         let (description, (qos, stamps)) = unsafe { (read_type(description)?, read_publisher_qos(qos)?) };
-        let raw = RawPublisher::create(&node.node, topic, &description, qos)?;
+        // SAFETY: as above.
+        let placement = unsafe { read_placement(placement) }?;
+        let raw = RawPublisher::create_in(&node.node, topic, &description, qos, &placement)?;
         let raw = if stamps { raw } else { raw.without_stamps() };
         let made = Box::new(situ_publisher { raw, lent: Cell::new(0), destroyed: Cell::new(false) });
         // SAFETY: not null, and valid for writes as the caller promises.
@@ -196,6 +217,21 @@ pub unsafe extern "C" fn situ_loan_publish(
     sequence: *mut u64,
     error: *mut situ_error,
 ) -> situ_status {
+    // SAFETY: the caller's promise is passed on.
+    unsafe { publish_by(loan, sequence, error, |raw| raw.publish_or_return()) }
+}
+
+/// Publishes a loan in one of the ways there are.
+///
+/// # Safety
+/// As for [`situ_loan_publish`].
+#[inline]
+pub(crate) unsafe fn publish_by(
+    loan: *mut situ_loan,
+    sequence: *mut u64,
+    error: *mut situ_error,
+    way: impl for<'a> FnOnce(RawLoan<'a>) -> Result<u64, (PublishError, RawLoan<'a>)>,
+) -> situ_status {
     let publish = || {
         // SAFETY: the caller's promise.
         let wanted = unsafe { given(loan, "loan") }?;
@@ -217,7 +253,7 @@ pub unsafe extern "C" fn situ_loan_publish(
         };
         let result = match refused {
             Some(failure) => Err((failure, raw)),
-            None => raw.publish_or_return().map_err(|(error, raw)| (error.into(), raw)),
+            None => way(raw).map_err(|(error, raw)| (error.into(), raw)),
         };
         match result {
             Ok(number) => {
@@ -238,6 +274,33 @@ pub unsafe extern "C" fn situ_loan_publish(
     };
     // SAFETY: `error` is null or valid.
     unsafe { guard(error, publish) }
+}
+
+/// Looks at what is lent, and leaves it as it is.
+///
+/// # Safety
+/// As for [`situ_loan_publish`].
+pub(crate) unsafe fn with_loan<R>(
+    loan: *mut situ_loan,
+    look: impl FnOnce(&mut RawLoan<'_>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    // SAFETY: the caller's promise.
+    let wanted = unsafe { given(loan, "loan") }?;
+    let (encoding, body_size, handle) = (wanted.encoding, wanted.body_size, wanted.publisher);
+    // SAFETY: the caller's promise.
+    let Some((_, mut raw)) = (unsafe { situ_loan::read(loan) }) else {
+        return Err(Failure::argument("nothing is lent in `loan`"));
+    };
+    let whole = raw.body_size();
+    let result = look(&mut raw);
+    // What the caller made smaller stays so, unless the body is another now.
+    let body_size = if raw.body_size() == whole { body_size } else { raw.body_size() };
+    // SAFETY: the structure that it was read from.
+    unsafe {
+        situ_loan::write(loan, handle, raw, encoding);
+        (*loan).body_size = body_size;
+    }
+    result
 }
 
 /// Returns a loan without publishing it.

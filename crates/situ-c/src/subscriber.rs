@@ -10,7 +10,8 @@ use situ_bus::{EventFd, RawSample, RawSubscriber, wait_any};
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
 use crate::node::situ_node;
 use crate::types::{
-    given, limit, read_subscriber_qos, read_type, situ_subscriber_qos, situ_type, target, text,
+    given, limit, read_placement, read_subscriber_qos, read_type, situ_placement, situ_subscriber_qos,
+    situ_type, target, text,
 };
 
 /// `situ_subscriber`.
@@ -90,13 +91,33 @@ pub unsafe extern "C" fn situ_subscriber_create(
     subscriber: *mut *mut situ_subscriber,
     error: *mut situ_error,
 ) -> situ_status {
+    // SAFETY: the caller's promise is passed on.
+    unsafe { situ_subscriber_create_in(node, topic, description, qos, null(), subscriber, error) }
+}
+
+/// Joins a topic as subscriber, in a memory domain.
+///
+/// # Safety
+/// As for [`situ_subscriber_create`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_subscriber_create_in(
+    node: *const situ_node,
+    topic: *const c_char,
+    description: *const situ_type,
+    qos: *const situ_subscriber_qos,
+    placement: *const situ_placement,
+    subscriber: *mut *mut situ_subscriber,
+    error: *mut situ_error,
+) -> situ_status {
     let create = || {
         let target = target(subscriber, "subscriber")?;
         // SAFETY: the caller passes a live handle, texts and valid pointers.
         let (node, topic) = unsafe { (given(node, "node")?, text(topic, "topic")?) };
         // SAFETY: as above.
         let (description, qos) = unsafe { (read_type(description)?, read_subscriber_qos(qos)?) };
-        let raw = RawSubscriber::create(&node.node, topic, &description, qos)?;
+        // SAFETY: as above.
+        let placement = unsafe { read_placement(placement) }?;
+        let raw = RawSubscriber::create_in(&node.node, topic, &description, qos, &placement)?;
         // SAFETY: not null, and valid for writes as the caller promises.
         unsafe { target.write(Box::into_raw(Box::new(situ_subscriber { raw, event: OnceCell::new() }))) };
         Ok(situ_status::Ok)
@@ -138,6 +159,20 @@ pub unsafe extern "C" fn situ_subscriber_take(
     };
     // SAFETY: `error` is null or valid.
     unsafe { guard(error, take) }
+}
+
+/// What a sample holds.
+///
+/// # Safety
+/// `sample` is null, all zero, or was taken and not copied since; nobody releases it while the result is used.
+pub(crate) unsafe fn held<'a>(sample: *const situ_sample) -> Result<&'a RawSample, Failure> {
+    let sample = target(sample.cast_mut(), "sample")?;
+    // SAFETY: the caller's promise; only the state is known to be initialized.
+    if unsafe { (&raw const (*sample).state).read() } != HELD {
+        return Err(Failure::argument("`sample` holds nothing: it was released, or never taken"));
+    }
+    // SAFETY: `write` put it there.
+    Ok(unsafe { &*(&raw const (*sample).held).cast::<RawSample>() })
 }
 
 /// Lets go of a message.

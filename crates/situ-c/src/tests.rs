@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::ptr::{null, null_mut};
 
+use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
 use crate::inspect::{situ_node_info, situ_topic_info};
 use crate::node::{situ_node, situ_node_create, situ_node_destroy};
@@ -66,6 +67,12 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         lifespan_ns,
         without_stamps
     });
+    structure!(situ_placement { domain, capacity, eager_copies });
+    structure!(situ_span { address, size, offset, memory_size, domain_kind, domain_number });
+    structure!(situ_fence { word, value });
+    number("SITU_COMPLETE", situ_fence_state::Complete as usize);
+    number("SITU_PENDING", situ_fence_state::Pending as usize);
+    number("SITU_POISONED", situ_fence_state::Poisoned as usize);
     structure!(situ_subscriber_qos { reliability, durability, keep_last, deadline_ns });
     structure!(situ_loan { head, head_size, body, body_size, encoding });
     structure!(situ_sample {
@@ -168,6 +175,7 @@ fn the_header_declares_what_the_library_exports() {
         include_str!("publisher.rs"),
         include_str!("subscriber.rs"),
         include_str!("inspect.rs"),
+        include_str!("device.rs"),
     ];
     let exported: BTreeSet<String> = sources
         .iter()

@@ -4,8 +4,10 @@ use std::ffi::{CStr, CString, c_char};
 use std::time::Duration;
 
 use situ_bus::{
-    Durability, Encoding, History, PublisherQos, Reliability, Root, SubscriberQos, TypeDescription, WhenFull,
+    Durability, Encoding, History, Placement, PublisherQos, Reliability, Root, SubscriberQos,
+    TypeDescription, WhenFull,
 };
+use situ_memory::{DomainId, HOST};
 
 use crate::error::Failure;
 
@@ -29,6 +31,42 @@ pub struct situ_type {
     pub schema_hash: u64,
     pub layout_hash: u64,
     pub encoding: u32,
+}
+
+/// `situ_placement`.
+#[repr(C)]
+pub struct situ_placement {
+    pub domain: *const c_char,
+    pub capacity: u64,
+    pub eager_copies: u32,
+}
+
+/// A memory domain from C; the host for null.
+///
+/// # Safety
+/// `name` is null or a text.
+pub unsafe fn read_domain(name: *const c_char, what: &str) -> Result<DomainId, Failure> {
+    if name.is_null() {
+        return Ok(HOST);
+    }
+    // SAFETY: the caller's promise.
+    let name = unsafe { text(name, what) }?;
+    name.parse().map_err(|error| Failure::argument(format_args!("`{what}`: {error}")))
+}
+
+/// Where bodies or copies lie.
+///
+/// # Safety
+/// `placement` is null or valid for reads, and its domain null or a text.
+pub unsafe fn read_placement(placement: *const situ_placement) -> Result<Placement, Failure> {
+    // SAFETY: the caller's promise.
+    let Some(placement) = (unsafe { placement.as_ref() }) else { return Ok(Placement::default()) };
+    Ok(Placement {
+        // SAFETY: the caller's promise.
+        domain: unsafe { read_domain(placement.domain, "placement->domain") }?,
+        capacity: (placement.capacity != 0).then_some(placement.capacity),
+        eager_copies: placement.eager_copies != 0,
+    })
 }
 
 /// `situ_publisher_qos`.
