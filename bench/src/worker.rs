@@ -15,6 +15,7 @@ use crate::systems::situ::Situ;
 use crate::systems::situ_serialized::SituSerialized;
 use crate::systems::{Kind, System};
 use crate::tables::{bounded, domains, fanout, graphs, hop, setup, throughput, wake};
+use crate::workload::in_domain::InDomain;
 
 /// How the driver starts a worker.
 #[derive(Args, Debug)]
@@ -63,6 +64,11 @@ pub fn main(args: &WorkerArgs) -> Result<(), Failure> {
         clock: Clock::new(),
     };
     match Kind::parse(&args.system) {
+        Some(Kind::SituEmulated | Kind::SituVulkan | Kind::SituCuda) => match args.table.as_str() {
+            "domains" => domains::play(InDomain::new(context.session.clone()), context),
+            "graphs" => graphs::play(InDomain::new(context.session.clone()), context),
+            _ => Err(Failure::Protocol { line: args.table.clone(), why: "no such table for this system" }),
+        },
         Some(Kind::SituHost) => on_device::<Situ>(&args.table, context),
         Some(Kind::Iceoryx2) if args.table == "domains" || args.table == "graphs" => {
             on_device::<Iceoryx2>(&args.table, context)

@@ -4,6 +4,8 @@
 //! nodes spend on copies between host and device (all that is neither the filter nor in between); `between` is from the
 //! moment when the first node's message is complete to when the second has it.
 
+use situ::memory::DomainId;
+
 use crate::bench::{Bench, Case};
 use crate::driver::{Role, Team};
 use crate::failure::Failure;
@@ -14,7 +16,7 @@ use crate::systems::{Kind, System};
 use crate::worker::Context;
 use crate::workload::Lens;
 use crate::workload::bilateral::{Bilateral, Extent};
-use crate::workload::device::EMULATED;
+use crate::workload::device::{EMULATED, VULKAN};
 use crate::workload::explicit::Explicit;
 
 const TABLE: &str = "domains";
@@ -70,73 +72,121 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     let roles =
         [Role { name: "first", index: 0, cpu: cpus[0] }, Role { name: "second", index: 0, cpu: cpus[1] }];
     let daemon = Daemon::start(bench.session(), &[(64 << 10, 32), (Extent::UHD.bytes() + (64 << 10), 6)]);
-    let mut teams = [Kind::SituHost, Kind::Iceoryx2, Kind::CycloneDds]
-        .into_iter()
-        .map(|kind| match &daemon {
-            Err(reason) if kind.needs_daemon() => Ok(Team::absent(kind, reason)),
-            _ => Team::start(bench.session(), TABLE, kind, &roles),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    for team in &mut teams {
-        team.ask("open")?;
-        team.ask("run connect=1")?;
-        // Touches all memory; a filter of radius 0 costs next to nothing.
-        team.ask("run radius=0 sequence=1")?;
-        team.ask("run radius=0 sequence=2")?;
-    }
-    let mut sequence = 2;
     let mut panels = Vec::new();
-    for radius in RADII {
-        let name = format!("radius {radius}");
-        let case = Case::named(&name);
-        let mut ways: Vec<Vec<Way>> = vec![Vec::new(); teams.len()];
-        let mut copies = vec![0.0; teams.len()];
-        let mut result: Option<f64> = None;
-        for _ in 0..bench.scale(3, 30) {
-            sequence += 1;
-            for (at, team) in teams.iter_mut().enumerate() {
-                let numbers = team.ask(&format!("run radius={radius} sequence={sequence}"))?;
-                if numbers.is_empty() {
-                    continue;
-                }
-                let answer = Answer::read(&numbers)
-                    .ok_or(Failure::Protocol { line: format!("{numbers:?}"), why: "expected 11 numbers" })?;
-                if *result.get_or_insert(answer.checksum) != answer.checksum {
-                    let why = format!("{} computed another image than the others", team.kind.name());
-                    return Err(Failure::Worker(why));
-                }
-                ways[at].push(answer.way);
-                copies[at] += answer.copies;
+    for stage in &stages(bench) {
+        let mut teams = stage
+            .systems
+            .iter()
+            .map(|&kind| match &daemon {
+                Err(reason) if kind.needs_daemon() => Ok(Team::absent(kind, reason)),
+                _ => Team::start(bench.session(), TABLE, kind, &roles),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        for team in &mut teams {
+            team.ask(&format!("open device={}", stage.device))?;
+            team.ask("run connect=1")?;
+            // Touches all memory; a filter of radius 0 costs next to nothing.
+            team.ask("run radius=0 sequence=1")?;
+            team.ask("run radius=0 sequence=2")?;
+        }
+        let mut sequence = 2;
+        for &radius in stage.radii {
+            let name = format!("{}radius {radius}", stage.prefix);
+            let ways = measure(bench, &mut teams, &name, radius, &mut sequence)?;
+            if ways.iter().any(|ways| !ways.is_empty()) {
+                panels.push((name, teams.iter().map(|team| team.kind).zip(ways).collect()));
             }
         }
-        for ((team, ways), copies) in teams.iter().zip(&mut ways).zip(copies) {
-            if team.absence().is_some() {
-                ways.clear();
-            }
-            for (part, value) in PARTS {
-                let mut values: Vec<f64> = ways.iter().map(value).collect();
-                if let Some(median) = percentile(&mut values, 0.5) {
-                    let case = Case::named(format!("{name}{part}"));
-                    bench.record(TABLE, &case, team.kind, "p50_ns", median);
-                }
-            }
-            if !ways.is_empty() {
-                bench.record(TABLE, &case, team.kind, "copies", copies / ways.len() as f64);
-            }
+        for team in &mut teams {
+            team.ask("close")?;
         }
-        bench.note_absent(TABLE, &case, &teams);
-        panels.push((name, teams.iter().map(|team| team.kind).zip(ways).collect()));
-    }
-    for team in &mut teams {
-        team.ask("close")?;
     }
     bench.plot_ways(TABLE, "Two bilateral filters in two processes, 3840 x 2160 RGBA", &panels)
+}
+
+/// What is measured on one device.
+struct Stage {
+    device: DomainId,
+    /// What the names of its rows begin with.
+    prefix: &'static str,
+    systems: &'static [Kind],
+    radii: &'static [usize],
+}
+
+fn stages(bench: &Bench) -> [Stage; 2] {
+    let emulated = Stage {
+        device: EMULATED,
+        prefix: "",
+        systems: &[Kind::SituEmulated, Kind::SituHost, Kind::Iceoryx2, Kind::CycloneDds],
+        radii: &RADII,
+    };
+    let vulkan = Stage {
+        device: VULKAN,
+        prefix: "vulkan, ",
+        systems: &[Kind::SituVulkan, Kind::SituHost, Kind::Iceoryx2],
+        radii: if bench.scale(0, 1) == 1 { &RADII } else { &RADII[..1] },
+    };
+    [emulated, vulkan]
+}
+
+/// Sends images through the filters with each system in turns, and keeps what that took.
+fn measure(
+    bench: &mut Bench,
+    teams: &mut [Team],
+    name: &str,
+    radius: usize,
+    sequence: &mut u64,
+) -> Result<Vec<Vec<Way>>, Failure> {
+    let case = Case::named(name);
+    let mut ways: Vec<Vec<Way>> = vec![Vec::new(); teams.len()];
+    let mut copies = vec![0.0; teams.len()];
+    let mut result: Option<f64> = None;
+    for _ in 0..bench.scale(3, 30) {
+        *sequence += 1;
+        for (at, team) in teams.iter_mut().enumerate() {
+            let numbers = team.ask(&format!("run radius={radius} sequence={sequence}"))?;
+            if numbers.is_empty() {
+                continue;
+            }
+            let answer = Answer::read(&numbers)
+                .ok_or(Failure::Protocol { line: format!("{numbers:?}"), why: "expected 11 numbers" })?;
+            if *result.get_or_insert(answer.checksum) != answer.checksum {
+                let why = format!("{} computed another image than the others", team.kind.name());
+                return Err(Failure::Worker(why));
+            }
+            ways[at].push(answer.way);
+            copies[at] += answer.copies;
+        }
+    }
+    for ((team, ways), copies) in teams.iter().zip(&mut ways).zip(copies) {
+        if team.absence().is_some() {
+            ways.clear();
+        }
+        for (part, value) in PARTS {
+            let mut values: Vec<f64> = ways.iter().map(value).collect();
+            if let Some(median) = percentile(&mut values, 0.5) {
+                let case = Case::named(format!("{name}{part}"));
+                bench.record(TABLE, &case, team.kind, "p50_ns", median);
+            }
+        }
+        if !ways.is_empty() {
+            let copies = copies / ways.len() as f64;
+            bench.record(TABLE, &case, team.kind, "copies", copies);
+            if team.kind.is_own() && copies != 2.0 {
+                let why =
+                    format!("{}: {copies} copies an image instead of one in and one out", team.kind.name());
+                return Err(Failure::Worker(why));
+            }
+        }
+    }
+    bench.note_absent(TABLE, &case, teams);
+    Ok(ways)
 }
 
 /// A process of rivals, which copy explicitly.
 pub fn work<S: System>(context: Context) -> Result<(), Failure> {
     let system = S::create(&context.session)?;
-    let lens = Explicit::new(system, EMULATED, context.session.directory());
+    let lens = Explicit::new(system, context.session.directory());
     play(lens, context)
 }
 
@@ -151,8 +201,8 @@ struct Player<L: Lens> {
 }
 
 impl<L: Lens> Duty for Player<L> {
-    fn open(&mut self, _params: &Params) -> Result<(), Failure> {
-        self.lens.open(TABLE, self.first)
+    fn open(&mut self, params: &Params) -> Result<(), Failure> {
+        self.lens.open(TABLE, params.get("device")?, self.first)
     }
 
     fn run(&mut self, params: &Params) -> Result<Vec<f64>, Failure> {

@@ -16,7 +16,6 @@ use crate::stats::percentile;
 use crate::systems::iceoryx::Daemon;
 use crate::systems::{Kind, System};
 use crate::worker::Context;
-use crate::workload::device::EMULATED;
 use crate::workload::explicit::Explicit;
 use crate::workload::graph::{GRAPHS, Graph};
 use crate::workload::{Rails, Station};
@@ -46,8 +45,8 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     let roles: Vec<Role> =
         (0..PROCESSES).map(|index| Role { name: "node", index, cpu: cpus[index % cpus.len()] }).collect();
     let daemon = Daemon::start(bench.session(), &pools());
-    let mut teams = RIVALS
-        .into_iter()
+    let mut teams = std::iter::once(Kind::SituEmulated)
+        .chain(RIVALS)
         .map(|kind| match &daemon {
             Err(reason) if kind.needs_daemon() => Ok(Team::absent(kind, reason)),
             _ => Team::start(bench.session(), TABLE, kind, &roles),
@@ -162,7 +161,7 @@ fn summarize(bench: &mut Bench) -> Result<(), Failure> {
 /// A process of rivals, which copy explicitly.
 pub fn work<S: System>(context: Context) -> Result<(), Failure> {
     let system = S::create(&context.session)?;
-    play(Explicit::new(system, EMULATED, context.session.directory()), context)
+    play(Explicit::new(system, context.session.directory()), context)
 }
 
 /// A process, whatever passes its messages.

@@ -59,6 +59,11 @@ impl Bilateral {
         Self { radius, spatial, tonal: -std::f32::consts::LOG2_E / (2.0 * SIGMA_R * SIGMA_R) }
     }
 
+    /// Its radius, in pixels.
+    pub fn radius(&self) -> usize {
+        self.radius
+    }
+
     /// Filters an image into another of the same extent.
     ///
     /// # Panics

@@ -1,21 +1,25 @@
 //! The device that the nodes of `domains` and `graphs` work on: its memory, its stream, and the kernels of the experiments.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use situ::memory::vulkan::{VulkanDomain, VulkanStream};
 use situ::memory::{
-    Domain, DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedStream, EmulatedView, Memory,
-    MemoryRequest, Stream,
+    Domain, DomainError, DomainId, DomainKind, EmulatedStream, EmulatedView, Memory, MemoryRequest, Stream,
 };
 
 use super::bilateral::{Bilateral, Extent};
+use super::vulkan::Kernels;
 use crate::failure::Failure;
 use crate::os::monotonic_ns;
 
 /// The emulated device.
 pub const EMULATED: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
+/// The first Vulkan device.
+pub const VULKAN: DomainId = DomainId { kind: DomainKind::VULKAN, number: 0 };
 
 const NAME: &str = "device";
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -67,6 +71,10 @@ impl Receipt {
 
 /// A device with one stream, as one process uses it.
 pub struct Device {
+    /// Declared first, dropped first: they are made from the device.
+    kernels: Option<Kernels>,
+    /// What was launched last, until its times are known.
+    launched: RefCell<Option<Arc<Receipt>>>,
     domain: Arc<dyn Domain>,
     stream: Arc<dyn Stream>,
     directory: PathBuf,
@@ -81,14 +89,38 @@ fn wrap<E: std::fmt::Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
 impl Device {
     /// Opens it; files that its memory needs go into the directory.
     pub fn open(id: DomainId, directory: PathBuf) -> Result<Self, Failure> {
-        let domain: Arc<dyn Domain> = if id == EMULATED {
-            Arc::new(EmulatedDomain::default())
-        } else {
-            situ::memory::find(id).map_err(wrap("find"))?
+        let vulkan = match id.kind {
+            DomainKind::VULKAN => Some(VulkanDomain::find(id.number).map_err(wrap("find"))?),
+            _ => None,
+        };
+        let domain: Arc<dyn Domain> = match &vulkan {
+            Some(vulkan) => Arc::new(vulkan.clone()),
+            None => situ::memory::find(id).map_err(wrap("find"))?,
         };
         let stream = domain.stream().map_err(wrap("stream"))?;
-        let (buffers, copies) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { domain, stream, directory, buffers, copies })
+        let kernels = match (&vulkan, stream.as_any().downcast_ref::<VulkanStream>()) {
+            (Some(vulkan), Some(stream)) => Some(Kernels::new(vulkan, stream)?),
+            _ => None,
+        };
+        Ok(Self {
+            kernels,
+            launched: RefCell::default(),
+            domain,
+            stream,
+            directory,
+            buffers: AtomicU64::new(0),
+            copies: AtomicU64::new(0),
+        })
+    }
+
+    /// The domain, for Situ's nodes.
+    pub fn domain(&self) -> &Arc<dyn Domain> {
+        &self.domain
+    }
+
+    /// The stream, for Situ's messages.
+    pub fn stream(&self) -> &dyn Stream {
+        &*self.stream
     }
 
     /// How many copies were asked for.
@@ -142,12 +174,19 @@ impl Device {
         output: Option<Span>,
     ) -> Result<Arc<Receipt>, Failure> {
         let receipt = Arc::new(Receipt::default());
+        if let (Some(kernels), Some(stream)) =
+            (&self.kernels, self.stream.as_any().downcast_ref::<VulkanStream>())
+        {
+            let (Kernel::Filter(filter, extent), [input], Some(output)) = (&kernel, &inputs[..], &output)
+            else {
+                return Err(self.cannot("launch this kernel"));
+            };
+            kernels.launch(stream, filter, *extent, input, output)?;
+            *self.launched.borrow_mut() = Some(Arc::clone(&receipt));
+            return Ok(receipt);
+        }
         let Some(stream) = self.stream.as_any().downcast_ref::<EmulatedStream>() else {
-            return Err(Failure::System {
-                system: NAME,
-                what: "launch",
-                why: format!("there are no kernels for domain {}", self.domain.id()),
-            });
+            return Err(self.cannot("launch kernels"));
         };
         let kept = Arc::clone(&receipt);
         stream
@@ -164,7 +203,18 @@ impl Device {
 
     /// Waits until the device has done everything that was enqueued.
     pub fn finish(&self) -> Result<(), Failure> {
-        self.stream.synchronize(PATIENCE).map_err(wrap("synchronize"))
+        self.stream.synchronize(PATIENCE).map_err(wrap("synchronize"))?;
+        let times = self.kernels.as_ref().map(Kernels::times).transpose()?.flatten();
+        if let (Some((started, ended)), Some(receipt)) = (times, self.launched.take()) {
+            receipt.started.store(started, Ordering::Release);
+            receipt.ended.store(ended, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    fn cannot(&self, what: &'static str) -> Failure {
+        let why = format!("the benchmark has none for domain {}", self.domain.id());
+        Failure::System { system: NAME, what, why }
     }
 }
 
@@ -204,4 +254,53 @@ fn reading<'s>(view: &EmulatedView<'_>, span: &'s Span) -> Result<&'s [u8], Doma
 fn writing<'s>(view: &EmulatedView<'_>, span: &'s Span) -> Result<&'s mut [u8], DomainError> {
     // SAFETY: outputs are this process's own buffers, which only this stream uses, or loans.
     unsafe { view.bytes_mut(&span.memory, span.offset, span.len) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Device, EMULATED, Kernel, VULKAN};
+    use crate::workload::bilateral::{Bilateral, Extent, picture};
+
+    /// What a device makes of a picture.
+    fn filtered(device: &Device, radius: usize, extent: Extent, image: &[u8]) -> Vec<u8> {
+        let (input, output) =
+            (device.buffer(image.len()).expect("memory"), device.buffer(image.len()).expect("memory"));
+        let mut result = vec![0; image.len()];
+        let kernel = Kernel::Filter(Bilateral::new(radius), extent);
+        // SAFETY: nobody else uses the picture or the result before `finish`.
+        unsafe { device.copy_in(image, &input) }.expect("a copy");
+        let receipt = device.launch(kernel, vec![input], Some(output.clone())).expect("a kernel");
+        // SAFETY: as above.
+        unsafe { device.copy_out(&output, &mut result) }.expect("a copy");
+        device.finish().expect("done");
+        let (started, ended) = receipt.times();
+        assert!(0 < started && started <= ended, "{started} to {ended}");
+        receipt.check("test").expect("nothing wrong");
+        result
+    }
+
+    #[test]
+    fn devices_compute_what_the_cpu_computes() {
+        let extent = Extent { width: 150, height: 37 };
+        let image = picture(extent, 3);
+        for id in [EMULATED, VULKAN] {
+            let device = match Device::open(id, std::env::temp_dir()) {
+                Ok(device) => device,
+                Err(absent) => {
+                    println!("{id} is absent: {absent}");
+                    continue;
+                }
+            };
+            for radius in [0, 3, 5] {
+                let mut expected = vec![0; extent.bytes()];
+                Bilateral::new(radius).apply(extent, &image, &mut expected);
+                let result = filtered(&device, radius, extent, &image);
+                // Other machines round otherwise, by one step at most.
+                assert!(
+                    result.iter().zip(&expected).all(|(a, b)| a.abs_diff(*b) <= 1),
+                    "{id}, radius {radius}"
+                );
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use situ::memory::DomainId;
 
 use super::bilateral::{Bilateral, Extent, picture};
-use super::device::{Device, Kernel, Span};
+use super::device::{Device, EMULATED, Kernel, Span};
 use super::graph::Graph;
 use super::{Got, Lens, Rails, Sent, Station, checksum};
 use crate::failure::Failure;
@@ -21,7 +21,6 @@ pub const SEED: u64 = 8;
 /// A process of a system whose messages lie in host memory.
 pub struct Explicit<S: System> {
     system: S,
-    id: DomainId,
     directory: PathBuf,
     device: Option<Rc<Device>>,
     filter: Option<Filter<S>>,
@@ -50,17 +49,17 @@ fn expect<S: System>(
 }
 
 impl<S: System> Explicit<S> {
-    /// A process whose device is this one; files of its memory go into the directory.
-    pub fn new(system: S, id: DomainId, directory: PathBuf) -> Self {
-        Self { system, id, directory, device: None, filter: None }
+    /// A process; files of its device's memory go into the directory.
+    pub fn new(system: S, directory: PathBuf) -> Self {
+        Self { system, directory, device: None, filter: None }
     }
 
-    /// The device, opened when it is first needed.
-    fn device(&mut self) -> Result<Rc<Device>, Failure> {
+    /// The device, opened when it is first needed. A process uses one.
+    fn device(&mut self, id: DomainId) -> Result<Rc<Device>, Failure> {
         if let Some(device) = &self.device {
             return Ok(Rc::clone(device));
         }
-        let device = Rc::new(Device::open(self.id, self.directory.clone())?);
+        let device = Rc::new(Device::open(id, self.directory.clone())?);
         self.device = Some(Rc::clone(&device));
         Ok(device)
     }
@@ -89,7 +88,7 @@ impl<S: System> Rails for Explicit<S> {
         topic: &dyn Fn(usize) -> String,
     ) -> Result<ExplicitStation<S>, Failure> {
         let own = &graph.nodes[node];
-        let device = if own.device { Some(self.device()?) } else { None };
+        let device = if own.device { Some(self.device(EMULATED)?) } else { None };
         let buffer = |size| device.as_ref().map(|device| device.buffer(size)).transpose();
         let mut inputs = Vec::new();
         for &from in &own.inputs {
@@ -200,13 +199,14 @@ enum FilterEnd<S: System> {
     Second(S::Receiver, Vec<u8>),
 }
 
-fn not_open() -> Failure {
+/// What a part says that was not opened.
+pub fn not_open() -> Failure {
     Failure::Protocol { line: "run".to_owned(), why: "nothing is open for this part" }
 }
 
 impl<S: System> Lens for Explicit<S> {
-    fn open(&mut self, topic: &str, first: bool) -> Result<(), Failure> {
-        let device = self.device()?;
+    fn open(&mut self, topic: &str, id: DomainId, first: bool) -> Result<(), Failure> {
+        let device = self.device(id)?;
         let size = Extent::UHD.bytes();
         let (input, output) = (device.buffer(size)?, device.buffer(size)?);
         let channel = channel(topic.to_owned(), size, 1);

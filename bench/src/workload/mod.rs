@@ -6,7 +6,11 @@ pub mod bilateral;
 pub mod device;
 pub mod explicit;
 pub mod graph;
+pub mod in_domain;
 pub mod random;
+pub mod vulkan;
+
+use situ::memory::DomainId;
 
 use bilateral::Bilateral;
 use graph::Graph;
@@ -68,8 +72,8 @@ pub struct Got {
 
 /// A way for two filters to pass images. All times are nanoseconds of CLOCK_MONOTONIC.
 pub trait Lens {
-    /// Opens the first node, or the second.
-    fn open(&mut self, topic: &str, first: bool) -> Result<(), Failure>;
+    /// Opens the first node, or the second, on this device.
+    fn open(&mut self, topic: &str, id: DomainId, first: bool) -> Result<(), Failure>;
     /// Waits until it knows the other node, and no message is lost any more.
     fn connect(&self) -> Result<(), Failure>;
     /// Filters the picture and sends it.

@@ -13,7 +13,12 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 #[cfg(not(loom))]
+use std::sync::atomic::AtomicU32;
+#[cfg(not(loom))]
 use std::time::Duration;
+
+#[cfg(not(loom))]
+use rustix::thread::futex;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -83,11 +88,11 @@ impl Fence {
 
     /// Waits until it is complete or poisoned, at most for `patience`; pending if that was not enough.
     ///
-    /// Devices write the word without telling anybody, so this looks: for some microseconds without a pause, then in
-    /// pauses that grow to a millisecond.
+    /// Who completes it by [`complete`](Self::complete) wakes who waits. Devices write the word without telling anybody, so
+    /// this looks, too: for some microseconds without a pause, then in pauses that grow to a millisecond.
     #[cfg(not(loom))]
     pub fn wait(&self, patience: Duration) -> FenceState {
-        const SPINS: u32 = 2000;
+        const SPINS: u32 = 500;
         const LONGEST: Duration = Duration::from_millis(1);
         for _ in 0..SPINS {
             match self.state() {
@@ -99,20 +104,47 @@ impl Fence {
         let mut pause = Duration::from_micros(10);
         loop {
             let left = patience.saturating_sub(start.elapsed());
+            // Before the look: should the word change after it, there is no sleep.
+            let seen = self.word().load(Ordering::Relaxed);
             // The look comes after the clock: who runs out of patience has seen the last moment.
             let state = self.state();
             if state != FenceState::Pending || left.is_zero() {
                 return state;
             }
-            std::thread::sleep(pause.min(left));
+            self.sleep(seen, pause.min(left));
             pause = (pause * 2).min(LONGEST);
         }
+    }
+
+    /// The lower half of the word, which every new value changes, to sleep on.
+    #[cfg(not(loom))]
+    fn half(&self) -> &AtomicU32 {
+        let upper = usize::from(cfg!(target_endian = "big"));
+        // SAFETY: one half of the word, aligned to its size, valid as long as `self`. Only the kernel reads it by way of this
+        // reference, as one access: it compares it with what was seen.
+        unsafe { self.word.cast::<AtomicU32>().add(upper).as_ref() }
+    }
+
+    /// Sleeps until the word is not what was seen any more and somebody says so, at most so long.
+    #[cfg(not(loom))]
+    fn sleep(&self, seen: u64, pause: Duration) {
+        let pause =
+            futex::Timespec { tv_sec: pause.as_secs() as i64, tv_nsec: i64::from(pause.subsec_nanos()) };
+        // However this ends, the caller looks again. The word is shared between processes: no private futex.
+        let _ = futex::wait(self.half(), futex::Flags::empty(), seen as u32, Some(&pause));
+    }
+
+    /// Wakes those who sleep. Who dies before has them sleep out their pause.
+    fn wake(&self) {
+        #[cfg(not(loom))]
+        let _ = futex::wake(self.half(), futex::Flags::empty(), u32::MAX >> 1);
     }
 
     /// Completes it, now: for an owner whose bytes were written by the CPU, or by work that it has waited for.
     pub fn complete(&self) {
         // Release: whoever sees it complete sees the bytes. Never over a poisoned word: only the dead are poisoned.
         self.word().store(self.value, Ordering::Release);
+        self.wake();
     }
 
     /// Poisons it if it is pending: for whoever found the owner dead. Whether it was.
@@ -120,7 +152,12 @@ impl Fence {
         let word = self.word();
         let seen = word.load(Ordering::Acquire);
         // A device may still be completing it for a process that is dead: then that is what counts.
-        seen < self.value && word.compare_exchange(seen, POISON, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        let poisoned = seen < self.value
+            && word.compare_exchange(seen, POISON, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if poisoned {
+            self.wake();
+        }
+        poisoned
     }
 }
 
@@ -138,6 +175,17 @@ mod tests {
         let word = Arc::new(AtomicU64::new(word));
         // SAFETY: the word lives as long as the `Arc` that is given along.
         unsafe { Fence::new(NonNull::from(&*word), value, word) }
+    }
+
+    #[test]
+    fn who_completes_it_wakes_who_waits() {
+        let fence = fence(0, 1);
+        let theirs = fence.clone();
+        let waiting = std::thread::spawn(move || theirs.wait(Duration::from_secs(60)));
+        std::thread::sleep(Duration::from_millis(5));
+        fence.complete();
+        assert_eq!(waiting.join().unwrap(), FenceState::Complete);
+        assert_eq!(fence.wait(Duration::ZERO), FenceState::Complete);
     }
 
     #[test]

@@ -1,0 +1,288 @@
+//! Messages in the device's memory: nodes on the device take and publish them there, in stream order. A message is copied when
+//! somebody in the other domain takes it, once for all who do.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use situ::bus::{DeviceSpan, Loan, Node, Publisher, Root, Sample, Subscriber, inspect};
+use situ::memory::{DomainId, HOST};
+
+use super::bilateral::{Bilateral, Extent, picture};
+use super::device::{Device, EMULATED, Kernel, Span};
+use super::explicit::{SEED, not_open};
+use super::graph::Graph;
+use super::{Got, Lens, Rails, Sent, Station, checksum};
+use crate::failure::Failure;
+use crate::messages::bench::{Frame, FrameBulkLengths};
+use crate::os::monotonic_ns;
+use crate::session::Session;
+use crate::systems::situ::wrap;
+
+const NAME: &str = "situ";
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A process of Situ.
+pub struct InDomain {
+    session: Session,
+    entered: Option<Entered>,
+    filter: Option<Filter>,
+}
+
+/// A node of the bus that has a device.
+#[derive(Clone)]
+struct Entered {
+    device: Rc<Device>,
+    node: Node,
+}
+
+impl<U> From<DeviceSpan<'_, U>> for Span {
+    fn from(span: DeviceSpan<'_, U>) -> Self {
+        Self { memory: span.memory().clone(), offset: span.offset(), len: span.size() }
+    }
+}
+
+/// How often messages of a topic were copied so far, into whatever domain.
+fn copies_of(topic: &str) -> Result<u64, Failure> {
+    let root = Root::from_environment().map_err(wrap("Root::from_environment"))?;
+    let info = inspect::topic(&root, topic).map_err(wrap("inspect::topic"))?;
+    Ok(info.map_or(0, |info| info.domains.iter().map(|used| used.copies).sum()))
+}
+
+impl InDomain {
+    /// A process.
+    pub fn new(session: Session) -> Self {
+        Self { session, entered: None, filter: None }
+    }
+
+    /// The node and the device, opened when they are first needed. A process uses one device.
+    fn enter(&mut self, id: DomainId) -> Result<Entered, Failure> {
+        if let Some(entered) = &self.entered {
+            return Ok(entered.clone());
+        }
+        let device = Rc::new(Device::open(id, self.session.directory())?);
+        let node = Node::new("bench").map_err(wrap("Node::new"))?;
+        // The same handle: nodes and streams then share what there is of a device once, its bus for instance.
+        let node = node.with_domain(device.domain().clone());
+        let entered = Entered { device, node };
+        self.entered = Some(entered.clone());
+        Ok(entered)
+    }
+}
+
+impl Entered {
+    fn publisher(&self, topic: &str, domain: DomainId, size: usize) -> Result<Publisher<Frame>, Failure> {
+        let builder = self.node.publisher::<Frame>(topic).depth(1).without_stamps().domain(domain);
+        // Where memory is taken at once: enough for the message that is read, the one that is written, and one more.
+        let builder = if domain == HOST { builder } else { builder.capacity(room(size)) };
+        builder.create().map_err(wrap("PublisherBuilder::create"))
+    }
+
+    fn subscriber(&self, topic: &str, domain: DomainId, size: usize) -> Result<Subscriber<Frame>, Failure> {
+        let builder = self.node.subscriber::<Frame>(topic).domain(domain);
+        let builder = if domain == HOST { builder } else { builder.capacity(room(size)) };
+        builder.create().map_err(wrap("SubscriberBuilder::create"))
+    }
+}
+
+/// Memory for a few messages of a size, each of which may be rounded up by a quarter.
+fn room(size: usize) -> u64 {
+    4 * (size as u64 + (1 << 20))
+}
+
+fn lend(publisher: &Publisher<Frame>, size: usize, sequence: u64) -> Result<Loan<'_, Frame>, Failure> {
+    let mut loan = publisher.loan_with(FrameBulkLengths { data: size }).map_err(wrap("loan_with"))?;
+    loan.sequence_number = sequence;
+    loan.time = 0;
+    Ok(loan)
+}
+
+/// The next message, which must be this one.
+fn expect(subscriber: &Subscriber<Frame>, sequence: u64) -> Result<Sample<Frame>, Failure> {
+    loop {
+        if let Some(sample) = subscriber.take().map_err(wrap("take"))? {
+            if sample.sequence_number != sequence {
+                return Err(Failure::Wrong { system: NAME, expected: sequence, got: sample.sequence_number });
+            }
+            return Ok(sample);
+        }
+        subscriber.wait(None);
+    }
+}
+
+/// A node of a graph.
+pub struct InDomainStation {
+    /// Nothing for nodes on the host.
+    device: Option<Rc<Device>>,
+    inputs: Vec<Subscriber<Frame>>,
+    /// What goes out, how many bytes, and on which topic.
+    output: Option<(Publisher<Frame>, usize, String)>,
+}
+
+impl Rails for InDomain {
+    type Station = InDomainStation;
+
+    fn station(
+        &mut self,
+        graph: &Graph,
+        node: usize,
+        topic: &dyn Fn(usize) -> String,
+    ) -> Result<InDomainStation, Failure> {
+        let own = &graph.nodes[node];
+        let entered = self.enter(EMULATED)?;
+        let device = own.device.then(|| Rc::clone(&entered.device));
+        let domain = if own.device { EMULATED } else { HOST };
+        let inputs = own
+            .inputs
+            .iter()
+            .map(|&from| entered.subscriber(&topic(from), domain, graph.nodes[from].size))
+            .collect::<Result<_, _>>()?;
+        let output = if own.outputs.is_empty() {
+            None
+        } else {
+            Some((entered.publisher(&topic(node), domain, own.size)?, own.size, topic(node)))
+        };
+        Ok(InDomainStation { device, inputs, output })
+    }
+
+    fn settle(&self) {}
+}
+
+impl InDomainStation {
+    fn on_device(&self, device: &Device, sequence: u64) -> Result<(), Failure> {
+        let mut samples = Vec::with_capacity(self.inputs.len());
+        let mut spans = Vec::with_capacity(self.inputs.len());
+        for subscriber in &self.inputs {
+            let sample = expect(subscriber, sequence)?;
+            sample.wait_on(device.stream(), PATIENCE).map_err(wrap("wait_on"))?;
+            spans.push(Span::from(sample.span(|frame| &frame.data)));
+            samples.push(sample);
+        }
+        let kernel = Kernel::Produce(sequence as u8);
+        let receipt = match &self.output {
+            None => device.launch(kernel, spans, None)?,
+            Some((publisher, size, _)) => {
+                let loan = lend(publisher, *size, sequence)?;
+                let target = Span::from(loan.span(|frame| &frame.data));
+                let receipt = device.launch(kernel, spans, Some(target))?;
+                loan.publish_on(device.stream()).map_err(wrap("publish_on"))?;
+                receipt
+            }
+        };
+        // The samples are held until the kernel has read them; who takes the next message need not wait for that.
+        device.finish()?;
+        receipt.check(NAME)
+    }
+
+    fn on_host(&self, sequence: u64) -> Result<(), Failure> {
+        let byte = sequence as u8;
+        for subscriber in &self.inputs {
+            let sample = expect(subscriber, sequence)?;
+            let data = sample.bulk(|frame| &frame.data);
+            if (data.first(), data.last()) != (Some(&byte), Some(&byte)) {
+                let got = data.last().copied().unwrap_or_default();
+                return Err(Failure::Wrong { system: NAME, expected: sequence, got: u64::from(got) });
+            }
+        }
+        let Some((publisher, size, _)) = &self.output else { return Ok(()) };
+        let mut loan = lend(publisher, *size, sequence)?;
+        loan.bulk_mut(|frame| &frame.data).fill(byte);
+        loan.publish().map(drop).map_err(wrap("publish"))
+    }
+}
+
+impl Station for InDomainStation {
+    fn connect(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn round(&mut self, sequence: u64) -> Result<(), Failure> {
+        match &self.device {
+            None => self.on_host(sequence),
+            Some(device) => self.on_device(device, sequence),
+        }
+    }
+
+    fn copies(&self) -> Result<u64, Failure> {
+        self.output.as_ref().map_or(Ok(0), |(_, _, topic)| copies_of(topic))
+    }
+}
+
+/// A node with a filter.
+struct Filter {
+    topic: String,
+    device: Rc<Device>,
+    end: FilterEnd,
+}
+
+enum FilterEnd {
+    /// The first node: where it publishes, the camera's picture, and where that goes.
+    First(Publisher<Frame>, Vec<u8>, Span),
+    /// The second: where images come from, where the result is computed, and where it goes.
+    Second(Subscriber<Frame>, Span, Vec<u8>),
+}
+
+impl Lens for InDomain {
+    fn open(&mut self, topic: &str, id: DomainId, first: bool) -> Result<(), Failure> {
+        let size = Extent::UHD.bytes();
+        let entered = self.enter(id)?;
+        let buffer = entered.device.buffer(size)?;
+        let end = if first {
+            FilterEnd::First(entered.publisher(topic, id, size)?, picture(Extent::UHD, SEED), buffer)
+        } else {
+            FilterEnd::Second(entered.subscriber(topic, id, size)?, buffer, vec![1; size])
+        };
+        self.filter = Some(Filter { topic: topic.to_owned(), device: entered.device, end });
+        Ok(())
+    }
+
+    fn connect(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn first(&mut self, filter: &Bilateral, sequence: u64) -> Result<Sent, Failure> {
+        let Some(Filter { device, end: FilterEnd::First(publisher, picture, input), .. }) = &self.filter
+        else {
+            return Err(not_open());
+        };
+        let before = device.copies();
+        let start = monotonic_ns();
+        // SAFETY: nobody writes the picture.
+        unsafe { device.copy_in(picture, input) }?;
+        let loan = lend(publisher, picture.len(), sequence)?;
+        let output = Span::from(loan.span(|frame| &frame.data));
+        let kernel = Kernel::Filter(filter.clone(), Extent::UHD);
+        let receipt = device.launch(kernel, vec![input.clone()], Some(output))?;
+        loan.publish_on(device.stream()).map_err(wrap("publish_on"))?;
+        device.finish()?;
+        // The message is complete when the filter is.
+        let kernel = receipt.times();
+        Ok(Sent { start, kernel, sent: kernel.1, copies: device.copies() - before })
+    }
+
+    fn second(&mut self, filter: &Bilateral, sequence: u64) -> Result<Got, Failure> {
+        let Some(Filter { topic, device, end: FilterEnd::Second(subscriber, output, result) }) =
+            &mut self.filter
+        else {
+            return Err(not_open());
+        };
+        let before = device.copies() + copies_of(topic)?;
+        let sample = expect(subscriber, sequence)?;
+        sample.wait_on(device.stream(), PATIENCE).map_err(wrap("wait_on"))?;
+        let input = Span::from(sample.span(|frame| &frame.data));
+        let kernel = Kernel::Filter(filter.clone(), Extent::UHD);
+        let receipt = device.launch(kernel, vec![input], Some(output.clone()))?;
+        // SAFETY: nobody touches the result until the stream has passed the copy.
+        unsafe { device.copy_out(output, result) }?;
+        device.finish()?;
+        let end = monotonic_ns();
+        drop(sample);
+        let kernel = receipt.times();
+        let copies = device.copies() + copies_of(topic)? - before;
+        // It has the message when its filter begins.
+        Ok(Got { got: kernel.0, kernel, end, copies, checksum: checksum(result) })
+    }
+
+    fn close(&mut self) {
+        self.filter = None;
+    }
+}
