@@ -28,6 +28,7 @@ for target in "${targets[@]}"; do
   case $target in
     *idl*) seeds=(spec/vectors/*.idl schema/situ/*.idl) ;;
     *ros*) seeds=(crates/situ-schema/built_in/*/msg/*.msg) ;;
+    protobuf) seeds=(spec/vectors/protobuf/*.bin) ;;
     *text*) seeds=(crates/situ-schema/tests/dynamic/*.yaml) ;;
     *) seeds=(spec/vectors/cdr/*.bin spec/vectors/flat/*.head.bin) ;;
   esac

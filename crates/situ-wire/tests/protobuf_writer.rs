@@ -1,5 +1,6 @@
 //! The protobuf writer: bytes known from protobuf's documentation, and messages compared with prost's, in every buffer.
 
+#[allow(dead_code)] // Half of it is for the reader's tests.
 mod peer;
 
 use std::fmt::Write as _;
@@ -234,6 +235,20 @@ fn mistakes_are_told_at_the_end() {
     let mut writer = Writer::new(&mut buffer);
     writer.message().bool(1, true);
     assert_eq!(writer.finish(), Err(WriteError::Full { written: 0 }));
+}
+
+#[test]
+fn a_writer_can_begin_again() {
+    let mut buffer = Growing::default();
+    let mut writer = Writer::new(&mut buffer);
+    writer.message().string(1, &"x".repeat(1000));
+    assert_eq!(writer.finish(), Ok(1003));
+    writer.message().bool(1, true);
+    assert_eq!(writer.finish(), Err(WriteError::Finished));
+    writer.restart();
+    writer.message().message(1).bool(1, true);
+    assert_eq!(writer.finish(), Ok(4));
+    assert_eq!(buffer.written(), [0x0a, 2, 8, 1]);
 }
 
 #[test]

@@ -558,6 +558,24 @@ impl Core {
         }
         let used = self.cursor as usize - self.start as usize;
         self.delegate().finish(used);
-        Ok(self.position())
+        let length = self.position();
+        // The chunk is no longer ours.
+        self.end = self.cursor;
+        self.error = Some(WriteError::Finished);
+        Ok(length)
+    }
+
+    /// Begins another message.
+    pub(super) fn restart(&mut self) {
+        let first = self.delegate().first();
+        self.error = if first.is_some() { None } else { Some(WriteError::Full { written: 0 }) };
+        let chunk = first.unwrap_or(Chunk { start: NonNull::dangling(), len: 0 });
+        self.start = chunk.start.as_ptr();
+        self.cursor = self.start;
+        // SAFETY: the chunk has that many bytes.
+        self.chunk_end = unsafe { self.start.add(chunk.len) };
+        self.end = self.chunk_end;
+        (self.before, self.number, self.depth, self.narrow_from) = (0, 0, 0, 0);
+        self.is_tight = false;
     }
 }

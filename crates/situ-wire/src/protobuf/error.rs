@@ -33,7 +33,47 @@ pub enum WriteError {
         /// Its length in bytes.
         length: u64,
     },
+    /// The message was finished before.
+    #[error("the message is finished; call `restart` for another")]
+    Finished,
     /// The delegate could not take the length of a message that crosses chunks.
     #[error("the patch list is full; give it more memory, or apply its patches earlier")]
     PatchListFull,
+}
+
+/// What is wrong with a message that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReadProblem {
+    /// The message ends within a field.
+    #[error("the message ends within a field")]
+    Truncated,
+    /// A varint has more than ten bytes.
+    #[error("a varint has more than ten bytes")]
+    LongVarint,
+    /// A tag with field number 0, a wire type that does not exist, or more than 32 bits.
+    #[error("this is no tag; is it protobuf at all?")]
+    InvalidTag,
+    /// A group ends that did not begin.
+    #[error("a group ends here that did not begin")]
+    UnexpectedGroupEnd,
+    /// Messages or groups nest too deep.
+    #[error("messages or groups nest deeper than {most}", most = super::MAX_READ_LEVELS)]
+    TooDeep,
+    /// The message is longer than protobuf allows.
+    #[error("a message is longer than 2147483647 bytes")]
+    TooLong,
+    /// A string is not UTF-8.
+    #[error("a string is not UTF-8; read it as bytes if it need not be")]
+    NotUtf8,
+}
+
+/// Why a message could not be read, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("at byte {at}: {problem}")]
+pub struct ReadError {
+    /// At which byte of the message that is read, which may be a nested one or a packed field.
+    pub at: usize,
+    /// What is wrong.
+    pub problem: ReadProblem,
 }

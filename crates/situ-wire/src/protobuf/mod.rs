@@ -43,7 +43,7 @@
 //!
 //! to finish the writer while a message is open,
 //!
-//! ```compile_fail,E0505
+//! ```compile_fail,E0499
 //! # let mut buffer = situ_wire::protobuf::Growing::default();
 //! # let mut writer = situ_wire::protobuf::Writer::new(&mut buffer);
 //! let mut message = writer.message();
@@ -73,14 +73,28 @@
 mod core;
 mod delegate;
 mod error;
+mod fields;
+mod kinds;
+mod table;
 mod wire;
 mod writer;
+
+/// The scalar types, as parameters of [`Table::get`] and [`Table::all`].
+pub mod kind {
+    pub use super::kinds::{
+        Bool, Double, Fixed32, Fixed64, Float, Int32, Int64, Sfixed32, Sfixed64, Sint32, Sint64, Uint32,
+        Uint64,
+    };
+}
 
 pub use self::core::{MAX_LEVELS, MIN_CHUNK};
 pub use delegate::{
     Chunk, Delegate, Fixed, Growing, Patch, PatchList, PatchListFull, Piece, Scattered, Streamed,
 };
-pub use error::WriteError;
+pub use error::{ReadError, ReadProblem, WriteError};
+pub use fields::{Field, Fields, MAX_READ_LEVELS, Value};
+pub use kinds::Kind;
+pub use table::{Layout, Nested, Numbers, Table};
 pub use wire::{
     MAX_FIELD, MAX_LENGTH, WireType, tag, unzigzag32, unzigzag64, varint_size, zigzag32, zigzag64,
 };

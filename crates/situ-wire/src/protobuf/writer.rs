@@ -50,10 +50,17 @@ impl<'d> Writer<'d> {
         self.core.error()
     }
 
-    /// Hands the last chunk over to the delegate. Returns the length of the whole message in bytes.
+    /// Hands the last chunk over to the delegate. Returns the length of the whole message in bytes. What is written after that
+    /// goes nowhere, until [`restart`](Self::restart).
+    // By reference: the writer is large, and to move it would take longer than a small message.
     #[inline]
-    pub fn finish(mut self) -> Result<u64, WriteError> {
+    pub fn finish(&mut self) -> Result<u64, WriteError> {
         self.core.finish()
+    }
+
+    /// Begins another message, in the first chunk of the same delegate. What was not finished is lost.
+    pub fn restart(&mut self) {
+        self.core.restart();
     }
 }
 

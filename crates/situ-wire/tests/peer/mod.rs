@@ -1,8 +1,10 @@
-//! A message with a field of every type, declared for prost, filled at random, and written by Situ in prost's order.
+//! A message with a field of every type, declared for prost, filled at random, written by Situ in prost's order,
+//! and read by Situ.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use situ_wire::protobuf::Message;
+use situ_wire::protobuf::kind::*;
+use situ_wire::protobuf::{Kind, Layout, Message, ReadError, ReadProblem, Table, WireType};
 
 /// SplitMix64.
 pub struct Random(pub u64);
@@ -89,8 +91,8 @@ pub struct Everything {
     pub unpacked: Vec<u64>,
     #[prost(btree_map = "string, int32", tag = "2048")]
     pub scores: BTreeMap<String, i32>,
-    #[prost(map = "uint32, message", tag = "536870911")]
-    pub named: HashMap<u32, Everything>,
+    #[prost(btree_map = "uint32, message", tag = "536870911")]
+    pub named: BTreeMap<u32, Everything>,
 }
 
 impl Everything {
@@ -173,5 +175,123 @@ impl Everything {
                 value.write(&mut entry.message(2));
             }
         }
+    }
+}
+
+/// What Situ knows of [`Everything`].
+pub enum Fields {}
+
+/// How many fields it has.
+pub const COUNT: usize = 25;
+
+impl Layout<COUNT> for Fields {
+    fn slot(number: u32, wire: WireType) -> Option<usize> {
+        use WireType as W;
+        let slot = match number {
+            1..=22 => number as usize - 1,
+            2047 => 22,
+            2048 => 23,
+            536_870_911 => 24,
+            _ => return None,
+        };
+        let fits = match number {
+            1..=6 | 13 => wire == W::Varint,
+            7 | 9 | 11 => wire == W::Fixed32,
+            8 | 10 | 12 => wire == W::Fixed64,
+            18 | 20 | 21 | 2047 => matches!(wire, W::Varint | W::Bytes),
+            19 => matches!(wire, W::Fixed64 | W::Bytes),
+            _ => wire == W::Bytes,
+        };
+        fits.then_some(slot)
+    }
+}
+
+/// A map's entry: key and value.
+enum Entry<K> {
+    _Never(K),
+}
+
+impl<K: Key> Layout<2> for Entry<K> {
+    fn slot(number: u32, wire: WireType) -> Option<usize> {
+        match number {
+            1 if wire == K::KEY => Some(0),
+            2 if wire == K::VALUE => Some(1),
+            _ => None,
+        }
+    }
+}
+
+trait Key {
+    const KEY: WireType;
+    const VALUE: WireType;
+}
+
+enum TextToNumber {}
+enum NumberToMessage {}
+
+impl Key for TextToNumber {
+    const KEY: WireType = WireType::Bytes;
+    const VALUE: WireType = WireType::Varint;
+}
+
+impl Key for NumberToMessage {
+    const KEY: WireType = WireType::Varint;
+    const VALUE: WireType = WireType::Bytes;
+}
+
+impl Everything {
+    /// Reads all of it with Situ.
+    pub fn read(it: &Table<'_, Fields, COUNT>) -> Result<Self, ReadError> {
+        fn number<K: Kind>(it: &Table<'_, Fields, COUNT>, slot: usize) -> K::Value {
+            it.get::<K>(slot).unwrap_or_default()
+        }
+        if it.unknown().any(|field| matches!(field.number, 2048 | 536_870_911)) {
+            // Prost takes these for entries, so that there is nothing to compare with.
+            return Err(ReadError { at: 0, problem: ReadProblem::InvalidTag });
+        }
+        let mut message = Self {
+            int32: number::<Int32>(it, 0),
+            int64: number::<Int64>(it, 1),
+            uint32: number::<Uint32>(it, 2),
+            uint64: number::<Uint64>(it, 3),
+            sint32: number::<Sint32>(it, 4),
+            sint64: number::<Sint64>(it, 5),
+            fixed32: number::<Fixed32>(it, 6),
+            fixed64: number::<Fixed64>(it, 7),
+            sfixed32: number::<Sfixed32>(it, 8),
+            sfixed64: number::<Sfixed64>(it, 9),
+            float: number::<Float>(it, 10),
+            double: number::<Double>(it, 11),
+            bool: number::<Bool>(it, 12),
+            string: it.string(13)?.unwrap_or_default().to_owned(),
+            bytes: it.bytes(14).unwrap_or_default().to_vec(),
+            packed: it.all::<Int32>(17).collect::<Result<_, _>>()?,
+            doubles: it.all::<Double>(18).collect::<Result<_, _>>()?,
+            zigzags: it.all::<Sint64>(19).collect::<Result<_, _>>()?,
+            bools: it.all::<Bool>(20).collect::<Result<_, _>>()?,
+            strings: it.all_strings(21).map(|text| text.map(str::to_owned)).collect::<Result<_, _>>()?,
+            unpacked: it.all::<Uint64>(22).collect::<Result<_, _>>()?,
+            ..Self::default()
+        };
+        if let Some(child) = it.nested(15)? {
+            message.child = Some(Box::new(Self::read(&child.table()?)?));
+        }
+        for child in it.all_nested(16) {
+            message.children.push(Self::read(&child?.table()?)?);
+        }
+        for entry in it.all_nested(23) {
+            let entry: Table<'_, Entry<TextToNumber>, 2> = entry?.table()?;
+            let key = entry.string(0)?.unwrap_or_default().to_owned();
+            message.scores.insert(key, entry.get::<Int32>(1).unwrap_or_default());
+        }
+        for entry in it.all_nested(24) {
+            let entry: Table<'_, Entry<NumberToMessage>, 2> = entry?.table()?;
+            let value = match entry.nested(1)? {
+                Some(value) => Self::read(&value.table()?)?,
+                None => Self::default(),
+            };
+            message.named.insert(entry.get::<Uint32>(0).unwrap_or_default(), value);
+        }
+        Ok(message)
     }
 }

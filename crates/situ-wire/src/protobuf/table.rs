@@ -1,0 +1,292 @@
+//! Where the fields of a message are: found in one pass, looked up in one step.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::error::{ReadError, ReadProblem};
+use super::fields::{Cursor, Field, Fields, MAX_READ_LEVELS, Value};
+use super::kinds::{Kind, Read};
+use super::wire::WireType;
+
+/// Which fields a message has. Usually generated.
+pub trait Layout<const N: usize> {
+    /// The slot of a field, below `N`, by its number and how it is stored. `None`: the field is unknown.
+    fn slot(number: u32, wire: WireType) -> Option<usize>;
+
+    /// For each slot the first slot of the oneof that it belongs to, and the one behind the last; the same twice: it belongs
+    /// to none.
+    const ONEOFS: [(u16, u16); N] = [(0, 0); N];
+}
+
+/// Where one field is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// Where the first one begins, tag included.
+    first: u32,
+    /// Where the value of the last one begins; 0: there is none.
+    last: u32,
+    /// Whether there is more than one.
+    is_repeated: bool,
+}
+
+/// A message whose fields can be looked up in one step. Nested messages are looked at only when they are asked for.
+///
+/// `N` is the number of fields that are known, `L` says which.
+pub struct Table<'a, L, const N: usize> {
+    bytes: Cow<'a, [u8]>,
+    entries: [Entry; N],
+    depth: u32,
+    layout: PhantomData<fn() -> L>,
+}
+
+impl<L, const N: usize> fmt::Debug for Table<'_, L, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("bytes", &self.bytes.len()).field("depth", &self.depth).finish()
+    }
+}
+
+/// A nested message as bytes, before its fields are looked for.
+#[derive(Clone, Debug)]
+pub struct Nested<'a> {
+    bytes: Cow<'a, [u8]>,
+    depth: u32,
+}
+
+impl<'a> Nested<'a> {
+    /// The bytes of the message.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Finds its fields.
+    pub fn table<L: Layout<N>, const N: usize>(self) -> Result<Table<'a, L, N>, ReadError> {
+        Table::build(self.bytes, self.depth)
+    }
+}
+
+impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
+    /// Finds the fields of a message.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        Self::build(Cow::Borrowed(bytes), 0)
+    }
+
+    fn build(bytes: Cow<'a, [u8]>, depth: u32) -> Result<Self, ReadError> {
+        let mut entries = [Entry::default(); N];
+        for field in Fields::new(&bytes) {
+            let field = field?;
+            let Some(slot) = L::slot(field.number, field.wire_type()) else { continue };
+            // A member takes the place of the others of its oneof.
+            let (begin, end) = L::ONEOFS[slot];
+            if begin != end {
+                let this = entries[slot];
+                entries[usize::from(begin)..usize::from(end)].fill(Entry::default());
+                entries[slot] = this;
+            }
+            let entry = &mut entries[slot];
+            if entry.last == 0 {
+                entry.first = field.at;
+            } else {
+                entry.is_repeated = true;
+            }
+            entry.last = field.value_at;
+        }
+        Ok(Self { bytes, entries, depth, layout: PhantomData })
+    }
+
+    /// Whether a field is there.
+    #[inline]
+    pub fn has(&self, slot: usize) -> bool {
+        self.entries[slot].last != 0
+    }
+
+    /// A scalar field; of several, the last.
+    #[inline]
+    pub fn get<K: Kind>(&self, slot: usize) -> Option<K::Value> {
+        let mut cursor = self.value(slot)?;
+        K::Stored::read(&mut cursor).ok().map(K::value)
+    }
+
+    /// The last number of an enum that `is_known`; others count as unknown fields, as closed enums demand.
+    pub fn get_closed(&self, slot: usize, is_known: impl Fn(i32) -> bool) -> Option<i32> {
+        let last = self.get::<super::kinds::Int32>(slot)?;
+        if is_known(last) || !self.entries[slot].is_repeated {
+            return is_known(last).then_some(last);
+        }
+        let numbers = self.all::<super::kinds::Int32>(slot);
+        numbers.filter_map(Result::ok).filter(|number| is_known(*number)).last()
+    }
+
+    /// A field of type `bytes`; of several, the last.
+    #[inline]
+    pub fn bytes(&self, slot: usize) -> Option<&[u8]> {
+        self.value(slot)?.delimited().ok()
+    }
+
+    /// A field of type `string`; of several, the last.
+    #[inline]
+    pub fn string(&self, slot: usize) -> Result<Option<&str>, ReadError> {
+        self.bytes(slot).map(|bytes| self.text(bytes)).transpose()
+    }
+
+    /// A nested message. Of several, one whose fields are those of all: only for that, bytes are copied.
+    pub fn nested(&self, slot: usize) -> Result<Option<Nested<'_>>, ReadError> {
+        let Some(last) = self.bytes(slot) else { return Ok(None) };
+        let depth = self.deeper()?;
+        let bytes = if self.entries[slot].is_repeated {
+            Cow::Owned(
+                self.occurrences(slot)
+                    .filter_map(|field| field.value.as_bytes())
+                    .flatten()
+                    .copied()
+                    .collect(),
+            )
+        } else {
+            Cow::Borrowed(last)
+        };
+        Ok(Some(Nested { bytes, depth }))
+    }
+
+    /// The numbers of a repeated field, packed or not.
+    #[inline]
+    pub fn all<K: Kind>(&self, slot: usize) -> Numbers<'_, K, L, N> {
+        let packed = Cursor { bytes: &[], at: 0 };
+        Numbers { occurrences: self.occurrences(slot), packed, kind: PhantomData }
+    }
+
+    /// The elements of a repeated field of type `bytes`.
+    #[inline]
+    pub fn all_bytes(&self, slot: usize) -> impl Iterator<Item = &[u8]> {
+        self.occurrences(slot).filter_map(|field| field.value.as_bytes())
+    }
+
+    /// The elements of a repeated field of type `string`.
+    #[inline]
+    pub fn all_strings(&self, slot: usize) -> impl Iterator<Item = Result<&str, ReadError>> {
+        self.all_bytes(slot).map(|bytes| self.text(bytes))
+    }
+
+    /// The elements of a repeated message, or the entries of a map.
+    #[inline]
+    pub fn all_nested(&self, slot: usize) -> impl Iterator<Item = Result<Nested<'_>, ReadError>> {
+        let depth = self.deeper();
+        self.all_bytes(slot).map(move |bytes| Ok(Nested { bytes: Cow::Borrowed(bytes), depth: depth? }))
+    }
+
+    /// The fields that the layout does not know, in their order.
+    pub fn unknown(&self) -> impl Iterator<Item = Field<'_>> {
+        let fields = Fields::new(&self.bytes).filter_map(Result::ok);
+        fields.filter(|field| L::slot(field.number, field.wire_type()).is_none())
+    }
+
+    /// The message as bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn text<'s>(&self, bytes: &'s [u8]) -> Result<&'s str, ReadError> {
+        std::str::from_utf8(bytes).map_err(|error| {
+            let at = bytes.as_ptr() as usize - self.bytes.as_ptr() as usize + error.valid_up_to();
+            ReadError { at, problem: ReadProblem::NotUtf8 }
+        })
+    }
+
+    fn deeper(&self) -> Result<u32, ReadError> {
+        if self.depth + 1 >= MAX_READ_LEVELS {
+            return Err(ReadError { at: 0, problem: ReadProblem::TooDeep });
+        }
+        Ok(self.depth + 1)
+    }
+
+    /// Behind the tag of the last one.
+    #[inline]
+    fn value(&self, slot: usize) -> Option<Cursor<'_>> {
+        let last = self.entries[slot].last;
+        (last != 0).then(|| Cursor { bytes: &self.bytes, at: last as usize })
+    }
+
+    fn occurrences(&self, slot: usize) -> Occurrences<'_, L, N> {
+        let entry = self.entries[slot];
+        let begin = if entry.last == 0 { self.bytes.len() } else { entry.first as usize };
+        Occurrences {
+            fields: Fields::between(&self.bytes, begin),
+            last: entry.last,
+            slot,
+            layout: PhantomData,
+        }
+    }
+}
+
+/// The fields of one slot.
+struct Occurrences<'t, L, const N: usize> {
+    fields: Fields<'t>,
+    /// Where the value of the last one begins; 0: it has been.
+    last: u32,
+    slot: usize,
+    layout: PhantomData<fn() -> L>,
+}
+
+impl<'t, L: Layout<N>, const N: usize> Iterator for Occurrences<'t, L, N> {
+    type Item = Field<'t>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Field<'t>> {
+        if self.last == 0 {
+            return None;
+        }
+        loop {
+            let field = self.fields.next()?.ok()?;
+            if L::slot(field.number, field.wire_type()) == Some(self.slot) {
+                if field.value_at == self.last {
+                    self.last = 0;
+                }
+                return Some(field);
+            }
+        }
+    }
+}
+
+/// The numbers of a repeated field. After an error there is nothing more.
+pub struct Numbers<'t, K, L, const N: usize> {
+    occurrences: Occurrences<'t, L, N>,
+    packed: Cursor<'t>,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K, L, const N: usize> fmt::Debug for Numbers<'_, K, L, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Numbers").finish_non_exhaustive()
+    }
+}
+
+impl<'t, K: Kind, L: Layout<N>, const N: usize> Iterator for Numbers<'t, K, L, N> {
+    type Item = Result<K::Value, ReadError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.packed.is_at_end() {
+            let field = self.occurrences.next()?;
+            let value_at = (field.value_at - field.at) as usize;
+            self.packed = match field.value {
+                Value::Bytes(bytes) => Cursor { bytes, at: 0 },
+                _ => Cursor { bytes: field.bytes, at: value_at },
+            };
+        }
+        let at = self.packed.at;
+        Some(K::Stored::read(&mut self.packed).map(K::value).map_err(|problem| {
+            self.packed = Cursor { bytes: &[], at: 0 };
+            self.occurrences.last = 0;
+            ReadError { at, problem }
+        }))
+    }
+}
+
+impl<'a> Value<'a> {
+    /// A string, bytes, message or packed field; `None` for others.
+    pub fn as_bytes(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The protobuf reader: what prost writes, what protobuf says of merging, and bytes that are no message.
+
+mod peer;
+
+use peer::{COUNT, Everything, Fields as Known, Random};
+use prost::Message as _;
+use situ_wire::protobuf::kind::{Int32, Uint32};
+use situ_wire::protobuf::{
+    Fields, Growing, Layout, MAX_READ_LEVELS, ReadProblem, Scattered, Table, Value, WireType, Writer,
+};
+
+fn read(bytes: &[u8]) -> Everything {
+    Everything::read(&Table::<Known, COUNT>::new(bytes).unwrap()).unwrap()
+}
+
+#[test]
+fn what_prost_writes_is_read() {
+    let mut random = Random(11);
+    for _ in 0..200 {
+        let message = Everything::random(&mut random, 4);
+        assert_eq!(read(&message.encode_to_vec()), message);
+    }
+}
+
+#[test]
+fn wide_lengths_are_read() {
+    let message = Everything::random(&mut Random(12), 5);
+    let mut buffer = Scattered::new(32);
+    let mut writer = Writer::new(&mut buffer);
+    message.write(&mut writer.message());
+    writer.finish().unwrap();
+    assert_eq!(read(&buffer.to_vec()), message);
+}
+
+#[test]
+fn messages_one_behind_the_other_are_merged() {
+    let mut random = Random(13);
+    for _ in 0..200 {
+        let mut bytes = Vec::new();
+        for _ in 0..3 {
+            Everything::random(&mut random, 3).encode(&mut bytes).unwrap();
+        }
+        assert_eq!(read(&bytes), Everything::decode(&*bytes).unwrap());
+    }
+}
+
+#[test]
+fn cut_and_flipped_messages_are_errors_or_messages() {
+    let mut random = Random(14);
+    let message = Everything::random(&mut random, 2).encode_to_vec();
+    for end in 0..message.len() {
+        let _ = Table::<Known, COUNT>::new(&message[..end]).map(|it| Everything::read(&it));
+    }
+    let mut both = 0;
+    for _ in 0..5_000 {
+        let mut bytes = message.clone();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len());
+            bytes[at] ^= 1 << random.below(8);
+        }
+        let ours = Table::<Known, COUNT>::new(&bytes).and_then(|it| Everything::read(&it));
+        // Prost refuses known fields of the wrong wire type, which are unknown fields to others, and takes those of maps for
+        // entries; whatever both read is the same.
+        if let (Ok(ours), Ok(theirs)) = (ours, Everything::decode(&*bytes)) {
+            assert!(ours.encode_to_vec() == theirs.encode_to_vec());
+            both += 1;
+        }
+    }
+    assert!(both > 1000, "{both}");
+}
+
+/// `oneof { uint32 a = 1; Inner b = 2; int32 c = 3 }` and `closed enum d = 4`.
+enum Choice {}
+
+impl Layout<4> for Choice {
+    const ONEOFS: [(u16, u16); 4] = [(0, 3), (0, 3), (0, 3), (0, 0)];
+
+    fn slot(number: u32, wire: WireType) -> Option<usize> {
+        match (number, wire) {
+            (1, WireType::Varint) => Some(0),
+            (2, WireType::Bytes) => Some(1),
+            (3, WireType::Varint) => Some(2),
+            (4, WireType::Varint) => Some(3),
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn the_last_member_of_a_oneof_stays() {
+    let bytes = [0x08, 5, 0x12, 2, 0x08, 1, 0x18, 7];
+    let it: Table<'_, Choice, 4> = Table::new(&bytes).unwrap();
+    assert_eq!((it.get::<Uint32>(0), it.has(1), it.get::<Int32>(2)), (None, false, Some(7)));
+    // The first `b` is gone when the second comes, and the second and third are one.
+    let bytes = [0x12, 2, 0x08, 1, 0x18, 7, 0x12, 2, 0x18, 2, 0x12, 2, 0x18, 3];
+    let it: Table<'_, Choice, 4> = Table::new(&bytes).unwrap();
+    assert!(!it.has(2));
+    let nested = it.nested(1).unwrap().unwrap();
+    assert_eq!(nested.bytes(), [0x18, 2, 0x18, 3]);
+}
+
+#[test]
+fn numbers_that_a_closed_enum_does_not_have_are_passed_over() {
+    let known = |number| number == 1 || number == 2;
+    for (bytes, expected) in [
+        (&[0x20, 1, 0x20, 2, 0x20, 9][..], Some(2)),
+        (&[0x20, 9, 0x20, 1], Some(1)),
+        (&[0x20, 9], None),
+        (&[], None),
+    ] {
+        let it: Table<'_, Choice, 4> = Table::new(bytes).unwrap();
+        assert_eq!(it.get_closed(3, known), expected);
+    }
+}
+
+#[test]
+fn unknown_fields_are_kept_as_they_are() {
+    // A field 15 of bytes, the known 1, a group 9 with a varint, and field 1 of the wrong wire type.
+    let bytes = [0x7a, 1, 0xff, 0x08, 3, 0x4b, 0x08, 1, 0x4c, 0x0d, 1, 0, 0, 0];
+    let it: Table<'_, Choice, 4> = Table::new(&bytes).unwrap();
+    assert_eq!(it.get::<Uint32>(0), Some(3));
+    let unknown: Vec<_> = it.unknown().map(|field| (field.number, field.value, field.bytes.len())).collect();
+    let expected = [(15, Value::Bytes(&[0xff]), 3), (9, Value::Group(&[8, 1]), 4), (1, Value::Fixed32(1), 5)];
+    assert_eq!(unknown, expected);
+}
+
+#[test]
+fn what_is_no_message_is_refused_with_its_place() {
+    let problem = |bytes: &[u8]| {
+        let error = Fields::new(bytes).find_map(Result::err).unwrap();
+        (error.at, error.problem)
+    };
+    assert_eq!(problem(&[0x08, 1, 0x08]), (2, ReadProblem::Truncated));
+    assert_eq!(problem(&[0x0a, 5, 1]), (0, ReadProblem::Truncated));
+    assert_eq!(problem(&[0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f]), (0, ReadProblem::Truncated));
+    assert_eq!(problem(&[0x00, 1]), (0, ReadProblem::InvalidTag));
+    assert_eq!(problem(&[0x0e, 1]), (0, ReadProblem::InvalidTag));
+    assert_eq!(problem(&[0x0c]), (0, ReadProblem::UnexpectedGroupEnd));
+    assert_eq!(problem(&[0x0b, 0x14]), (0, ReadProblem::UnexpectedGroupEnd));
+    assert_eq!(problem(&[0x0b; 1000]), (0, ReadProblem::TooDeep));
+    assert_eq!(problem(&[0x0b]), (0, ReadProblem::Truncated));
+    assert_eq!(problem(&[[0x08].as_slice(), &[0xff; 11]].concat()), (0, ReadProblem::LongVarint));
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let mut bytes = Vec::new();
+    for _ in 0..2 * MAX_READ_LEVELS {
+        let mut outer = Vec::new();
+        prost::encoding::bytes::encode(16, &bytes, &mut outer);
+        bytes = outer;
+    }
+    let error = Everything::read(&Table::new(&bytes).unwrap()).unwrap_err();
+    assert_eq!(error.problem, ReadProblem::TooDeep);
+}
+
+#[test]
+fn a_string_that_is_not_utf8_tells_where() {
+    let mut buffer = Growing::default();
+    let mut writer = Writer::new(&mut buffer);
+    writer.message().bytes(14, b"ab\xffcd");
+    writer.finish().unwrap();
+    let it: Table<'_, Known, COUNT> = Table::new(buffer.written()).unwrap();
+    let error = it.string(13).unwrap_err();
+    assert_eq!((error.at, error.problem), (4, ReadProblem::NotUtf8));
+    assert_eq!(it.bytes(13), Some(&b"ab\xffcd"[..]));
+}
