@@ -83,6 +83,12 @@ pub enum Command {
         #[command(subcommand)]
         command: NodeCommand,
     },
+    /// Look at memory domains: host memory and devices that messages can lie in
+    Domain {
+        /// What about memory domains.
+        #[command(subcommand)]
+        command: DomainCommand,
+    },
     /// Read message definitions: show, check, identify them
     Schema {
         /// What about schemas.
@@ -238,6 +244,16 @@ pub enum NodeCommand {
         /// The node's name
         node: String,
     },
+}
+
+/// `situ domain`.
+#[derive(Debug, Subcommand)]
+pub enum DomainCommand {
+    /// List the memory domains of this machine, why others are absent, and who uses them
+    #[command(after_help = "Examples:
+  situ domain list
+  situ domain list --json | jq -r '.domains[] | select(.present) | .domain'")]
+    List,
 }
 
 /// Which definitions to read, and where those that they need are searched.

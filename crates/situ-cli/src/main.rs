@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command, NodeCommand, SchemaCommand, TopicCommand};
+use cli::{Cli, Command, DomainCommand, NodeCommand, SchemaCommand, TopicCommand};
 use commands::Context;
 use error::CliError;
 use output::Output;
@@ -41,6 +41,9 @@ fn run(cli: Cli) -> Result<(), CliError> {
             TopicCommand::Bw(arguments) => commands::listen::bw(&context, &arguments),
             TopicCommand::Delay(arguments) => commands::listen::delay(&context, &arguments),
             TopicCommand::Pub(arguments) => commands::publish::run(&context, &arguments),
+        },
+        Command::Domain { command } => match command {
+            DomainCommand::List => commands::domain::list(&context),
         },
         Command::Top(arguments) => top::run(&context, &arguments),
         Command::Node { command } => match command {

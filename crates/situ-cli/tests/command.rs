@@ -170,6 +170,24 @@ fn top_takes_a_snapshot_without_taking_part() {
 }
 
 #[test]
+fn memory_domains_are_listed_and_checked() {
+    let sandbox = Sandbox::new();
+    let list = json(&sandbox.run(&["--json", "domain", "list"]));
+    let domains = list["domains"].as_array().unwrap();
+    assert_eq!((&domains[0]["domain"], &domains[0]["present"]), (&"host".into(), &true.into()));
+    for domain in domains {
+        let absent = domain["present"] == false;
+        assert_eq!(domain["reason"].is_string(), absent, "who is absent says why: {domain}");
+        assert_eq!(domain["name"].is_null(), absent, "{domain}");
+    }
+    assert!(text(&sandbox.run(&["domain", "list"])).starts_with("DOMAIN"));
+    let doctor = sandbox.run(&["--json", "doctor"]);
+    let doctor: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    let checks = doctor["checks"].as_array().unwrap().iter().filter(|c| c["name"] == "memory domain");
+    assert_eq!(checks.count(), domains.len());
+}
+
+#[test]
 fn silence_ends_with_its_exit_code() {
     let sandbox = Sandbox::new();
     let schema = sandbox.file("pose.idl", POSE);

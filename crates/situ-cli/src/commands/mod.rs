@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod clean;
+pub mod domain;
 pub mod generate;
 pub mod listen;
 pub mod node;

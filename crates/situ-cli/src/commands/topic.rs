@@ -95,6 +95,14 @@ struct Details {
     published: u64,
     publishers: Vec<PublisherRow>,
     subscribers: Vec<SubscriberRow>,
+    domains: Vec<DomainRow>,
+}
+
+#[derive(Serialize)]
+struct DomainRow {
+    domain: String,
+    copies: u64,
+    bytes_copied: u64,
 }
 
 #[derive(Serialize)]
@@ -120,6 +128,7 @@ struct SubscriberRow {
     reliability: &'static str,
     durability: &'static str,
     keep_last: Option<u64>,
+    domain: String,
     taken: u64,
     lost: u64,
     behind: u64,
@@ -141,6 +150,11 @@ pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
         published: topic.published,
         publishers: topic.publishers.iter().map(|p| publisher(p, &nodes)).collect(),
         subscribers: topic.subscribers.iter().map(|s| subscriber(s, &nodes)).collect(),
+        domains: topic
+            .domains
+            .iter()
+            .map(|d| DomainRow { domain: d.domain.to_string(), copies: d.copies, bytes_copied: d.bytes })
+            .collect(),
     };
     let output = &context.output;
     if output.is_json() { Ok(output.record(&details)?) } else { Ok(output.text(render(&details, output))?) }
@@ -188,6 +202,7 @@ fn subscriber(info: &SubscriberInfo, nodes: &HashMap<NodeId, NodeInfo>) -> Subsc
         reliability: reliability(info.reliable),
         durability: durability(info.durability),
         keep_last: info.keep_last,
+        domain: info.domain.to_string(),
         taken: info.taken,
         lost: info.lost,
         behind: info.behind,
@@ -252,6 +267,7 @@ fn render(details: &Details, output: &Output) -> String {
             Column::left("RELIABILITY"),
             Column::left("DURABILITY"),
             Column::right("KEEPS"),
+            Column::left("DOMAIN"),
             Column::right("TAKEN"),
             Column::right("LOST"),
             Column::right("BEHIND"),
@@ -264,10 +280,31 @@ fn render(details: &Details, output: &Output) -> String {
                 s.reliability.into(),
                 s.durability.into(),
                 s.keep_last.map_or_else(|| "all".into(), |k| k.to_string()).into(),
+                s.domain.as_str().into(),
                 s.taken.to_string().into(),
                 Cell::styled(s.lost.to_string(), if s.lost > 0 { Style::Warn } else { Style::Plain }),
                 s.behind.to_string().into(),
                 state(s.alive),
+            ]);
+        }
+        text.push_str(&table.render(output));
+    }
+    // A topic that was never used but on the host has nothing to tell.
+    if details.domains.len() > 1 {
+        text.push_str(&format!("\n{} memory domain(s)\n", details.domains.len()));
+        let mut table = Table::new([
+            Column::left("DOMAIN"),
+            Column::right("COPIED INTO IT"),
+            Column::right("BYTES"),
+            Column::right("COPIES A MESSAGE"),
+        ]);
+        for d in &details.domains {
+            let share = d.copies as f64 / details.published.max(1) as f64;
+            table.row([
+                Cell::styled(d.domain.as_str(), Style::Strong),
+                d.copies.to_string().into(),
+                units::bytes(d.bytes_copied).into(),
+                format!("{share:.2}").into(),
             ]);
         }
         text.push_str(&table.render(output));

@@ -1,5 +1,6 @@
 //! `situ doctor`: is this machine ready, and what to do where it is not.
 
+mod domains;
 mod kernel;
 mod leftovers;
 mod machine;
@@ -65,6 +66,7 @@ pub fn run(context: &Context) -> Result<(), CliError> {
     checks.push(leftovers::check(&context.root));
     checks.extend(kernel::checks());
     checks.extend(machine::checks());
+    checks.extend(domains::checks());
     let worst = checks.iter().map(|c| c.status).max().unwrap_or(Status::Ok);
     if output.is_json() {
         let report = Report { healthy: worst != Status::Fail, root: root.display().to_string(), checks };

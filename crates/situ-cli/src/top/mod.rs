@@ -2,7 +2,7 @@
 
 mod app;
 mod sampler;
-mod snapshot;
+pub mod snapshot;
 mod view;
 
 use std::io::{self, IsTerminal};

@@ -102,6 +102,9 @@ pub struct DomainFigures {
     pub publishers: usize,
     pub subscribers: usize,
     pub memory_bytes: u64,
+    /// Messages that were copied into it, and their bytes.
+    pub copies: u64,
+    pub bytes_copied: u64,
 }
 
 impl Snapshot {
@@ -204,6 +207,12 @@ fn domains(topics: &[TopicInfo]) -> Vec<DomainFigures> {
                 figures.memory_bytes += publisher.memory_bytes;
             });
         }
+        for usage in topic.domains.iter().filter(|usage| usage.copies > 0) {
+            entry(usage.domain.to_string(), &|figures| {
+                figures.copies += usage.copies;
+                figures.bytes_copied += usage.bytes;
+            });
+        }
         for subscriber in &topic.subscribers {
             entry(subscriber.domain.to_string(), &|figures| figures.subscribers += 1);
         }
@@ -288,8 +297,13 @@ pub mod tests {
         assert_eq!((a.participants[0].node.as_str(), a.participants[0].pid), ("lidar", Some(7)));
         let new = &snapshot.topics[1];
         assert_eq!((new.rate_hz, new.p50_ns), (0.0, None), "nothing to compare with yet");
-        let host =
-            DomainFigures { domain: "host".into(), publishers: 2, subscribers: 2, memory_bytes: 2 << 20 };
+        let host = DomainFigures {
+            domain: "host".into(),
+            publishers: 2,
+            subscribers: 2,
+            memory_bytes: 2 << 20,
+            ..DomainFigures::default()
+        };
         assert_eq!(snapshot.domains, [host]);
     }
 

@@ -80,6 +80,10 @@ fn summary(app: &App) -> Paragraph<'_> {
             )
             .into(),
         );
+        if domain.copies > 0 {
+            let copied = units::bytes(domain.bytes_copied);
+            second.push(format!(" {} copies into it, {copied};", domain.copies).into());
+        }
     }
     Paragraph::new(vec![Line::from(first), Line::from(second)])
 }
