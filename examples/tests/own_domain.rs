@@ -7,8 +7,12 @@ mod anonymous;
 mod suite;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use anonymous::AnonymousDomain;
+use anonymous::{ANONYMOUS, AnonymousDomain};
+use situ::bus::{Root, inspect};
+use situ::prelude::*;
+use situ_examples::examples::{Cloud, CloudBulkLengths, Point};
 
 conformance!(anonymous_memory, || Ok(Arc::new(AnonymousDomain)));
 
@@ -35,4 +39,47 @@ fn the_book_shows_the_code_as_it_is() {
             assert!(code.contains(&plain(piece)), "not in the example:\n{piece}");
         }
     }
+}
+
+#[test]
+fn messages_lie_in_it_and_others_get_one_copy() {
+    let scratch = std::env::temp_dir().join(format!("situ-test-own-{}", std::process::id()));
+    let root = || Root::at(&scratch, None);
+    let node = |name| Node::in_root(name, root()).unwrap().with_domain(Arc::new(AnonymousDomain));
+    let publisher = node("lidar").publisher::<Cloud>("cloud").domain(ANONYMOUS).create().unwrap();
+    let near: Vec<Subscriber<Cloud>> =
+        (0..2).map(|_| node("near").subscriber("cloud").domain(ANONYMOUS).create().unwrap()).collect();
+    let far: Vec<Subscriber<Cloud>> =
+        (0..2).map(|_| node("far").subscriber("cloud").create().unwrap()).collect();
+
+    let loan = publisher.loan_with(CloudBulkLengths { points: 1000 }).unwrap();
+    let span = loan.span(|cloud| &cloud.points);
+    let points = span.memory().host().expect("the CPU may touch it").wrapping_add(span.offset() as usize);
+    for index in 0..1000 {
+        let point = Point { x: index as f32, y: 2.0, z: -1.0 };
+        // SAFETY: the span has room for so many points, aligned, and the loan is ours.
+        unsafe { points.cast::<Point>().add(index).write(point) };
+    }
+    let lies_at = (span.memory().size(), span.offset());
+    loan.publish().unwrap();
+
+    for subscriber in &near {
+        let sample = subscriber.recv(Some(Duration::from_secs(20))).unwrap().unwrap();
+        let span = sample.span(|cloud| &cloud.points);
+        assert_eq!((span.memory().size(), span.offset()), lies_at, "where it was written");
+        let points = span.memory().host().unwrap().wrapping_add(span.offset() as usize);
+        // SAFETY: the sample holds so many points, which nobody writes any more.
+        let last = unsafe { points.cast::<Point>().add(999).read() };
+        assert_eq!((last.x, last.y, last.z), (999.0, 2.0, -1.0));
+    }
+    for subscriber in &far {
+        let sample = subscriber.recv(Some(Duration::from_secs(20))).unwrap().unwrap();
+        let points = sample.bulk(|cloud| &cloud.points);
+        assert_eq!(points.iter().map(|point| point.x).sum::<f32>(), 499_500.0);
+    }
+    let topic = inspect::topic(&root(), "cloud").unwrap().unwrap();
+    let copies: Vec<_> = topic.domains.iter().map(|used| (used.domain.to_string(), used.copies)).collect();
+    assert_eq!(copies, [("host".to_owned(), 1), ("kind1024:0".to_owned(), 0)]);
+    drop((publisher, near, far));
+    let _ = std::fs::remove_dir_all(&scratch);
 }
