@@ -272,7 +272,7 @@ typedef struct situ_sample {
   /* Aligned to 64 bytes. Do not write: the memory is mapped read-only. NULL once released. */
   const void* head;
   size_t head_size;
-  /* As the head. None if it lies on a device: see situ_sample_span. */
+  /* As the head. NULL if it lies on a device: see situ_sample_span. */
   const void* body;
   size_t body_size;
   /* The message's number in the topic's order, from 0. */

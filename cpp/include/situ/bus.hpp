@@ -11,6 +11,7 @@
 //   while (auto image = images.receive(100ms)) show(image->width, image->height, image->bulk(&Image::data));
 #pragma once
 
+#include "situ/bus/device.hpp"
 #include "situ/bus/error.hpp"
 #include "situ/bus/inspect.hpp"
 #include "situ/bus/loan.hpp"

@@ -118,7 +118,7 @@ static void domains(const situ_root* root) {
 
   situ_sample sample;
   CHECK(situ_subscriber_take(on_device, &sample, &error) == SITU_OK);
-  CHECK(((const struct numbers*)sample.head)->value == 1 && sample.body_size == 0);
+  CHECK(((const struct numbers*)sample.head)->value == 1 && sample.body == NULL && sample.body_size == SIZE);
   CHECK(situ_sample_span(&sample, &span, &error) == SITU_OK && span.size == SIZE && span.domain_kind == 1);
   CHECK(situ_sample_fence(&sample, &fence, &error) == SITU_OK && fence.word != NULL);
   CHECK(situ_sample_wait_on(&sample, stream, SITU_FOREVER, &error) == SITU_OK);

@@ -61,13 +61,15 @@ impl situ_sample {
     /// `target` is valid for writes.
     #[inline]
     unsafe fn write(target: *mut Self, raw: RawSample) {
-        let (head, body) = (raw.head(), raw.body());
+        let (head, body_size) = (raw.head(), raw.body_size());
+        // On a device the body has a size, but no address that C could use.
+        let body = if raw.body().len() == body_size { raw.body().as_ptr() } else { null() };
         // SAFETY: the caller's promise; the fields are written one by one, since `held` need not be as a whole.
         unsafe {
             (&raw mut (*target).head).write(head.as_ptr().cast());
             (&raw mut (*target).head_size).write(head.len());
-            (&raw mut (*target).body).write(body.as_ptr().cast());
-            (&raw mut (*target).body_size).write(body.len());
+            (&raw mut (*target).body).write(body.cast());
+            (&raw mut (*target).body_size).write(body_size);
             (&raw mut (*target).sequence).write(raw.sequence());
             (&raw mut (*target).published_at_ns).write(raw.published_at_ns());
             (&raw mut (*target).publisher).write(raw.publisher().0);

@@ -26,6 +26,7 @@ enum class errc : int {
   no_memory = SITU_ERROR_NO_MEMORY,  ///< the publisher's memory is in use
   full = SITU_ERROR_FULL,            ///< a reliable subscriber has not taken enough yet
   internal = SITU_ERROR_INTERNAL,    ///< a defect of the library
+  poisoned = SITU_ERROR_POISONED,  ///< the message never becomes complete: who should have written it failed
 };
 
 /// An operation of the bus failed. `what()` says what happened, with which values, and what to do.

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "situ/bulk.hpp"
+#include "situ/bus/device.hpp"
 #include "situ/bus/error.hpp"
 #include "situ/message.hpp"
 
@@ -42,7 +44,38 @@ class raw_loan {
   }
   [[nodiscard]] void* head() const noexcept { return raw_.head; }
   [[nodiscard]] std::span<std::byte> body() const noexcept {
+    // On a device it has a size, but no address.
+    if (raw_.body == nullptr) return {};
     return {static_cast<std::byte*>(raw_.body), raw_.body_size};
+  }
+  std::uint64_t publish_on(const stream& work, failed& why) {
+    situ_error raw;
+    std::uint64_t sequence = 0;
+    succeeded(situ_loan_publish_on(&raw_, work.handle(), &sequence, &raw), raw, why);
+    return sequence;
+  }
+  std::uint64_t publish_signalled(failed& why) {
+    situ_error raw;
+    std::uint64_t sequence = 0;
+    succeeded(situ_loan_publish_signalled(&raw_, &sequence, &raw), raw, why);
+    return sequence;
+  }
+  situ_span span(bool of_message, failed& why) {
+    situ_error raw;
+    situ_span found{};
+    const auto find = of_message ? situ_loan_span_of_message : situ_loan_span;
+    succeeded(find(&raw_, &found, &raw), raw, why);
+    return found;
+  }
+  situ_fence fence(failed& why) {
+    situ_error raw;
+    situ_fence found{};
+    succeeded(situ_loan_fence(&raw_, &found, &raw), raw, why);
+    return found;
+  }
+  void write(const stream& work, std::span<const std::byte> bytes, std::uint64_t offset, failed& why) {
+    situ_error raw;
+    succeeded(situ_stream_write(work.handle(), bytes.data(), &raw_, offset, bytes.size(), &raw), raw, why);
   }
 
  private:
@@ -86,6 +119,62 @@ class loan {
   }
   /// All bulk fields together.
   [[nodiscard]] std::span<std::byte> body() const noexcept { return raw_.body(); }
+
+  /// The elements of a bulk field where a device can write them: `cloud.span(&PointCloud2::data)`.
+  template <class U, std::size_t N>
+  [[nodiscard]] device_span<U> span(bulk_ref<U, N> T::*member) {
+    return span((**this).*member);
+  }
+  /// The same for a field further inside.
+  template <class U, std::size_t N>
+  [[nodiscard]] device_span<U> span(const bulk_ref<U, N>& field) {
+    detail::failed why;
+    const situ_span payload = raw_.span(false, why);
+    detail::raise_if(why);
+    return detail::part_of<U>(payload, field);
+  }
+  /// Puts a message without bulk fields into its publisher's domain as a whole, and gives where it lies: what
+  /// is written to the loan itself then stays in host memory, and is shown to those who take on a device
+  /// only.
+  [[nodiscard]] device_span<T> span_of_message() {
+    static_assert(std::is_same_v<typename T::bulk_lengths, no_bulk>,
+                  "a message with bulk fields has a span for each of them: use span()");
+    detail::failed why;
+    const situ_span payload = raw_.span(true, why);
+    detail::raise_if(why);
+    return device_span<T>(payload);
+  }
+  /// Enqueues a copy of host bytes into the message's body, at an offset. They must not change until the
+  /// stream has passed.
+  void write(const stream& work, std::span<const std::byte> bytes, std::uint64_t offset = 0) {
+    detail::failed why;
+    raw_.write(work, bytes, offset, why);
+    detail::raise_if(why);
+  }
+
+  /// Publishes now, although the message is complete only when the stream has passed everything that is
+  /// enqueued on it so far: who takes it waits for that, the call does not. After an exception it is still
+  /// lent.
+  std::uint64_t publish_on(const stream& work) {
+    detail::failed why;
+    const std::uint64_t sequence = raw_.publish_on(work, why);
+    detail::raise_if(why);
+    return sequence;
+  }
+  /// When the body is complete, for streams that Situ knows nothing of: enqueue writing `value` to the word
+  /// behind the work that fills the body, then `publish_signalled`.
+  [[nodiscard]] situ::fence fence() {
+    detail::failed why;
+    const situ::fence found = raw_.fence(why);
+    detail::raise_if(why);
+    return found;
+  }
+  std::uint64_t publish_signalled() {
+    detail::failed why;
+    const std::uint64_t sequence = raw_.publish_signalled(why);
+    detail::raise_if(why);
+    return sequence;
+  }
 
   /// Publishes the message and gives its number in the topic's order, from 0. After an exception it is still
   /// lent.

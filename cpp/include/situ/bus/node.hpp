@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "situ/bus/device.hpp"
 #include "situ/bus/error.hpp"
 #include "situ/bus/qos.hpp"
 #include "situ/message.hpp"
@@ -108,26 +109,29 @@ class node {
 
   /// Joins a topic as publisher.
   template <message T>
-  [[nodiscard]] situ::publisher<T> publisher(const std::string& topic, const publisher_qos& qos = {}) const {
-    return situ::publisher<T>(*this, topic, qos);
+  [[nodiscard]] situ::publisher<T> publisher(const std::string& topic, const publisher_qos& qos = {},
+                                             const placement& where = {}) const {
+    return situ::publisher<T>(*this, topic, qos, where);
   }
   /// Joins a topic as subscriber.
   template <message T>
-  [[nodiscard]] situ::subscriber<T> subscriber(const std::string& topic,
-                                               const subscriber_qos& qos = {}) const {
-    return situ::subscriber<T>(*this, topic, qos);
+  [[nodiscard]] situ::subscriber<T> subscriber(const std::string& topic, const subscriber_qos& qos = {},
+                                               const placement& where = {}) const {
+    return situ::subscriber<T>(*this, topic, qos, where);
   }
   /// As `publisher`, without an exception.
   template <message T>
   [[nodiscard]] result<situ::publisher<T>, error> try_publisher(const std::string& topic,
-                                                                const publisher_qos& qos = {}) const {
-    return situ::publisher<T>::try_create(*this, topic, qos);
+                                                                const publisher_qos& qos = {},
+                                                                const placement& where = {}) const {
+    return situ::publisher<T>::try_create(*this, topic, qos, where);
   }
   /// As `subscriber`, without an exception.
   template <message T>
   [[nodiscard]] result<situ::subscriber<T>, error> try_subscriber(const std::string& topic,
-                                                                  const subscriber_qos& qos = {}) const {
-    return situ::subscriber<T>::try_create(*this, topic, qos);
+                                                                  const subscriber_qos& qos = {},
+                                                                  const placement& where = {}) const {
+    return situ::subscriber<T>::try_create(*this, topic, qos, where);
   }
 
   /// What C knows it by.
@@ -150,5 +154,18 @@ class node {
 
   detail::owner<situ_node> handle_;
 };
+
+inline stream::stream(const node& on, const std::string& domain) {
+  detail::failed why;
+  create(on.handle(), domain, why);
+  detail::raise_if(why);
+}
+
+inline result<stream, error> stream::try_create(const node& on, const std::string& domain) {
+  detail::failed why;
+  stream made;
+  made.create(on.handle(), domain, why);
+  return detail::result_of(std::move(made), std::move(why));
+}
 
 }  // namespace situ

@@ -31,17 +31,19 @@ class publisher {
   using bulk_lengths = typename T::bulk_lengths;
 
   /// Joins a topic.
-  publisher(const node& on, const std::string& topic, const publisher_qos& qos = {}) {
+  publisher(const node& on, const std::string& topic, const publisher_qos& qos = {},
+            const placement& where = {}) {
     detail::failed why;
-    create(on, topic, qos, why);
+    create(on, topic, qos, where, why);
     detail::raise_if(why);
   }
   /// As the constructor, without an exception.
   [[nodiscard]] static result<publisher, error> try_create(const node& on, const std::string& topic,
-                                                           const publisher_qos& qos = {}) {
+                                                           const publisher_qos& qos = {},
+                                                           const placement& where = {}) {
     detail::failed why;
     publisher made;
-    made.create(on, topic, qos, why);
+    made.create(on, topic, qos, where, why);
     return detail::result_of(std::move(made), std::move(why));
   }
 
@@ -94,13 +96,15 @@ class publisher {
   static constexpr bool has_bulk = !std::is_same_v<bulk_lengths, no_bulk>;
 
   publisher() = default;
-  void create(const node& on, const std::string& topic, const publisher_qos& qos, detail::failed& why) {
+  void create(const node& on, const std::string& topic, const publisher_qos& qos, const placement& where,
+              detail::failed& why) {
     situ_error raw;
     situ_publisher* made = nullptr;
     const situ_publisher_qos terms = detail::to_c(qos);
+    const situ_placement place = detail::to_c(where);
     auto type = detail::type_description::of<T>();
     const situ_status status =
-        situ_publisher_create(on.handle(), topic.c_str(), type.get(), &terms, &made, &raw);
+        situ_publisher_create_in(on.handle(), topic.c_str(), type.get(), &terms, &place, &made, &raw);
     if (detail::succeeded(status, raw, why)) handle_.reset(made);
   }
 

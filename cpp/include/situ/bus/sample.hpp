@@ -11,6 +11,8 @@
 
 #include "situ.h"
 #include "situ/bulk.hpp"
+#include "situ/bus/device.hpp"
+#include "situ/bus/error.hpp"
 #include "situ/message.hpp"
 
 namespace situ {
@@ -58,6 +60,54 @@ class sample {
     return value_->*member;
   }
 
+  /// The elements of a bulk field where the subscriber takes them: `cloud.span(&PointCloud2::data)`.
+  template <class U, std::size_t N>
+  [[nodiscard]] device_span<const U> span(bulk_ref<U, N> T::*member) const {
+    return span(value_->*member);
+  }
+  /// The same for a field further inside.
+  template <class U, std::size_t N>
+  [[nodiscard]] device_span<const U> span(const bulk_ref<U, N>& field) const {
+    return detail::part_of<const U>(payload(), field);
+  }
+  /// A message without bulk fields, as a whole, where the subscriber takes it.
+  [[nodiscard]] device_span<const T> span_of_message() const { return device_span<const T>(payload()); }
+  /// Enqueues a copy of the message's body to host memory, from an offset. Nobody may use that until the
+  /// stream has passed.
+  void read(const stream& work, std::span<std::byte> bytes, std::uint64_t offset = 0) const {
+    situ_error raw;
+    detail::failed why;
+    const situ_status status =
+        situ_stream_read(work.handle(), &raw_, offset, bytes.data(), bytes.size(), &raw);
+    detail::succeeded(status, raw, why);
+    detail::raise_if(why);
+  }
+
+  /// Whether it is complete.
+  [[nodiscard]] fence_state state() const noexcept {
+    return static_cast<fence_state>(copy_ ? SITU_COMPLETE : situ_sample_state(&raw_));
+  }
+  /// When it is complete, for streams that Situ knows nothing of; a null word: it is.
+  [[nodiscard]] situ::fence fence() const {
+    situ_error raw;
+    detail::failed why;
+    situ::fence found{};
+    detail::succeeded(situ_sample_fence(&raw_, &found, &raw), raw, why);
+    detail::raise_if(why);
+    return found;
+  }
+  /// Waits until it is complete. False if the time is over; throws if it never will be.
+  bool synchronize(std::chrono::nanoseconds timeout = forever) const {
+    situ_error raw;
+    return waited(situ_sample_synchronize(&raw_, detail::limit_of(timeout), &raw), raw);
+  }
+  /// Has work that is enqueued on the stream from now on wait until it is complete. The call itself waits
+  /// only where the device cannot: then false if the time is over.
+  bool wait_on(const stream& work, std::chrono::nanoseconds timeout = forever) const {
+    situ_error raw;
+    return waited(situ_sample_wait_on(&raw_, work.handle(), detail::limit_of(timeout), &raw), raw);
+  }
+
   /// The message's number in the topic's order, from 0.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return raw_.sequence; }
   /// When it was published; the clock's epoch if its publisher leaves out time stamps.
@@ -83,7 +133,24 @@ class sample {
 
   [[nodiscard]] std::span<const std::byte> body() const noexcept {
     if (copy_) return copy_->body;
+    // On a device it has a size, but no address.
+    if (raw_.body == nullptr) return {};
     return {static_cast<const std::byte*>(raw_.body), raw_.body_size};
+  }
+
+  [[nodiscard]] situ_span payload() const {
+    situ_error raw;
+    detail::failed why;
+    situ_span found{};
+    detail::succeeded(situ_sample_span(&raw_, &found, &raw), raw, why);
+    detail::raise_if(why);
+    return found;
+  }
+  static bool waited(situ_status status, const situ_error& raw) {
+    detail::failed why;
+    detail::succeeded(status, raw, why);
+    detail::raise_if(why);
+    return status == SITU_OK;
   }
 
   void forget() noexcept {

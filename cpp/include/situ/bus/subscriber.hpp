@@ -67,13 +67,14 @@ class any_subscriber {
   any_subscriber& operator=(any_subscriber&&) noexcept = default;
   ~any_subscriber() = default;
 
-  void create(const node& on, const std::string& topic, const subscriber_qos& qos,
+  void create(const node& on, const std::string& topic, const subscriber_qos& qos, const placement& where,
               detail::type_description type, detail::failed& why) {
     situ_error raw;
     situ_subscriber* made = nullptr;
     const situ_subscriber_qos terms = detail::to_c(qos);
+    const situ_placement place = detail::to_c(where);
     const situ_status status =
-        situ_subscriber_create(on.handle(), topic.c_str(), type.get(), &terms, &made, &raw);
+        situ_subscriber_create_in(on.handle(), topic.c_str(), type.get(), &terms, &place, &made, &raw);
     if (detail::succeeded(status, raw, why)) handle_.reset(made);
   }
 
@@ -94,17 +95,19 @@ template <message T>
 class subscriber : public any_subscriber {
  public:
   /// Joins a topic.
-  subscriber(const node& on, const std::string& topic, const subscriber_qos& qos = {}) {
+  subscriber(const node& on, const std::string& topic, const subscriber_qos& qos = {},
+             const placement& where = {}) {
     detail::failed why;
-    create(on, topic, qos, detail::type_description::of<T>(), why);
+    create(on, topic, qos, where, detail::type_description::of<T>(), why);
     detail::raise_if(why);
   }
   /// As the constructor, without an exception.
   [[nodiscard]] static result<subscriber, error> try_create(const node& on, const std::string& topic,
-                                                            const subscriber_qos& qos = {}) {
+                                                            const subscriber_qos& qos = {},
+                                                            const placement& where = {}) {
     detail::failed why;
     subscriber made;
-    made.create(on, topic, qos, detail::type_description::of<T>(), why);
+    made.create(on, topic, qos, where, detail::type_description::of<T>(), why);
     return detail::result_of(std::move(made), std::move(why));
   }
 
