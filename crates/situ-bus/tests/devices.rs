@@ -1,0 +1,232 @@
+//! Topics on the devices that this machine has, between processes: memory that comes by descriptor, work that is not done when it is
+//! published, and publishers that are killed. What topics do across domains in general is in `domains.rs`.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use common::process::{Role, role, say};
+use common::{Scratch, numbers};
+use situ_bus::{
+    IncompleteError, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber, SubscriberQos,
+    inspect,
+};
+use situ_memory::{DomainId, Fence, FenceState, HOST, Stream, StreamOrder, find};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const BODY: usize = 300_000;
+const DEPTH: usize = 8;
+
+/// The devices that are here. One that the environment requires must be.
+fn devices() -> Vec<DomainId> {
+    let required = std::env::var("SITU_TEST_REQUIRE").unwrap_or_default();
+    let all = ["emulated:0", "vulkan:0", "cuda:0"];
+    all.iter()
+        .filter_map(|name| match find(name.parse().unwrap()) {
+            Ok(domain) => Some(domain.id()),
+            Err(error) => {
+                let kind = name.trim_end_matches(":0");
+                assert!(!required.split(',').any(|required| required == kind), "{error}");
+                eprintln!("SKIPPED: {error}");
+                None
+            }
+        })
+        .collect()
+}
+
+fn node(scratch: &Scratch, name: &str, domain: DomainId) -> Node {
+    scratch.node(name).with_domain(find(domain).unwrap())
+}
+
+fn publisher(node: &Node, domain: DomainId) -> RawPublisher {
+    let placement = Placement { domain, capacity: Some(16 << 20), ..Placement::default() };
+    let qos = PublisherQos { depth: DEPTH, ..PublisherQos::default() };
+    RawPublisher::create_in(node, "image", &numbers(), qos, &placement).unwrap()
+}
+
+fn subscriber(node: &Node, domain: DomainId) -> RawSubscriber {
+    let placement = Placement { domain, capacity: Some(16 << 20), ..Placement::default() };
+    RawSubscriber::create_in(node, "image", &numbers(), SubscriberQos::default(), &placement).unwrap()
+}
+
+/// Bytes that belong to a message and to no other.
+fn body(value: u64) -> Vec<u8> {
+    (0..BODY as u64).map(|index| (index * 7 + value * 31) as u8).collect()
+}
+
+/// Enqueues writing a message, and publishes it before that is done.
+fn send(publisher: &RawPublisher, stream: &dyn Stream, value: u64, bytes: &[u8]) {
+    let mut loan = publisher.loan(8, 8, BODY).unwrap();
+    loan.head_bytes().copy_from_slice(&value.to_ne_bytes());
+    let span = loan.span();
+    // SAFETY: the caller keeps the bytes until the stream has passed.
+    unsafe { stream.copy_from_host(bytes.as_ptr(), span.memory(), span.offset(), BODY as u64) }.unwrap();
+    loan.publish_on(stream).unwrap();
+}
+
+/// Reads a message in stream order, wherever it lies.
+fn read(sample: &RawSample, stream: &dyn Stream) -> (u64, Vec<u8>) {
+    let mut bytes = vec![0; BODY];
+    let span = sample.span();
+    assert_eq!(span.size(), BODY as u64);
+    sample.wait_on(stream, PATIENCE).unwrap();
+    // SAFETY: the bytes live until the stream is synchronized.
+    unsafe { stream.copy_to_host(span.memory(), span.offset(), bytes.as_mut_ptr(), BODY as u64) }.unwrap();
+    stream.synchronize(PATIENCE).unwrap();
+    (u64::from_ne_bytes(sample.head().try_into().unwrap()), bytes)
+}
+
+fn next(subscriber: &RawSubscriber) -> RawSample {
+    let begin = Instant::now();
+    loop {
+        if let Some(sample) = subscriber.take().unwrap() {
+            return sample;
+        }
+        assert!(begin.elapsed() < PATIENCE, "nothing comes");
+        subscriber.wait(Some(PATIENCE));
+    }
+}
+
+/// A fence that nobody completes.
+fn never() -> Fence {
+    let word = Arc::new(AtomicU64::new(0));
+    // SAFETY: the word lives as long as the `Arc` that is given along.
+    unsafe { Fence::new(std::ptr::NonNull::from(&*word), 1, word) }
+}
+
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    let (what, domain) = role.split_once(' ').unwrap();
+    let domain: DomainId = domain.parse().unwrap();
+    let node = node(&scratch, "publisher", domain);
+    let (publisher, stream) = (publisher(&node, domain), find(domain).unwrap().stream().unwrap());
+    while publisher.subscribers() < 2 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let bodies: Vec<_> = (0..DEPTH as u64).map(body).collect();
+    for (value, bytes) in bodies.iter().enumerate() {
+        if what == "hang" && value == DEPTH - 1 {
+            stream.wait(&never(), Duration::from_secs(600)).unwrap();
+        }
+        send(&publisher, stream.as_ref(), value as u64, bytes);
+    }
+    say("published");
+    if what == "publish" {
+        stream.synchronize(PATIENCE).unwrap();
+        say("complete");
+    }
+    std::thread::sleep(Duration::MAX);
+}
+
+/// The publisher's process, and in this one a subscriber on its device and one in host memory.
+fn play(what: &str, domain: DomainId, test: impl FnOnce(&Scratch, Role, RawSubscriber, RawSubscriber)) {
+    let scratch = Scratch::new();
+    let on_device = subscriber(&node(&scratch, "device", domain), domain);
+    let on_host = subscriber(&node(&scratch, "host", domain), HOST);
+    let mut publisher = Role::start(&scratch, &format!("{what} {domain}"));
+    publisher.wait_for("published");
+    test(&scratch, publisher, on_device, on_host);
+}
+
+#[test]
+fn messages_are_read_where_they_are_and_copied_once_for_the_host() {
+    for domain in devices() {
+        play("publish", domain, |scratch, _publisher, on_device, on_host| {
+            let stream = find(domain).unwrap().stream().unwrap();
+            for value in 0..DEPTH as u64 {
+                let sample = next(&on_device);
+                assert_eq!((sample.domain(), sample.was_brought()), (domain, false));
+                assert!(read(&sample, stream.as_ref()) == (value, body(value)), "{domain}: message {value}");
+                let sample = next(&on_host);
+                assert!(sample.was_brought() && sample.body() == body(value), "{domain}: message {value}");
+            }
+            let topic = inspect::topic(&scratch.root(), "image").unwrap().unwrap();
+            for used in &topic.domains {
+                let expected = if used.domain == HOST { DEPTH as u64 } else { 0 };
+                assert_eq!(used.copies, expected, "{domain}: copies into {}", used.domain);
+            }
+        });
+    }
+}
+
+#[test]
+fn messages_outlive_a_publisher_that_is_killed() {
+    for domain in devices() {
+        play("publish", domain, |_, mut publisher, on_device, on_host| {
+            let held = next(&on_device);
+            // Before it is dead: it hands its memory out only while it lives.
+            let first = next(&on_host);
+            publisher.wait_for("complete");
+            publisher.kill();
+            let stream = find(domain).unwrap().stream().unwrap();
+            assert!(read(&held, stream.as_ref()) == (0, body(0)), "{domain}: what was held");
+            assert!(first.body() == body(0));
+            for value in 1..3 {
+                let sample = next(&on_device);
+                assert!(read(&sample, stream.as_ref()) == (value, body(value)), "{domain}: message {value}");
+            }
+        });
+    }
+}
+
+#[test]
+fn nobody_waits_for_work_that_died_with_its_publisher() {
+    for domain in devices() {
+        if find(domain).unwrap().capabilities().order == StreamOrder::Host {
+            eprintln!("SKIPPED: on {domain} nothing is published before it is done");
+            continue;
+        }
+        play("hang", domain, |_, publisher, on_device, _on_host| {
+            let stream = find(domain).unwrap().stream().unwrap();
+            for value in 0..DEPTH as u64 - 1 {
+                assert!(read(&next(&on_device), stream.as_ref()) == (value, body(value)), "{domain}");
+            }
+            let last = next(&on_device);
+            assert_eq!(last.fence().unwrap().state(), FenceState::Pending);
+            last.wait_on(stream.as_ref(), PATIENCE).unwrap();
+            publisher.kill();
+            let begin = Instant::now();
+            stream.synchronize(PATIENCE).expect("the wait ends");
+            assert!(begin.elapsed() < Duration::from_secs(10));
+            assert_eq!(last.fence().unwrap().state(), FenceState::Poisoned);
+            assert!(matches!(last.synchronize(PATIENCE), Err(IncompleteError::Poisoned { .. })), "{domain}");
+            // And the device is as good as before.
+            let fine = find(domain).unwrap().stream().unwrap();
+            fine.synchronize(PATIENCE).unwrap();
+            assert_eq!(never().word().load(Ordering::Relaxed), 0);
+        });
+    }
+}
+
+/// Again with a CUDA driver that plays devices in host memory: see `situ-memory/tests/cuda`.
+#[test]
+fn everything_again_on_a_cuda_driver_of_ours() {
+    const PLAYED: &str = "SITU_TEST_PLAYED_CUDA";
+    if std::env::var_os(PLAYED).is_some() {
+        return;
+    }
+    let directory = std::env::temp_dir().join(format!("situ-bus-cuda-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../situ-memory/tests/cuda/driver.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread", "-o"]);
+    assert!(compiler.arg(directory.join("libcuda.so")).arg(source).status().unwrap().success());
+    for mode in ["FAKE_CUDA_AS_IT_IS", "FAKE_CUDA_NO_WORDS", "FAKE_CUDA_NO_DESCRIPTORS"] {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again
+            .env("LD_LIBRARY_PATH", &directory)
+            .env(PLAYED, "1")
+            .env(mode, "1")
+            .env("SITU_TEST_REQUIRE", "cuda");
+        let output = again.output().unwrap();
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        assert!(output.status.success(), "{mode}: {}", said.join("\n"));
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
