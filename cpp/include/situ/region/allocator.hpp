@@ -1,0 +1,252 @@
+// The memory within a region: a bitmap of granules with ctz and clz scans, behind small caches by size. Its
+// state lies beside the image, so that it is neither sent nor believed.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "situ/region/format.hpp"
+
+namespace situ::region_detail {
+
+/// Blocks of up to this many granules are kept in caches when they are freed.
+inline constexpr std::uint32_t cached_sizes = 8;
+inline constexpr std::uint32_t cache_depth = 7;
+
+/// What the process that edits a region knows of its memory. The bitmap follows: one bit per granule of the
+/// image, set where it is in use; all bits from the image's end on are clear.
+struct state {
+  /// Clear bits below the image's end.
+  std::uint32_t free_granules;
+  /// No bit is clear in the words before this one.
+  std::uint32_t first_word;
+  /// No run of clear bits is this long, as long as nothing is freed.
+  std::uint32_t no_run;
+  /// The greatest size the image has ever had.
+  std::uint32_t high;
+  /// By how much containers grow, in percent of what they had.
+  std::uint16_t growth_percent;
+  bool zero_on_free;
+  /// The memory behind the image is zero.
+  bool clean;
+  std::uint32_t reserved;
+  /// Freed blocks of one, two ... granules, still marked as in use.
+  struct cache {
+    std::uint32_t count;
+    std::uint32_t block[cache_depth];
+  } caches[cached_sizes];
+
+  [[nodiscard]] std::uint64_t* bits() noexcept { return reinterpret_cast<std::uint64_t*>(this + 1); }
+};
+static_assert(sizeof(state) % alignof(std::uint64_t) == 0);
+
+/// How many bytes of state an image of up to `capacity` bytes needs.
+constexpr std::uint64_t state_size(std::uint64_t capacity) noexcept {
+  return sizeof(state) + (capacity / granule + 63) / 64 * 8;
+}
+
+inline state* state_of(header* h) noexcept {
+  return h->state == 0 ? nullptr : reinterpret_cast<state*>(bytes_of(h) + h->state);
+}
+
+/// The same of a region that is known to have a state.
+inline state* own_state(header* h) noexcept { return reinterpret_cast<state*>(bytes_of(h) + h->state); }
+
+/// The first bit from `from` on that is set (or, with `Clear`, clear); `end` when there is none before it.
+template <bool Clear>
+std::uint32_t next_bit(const std::uint64_t* bits, std::uint32_t from, std::uint32_t end) noexcept {
+  const auto word = [bits](std::uint32_t i) { return Clear ? ~bits[i] : bits[i]; };
+  if (from >= end) return end;
+  std::uint32_t i = from / 64;
+  std::uint64_t here = word(i) & (~std::uint64_t{0} << (from % 64));
+  while (here == 0) {
+    if (++i * 64 >= end) return end;
+    here = word(i);
+  }
+  return std::min(end, i * 64 + static_cast<std::uint32_t>(std::countr_zero(here)));
+}
+
+/// One behind the last bit below `end` that is set; 0 when there is none.
+inline std::uint32_t behind_last_bit(const std::uint64_t* bits, std::uint32_t end) noexcept {
+  while (end != 0) {
+    const std::uint32_t i = (end - 1) / 64;
+    const std::uint64_t here = bits[i] & (~std::uint64_t{0} >> (63 - (end - 1) % 64));
+    if (here != 0) return i * 64 + 64 - static_cast<std::uint32_t>(std::countl_zero(here));
+    end = i * 64;
+  }
+  return 0;
+}
+
+/// Sets (or, with `Clear`, clears) `count` bits from `from` on.
+template <bool Clear>
+void mark_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t count) noexcept {
+  while (count != 0) {
+    const std::uint32_t shift = from % 64;
+    const std::uint32_t here = std::min(count, 64 - shift);
+    const std::uint64_t mask = (~std::uint64_t{0} >> (64 - here)) << shift;
+    if constexpr (Clear) {
+      bits[from / 64] &= ~mask;
+    } else {
+      bits[from / 64] |= mask;
+    }
+    from += here;
+    count -= here;
+  }
+}
+
+/// Lets the image end behind the last granule in use.
+inline void shrink_end(header* h, state* s) noexcept {
+  const std::uint32_t end = h->size / granule;
+  const std::uint32_t used = behind_last_bit(s->bits(), end);
+  s->free_granules -= end - used;
+  h->size = used * granule;
+}
+
+inline void give_back(header* h, state* s, std::uint32_t from, std::uint32_t count) noexcept {
+  mark_bits<true>(s->bits(), from, count);
+  s->free_granules += count;
+  s->first_word = std::min(s->first_word, from / 64);
+  s->no_run = ~std::uint32_t{0};
+  if ((from + count) * granule == h->size) shrink_end(h, s);
+}
+
+/// Empties the caches, so that neighbouring blocks become one.
+inline void flush_caches(header* h, state* s) noexcept {
+  for (std::uint32_t i = 0; i < cached_sizes; ++i) {
+    state::cache& cache = s->caches[i];
+    while (cache.count != 0) give_back(h, s, cache.block[--cache.count] / granule, i + 1);
+  }
+}
+
+/// A run of `count` clear bits, or 0.
+inline std::uint32_t take_run(header* h, state* s, std::uint32_t count) noexcept {
+  if (s->free_granules < count || count >= s->no_run) return 0;
+  const std::uint64_t* bits = s->bits();
+  const std::uint32_t end = h->size / granule;
+  std::uint32_t from = next_bit<true>(bits, s->first_word * 64, end);
+  s->first_word = from / 64;
+  while (end - from >= count) {
+    const std::uint32_t used = next_bit<false>(bits, from, from + count);
+    if (used == from + count) {
+      mark_bits<false>(s->bits(), from, count);
+      s->free_granules -= count;
+      return from;
+    }
+    from = next_bit<true>(bits, used, end);
+  }
+  s->no_run = count;
+  return 0;
+}
+
+/// Lets the image grow by `count` granules; 0 when there is no room.
+inline std::uint32_t take_end(header* h, state* s, std::uint32_t count) noexcept {
+  if ((h->capacity - h->size) / granule < count) return 0;
+  const std::uint32_t from = h->size / granule;
+  if (!s->clean) std::memset(bytes_of(h) + h->size, 0, std::size_t{count} * granule);
+  mark_bits<false>(s->bits(), from, count);
+  h->size += count * granule;
+  s->high = std::max(s->high, h->size);
+  return from;
+}
+
+/// A zeroed block of `bytes`, or null when the region is full, frozen or there is none. (The talk's mallocN.)
+inline void* allocate(header* h, std::uint64_t bytes) noexcept {
+  state* s = h == nullptr ? nullptr : state_of(h);
+  if (s == nullptr || bytes == 0 || bytes > max_size) return nullptr;
+  const auto count = static_cast<std::uint32_t>(in_granules(bytes) / granule);
+  std::uint32_t from = 0;
+  bool reused = true;
+  if (count <= cached_sizes && s->caches[count - 1].count != 0) {
+    state::cache& cache = s->caches[count - 1];
+    from = cache.block[--cache.count] / granule;
+  } else {
+    from = take_run(h, s, count);
+    if (from == 0) {
+      from = take_end(h, s, count);
+      reused = false;
+    }
+    if (from == 0) {
+      flush_caches(h, s);
+      from = take_run(h, s, count);
+      reused = true;
+      if (from == 0) {
+        from = take_end(h, s, count);
+        reused = false;
+      }
+    }
+  }
+  if (from == 0) return nullptr;
+  std::byte* block = bytes_of(h) + std::size_t{from} * granule;
+  if (reused && !s->zero_on_free) std::memset(block, 0, std::size_t{count} * granule);
+  return block;
+}
+
+/// Takes back a block of `bytes` that `allocate` gave. (The talk's freeN.)
+inline void deallocate(header* h, void* block, std::uint64_t bytes) noexcept {
+  state* s = state_of(h);
+  if (s == nullptr) return;
+  const auto count = static_cast<std::uint32_t>(in_granules(bytes) / granule);
+  if (s->zero_on_free) std::memset(block, 0, std::size_t{count} * granule);
+  const auto from = static_cast<std::uint32_t>(bytes_of(block) - bytes_of(h)) / granule;
+  if (count <= cached_sizes && s->caches[count - 1].count < cache_depth) {
+    state::cache& cache = s->caches[count - 1];
+    cache.block[cache.count++] = from * granule;
+    return;
+  }
+  give_back(h, s, from, count);
+}
+
+/// Makes a block longer where it lies, with zeroed bytes; false when something lies behind it.
+inline bool extend(header* h, void* block, std::uint64_t old_bytes, std::uint64_t new_bytes) noexcept {
+  state* s = state_of(h);
+  if (s == nullptr || new_bytes > max_size) return false;
+  const auto begin = static_cast<std::uint32_t>(bytes_of(block) - bytes_of(h)) / granule;
+  const std::uint32_t from = begin + static_cast<std::uint32_t>(in_granules(old_bytes) / granule);
+  const std::uint32_t to = begin + static_cast<std::uint32_t>(in_granules(new_bytes) / granule);
+  const std::uint32_t end = h->size / granule;
+  if (to <= from) return true;
+  if (next_bit<false>(s->bits(), from, std::min(to, end)) != std::min(to, end)) return false;
+  const std::uint32_t inside = std::min(to, end) - std::min(from, end);
+  if (to > end && take_end(h, s, to - end) == 0) return false;
+  mark_bits<false>(s->bits(), from, inside);
+  s->free_granules -= inside;
+  if (!s->zero_on_free)
+    std::memset(bytes_of(h) + std::size_t{from} * granule, 0, std::size_t{inside} * granule);
+  return true;
+}
+
+/// Gives back the end of a block that becomes shorter.
+inline void shorten(header* h, void* block, std::uint64_t old_bytes, std::uint64_t new_bytes) noexcept {
+  const std::uint64_t keep = in_granules(new_bytes);
+  if (keep < in_granules(old_bytes)) {
+    deallocate(h, bytes_of(block) + keep, in_granules(old_bytes) - keep);
+  }
+}
+
+/// How many elements of `element` bytes a container with room for `capacity` shall have room for, when it
+/// needs `needed`: as its growth policy says, and no granule used in part.
+inline std::uint64_t next_capacity(header* h, std::uint64_t capacity, std::uint64_t needed,
+                                   std::uint64_t element) noexcept {
+  const state* s = h == nullptr ? nullptr : state_of(h);
+  const std::uint64_t percent = s == nullptr ? 100 : s->growth_percent;
+  return in_granules(std::max(needed, capacity * percent / 100) * element) / element;
+}
+
+/// Begins the state of an image of `h->size` bytes, all in use.
+inline void begin_state(header* h, state* s, std::uint32_t capacity, bool clean) noexcept {
+  h->capacity = capacity;
+  h->state = static_cast<std::int32_t>(bytes_of(s) - bytes_of(h));
+  std::memset(static_cast<void*>(s), 0, sizeof(state));
+  s->no_run = ~std::uint32_t{0};
+  s->high = h->size;
+  s->growth_percent = 200;
+  s->zero_on_free = true;
+  s->clean = clean;
+  mark_bits<false>(s->bits(), 0, h->size / granule);
+  s->first_word = h->size / granule / 64;
+}
+
+}  // namespace situ::region_detail

@@ -1,0 +1,91 @@
+// The canonical image of a value: a compacting copy, depth first, one cursor, all padding zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "situ/region/reflect.hpp"
+
+namespace situ::region_detail {
+
+/// Writes into zeroed memory that is large enough: no canonical image is larger than the live one, for each
+/// block is trimmed.
+class canonical_writer {
+ public:
+  canonical_writer(std::byte* image, std::uint32_t cursor) noexcept : image_(image), cursor_(cursor) {}
+
+  /// Where the image ends so far.
+  [[nodiscard]] std::uint32_t end() const noexcept { return cursor_; }
+
+  void put_bytes(std::uint32_t at, const void* from, std::size_t count) noexcept {
+    if (count != 0) std::memcpy(image_ + at, from, count);
+  }
+  void put_byte(std::uint32_t at, std::uint8_t value) noexcept { image_[at] = std::byte{value}; }
+  void put_u32(std::uint32_t at, std::uint32_t value) noexcept { put_bytes(at, &value, sizeof(value)); }
+  /// The link at `link_at` of the container at `at` back to the header.
+  void put_back_link(std::uint32_t at, std::uint32_t link_at) noexcept { put_u32(link_at, 0U - at); }
+  /// A container of 16 bytes, still without its link.
+  void put_container(std::uint32_t at, std::uint32_t len, std::uint32_t cap) noexcept {
+    put_u32(at + 4, len);
+    put_u32(at + 8, cap);
+    put_back_link(at, at + 12);
+  }
+  /// The next block, of `bytes`, to which the link at `at` leads.
+  [[nodiscard]] std::uint32_t place(std::uint32_t at, std::uint64_t bytes) noexcept {
+    const std::uint32_t block = cursor_;
+    cursor_ += static_cast<std::uint32_t>(in_granules(bytes));
+    put_u32(at, block - at);
+    return block;
+  }
+
+  /// A value at `at`, and what it holds at the cursor.
+  template <class T>
+  void put(std::uint32_t at, const T& value) {
+    if constexpr (container<T>) {
+      value.situ_write(*this, at);
+    } else if constexpr (is_dense<T>) {
+      put_bytes(at, &value, sizeof(T));
+    } else if constexpr (array<T>) {
+      put_elements(at, value.data(), value.size());
+    } else {
+      for_each_member<T>([this, at, &value](const auto& m) {
+        this->put(at + static_cast<std::uint32_t>(m.offset), m.of(value));
+        return true;
+      });
+    }
+  }
+  template <class T>
+  void put_elements(std::uint32_t at, const T* elements, std::size_t count) {
+    if constexpr (is_dense<T>) {
+      put_bytes(at, elements, count * sizeof(T));
+    } else {
+      for (std::size_t i = 0; i < count; ++i) {
+        put(at + static_cast<std::uint32_t>(i * sizeof(T)), elements[i]);
+      }
+    }
+  }
+
+ private:
+  std::byte* image_;
+  std::uint32_t cursor_;
+};
+
+/// Writes the canonical image of a region's root to zeroed memory of `h->size` bytes. Returns its size.
+template <class T>
+std::uint32_t write_canonical(const header* h, const T& root, std::byte* image) {
+  header front{};
+  front.magic = magic;
+  front.version = version;
+  front.form = region_form::canonical;
+  front.schema_hash = h->schema_hash;
+  front.layout_hash = h->layout_hash;
+  front.root = root_offset;
+  canonical_writer writer(image, root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T))));
+  writer.put(root_offset, root);
+  front.size = writer.end();
+  std::memcpy(image, &front, sizeof(front));
+  return front.size;
+}
+
+}  // namespace situ::region_detail

@@ -1,0 +1,216 @@
+// Checking that bytes are a region, before any of them is believed: canonical images with one cursor, live
+// ones with a bitmap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "situ/region/reflect.hpp"
+
+namespace situ::region_detail {
+
+/// Checks an image. In canonical ones each block must begin where the one before it ended, so that nothing
+/// overlaps and nothing is left over; in live ones each block marks its bits of a zeroed bitmap.
+template <bool Canonical>
+class checker {
+ public:
+  static constexpr bool canonical = Canonical;
+
+  checker(const std::byte* image, std::uint32_t size, std::uint32_t root_size, std::uint64_t* bits) noexcept
+      : image_(image),
+        size_(size),
+        cursor_(root_offset + static_cast<std::uint32_t>(in_granules(root_size))),
+        bits_(bits) {
+    if constexpr (!Canonical) mark_bits<false>(bits_, 0, cursor_ / granule);
+  }
+
+  [[nodiscard]] const std::byte* at(std::uint32_t offset) const noexcept { return image_ + offset; }
+  [[nodiscard]] std::uint32_t cursor() const noexcept { return cursor_; }
+  [[nodiscard]] region_invalid take_error() noexcept { return std::move(error_); }
+
+  bool fail(region_problem problem, std::uint32_t at, std::uint64_t found, std::uint64_t limit = 0) {
+    error_.problem = problem;
+    error_.offset = at;
+    error_.found = found;
+    error_.limit = limit;
+    return false;
+  }
+  bool outside(std::uint32_t at, std::uint64_t found) {
+    return fail(region_problem::outside, at, found, size_);
+  }
+  bool enter_member(std::string_view name) {
+    error_.path.enter_member(name);
+    return false;
+  }
+  bool enter_element(std::size_t index) {
+    error_.path.enter_element(index);
+    return false;
+  }
+
+  [[nodiscard]] bool back_link(std::uint32_t at, std::int32_t region) {
+    if (region == -static_cast<std::int32_t>(at)) return true;
+    return fail(region_problem::wrong_back_link, at, static_cast<std::uint32_t>(region));
+  }
+  /// What all containers of 16 bytes have.
+  [[nodiscard]] bool container(std::uint32_t at, std::int32_t region, std::uint64_t len, std::uint64_t cap,
+                               std::uint64_t wanted_cap) {
+    if (!back_link(at, region)) return false;
+    if (len > cap) return fail(region_problem::too_long, at, len, cap);
+    if (cap != wanted_cap) return fail(region_problem::not_trimmed, at, cap, wanted_cap);
+    return true;
+  }
+  /// The block of `bytes` to which the link at `at` leads, of which `used` hold something.
+  [[nodiscard]] bool claim(std::uint32_t at, std::int32_t link, std::uint64_t bytes, std::uint64_t used,
+                           std::uint32_t& block) {
+    const std::int64_t to = std::int64_t{at} + link;
+    const std::uint64_t whole = in_granules(bytes);
+    if constexpr (Canonical) {
+      if (to != cursor_) return fail(region_problem::misplaced, at, static_cast<std::uint64_t>(to), cursor_);
+      if (whole > size_ - cursor_) return outside(at, static_cast<std::uint64_t>(to) + whole);
+      block = cursor_;
+      cursor_ += static_cast<std::uint32_t>(whole);
+      return zero(block + static_cast<std::uint32_t>(used), cursor_);
+    } else {
+      if (to < root_offset || to > std::int64_t{size_} || whole > size_ - static_cast<std::uint64_t>(to)) {
+        return outside(at, static_cast<std::uint64_t>(to));
+      }
+      block = static_cast<std::uint32_t>(to);
+      if (block % granule != 0) return fail(region_problem::unaligned_link, at, block);
+      const std::uint32_t from = block / granule;
+      const auto count = static_cast<std::uint32_t>(whole / granule);
+      if (next_bit<false>(bits_, from, from + count) != from + count) {
+        return fail(region_problem::overlap, at, block);
+      }
+      mark_bits<false>(bits_, from, count);
+      return true;
+    }
+  }
+  /// In canonical images, that bytes that belong to nothing are zero.
+  [[nodiscard]] bool zero(std::uint32_t from, std::uint32_t to) {
+    if constexpr (Canonical) {
+      for (; from < to; ++from) {
+        if (image_[from] != std::byte{0}) return fail(region_problem::not_zero, from, from);
+      }
+    }
+    return true;
+  }
+  /// What a link leads to is one deeper than the link.
+  template <class Inner>
+  [[nodiscard]] bool deeper(std::uint32_t at, const Inner& inner) {
+    if (depth_ == max_depth) return fail(region_problem::too_deep, at, depth_, max_depth);
+    ++depth_;
+    const bool good = inner();
+    --depth_;
+    return good;
+  }
+
+  template <class T>
+  [[nodiscard]] bool value(const T& value, std::uint32_t at) {
+    if constexpr (region_detail::container<T>) {
+      return value.situ_check(*this, at);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      const auto byte = std::to_integer<std::uint8_t>(image_[at]);
+      return byte <= 1 || fail(region_problem::not_a_bool, at, byte);
+    } else if constexpr (is_plain<T> && (!Canonical || is_dense<T>)) {
+      return true;
+    } else if constexpr (array<T>) {
+      return elements(value.data(), static_cast<std::uint32_t>(value.size()), at);
+    } else {
+      std::uint32_t end = at;
+      return for_each_member<T>([this, at, &value, &end](const auto& m) {
+               using M = decltype(type_of(m));
+               const auto begin_at = at + static_cast<std::uint32_t>(m.offset);
+               if (!zero(end, begin_at)) return false;
+               end = begin_at + std::uint32_t{sizeof(M)};
+               return this->value(m.of(value), begin_at) || enter_member(m.name);
+             }) &&
+             zero(end, at + std::uint32_t{sizeof(T)});
+    }
+  }
+  template <class T>
+  [[nodiscard]] bool elements(const T* elements, std::uint32_t count, std::uint32_t at) {
+    if constexpr (is_plain<T> && (!Canonical || is_dense<T>)) {
+      return true;
+    } else {
+      const auto each = [&] {
+        for (std::uint32_t i = 0; i < count; ++i) {
+          if (!value(elements[i], at + i * std::uint32_t{sizeof(T)})) return enter_element(i);
+        }
+        return true;
+      };
+      return has_links<T> ? deeper(at, each) : each();
+    }
+  }
+
+ private:
+  const std::byte* image_;
+  std::uint32_t size_;
+  std::uint32_t cursor_;
+  std::uint64_t* bits_;
+  std::uint32_t depth_ = 0;
+  region_invalid error_{};
+};
+
+/// What is wrong with the header of an image of a T, if anything.
+template <class T>
+bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t schema, std::uint64_t layout,
+                  region_invalid& error) {
+  const auto fail = [&error](region_problem problem, std::uint64_t offset, std::uint64_t found,
+                             std::uint64_t limit) {
+    error.problem = problem;
+    error.offset = offset;
+    error.found = found;
+    error.limit = limit;
+    return false;
+  };
+  if (reinterpret_cast<std::uintptr_t>(image) % granule != 0)
+    return fail(region_problem::misaligned, 0, 0, granule);
+  const std::uint64_t least = root_offset + in_granules(sizeof(T));
+  if (count < least) return fail(region_problem::too_small, 0, count, least);
+  header h;
+  std::memcpy(&h, image, sizeof(h));
+  if (h.magic != magic) return fail(region_problem::not_a_region, 0, h.magic, magic);
+  if (h.version != version) return fail(region_problem::wrong_version, 4, h.version, version);
+  if (h.form > region_form::live)
+    return fail(region_problem::wrong_form, 6, static_cast<std::uint8_t>(h.form), 1);
+  if (h.zero != 0) return fail(region_problem::not_zero, 7, 7, 0);
+  if (h.schema_hash != schema) return fail(region_problem::wrong_schema, 8, h.schema_hash, schema);
+  if (h.layout_hash != layout) return fail(region_problem::wrong_layout, 16, h.layout_hash, layout);
+  if (h.size < least || h.size > count || h.size % granule != 0 || h.size > max_size) {
+    return fail(region_problem::wrong_size, 24, h.size, count);
+  }
+  if (h.root != root_offset) return fail(region_problem::outside, 28, h.root, root_offset);
+  if (h.form == region_form::canonical) {
+    for (std::uint32_t i = offsetof(header, capacity); i < sizeof(header); ++i) {
+      if (image[i] != std::byte{0}) return fail(region_problem::not_zero, i, i, 0);
+    }
+  }
+  return true;
+}
+
+/// Checks what lies behind a good header. `bits` is a zeroed bitmap for the image; canonical images need
+/// none.
+template <class T>
+bool check_root(const std::byte* image, std::uint64_t* bits, region_invalid& error) {
+  header h;
+  std::memcpy(&h, image, sizeof(h));
+  const T& root = *reinterpret_cast<const T*>(image + root_offset);
+  if (h.form == region_form::live) {
+    checker<false> check(image, h.size, sizeof(T), bits);
+    if (check.value(root, root_offset)) return true;
+    error = check.take_error();
+    return false;
+  }
+  checker<true> check(image, h.size, sizeof(T), nullptr);
+  if (check.value(root, root_offset) &&
+      check.zero(root_offset + std::uint32_t{sizeof(T)},
+                 root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T))))) {
+    if (check.cursor() == h.size) return true;
+    check.fail(region_problem::left_over, check.cursor(), h.size, check.cursor());
+  }
+  error = check.take_error();
+  return false;
+}
+
+}  // namespace situ::region_detail

@@ -1,0 +1,150 @@
+// What can go wrong with a region: no memory left for an operation, or bytes that are no region.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "situ/error.hpp"
+#include "situ/path.hpp"
+
+namespace situ {
+
+/// Why a container of a region could not be changed.
+enum class region_fault {
+  full,      ///< the region's memory has no room, and cannot grow
+  detached,  ///< the container lies in no region, so it has no memory to take from
+  frozen,    ///< the region is an image that is only read
+};
+
+/// A container of a region could not be changed. The `try_` forms say so by returning false (or null)
+/// instead.
+class region_error : public std::runtime_error {
+ public:
+  region_error(region_fault fault, std::uint64_t limit)
+      : std::runtime_error(describe(fault, limit)), fault_(fault), limit_(limit) {}
+
+  [[nodiscard]] region_fault fault() const noexcept { return fault_; }
+  /// How many bytes the region can have at most; 0 where there is none.
+  [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
+
+ private:
+  static std::string describe(region_fault fault, std::uint64_t limit) {
+    switch (fault) {
+      case region_fault::full:
+        return "the region is full: it may have " + std::to_string(limit) +
+               " bytes; give it a higher limit or a larger buffer";
+      case region_fault::detached:
+        return "the container lies in no region; only containers within a region can be filled";
+      case region_fault::frozen:
+        return "the region is an image that is only read; adopt it to change it";
+    }
+    return "unknown fault";
+  }
+
+  region_fault fault_;
+  std::uint64_t limit_;
+};
+
+/// What is wrong with bytes that claim to be a region.
+enum class region_problem {
+  too_small,        ///< `found` bytes are fewer than the header and the root, `limit`
+  misaligned,       ///< the bytes lie at no multiple of 16
+  not_a_region,     ///< the header begins with `found`
+  wrong_version,    ///< the version is `found`, known is `limit`
+  wrong_form,       ///< the form is `found`, but `limit` was asked for
+  wrong_schema,     ///< the schema hash is `found`, the type's is `limit`
+  wrong_layout,     ///< the layout hash is `found`, the type's is `limit`
+  wrong_size,       ///< the header says `found` bytes, there are `limit`
+  outside,          ///< a link leads to offset `found`, and the image has `limit` bytes
+  misplaced,        ///< a link leads to offset `found`, but the canonical place is `limit`
+  unaligned_link,   ///< a link leads to offset `found`, no multiple of 16
+  overlap,          ///< the block at offset `found` is part of another one
+  wrong_back_link,  ///< the link back to the header is `found`
+  too_long,         ///< the length is `found`, the capacity `limit`
+  not_trimmed,      ///< a canonical image has the capacity `found` where it needs `limit`
+  not_a_bool,       ///< a boolean or a presence flag is `found`
+  not_utf8,         ///< the text is not UTF-8 from byte `found` on
+  not_sorted,       ///< key number `found` is not greater than the one before it
+  not_hashed,       ///< slot `found` of a hash table is not where its key belongs
+  wrong_count,      ///< a hash table of length `found` has `limit` entries
+  too_deep,         ///< more than `limit` links lead from one to the next
+  not_zero,         ///< the byte at offset `found` belongs to nothing and is not zero
+  left_over,        ///< a canonical image ends at `limit`, but has `found` bytes
+  no_memory,        ///< the `found` bytes could not be copied: the new region may have `limit`
+};
+
+/// Bytes that claim to be a region are none.
+struct region_invalid {
+  region_problem problem{};
+  /// The member at fault.
+  field_path path{};
+  /// Where in the image it lies, in bytes from the header.
+  std::uint64_t offset = 0;
+  std::uint64_t found = 0;
+  std::uint64_t limit = 0;
+
+  /// A sentence for people: `items[3].value.name: offset 812 outside the image of 640 bytes`.
+  [[nodiscard]] std::string message() const {
+    return path.shown() + ": " + problem_text() + " (at offset " + std::to_string(offset) + ")";
+  }
+
+ private:
+  [[nodiscard]] std::string problem_text() const {
+    const std::string f = std::to_string(found);
+    const std::string l = std::to_string(limit);
+    switch (problem) {
+      case region_problem::too_small:
+        return f + " bytes are too few; header and root need " + l;
+      case region_problem::misaligned:
+        return "the bytes do not lie at a multiple of 16; copy them to memory that does";
+      case region_problem::not_a_region:
+        return "no region: the bytes do not begin with SRGN";
+      case region_problem::wrong_version:
+        return "version " + f + " of the format is not known; this program knows " + l;
+      case region_problem::wrong_form:
+        return "the image has form " + f + ", but form " + l + " is asked for";
+      case region_problem::wrong_schema:
+        return "schema hash " + f + " is that of another type; this type's is " + l;
+      case region_problem::wrong_layout:
+        return "layout hash " + f + " is that of another type; this type's is " + l;
+      case region_problem::wrong_size:
+        return "the header says " + f + " bytes, but there are " + l;
+      case region_problem::outside:
+        return "offset " + f + " outside the image of " + l + " bytes";
+      case region_problem::misplaced:
+        return "offset " + f + " is not the canonical one, " + l;
+      case region_problem::unaligned_link:
+        return "offset " + f + " is no multiple of 16";
+      case region_problem::overlap:
+        return "the block at offset " + f + " is part of another one";
+      case region_problem::wrong_back_link:
+        return "the link back to the header is " + f;
+      case region_problem::too_long:
+        return "length " + f + " exceeds the capacity " + l;
+      case region_problem::not_trimmed:
+        return "capacity " + f + " is not the canonical one, " + l;
+      case region_problem::not_a_bool:
+        return f + " is not a boolean; only 0 and 1 are";
+      case region_problem::not_utf8:
+        return "the text is not UTF-8 from byte " + f + " on";
+      case region_problem::not_sorted:
+        return "key " + f + " is not greater than the key before it";
+      case region_problem::not_hashed:
+        return "slot " + f + " is not where its key belongs";
+      case region_problem::wrong_count:
+        return "length " + f + ", but " + l + " slots are occupied";
+      case region_problem::too_deep:
+        return "more than " + l + " links lead from one to the next";
+      case region_problem::not_zero:
+        return "the byte at offset " + f + " belongs to nothing and is not zero";
+      case region_problem::left_over:
+        return "the image has " + f + " bytes, but its parts end at " + l;
+      case region_problem::no_memory:
+        return f + " bytes do not fit into a region that may have " + l;
+    }
+    return "unknown problem";
+  }
+};
+
+}  // namespace situ

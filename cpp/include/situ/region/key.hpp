@@ -1,0 +1,131 @@
+// The keys of sets and maps in a region: their order and their hash, which the format fixes, and entries of
+// maps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "situ/region/string.hpp"
+
+namespace situ {
+
+/// An entry of a map as it lies in a region.
+template <class K, class V>
+struct region_entry {
+  K first;
+  V second;
+};
+
+template <class K, class V>
+constexpr std::string_view situ_region_name(const region_entry<K, V>*) {
+  return "entry";
+}
+template <class K, class V>
+constexpr auto situ_region_members(const region_entry<K, V>*) {
+  using entry = region_entry<K, V>;
+  return std::tuple{region_detail::member<&entry::first, offsetof(entry, first)>{"key"},
+                    region_detail::member<&entry::second, offsetof(entry, second)>{"value"}};
+}
+
+namespace region_detail {
+
+/// What a key is looked up by, and compared and hashed as.
+template <class K>
+struct key_traits {
+  static_assert((std::is_integral_v<K> && !std::is_same_v<K, bool> && !std::is_same_v<K, char>) ||
+                    std::is_enum_v<K>,
+                "the keys of sets and maps in a region are integers, enums and strings");
+  using view = K;
+  static view of(const K& key) noexcept { return key; }
+};
+template <>
+struct key_traits<region_string> {
+  using view = std::string_view;
+  static view of(const region_string& key) noexcept { return key.view(); }
+};
+template <class K>
+using key_view = typename key_traits<K>::view;
+
+/// The finalizer of SplitMix64: each bit of the result depends on each of the argument.
+constexpr std::uint64_t mix(std::uint64_t x) noexcept {
+  x = (x ^ (x >> 30)) * 0xBF58'476D'1CE4'E5B9U;
+  x = (x ^ (x >> 27)) * 0x94D0'49BB'1331'11EBU;
+  return x ^ (x >> 31);
+}
+/// Where hashing begins: the golden ratio's fraction, as SplitMix64 has it.
+inline constexpr std::uint64_t seed = 0x9E37'79B9'7F4A'7C15U;
+
+/// The 32 bits of hash that a table keeps for a key; never 0, which says that a slot is empty.
+template <class V>
+std::uint32_t hash_of(const V& key) noexcept {
+  std::uint64_t h = 0;
+  if constexpr (std::is_same_v<V, std::string_view>) {
+    h = mix(seed + key.size());
+    std::size_t done = 0;
+    for (; done < key.size(); done += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, key.data() + done, key.size() - done < 8 ? key.size() - done : 8);
+      h = mix(h ^ word);
+    }
+  } else {
+    h = mix(seed + static_cast<std::uint64_t>(key));  // sign-extended
+  }
+  const auto high = static_cast<std::uint32_t>(h >> 32);
+  return high == 0 ? 1 : high;
+}
+
+/// A pair of references, for iterators whose entries are no pairs.
+template <class K, class V>
+struct entry_reference {
+  const K& first;
+  V& second;
+  entry_reference* operator->() noexcept { return this; }
+};
+
+/// Goes over the entries of a flat map. `V` is const for const maps.
+template <class K, class V>
+class flat_iterator {
+  using entry = std::conditional_t<std::is_const_v<V>, const region_entry<K, std::remove_const_t<V>>,
+                                   region_entry<K, V>>;
+
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = std::pair<const K&, V&>;
+  using difference_type = std::ptrdiff_t;
+  using pointer = entry_reference<K, V>;
+  using reference = entry_reference<K, V>;
+
+  flat_iterator() noexcept = default;
+  explicit flat_iterator(entry* at) noexcept : at_(at) {}
+  operator flat_iterator<K, const V>() const noexcept requires(!std::is_const_v<V>) {
+    return flat_iterator<K, const V>(at_);
+  }
+
+  reference operator*() const noexcept { return {at_->first, at_->second}; }
+  pointer operator->() const noexcept { return **this; }
+  flat_iterator& operator++() noexcept {
+    ++at_;
+    return *this;
+  }
+  flat_iterator operator++(int) noexcept { return flat_iterator(at_++); }
+  flat_iterator& operator--() noexcept {
+    --at_;
+    return *this;
+  }
+  flat_iterator operator+(difference_type step) const noexcept { return flat_iterator(at_ + step); }
+  difference_type operator-(const flat_iterator& other) const noexcept { return at_ - other.at_; }
+  friend bool operator==(const flat_iterator& a, const flat_iterator& b) noexcept { return a.at_ == b.at_; }
+  /// Where the entry lies.
+  [[nodiscard]] entry* address() const noexcept { return at_; }
+
+ private:
+  entry* at_ = nullptr;
+};
+
+}  // namespace region_detail
+}  // namespace situ

@@ -1,0 +1,154 @@
+// movable_region<T>: a region on the heap that grows by moving, and is reached through handles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "situ/region/region.hpp"
+
+namespace situ {
+
+/// A region in a buffer on the heap, for programs that cannot reserve address space. The buffer doubles when
+/// it is full, and moves. So nothing in it is held by reference: a handle is the region and an offset.
+/// Everything that needs memory is done by `change`, with one `try_` operation of a container:
+///
+///     movable_region<Character> r;
+///     r.root().member<&Character::skills>().change([](auto& skills) { return skills.try_emplace_back(1054,
+///     3); });
+template <class T>
+class movable_region {
+ public:
+  using value_type = T;
+
+  /// A value in the region. It stays good when the region moves; not when the container that the value lies
+  /// in moves or erases it.
+  template <class M>
+  class handle {
+   public:
+    /// The value, until the region next changes.
+    [[nodiscard]] M& operator*() const noexcept {
+      return *reinterpret_cast<M*>(const_cast<std::byte*>(region_->bytes().data()) + offset_);
+    }
+    [[nodiscard]] M* operator->() const noexcept { return &**this; }
+    /// A member of a struct.
+    template <auto Pointer>
+    [[nodiscard]] auto member() const noexcept {
+      return region_->handle_of((**this).*Pointer);
+    }
+    /// An element of a vector or array.
+    [[nodiscard]] auto operator[](std::size_t index) const noexcept {
+      return region_->handle_of((**this)[index]);
+    }
+
+    /// Does one `try_` operation, which returns false or null (or a pair that begins with it) and changes
+    /// nothing when there is no room; then the region grows, and the operation is done again. Its last
+    /// result: a failure only where the region cannot grow any more.
+    template <class Operation>
+    auto try_change(const Operation& operation) const {
+      for (;;) {
+        auto done = operation(**this);
+        if (succeeded(done) || !region_->grow()) return done;
+      }
+    }
+    /// The same; throws `region_error` where the region cannot grow any more.
+    template <class Operation>
+    auto change(const Operation& operation) const {
+      auto done = try_change(operation);
+      if (!succeeded(done)) detail::raise(region_error(region_fault::full, region_->options_.limit));
+      return done;
+    }
+
+   private:
+    friend class movable_region;
+    handle(movable_region* of, std::uint32_t offset) noexcept : region_(of), offset_(offset) {}
+    template <class R>
+    static bool succeeded(const R& done) noexcept {
+      if constexpr (requires { done.first == nullptr; }) {
+        return done.first != nullptr;
+      } else {
+        return static_cast<bool>(done);
+      }
+    }
+
+    movable_region* region_;
+    std::uint32_t offset_;
+  };
+
+  movable_region() : movable_region(region_options{}) {}
+  explicit movable_region(const region_options& options)
+      : options_(options), buffer_(make(first_size(options))), region_(buffer_.span(), options) {}
+  movable_region(movable_region&&) noexcept = default;
+  movable_region& operator=(movable_region&&) noexcept = default;
+
+  /// A region that begins as a copy of an image, canonical or live, which is checked first.
+  [[nodiscard]] static result<movable_region, region_invalid> adopt(std::span<const std::byte> image,
+                                                                    const region_options& options = {}) {
+    const std::size_t size = image.size() + region_detail::state_size(image.size()) * 2 + 64;
+    buffer fresh = make(size);
+    std::memcpy(fresh.span().data(), image.data(), image.size());
+    auto adopted = region<T>::adopt_in_place(fresh.span(), options);
+    if (!adopted) return failure{std::move(adopted).error()};
+    return movable_region(options, std::move(fresh), std::move(*adopted));
+  }
+
+  [[nodiscard]] handle<T> root() noexcept { return {this, region_detail::root_offset}; }
+  /// The value, until the region next changes.
+  [[nodiscard]] const T& operator*() const noexcept { return *region_; }
+  [[nodiscard]] const T* operator->() const noexcept { return region_.get(); }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return region_.bytes(); }
+  [[nodiscard]] std::vector<std::byte> canonical() const { return region_.canonical(); }
+  [[nodiscard]] std::size_t size() const noexcept { return region_.size(); }
+  [[nodiscard]] std::size_t capacity() const noexcept { return region_.capacity(); }
+  /// See `region`.
+  void compact() { region_.compact(); }
+  void trim() noexcept { region_.trim(); }
+
+ private:
+  struct end_of_memory {
+    void operator()(std::byte* memory) const noexcept {
+      ::operator delete (memory, std::align_val_t{region_detail::granule});
+    }
+  };
+  struct buffer {
+    std::unique_ptr<std::byte, end_of_memory> memory;
+    std::size_t size = 0;
+    [[nodiscard]] std::span<std::byte> span() const noexcept { return {memory.get(), size}; }
+  };
+
+  movable_region(const region_options& options, buffer&& memory, region<T>&& in_it) noexcept
+      : options_(options), buffer_(std::move(memory)), region_(std::move(in_it)) {}
+
+  static std::size_t first_size(const region_options& options) noexcept {
+    const std::size_t image = region_detail::root_offset + sizeof(T) + options.preallocate + 512;
+    return image + region_detail::state_size(image) + 64;
+  }
+  static buffer make(std::size_t size) {
+    size = region_detail::in_granules(size);
+    return {std::unique_ptr<std::byte, end_of_memory>(
+                static_cast<std::byte*>(::operator new (size, std::align_val_t{region_detail::granule}))),
+            size};
+  }
+  [[nodiscard]] bool grow() {
+    if (buffer_.size >= options_.limit || region_.capacity() == region_detail::max_size) return false;
+    buffer larger = make(buffer_.size * 2);
+    region_.move_to(larger.span());
+    buffer_ = std::move(larger);
+    return true;
+  }
+  template <class M>
+  [[nodiscard]] handle<M> handle_of(M& value) noexcept {
+    return {this, static_cast<std::uint32_t>(region_detail::bytes_of(&value) - bytes().data())};
+  }
+
+  region_options options_;
+  buffer buffer_;
+  region<T> region_;
+};
+
+}  // namespace situ

@@ -1,0 +1,139 @@
+// region_optional<T>: a value within a region that may be absent, in place.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "situ/region/reflect.hpp"
+
+namespace situ {
+
+/// A value, or none, with the interface of std::optional. The value lies in the optional itself.
+template <class T>
+class region_optional {
+ public:
+  using value_type = T;
+  using situ_region_container = region_optional;
+
+  region_optional() noexcept = default;
+  region_optional(const region_optional&) = delete;
+  region_optional& operator=(const region_optional& other) {
+    if (!situ_store(other)) region_detail::raise_fault(region());
+    return *this;
+  }
+  region_optional& operator=(std::nullopt_t) noexcept {
+    reset();
+    return *this;
+  }
+  template <class U>
+  requires(!std::is_same_v<U, region_optional>) region_optional& operator=(const U& value) {
+    if (!situ_store(value)) region_detail::raise_fault(region());
+    return *this;
+  }
+
+  [[nodiscard]] bool has_value() const noexcept { return present_ != 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+  [[nodiscard]] T& operator*() noexcept { return *value_at(); }
+  [[nodiscard]] const T& operator*() const noexcept {
+    return *const_cast<region_optional*>(this)->value_at();
+  }
+  [[nodiscard]] T* operator->() noexcept { return value_at(); }
+  [[nodiscard]] const T* operator->() const noexcept { return &**this; }
+  [[nodiscard]] T& value() {
+    if (!has_value()) detail::raise_out_of_range("region_optional::value: there is none");
+    return **this;
+  }
+  [[nodiscard]] const T& value() const { return const_cast<region_optional*>(this)->value(); }
+
+  /// Makes a new value in place of the one that may be there; null, and empty, when there is no room.
+  template <class... Args>
+  [[nodiscard]] T* try_emplace(const Args&... args) {
+    reset();
+    T* made = region_detail::begin<T>(region(), value_);
+    if (!region_detail::store_all(*made, args...)) {
+      region_detail::release(*made);
+      std::memset(value_, 0, sizeof(T));
+      return nullptr;
+    }
+    present_ = 1;
+    return made;
+  }
+  template <class... Args>
+  T& emplace(const Args&... args) {
+    T* made = try_emplace(args...);
+    if (made == nullptr) region_detail::raise_fault(region());
+    return *made;
+  }
+  void reset() noexcept {
+    if (present_ == 0) return;
+    region_detail::release(**this);
+    std::memset(value_, 0, sizeof(T));
+    present_ = 0;
+  }
+
+  // What the walks over a region call.
+  static consteval bool has_links() { return true; }
+  void situ_attach(region_detail::header* h) noexcept {
+    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
+  }
+  void situ_moved(std::int32_t distance) noexcept {
+    region_ += distance;
+    if (present_ != 0) region_detail::moved(**this, distance);
+  }
+  void situ_release() noexcept { reset(); }
+  template <class U>
+  [[nodiscard]] bool situ_store(const U& from) {
+    if constexpr (std::is_same_v<U, std::nullopt_t>) {
+      reset();
+      return true;
+    } else if constexpr (std::is_same_v<U, region_optional> || std::is_same_v<U, std::optional<T>>) {
+      if constexpr (std::is_same_v<U, region_optional>) {
+        if (&from == this) return true;
+      }
+      if (from.has_value()) return store_value(*from);
+      reset();
+      return true;
+    } else {
+      return store_value(from);
+    }
+  }
+  template <class Writer>
+  void situ_write(Writer& writer, std::uint32_t at) const {
+    writer.put_back_link(at, at + 4);
+    if (present_ == 0) return;
+    writer.put_byte(at, 1);
+    writer.put(at + offset, **this);
+  }
+  template <class Check>
+  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
+    if (present_ > 1) return check.fail(region_problem::not_a_bool, at, present_);
+    if (!check.back_link(at, region_) || !check.zero(at + 1, at + 4) || !check.zero(at + 8, at + offset))
+      return false;
+    if (present_ == 0) return check.zero(at + offset, at + std::uint32_t{sizeof(region_optional)});
+    return check.value(*reinterpret_cast<const T*>(value_), at + offset) &&
+           check.zero(at + offset + std::uint32_t{sizeof(T)}, at + std::uint32_t{sizeof(region_optional)});
+  }
+
+ private:
+  /// Where the value begins.
+  static constexpr std::uint32_t offset = alignof(T) > 8 ? alignof(T) : 8;
+
+  [[nodiscard]] region_detail::header* region() noexcept {
+    return region_ == 0 ? nullptr
+                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
+  }
+  [[nodiscard]] T* value_at() noexcept { return std::launder(reinterpret_cast<T*>(value_)); }
+  template <class U>
+  [[nodiscard]] bool store_value(const U& from) {
+    if (present_ != 0) return region_detail::store(**this, from);
+    return try_emplace(from) != nullptr;
+  }
+
+  std::uint8_t present_ = 0;
+  std::uint8_t zero_[3] = {};
+  std::int32_t region_ = 0;
+  alignas(T) std::byte value_[sizeof(T)] = {};
+};
+
+}  // namespace situ

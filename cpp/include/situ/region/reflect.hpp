@@ -1,0 +1,279 @@
+// What may lie in a region, how a plain struct says what its members are, and the walks over them: attaching,
+// relocating, releasing, storing.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <ranges>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "situ/region/allocator.hpp"
+#include "situ/region/error.hpp"
+#include "situ/region/format.hpp"
+
+namespace situ {
+namespace region_detail {
+
+/// One member of a struct that `SITU_REGION` describes.
+template <auto Pointer, std::size_t Offset>
+struct member {
+  std::string_view name;
+  static constexpr std::size_t offset = Offset;
+  template <class T>
+  constexpr auto& of(T& object) const noexcept {
+    return object.*Pointer;
+  }
+};
+
+template <auto Pointer>
+struct member_type;
+template <class T, class M, M T::*Pointer>
+struct member_type<Pointer> {
+  using type = M;
+};
+template <auto Pointer, std::size_t Offset>
+constexpr auto type_of(const member<Pointer, Offset>&) -> typename member_type<Pointer>::type;
+
+/// Containers say so themselves.
+template <class T>
+concept container = requires {
+  typename T::situ_region_container;
+};
+/// Structs that `SITU_REGION` describes.
+template <class T>
+concept described = requires(const T* type) {
+  situ_region_name(type);
+};
+template <class T>
+concept scalar = std::is_enum_v<T> ||
+    (std::is_arithmetic_v<T> && !std::is_same_v<T, long double> && !std::is_same_v<T, wchar_t>);
+template <class T>
+struct array_traits : std::false_type {};
+template <class T, std::size_t N>
+struct array_traits<std::array<T, N>> : std::true_type {
+  static_assert(N > 0, "an array of a region has at least one element");
+  using element = T;
+};
+template <class T>
+concept array = array_traits<T>::value;
+/// What may lie in a region.
+template <class T>
+concept storable = scalar<T> || container<T> || described<T> || array<T>;
+
+/// Calls `visit` with each member's description until one call returns false.
+template <described T, class Visit>
+constexpr bool for_each_member(Visit&& visit) {
+  return std::apply([&visit](const auto&... each) { return (visit(each) && ...); },
+                    situ_region_members(static_cast<const T*>(nullptr)));
+}
+
+/// Whether values hold links, which change when the value lies elsewhere.
+template <class T>
+consteval bool find_links() {
+  if constexpr (container<T>) {
+    return T::has_links();
+  } else if constexpr (array<T>) {
+    return find_links<typename array_traits<T>::element>();
+  } else if constexpr (described<T>) {
+    return !for_each_member<T>([](const auto& m) { return !find_links<decltype(type_of(m))>(); });
+  } else {
+    return false;
+  }
+}
+template <class T>
+inline constexpr bool has_links = find_links<T>();
+
+/// Whether any bytes are a value.
+template <class T>
+consteval bool find_plain() {
+  if constexpr (container<T> || std::is_same_v<T, bool>) {
+    return false;
+  } else if constexpr (array<T>) {
+    return find_plain<typename array_traits<T>::element>();
+  } else if constexpr (described<T>) {
+    return for_each_member<T>([](const auto& m) { return find_plain<decltype(type_of(m))>(); });
+  } else {
+    return true;
+  }
+}
+
+/// Whether there are no bytes between or behind the members, at any depth.
+template <class T>
+consteval bool find_dense() {
+  if constexpr (container<T>) {
+    return false;
+  } else if constexpr (array<T>) {
+    return find_dense<typename array_traits<T>::element>();
+  } else if constexpr (described<T>) {
+    std::size_t end = 0;
+    const bool inside = for_each_member<T>([&end](const auto& m) {
+      using M = decltype(type_of(m));
+      const bool follows = m.offset == end;
+      end = m.offset + sizeof(M);
+      return follows && find_dense<M>();
+    });
+    return inside && end == sizeof(T);
+  } else {
+    return true;
+  }
+}
+/// Copied as bytes, and valid whatever they are.
+template <class T>
+inline constexpr bool is_plain = find_plain<T>();
+template <class T>
+inline constexpr bool is_dense = find_dense<T>();
+
+/// Tells every container in a new value where its region's header is.
+template <class T>
+void attach(header* h, T& value) noexcept {
+  if constexpr (has_links<T>) {
+    if constexpr (container<T>) {
+      value.situ_attach(h);
+    } else if constexpr (array<T>) {
+      for (auto& element : value) attach(h, element);
+    } else {
+      for_each_member<T>([h, &value](const auto& m) {
+        attach(h, m.of(value));
+        return true;
+      });
+    }
+  }
+}
+
+/// Corrects the links of a value whose bytes have been moved by `-distance`.
+template <class T>
+void moved(T& value, std::int32_t distance) noexcept {
+  if constexpr (has_links<T>) {
+    if constexpr (container<T>) {
+      value.situ_moved(distance);
+    } else if constexpr (array<T>) {
+      for (auto& element : value) moved(element, distance);
+    } else {
+      for_each_member<T>([&value, distance](const auto& m) {
+        moved(m.of(value), distance);
+        return true;
+      });
+    }
+  }
+}
+
+/// Frees all blocks that a value holds. The value itself is memory to be overwritten after that.
+template <class T>
+void release(T& value) noexcept {
+  if constexpr (has_links<T>) {
+    if constexpr (container<T>) {
+      value.situ_release();
+    } else if constexpr (array<T>) {
+      for (auto& element : value) release(element);
+    } else {
+      for_each_member<T>([&value](const auto& m) {
+        release(m.of(value));
+        return true;
+      });
+    }
+  }
+}
+
+/// Moves values within a region, whether the places overlap or not. What is left behind is not touched.
+template <class T>
+void relocate(T* to, T* from, std::size_t count) noexcept {
+  if (count == 0 || to == from) return;
+  std::memmove(static_cast<void*>(to), static_cast<const void*>(from), count * sizeof(T));
+  if constexpr (has_links<T>) {
+    const auto distance = static_cast<std::int32_t>(bytes_of(from) - bytes_of(to));
+    for (std::size_t i = 0; i < count; ++i) moved(to[i], distance);
+  }
+}
+
+/// Begins a value at zeroed memory of the region.
+template <class T>
+T* begin(header* h, void* at) noexcept {
+  static_assert(storable<T>,
+                "only numbers, enums, region containers, std::array of these, and structs described "
+                "with SITU_REGION can lie in a region");
+  static_assert(alignof(T) <= granule, "nothing in a region is aligned to more than 16");
+  static_assert(std::is_trivially_destructible_v<T>, "what lies in a region has no destructor");
+  T* value = ::new (at) T();
+  attach(h, *value);
+  return value;
+}
+
+/// Stores `from` as the value of `to`; false when the region has no room, and then `to` holds some valid
+/// value.
+template <class T, class U>
+[[nodiscard]] bool store(T& to, const U& from) {
+  if constexpr (container<T>) {
+    return to.situ_store(from);
+  } else if constexpr (array<T>) {
+    std::size_t i = 0;
+    for (const auto& element : from) {
+      if (i == to.size()) break;
+      if (!store(to[i++], element)) return false;
+    }
+    return true;
+  } else if constexpr (described<T>) {
+    static_assert(std::is_same_v<T, U>, "a struct in a region is stored from one of the same type");
+    return for_each_member<T>([&to, &from](const auto& m) { return store(m.of(to), m.of(from)); });
+  } else {
+    to = static_cast<T>(from);
+    return true;
+  }
+}
+
+template <class T, std::size_t... I, class... Args>
+[[nodiscard]] bool store_members(std::index_sequence<I...>, T& to, const Args&... from) {
+  const auto members = situ_region_members(static_cast<const T*>(nullptr));
+  return (store(std::get<I>(members).of(to), from) && ...);
+}
+
+/// Stores arguments as the first members of a struct, or the only one as the value.
+template <class T, class... Args>
+[[nodiscard]] bool store_all(T& to, const Args&... from) {
+  if constexpr (sizeof...(Args) == 0) {
+    return true;
+  } else if constexpr (described<T> && !(sizeof...(Args) == 1 && (std::is_same_v<T, Args> && ...))) {
+    static_assert(
+        sizeof...(Args) <= std::tuple_size_v<decltype(situ_region_members(static_cast<const T*>(nullptr)))>,
+        "more arguments than the struct has members");
+    return store_members(std::index_sequence_for<Args...>(), to, from...);
+  } else {
+    static_assert(sizeof...(Args) == 1, "one value is stored in a number or container");
+    return (store(to, from) && ...);
+  }
+}
+
+/// What the throwing forms do when there is no room.
+[[noreturn]] inline void raise_fault(const header* h) {
+  if (h == nullptr) detail::raise(region_error(region_fault::detached, 0));
+  if (h->state == 0) detail::raise(region_error(region_fault::frozen, h->size));
+  detail::raise(region_error(region_fault::full, h->capacity));
+}
+
+}  // namespace region_detail
+}  // namespace situ
+
+#define SITU_REGION_EXPAND(...) SITU_REGION_E2(SITU_REGION_E2(SITU_REGION_E2(__VA_ARGS__)))
+#define SITU_REGION_E2(...) SITU_REGION_E1(SITU_REGION_E1(SITU_REGION_E1(__VA_ARGS__)))
+#define SITU_REGION_E1(...) SITU_REGION_E0(SITU_REGION_E0(SITU_REGION_E0(__VA_ARGS__)))
+#define SITU_REGION_E0(...) __VA_ARGS__
+#define SITU_REGION_PARENS ()
+#define SITU_REGION_NEXT() SITU_REGION_EACH
+#define SITU_REGION_EACH(Type, name, ...)                                             \
+  ::situ::region_detail::member<&Type::name, offsetof(Type, name)>{#name} __VA_OPT__( \
+      , SITU_REGION_NEXT SITU_REGION_PARENS(Type, __VA_ARGS__))
+
+/// Describes a plain struct, so that it can lie in a region: `SITU_REGION(Skill, id, level)`, in the
+/// namespace of the struct, behind it, with all of its members (27 at most) in the order of their
+/// declaration.
+#define SITU_REGION(Type, ...)                                                                  \
+  [[maybe_unused]] constexpr ::std::string_view situ_region_name(const Type*) { return #Type; } \
+  [[maybe_unused]] constexpr auto situ_region_members(const Type*) {                            \
+    return ::std::tuple{SITU_REGION_EXPAND(SITU_REGION_EACH(Type, __VA_ARGS__))};               \
+  }

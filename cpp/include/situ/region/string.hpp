@@ -1,0 +1,257 @@
+// region_string: text within a region; up to 11 bytes lie in the string itself.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "situ/region/reflect.hpp"
+#include "situ/utf8.hpp"
+
+namespace situ {
+
+/// UTF-8 text in the region that the string lies in; reads like a std::string_view. There is no terminating
+/// zero.
+class region_string {
+ public:
+  using value_type = char;
+  using size_type = std::size_t;
+  using const_iterator = const char*;
+  using iterator = const char*;
+  using situ_region_container = region_string;
+
+  /// Longer text has a block of its own.
+  static constexpr size_type inline_capacity = 11;
+
+  region_string() noexcept = default;
+  region_string(const region_string&) = delete;
+  region_string& operator=(const region_string& other) {
+    assign(other.view());
+    return *this;
+  }
+  region_string& operator=(std::string_view text) {
+    assign(text);
+    return *this;
+  }
+
+  [[nodiscard]] size_type size() const noexcept { return is_short() ? tag() & 0x0FU : u_.far.len; }
+  [[nodiscard]] size_type length() const noexcept { return size(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] size_type capacity() const noexcept {
+    return is_short() || u_.far.cap == 0 ? inline_capacity : u_.far.cap;
+  }
+  [[nodiscard]] const char* data() const noexcept {
+    if (is_short() || u_.far.data == 0) return u_.chars;
+    return reinterpret_cast<const char*>(region_detail::bytes_of(this) + u_.far.data);
+  }
+  [[nodiscard]] std::string_view view() const noexcept { return {data(), size()}; }
+  operator std::string_view() const noexcept { return view(); }
+  [[nodiscard]] std::string str() const { return std::string(view()); }
+  [[nodiscard]] const char* begin() const noexcept { return data(); }
+  [[nodiscard]] const char* end() const noexcept { return data() + size(); }
+  [[nodiscard]] char operator[](size_type index) const noexcept { return data()[index]; }
+  [[nodiscard]] char back() const noexcept { return data()[size() - 1]; }
+
+  /// Becomes a copy of the text, which may be part of this very string; false, and unchanged, when there is
+  /// no room.
+  [[nodiscard]] bool try_assign(std::string_view text) {
+    if (text.size() > region_detail::max_size || region_ == 0) return text.empty() && region_ == 0;
+    if (text.size() <= capacity()) {
+      const bool here = is_here();
+      const size_type before = size();
+      if (!text.empty()) std::memmove(characters(), text.data(), text.size());
+      set_size(here, before, text.size());
+      return true;
+    }
+    return replace_block(text, {}, text.size());
+  }
+  void assign(std::string_view text) {
+    if (!try_assign(text)) region_detail::raise_fault(region());
+  }
+  [[nodiscard]] bool try_append(std::string_view text) {
+    if (text.empty()) return true;
+    if (region_ == 0) return false;
+    const size_type count = size() + text.size();
+    if (count > region_detail::max_size) return false;
+    if (count <= capacity()) {
+      const bool here = is_here();
+      const size_type before = size();
+      std::memmove(characters() + before, text.data(), text.size());
+      set_size(here, before, count);
+      return true;
+    }
+    return replace_block(view(), text, region_detail::next_capacity(region(), size(), count, 1));
+  }
+  region_string& append(std::string_view text) {
+    if (!try_append(text)) region_detail::raise_fault(region());
+    return *this;
+  }
+  region_string& operator+=(std::string_view text) { return append(text); }
+  void push_back(char c) { append({&c, 1}); }
+  void pop_back() noexcept { set_size(is_here(), size(), size() - 1); }
+  void clear() noexcept { set_size(is_here(), size(), 0); }
+  [[nodiscard]] bool try_reserve(size_type count) {
+    return count <= capacity() || (region_ != 0 && replace_block(view(), {}, count));
+  }
+  void reserve(size_type count) {
+    if (!try_reserve(count)) region_detail::raise_fault(region());
+  }
+  /// Gives the memory of characters not in use back to the region.
+  void shrink_to_fit() noexcept {
+    if (is_short() || u_.far.data == 0) return;
+    const size_type count = u_.far.len;
+    char* const block = characters();
+    if (count > inline_capacity) {
+      region_detail::shorten(region(), block, u_.far.cap, count);
+      u_.far.cap = static_cast<std::uint32_t>(count);
+      return;
+    }
+    const std::uint32_t bytes = u_.far.cap;
+    char kept[inline_capacity] = {};
+    std::memcpy(kept, block, count);
+    region_detail::deallocate(region(), block, bytes);
+    u_ = {};
+    std::memcpy(u_.chars, kept, count);
+    if (count != 0) set_tag(count);
+  }
+
+  friend bool operator==(const region_string& a, const region_string& b) noexcept {
+    return a.view() == b.view();
+  }
+  friend bool operator==(const region_string& a, std::string_view b) noexcept { return a.view() == b; }
+  friend bool operator==(const region_string& a, const char* b) noexcept { return a.view() == b; }
+  friend std::strong_ordering operator<=>(const region_string& a, const region_string& b) noexcept {
+    return a.view() <=> b.view();
+  }
+  friend std::ostream& operator<<(std::ostream& out, const region_string& text) { return out << text.view(); }
+
+  // What the walks over a region call.
+  static consteval bool has_links() { return true; }
+  void situ_attach(region_detail::header* h) noexcept {
+    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
+  }
+  void situ_moved(std::int32_t distance) noexcept {
+    if (!is_short() && u_.far.data != 0) u_.far.data += distance;
+    region_ += distance;
+  }
+  void situ_release() noexcept {
+    if (!is_short() && u_.far.data != 0) region_detail::deallocate(region(), characters(), u_.far.cap);
+    u_ = {};
+  }
+  [[nodiscard]] bool situ_store(std::string_view text) { return try_assign(text); }
+  template <class Writer>
+  void situ_write(Writer& writer, std::uint32_t at) const {
+    const std::string_view text = view();
+    if (text.size() > inline_capacity) {
+      const auto count = static_cast<std::uint32_t>(text.size());
+      writer.put_container(at, count, count);
+      writer.put_bytes(writer.place(at, count), text.data(), text.size());
+      return;
+    }
+    writer.put_container(at, 0, 0);
+    writer.put_bytes(at, text.data(), text.size());
+    if (!text.empty()) writer.put_byte(at + inline_capacity, static_cast<std::uint8_t>(0x80U | text.size()));
+  }
+  template <class Check>
+  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
+    const char* text = u_.chars;
+    size_type count = 0;
+    if (is_short()) {
+      count = tag() & 0x7FU;
+      if (count > inline_capacity) return check.fail(region_problem::too_long, at, count, inline_capacity);
+      if (!check.container(at, region_, 0, 0, 0)) return false;
+      if (Check::canonical && count == 0) return check.fail(region_problem::not_trimmed, at, 0x80, 0);
+      if (!check.zero(at + static_cast<std::uint32_t>(count), at + inline_capacity)) return false;
+    } else {
+      count = u_.far.len;
+      if (!check.container(at, region_, u_.far.len, u_.far.cap, Check::canonical ? u_.far.len : u_.far.cap))
+        return false;
+      if (u_.far.cap == 0) {
+        return u_.far.data == 0 ||
+               check.outside(at, std::uint64_t{at} + static_cast<std::uint64_t>(std::int64_t{u_.far.data}));
+      }
+      if (Check::canonical && count <= inline_capacity) {
+        return check.fail(region_problem::not_trimmed, at, u_.far.cap, 0);
+      }
+      std::uint32_t block = 0;
+      if (!check.claim(at, u_.far.data, u_.far.cap, count, block)) return false;
+      text = reinterpret_cast<const char*>(check.at(block));
+    }
+    const size_type good = utf8_valid_up_to({text, count});
+    return good == count || check.fail(region_problem::not_utf8, at, good);
+  }
+
+ private:
+  struct far_text {
+    std::int32_t data;
+    std::uint32_t len;
+    std::uint32_t cap;
+  };
+  union storage_union {
+    far_text far;
+    char chars[12];
+  };
+
+  /// The last byte of the capacity: its highest bit, which no capacity has, says that the characters are
+  /// here.
+  [[nodiscard]] unsigned tag() const noexcept {
+    return static_cast<unsigned char>(u_.chars[inline_capacity]);
+  }
+  [[nodiscard]] bool is_short() const noexcept { return (tag() & 0x80U) != 0; }
+  void set_tag(size_type count) noexcept { u_.chars[inline_capacity] = static_cast<char>(0x80U | count); }
+  [[nodiscard]] region_detail::header* region() noexcept {
+    return region_ == 0 ? nullptr
+                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
+  }
+  [[nodiscard]] char* characters() noexcept { return const_cast<char*>(data()); }
+  /// Whether the characters lie in the string itself. To be asked before characters are written: they lie
+  /// where the link is.
+  [[nodiscard]] bool is_here() const noexcept { return is_short() || u_.far.data == 0; }
+  /// The characters are written, where `here` says; those not in use any more become zero.
+  void set_size(bool here, size_type before, size_type count) noexcept {
+    if (!here) {
+      if (count < before) std::memset(characters() + count, 0, before - count);
+      u_.far.len = static_cast<std::uint32_t>(count);
+      return;
+    }
+    if (count < before) std::memset(u_.chars + count, 0, before - count);
+    if (count == 0) {
+      u_ = {};
+    } else {
+      set_tag(count);
+    }
+  }
+  /// Takes a new block for `first` and `second`, which may be part of the old one.
+  [[nodiscard]] bool replace_block(std::string_view first, std::string_view second, std::uint64_t capacity) {
+    capacity = region_detail::in_granules(capacity);
+    if (capacity > region_detail::max_size) return false;
+    auto* block = static_cast<char*>(region_detail::allocate(region(), capacity));
+    if (block == nullptr) return false;
+    const size_type count = first.size() + second.size();
+    if (!first.empty()) std::memcpy(block, first.data(), first.size());
+    if (!second.empty()) std::memcpy(block + first.size(), second.data(), second.size());
+    situ_release();
+    u_.far.data =
+        static_cast<std::int32_t>(reinterpret_cast<std::byte*>(block) - region_detail::bytes_of(this));
+    u_.far.len = static_cast<std::uint32_t>(count);
+    u_.far.cap = static_cast<std::uint32_t>(capacity);
+    return true;
+  }
+
+  storage_union u_{};
+  std::int32_t region_ = 0;
+};
+static_assert(sizeof(region_string) == 16 && alignof(region_string) == 4);
+
+}  // namespace situ
+
+template <>
+struct std::hash<situ::region_string> {
+  std::size_t operator()(const situ::region_string& text) const noexcept {
+    return std::hash<std::string_view>()(text.view());
+  }
+};

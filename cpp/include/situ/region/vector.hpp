@@ -1,0 +1,379 @@
+// region_vector<T>: a vector within a region, with the interface of std::vector.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <ranges>
+#include <span>
+
+#include "situ/region/reflect.hpp"
+
+namespace situ {
+
+/// A vector whose elements lie in the region that the vector lies in. It finds the region's memory by itself,
+/// over a link to the header. It is not copied or moved by value; assigning copies the elements, across
+/// regions too. Operations that need memory throw `region_error` where there is none; the `try_` forms return
+/// false or null, and the vector is as it was.
+template <class T>
+class region_vector {
+ public:
+  using value_type = T;
+  using size_type = std::size_t;
+  using difference_type = std::ptrdiff_t;
+  using reference = T&;
+  using const_reference = const T&;
+  using pointer = T*;
+  using const_pointer = const T*;
+  using iterator = T*;
+  using const_iterator = const T*;
+  using reverse_iterator = std::reverse_iterator<iterator>;
+  using const_reverse_iterator = std::reverse_iterator<const_iterator>;
+  using situ_region_container = region_vector;
+
+  region_vector() noexcept = default;
+  region_vector(const region_vector&) = delete;
+  region_vector& operator=(const region_vector& other) {
+    assign_range(other);
+    return *this;
+  }
+  region_vector& operator=(std::initializer_list<T> values) {
+    assign_range(values);
+    return *this;
+  }
+  /// Copies any range whose elements can be stored.
+  template <class R>
+  requires(!std::is_same_v<R, region_vector>) && std::ranges::input_range<const R> region_vector& operator=(
+                                                     const R& range) {
+    assign_range(range);
+    return *this;
+  }
+
+  [[nodiscard]] size_type size() const noexcept { return len_; }
+  [[nodiscard]] size_type capacity() const noexcept { return cap_; }
+  [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
+  [[nodiscard]] T* data() noexcept {
+    return data_ == 0 ? nullptr : reinterpret_cast<T*>(region_detail::bytes_of(this) + data_);
+  }
+  [[nodiscard]] const T* data() const noexcept {
+    return data_ == 0 ? nullptr : reinterpret_cast<const T*>(region_detail::bytes_of(this) + data_);
+  }
+
+  [[nodiscard]] iterator begin() noexcept { return data(); }
+  [[nodiscard]] iterator end() noexcept { return data() + len_; }
+  [[nodiscard]] const_iterator begin() const noexcept { return data(); }
+  [[nodiscard]] const_iterator end() const noexcept { return data() + len_; }
+  [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
+  [[nodiscard]] const_iterator cend() const noexcept { return end(); }
+  [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator(end()); }
+  [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator(begin()); }
+  [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return const_reverse_iterator(end()); }
+  [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
+
+  [[nodiscard]] T& operator[](size_type index) noexcept { return data()[index]; }
+  [[nodiscard]] const T& operator[](size_type index) const noexcept { return data()[index]; }
+  [[nodiscard]] T& at(size_type index) {
+    if (index >= len_) detail::raise_out_of_range("region_vector::at: no such element");
+    return data()[index];
+  }
+  [[nodiscard]] const T& at(size_type index) const { return const_cast<region_vector*>(this)->at(index); }
+  [[nodiscard]] T& front() noexcept { return *data(); }
+  [[nodiscard]] const T& front() const noexcept { return *data(); }
+  [[nodiscard]] T& back() noexcept { return data()[len_ - 1]; }
+  [[nodiscard]] const T& back() const noexcept { return data()[len_ - 1]; }
+  operator std::span<T>() noexcept { return {data(), size()}; }
+  operator std::span<const T>() const noexcept { return {data(), size()}; }
+
+  /// Makes a new last element: of a number or container from one value, of a struct from its first members.
+  template <class... Args>
+  [[nodiscard]] T* try_emplace_back(const Args&... args) {
+    if (len_ < cap_) {
+      T* made = region_detail::begin<T>(region(), data() + len_);
+      if (!region_detail::store_all(*made, args...)) {
+        region_detail::release(*made);
+        discard(made, 1);
+        return nullptr;
+      }
+      ++len_;
+      return made;
+    }
+    return grow_and_emplace(args...);
+  }
+  template <class... Args>
+  T& emplace_back(const Args&... args) {
+    T* made = try_emplace_back(args...);
+    if (made == nullptr) region_detail::raise_fault(region());
+    return *made;
+  }
+  [[nodiscard]] bool try_push_back(const T& value) { return try_emplace_back(value) != nullptr; }
+  void push_back(const T& value) { emplace_back(value); }
+  /// What can be stored in an element, such as a string_view in a string.
+  template <class U>
+  requires(!std::is_same_v<T, U>) void push_back(const U& value) { emplace_back(value); }
+  void pop_back() noexcept {
+    --len_;
+    T* last = data() + len_;
+    region_detail::release(*last);
+    discard(last, 1);
+  }
+
+  /// Makes a new element before `position`; null when there is no room.
+  template <class... Args>
+  [[nodiscard]] iterator try_emplace(const_iterator position, const Args&... args) {
+    const auto index = static_cast<size_type>(position - cbegin());
+    if (try_emplace_back(args...) == nullptr) return nullptr;
+    rotate_last_to(index);
+    return begin() + index;
+  }
+  template <class... Args>
+  iterator emplace(const_iterator position, const Args&... args) {
+    iterator made = try_emplace(position, args...);
+    if (made == nullptr) region_detail::raise_fault(region());
+    return made;
+  }
+  iterator insert(const_iterator position, const T& value) { return emplace(position, value); }
+  iterator erase(const_iterator position) noexcept { return erase(position, position + 1); }
+  iterator erase(const_iterator first, const_iterator last) noexcept {
+    T* const from = begin() + (first - cbegin());
+    T* const to = begin() + (last - cbegin());
+    for (T* each = from; each != to; ++each) region_detail::release(*each);
+    region_detail::relocate(from, to, static_cast<size_type>(end() - to));
+    const auto gone = static_cast<std::uint32_t>(to - from);
+    len_ -= gone;
+    discard(data() + len_, gone);
+    return from;
+  }
+  void clear() noexcept {
+    for (T& each : *this) region_detail::release(each);
+    discard(data(), len_);
+    len_ = 0;
+  }
+
+  [[nodiscard]] bool try_resize(size_type count) {
+    if (count < len_) {
+      erase(begin() + count, end());
+      return true;
+    }
+    if (count > cap_ && !change_capacity(next(count))) return false;
+    while (len_ < count) region_detail::begin<T>(region(), data() + len_++);
+    return true;
+  }
+  void resize(size_type count) {
+    if (!try_resize(count)) region_detail::raise_fault(region());
+  }
+  [[nodiscard]] bool try_reserve(size_type count) { return count <= cap_ || change_capacity(count); }
+  void reserve(size_type count) {
+    if (!try_reserve(count)) region_detail::raise_fault(region());
+  }
+  /// Gives the memory of places not in use back to the region.
+  void shrink_to_fit() noexcept {
+    if (len_ == cap_) return;
+    region_detail::shorten(region(), data(), bytes(cap_), bytes(len_));
+    cap_ = len_;
+    if (cap_ == 0) data_ = 0;
+  }
+
+  /// Becomes a copy of a range, which may be part of this very vector; false, and unchanged, when there is no
+  /// room.
+  template <std::ranges::input_range R>
+  [[nodiscard]] bool try_assign_range(const R& range) {
+    if constexpr (std::is_same_v<R, region_vector>) {
+      if (&range == this) return true;
+    }
+    region_vector* const self = this;
+    // Built beside the old elements: the range may be made of them, and a failure changes nothing.
+    staged fresh(region());
+    if constexpr (std::ranges::sized_range<R>) {
+      const auto count = static_cast<size_type>(std::ranges::size(range));
+      if constexpr (!region_detail::has_links<T> && std::ranges::contiguous_range<R> &&
+                    std::is_same_v<std::ranges::range_value_t<R>, T>) {
+        if (count <= cap_) {
+          if (count != 0)
+            std::memmove(static_cast<void*>(data()), std::ranges::data(range), count * sizeof(T));
+          if (count < len_) discard(data() + count, len_ - static_cast<std::uint32_t>(count));
+          len_ = static_cast<std::uint32_t>(count);
+          return true;
+        }
+      }
+      if (!fresh.reserve(count)) return false;
+    }
+    for (const auto& each : range) {
+      if (!fresh.append(each)) return false;
+    }
+    self->situ_release();
+    fresh.move_to(*self);
+    return true;
+  }
+  template <std::ranges::input_range R>
+  void assign_range(const R& range) {
+    if (!try_assign_range(range)) region_detail::raise_fault(region());
+  }
+  template <std::input_iterator It>
+  void assign(It first, It last) {
+    assign_range(std::ranges::subrange(first, last));
+  }
+
+  friend bool operator==(const region_vector& a, const region_vector& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+  // What the walks over a region call.
+  static consteval bool has_links() { return true; }
+  void situ_attach(region_detail::header* h) noexcept {
+    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
+  }
+  void situ_moved(std::int32_t distance) noexcept {
+    if (data_ != 0) data_ += distance;
+    region_ += distance;
+  }
+  void situ_release() noexcept {
+    if (data_ == 0) return;
+    for (T& each : *this) region_detail::release(each);
+    region_detail::deallocate(region(), data(), bytes(cap_));
+    data_ = 0;
+    len_ = 0;
+    cap_ = 0;
+  }
+  template <class R>
+  [[nodiscard]] bool situ_store(const R& range) {
+    return try_assign_range(range);
+  }
+  [[noreturn]] void situ_raise() { region_detail::raise_fault(region()); }
+  template <class Writer>
+  void situ_write(Writer& writer, std::uint32_t at) const {
+    writer.put_container(at, len_, len_);
+    if (len_ != 0) writer.put_elements(writer.place(at, bytes(len_)), data(), len_);
+  }
+  template <class Check>
+  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
+    if (!check.container(at, region_, len_, cap_, Check::canonical ? len_ : cap_)) return false;
+    if (cap_ == 0)
+      return data_ == 0 ||
+             check.outside(at, std::uint64_t{at} + static_cast<std::uint64_t>(std::int64_t{data_}));
+    std::uint32_t block = 0;
+    return check.claim(at, data_, bytes(cap_), bytes(len_), block) &&
+           check.elements(reinterpret_cast<const T*>(check.at(block)), len_, block);
+  }
+
+ private:
+  static std::uint64_t bytes(std::uint64_t count) noexcept { return count * sizeof(T); }
+  [[nodiscard]] region_detail::header* region() noexcept {
+    return region_ == 0 ? nullptr
+                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
+  }
+  [[nodiscard]] std::uint64_t next(std::uint64_t needed) noexcept {
+    return region_detail::next_capacity(region(), cap_, needed, sizeof(T));
+  }
+  /// Makes bytes that hold no element any more zero, as all memory that is not in use.
+  static void discard(T* from, std::uint32_t count) noexcept {
+    if (count != 0) std::memset(static_cast<void*>(from), 0, bytes(count));
+  }
+  void set_data(void* block) noexcept {
+    data_ = block == nullptr
+                ? 0
+                : static_cast<std::int32_t>(region_detail::bytes_of(block) - region_detail::bytes_of(this));
+  }
+
+  [[nodiscard]] bool change_capacity(std::uint64_t capacity) {
+    if (capacity > region_detail::max_size) return false;
+    if (data_ != 0 && region_detail::extend(region(), data(), bytes(cap_), bytes(capacity))) {
+      cap_ = static_cast<std::uint32_t>(capacity);
+      return true;
+    }
+    void* block = region_detail::allocate(region(), bytes(capacity));
+    if (block == nullptr) return false;
+    take_block(block, capacity);
+    return true;
+  }
+  void take_block(void* block, std::uint64_t capacity) noexcept {
+    region_detail::relocate(static_cast<T*>(block), data(), len_);
+    if (data_ != 0) region_detail::deallocate(region(), data(), bytes(cap_));
+    set_data(block);
+    cap_ = static_cast<std::uint32_t>(capacity);
+  }
+  /// The arguments may be part of an element that is about to move: the new one is made before.
+  template <class... Args>
+  [[nodiscard]] T* grow_and_emplace(const Args&... args) {
+    const std::uint64_t capacity = next(std::uint64_t{len_} + 1);
+    if (capacity > region_detail::max_size) return nullptr;
+    if (data_ != 0 && region_detail::extend(region(), data(), bytes(cap_), bytes(capacity))) {
+      cap_ = static_cast<std::uint32_t>(capacity);
+      return try_emplace_back(args...);
+    }
+    void* block = region_detail::allocate(region(), bytes(capacity));
+    if (block == nullptr) return nullptr;
+    T* made = region_detail::begin<T>(region(), static_cast<T*>(block) + len_);
+    if (!region_detail::store_all(*made, args...)) {
+      region_detail::release(*made);
+      region_detail::deallocate(region(), block, bytes(capacity));
+      return nullptr;
+    }
+    take_block(block, capacity);
+    return data() + len_++;
+  }
+  void rotate_last_to(size_type index) noexcept {
+    const size_type last = len_ - 1;
+    if (index == last) return;
+    alignas(T) std::byte kept[sizeof(T)];
+    std::memcpy(kept, static_cast<const void*>(data() + last), sizeof(T));
+    region_detail::relocate(data() + index + 1, data() + index, last - index);
+    std::memcpy(static_cast<void*>(data() + index), kept, sizeof(T));
+    if constexpr (region_detail::has_links<T>) {
+      region_detail::moved(data()[index], static_cast<std::int32_t>((last - index) * sizeof(T)));
+    }
+  }
+
+  /// Elements that are being made, and are freed again unless the vector takes them.
+  class staged {
+   public:
+    explicit staged(region_detail::header* h) noexcept : header_(h) {}
+    staged(const staged&) = delete;
+    staged& operator=(const staged&) = delete;
+    ~staged() {
+      if (block_ == nullptr) return;
+      for (std::uint32_t i = 0; i < len_; ++i) region_detail::release(block_[i]);
+      region_detail::deallocate(header_, block_, bytes(cap_));
+    }
+    [[nodiscard]] bool reserve(std::uint64_t count) {
+      if (count <= cap_) return true;
+      if (count > region_detail::max_size) return false;
+      void* block = region_detail::allocate(header_, bytes(count));
+      if (block == nullptr) return false;
+      region_detail::relocate(static_cast<T*>(block), block_, len_);
+      if (block_ != nullptr) region_detail::deallocate(header_, block_, bytes(cap_));
+      block_ = static_cast<T*>(block);
+      cap_ = static_cast<std::uint32_t>(count);
+      return true;
+    }
+    template <class U>
+    [[nodiscard]] bool append(const U& value) {
+      if (len_ == cap_ &&
+          !reserve(region_detail::next_capacity(header_, cap_, std::uint64_t{len_} + 1, sizeof(T)))) {
+        return false;
+      }
+      T* made = region_detail::begin<T>(header_, block_ + len_++);
+      return region_detail::store(*made, value);
+    }
+    void move_to(region_vector& vector) noexcept {
+      vector.set_data(block_);
+      vector.len_ = len_;
+      vector.cap_ = cap_;
+      block_ = nullptr;
+    }
+
+   private:
+    region_detail::header* header_;
+    T* block_ = nullptr;
+    std::uint32_t len_ = 0;
+    std::uint32_t cap_ = 0;
+  };
+
+  std::int32_t data_ = 0;
+  std::uint32_t len_ = 0;
+  std::uint32_t cap_ = 0;
+  std::int32_t region_ = 0;
+};
+
+}  // namespace situ

@@ -1,0 +1,122 @@
+// Windows: address ranges in which regions grow without moving, carved from one reservation per process.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+namespace situ::region_detail {
+
+/// A range of writable memory that costs nothing until it is touched.
+struct window {
+  std::byte* begin = nullptr;
+  std::size_t size = 0;
+  /// Different for each window of a size: where in its first page a region should begin, so that the headers
+  /// of many regions do not compete for the same lines of the cache.
+  std::uint32_t number = 0;
+};
+
+/// One reservation, made inaccessible by the first window that is asked for and writable from its front as
+/// windows are carved. Neighbours of the same access are one mapping to the kernel: the number of mappings
+/// stays two, however many windows there are. Memory is counted when it is touched (MAP_NORESERVE), and huge
+/// pages are off, for a small region would occupy one each.
+class window_pool {
+ public:
+  static constexpr std::size_t smallest = std::size_t{1} << 20;
+  static constexpr std::size_t largest = std::size_t{1} << 32;
+
+  /// Never ended: regions of static duration may outlive everything.
+  static window_pool& instance() {
+    static window_pool* const pool = new window_pool();
+    return *pool;
+  }
+
+  /// A window of at least `bytes`, zeroed; one without memory when there is none.
+  window take(std::size_t bytes) noexcept {
+    if (bytes > largest) return {};
+    const std::size_t size = std::bit_ceil(bytes < smallest ? smallest : bytes);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<window>& free = free_[index(size)];
+    if (!free.empty()) {
+      const window found = free.back();
+      free.pop_back();
+      return found;
+    }
+    if (begin_ == nullptr && !reserve()) return {};
+    if (size > reserved_ - carved_) return {};
+    // In steps, so that not every window costs a system call.
+    if (carved_ + size > writable_) {
+      const std::size_t step =
+          carved_ + size - writable_ < commit_step ? commit_step : carved_ + size - writable_;
+      const std::size_t more = step < reserved_ - writable_ ? step : reserved_ - writable_;
+      if (mprotect(begin_ + writable_, more, PROT_READ | PROT_WRITE) != 0) return {};
+      writable_ += more;
+    }
+    const window made{begin_ + carved_, size, count_++};
+    carved_ += size;
+    return made;
+  }
+
+  /// Takes a window back, whose first `used` bytes may hold something.
+  void give(const window& back, std::size_t used) noexcept {
+    if (used > keep_resident) {
+      // Private anonymous memory is zero when it is touched again.
+      if (madvise(back.begin, back.size, MADV_DONTNEED) != 0) std::memset(back.begin, 0, used);
+    } else {
+      std::memset(back.begin, 0, used);
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<window>& free = free_[index(back.size)];
+    if (free.size() == free.capacity() && !make_room(free)) return;  // never used again, but nothing breaks
+    free.push_back(back);
+  }
+
+ private:
+  static constexpr std::size_t commit_step = std::size_t{16} << 30;
+  static constexpr std::size_t keep_resident = std::size_t{64} << 10;
+
+  static std::size_t index(std::size_t size) noexcept {
+    return static_cast<std::size_t>(std::countr_zero(size) - std::countr_zero(smallest));
+  }
+
+  static bool make_room(std::vector<window>& free) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+      free.reserve(free.capacity() * 2 + 16);
+    } catch (...) {
+      return false;
+    }
+#else
+    free.reserve(free.capacity() * 2 + 16);
+#endif
+    return true;
+  }
+
+  /// 16 TiB is an eighth of the address space; where an address-space limit forbids it, what is to be had.
+  bool reserve() noexcept {
+    for (std::size_t size = std::size_t{1} << 44; size >= (std::size_t{1} << 28); size /= 2) {
+      void* at = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (at == MAP_FAILED) continue;
+      madvise(at, size, MADV_NOHUGEPAGE);
+      begin_ = static_cast<std::byte*>(at);
+      reserved_ = size;
+      return true;
+    }
+    return false;
+  }
+
+  std::mutex mutex_;
+  std::byte* begin_ = nullptr;
+  std::size_t reserved_ = 0;
+  std::size_t writable_ = 0;
+  std::size_t carved_ = 0;
+  std::uint32_t count_ = 0;
+  std::vector<window> free_[13];
+};
+
+}  // namespace situ::region_detail

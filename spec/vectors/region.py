@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+"""Writes the vectors of regions, from the words of spec/region.md; shares no code with Situ.
+
+<name>.canonical.bin is the canonical image of a value, <name>.live.bin a live image of the same value as a program might
+have left it: places not in use, gaps with rubbish in them, and a header whose working part says something.
+"""
+
+import hashlib
+import pathlib
+import struct
+
+M64 = (1 << 64) - 1
+SEED = 0x9E3779B97F4A7C15
+
+
+def up(n, to=16):
+    return (n + to - 1) // to * to
+
+
+class Scalar:
+    def __init__(self, kind, code):
+        self.kind, self.code = kind, code
+        self.size = self.align = struct.calcsize("<" + code)
+
+    def write(self, image, at, value):
+        struct.pack_into("<" + self.code, image.bytes, at, value)
+
+
+class Array:
+    def __init__(self, element, count):
+        self.element, self.count = element, count
+        self.kind, self.size, self.align = f"array[{count}]", element.size * count, element.align
+        self.inner = [("[]", 0, element)]
+
+    def write(self, image, at, values):
+        for i, value in enumerate(values):
+            self.element.write(image, at + i * self.element.size, value)
+
+
+class Struct:
+    def __init__(self, name, entry=False):
+        self.kind, self.name, self.entry, self.members = name, name, entry, []
+
+    def define(self, *members):
+        end, self.align = 0, 1
+        for name, type in members:
+            at = up(end, type.align)
+            self.members.append((name, at, type))
+            end, self.align = at + type.size, max(self.align, type.align)
+        self.size = up(end, self.align)
+        return self
+
+    def write(self, image, at, values):
+        for name, offset, type in self.members:
+            type.write(image, at + offset, values[name])
+
+
+class Container:
+    """16 bytes: i32 data, u32 len, u32 cap, i32 region; aligned to 4."""
+
+    size, align = 16, 4
+
+    def put(self, image, at, data, length, cap):
+        struct.pack_into("<iIIi", image.bytes, at, data, length, cap, -at)
+
+
+class String(Container):
+    kind, inner = "string", []
+
+    def write(self, image, at, value):
+        text = value.encode()
+        self.put(image, at, 0, 0, 0)
+        if len(text) > 11 or (image.live and text.startswith(b"l")):
+            cap = image.slack(len(text), 1)
+            to = image.block(cap)
+            image.bytes[to : to + len(text)] = text
+            self.put(image, at, to - at, len(text), cap)
+        elif text:
+            image.bytes[at : at + len(text)] = text
+            image.bytes[at + 11] = 0x80 | len(text)
+
+
+class Vector(Container):
+    def __init__(self, element, kind="vector"):
+        self.kind, self.element = kind, element
+        self.inner = [("[]", 0, element)]
+
+    def write(self, image, at, values):
+        self.put(image, at, 0, 0, 0)
+        if values:
+            cap = image.slack(len(values), self.element.size)
+            to = image.block(cap * self.element.size)
+            self.put(image, at, to - at, len(values), cap)
+            for i, value in enumerate(values):
+                self.element.write(image, to + i * self.element.size, value)
+
+
+def order(key):
+    return key.encode() if isinstance(key, str) else key
+
+
+def entry_of(key, value):
+    return Struct("entry", entry=True).define(("key", key), ("value", value))
+
+
+class FlatSet(Vector):
+    def __init__(self, key):
+        super().__init__(key, "flat_set")
+
+    def write(self, image, at, values):
+        super().write(image, at, sorted(values, key=order))
+
+
+class FlatMap(Vector):
+    def __init__(self, key, value):
+        super().__init__(entry_of(key, value), "flat_map")
+
+    def write(self, image, at, values):
+        super().write(image, at, [{"key": k, "value": values[k]} for k in sorted(values, key=order)])
+
+
+def mix(x):
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & M64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & M64
+    return x ^ x >> 31
+
+
+def hash32(key):
+    if isinstance(key, str):
+        text = key.encode()
+        h = mix(SEED + len(text) & M64)
+        for i in range(0, len(text), 8):
+            h = mix(h ^ int.from_bytes(text[i : i + 8], "little"))
+    else:
+        h = mix(SEED + key & M64)
+    return h >> 32 or 1
+
+
+class Hash(Container):
+    def __init__(self, slot, kind, key_of):
+        self.kind, self.slot, self.key_of = kind, slot, key_of
+        self.inner = [("[]", 0, slot)]
+
+    def write(self, image, at, slots):
+        self.put(image, at, 0, 0, 0)
+        if not slots:
+            return
+        cap = 4
+        while len(slots) * 8 > cap * 7:
+            cap *= 2
+        if image.live:
+            cap *= 2
+        # The definition, not an algorithm: homes in a row, from behind a slot that stays empty.
+        rows = sorted(slots, key=lambda slot: (hash32(self.key_of(slot)) % cap, order(self.key_of(slot))))
+        table = None
+        for start in range(cap):
+            placed, free = {}, start
+            for slot in sorted(rows, key=lambda s: ((hash32(self.key_of(s)) - start) % cap, order(self.key_of(s)))):
+                place = max(free, start + (hash32(self.key_of(slot)) - start) % cap)
+                placed[place] = slot
+                free = place + 1
+            if free <= start + cap - 1:
+                table = {place % cap: slot for place, slot in placed.items()}
+                break
+        to = image.block(cap * (4 + self.slot.size))
+        self.put(image, at, to - at, len(slots), cap)
+        for i in sorted(table):
+            struct.pack_into("<I", image.bytes, to + 4 * i, hash32(self.key_of(table[i])))
+        for i in sorted(table):
+            self.slot.write(image, to + 4 * cap + i * self.slot.size, table[i])
+
+
+class HashSet(Hash):
+    def __init__(self, key):
+        super().__init__(key, "hash_set", lambda slot: slot)
+
+
+class HashMap(Hash):
+    def __init__(self, key, value):
+        super().__init__(entry_of(key, value), "hash_map", lambda slot: slot["key"])
+
+    def write(self, image, at, values):
+        super().write(image, at, [{"key": k, "value": v} for k, v in values.items()])
+
+
+class Optional:
+    def __init__(self, value):
+        self.kind, self.value = "optional", value
+        self.align = max(4, value.align)
+        self.offset = max(8, value.align)
+        self.size = up(self.offset + value.size, self.align)
+        self.inner = [("?", self.offset, value)]
+
+    def write(self, image, at, value):
+        struct.pack_into("<B3xi", image.bytes, at, value is not None, -at)
+        if value is not None:
+            self.value.write(image, at + self.offset, value)
+
+
+class Unique:
+    kind, size, align = "unique", 8, 4
+
+    def __init__(self, value):
+        self.inner = [("*", 0, value)]
+
+    def write(self, image, at, value):
+        struct.pack_into("<ii", image.bytes, at, 0, -at)
+        if value is not None:
+            type = self.inner[0][2]
+            to = image.block(type.size)
+            struct.pack_into("<i", image.bytes, at, to - at)
+            type.write(image, to, value)
+
+
+class Image:
+    def __init__(self, type, value, live):
+        self.live, self.bytes = live, bytearray(64 + up(type.size))
+        type.write(self, 64, value)
+        struct.pack_into(
+            "<IHBBQQII", self.bytes, 0, 0x4E475253, 1, live, 0, 0, layout_hash(type), len(self.bytes), 64
+        )
+        if live:
+            self.bytes[32:64] = bytes(range(1, 33))
+
+    def slack(self, count, size):
+        return count + 3 if self.live else count
+
+    def block(self, size):
+        if self.live:
+            self.bytes += b"\xA5" * 32
+        to = len(self.bytes)
+        self.bytes += bytes(up(size))
+        return to
+
+
+def layout_text(root):
+    lines, seen = [], []
+
+    def value(path, offset, type):
+        kind = "entry" if getattr(type, "entry", False) else type.kind
+        lines.append(f"{path} {offset} {type.size} {type.align} {kind}")
+        if getattr(type, "entry", False):
+            for name, at, member in type.members:
+                value(f"{path}.{name}", at, member)
+        for step, at, inner in getattr(type, "inner", []):
+            value(path + step, at, inner)
+
+    def needed(type):
+        if isinstance(type, Struct) and not type.entry:
+            if type.name in seen:
+                return
+            seen.append(type.name)
+            lines.append(f"{type.name} 0 {type.size} {type.align} struct")
+            for name, at, member in type.members:
+                value(f"{type.name}.{name}", at, member)
+        for _, _, member in getattr(type, "members", []):
+            needed(member)
+        for _, _, inner in getattr(type, "inner", []):
+            needed(inner)
+
+    needed(root)
+    return f"region-v1 {root.name}\n" + "".join(line + "\n" for line in lines)
+
+
+def layout_hash(root):
+    return int.from_bytes(hashlib.sha256(layout_text(root).encode()).digest()[:8], "little")
+
+
+BOOL, U8, I16, U16 = Scalar("boolean", "B"), Scalar("uint8", "B"), Scalar("int16", "h"), Scalar("uint16", "H")
+I32, U32, I64, U64 = Scalar("int32", "i"), Scalar("uint32", "I"), Scalar("int64", "q"), Scalar("uint64", "Q")
+F32, F64 = Scalar("float", "f"), Scalar("double", "d")
+
+SKILL = Struct("Skill").define(("id", U32), ("level", U32))
+ITEM = Struct("Item").define(("id", U32), ("number", U32), ("uuid", U64), ("timestamp", U64))
+EQUIP = Struct("Equip").define(("base", ITEM), ("level", U32), ("attributes", Vector(F32)))
+POSITION = Struct("Position").define(("x", F32), ("y", F32), ("z", F32))
+CHARACTER = Struct("Character").define(
+    ("id", U64), ("name", String()), ("level", U32), ("healthpoint", F32), ("manapoint", F32), ("speed", F32),
+    ("pos", POSITION), ("items", FlatMap(U64, ITEM)), ("path", Vector(POSITION)), ("attributes", Vector(F32)),
+    ("equips", Vector(EQUIP)), ("skills", Vector(SKILL)),
+)  # fmt: skip
+NODE = Struct("Node")
+NODE.size, NODE.align = 28, 4
+NODE.members = [("value", 0, I32), ("children", 4, Vector(NODE)), ("next", 20, Unique(NODE))]
+KITCHEN = Struct("Kitchen").define(
+    ("flag", BOOL), ("number", I64), ("colour", U8), ("three", Array(I16, 3)), ("names", Array(String(), 2)),
+    ("maybe", Optional(F64)), ("nickname", Optional(String())), ("tree", Unique(NODE)), ("words", FlatSet(String())),
+    ("lists", FlatMap(String(), Vector(U16))), ("numbers", HashSet(I32)), ("gear", HashMap(String(), EQUIP)),
+    ("bits", Vector(BOOL)),
+)  # fmt: skip
+
+
+def item(id, number, uuid, timestamp):
+    return {"id": id, "number": number, "uuid": uuid, "timestamp": timestamp}
+
+
+def node(value, children=(), next=None):
+    return {"value": value, "children": list(children), "next": next}
+
+
+VALUES = {
+    "character": (CHARACTER, {
+        "id": 1, "name": "Hero", "level": 60, "healthpoint": 100.5, "manapoint": 50.25, "speed": 1.5,
+        "pos": {"x": 1, "y": 2, "z": 3},
+        "items": {50 - i * 10: item(i, i + 1, 7000 + i, 90 + i) for i in range(5)},
+        "path": [{"x": i, "y": i * 2, "z": i * 3} for i in range(4)],
+        "attributes": [0.5 * i for i in range(3)],
+        "equips": [{"base": item(i, 1, i + 100, i + 200), "level": i + 5, "attributes": [0, 1, 2]} for i in range(2)],
+        "skills": [{"id": 1054, "level": 3}, {"id": 7, "level": 1}],
+    }),
+    "kitchen": (KITCHEN, {
+        "flag": 1, "number": -5, "colour": 2, "three": [1, -2, 3],
+        "names": ["short", "a name of more than eleven bytes"],
+        "maybe": 2.5, "nickname": "the nickname is long",
+        "tree": node(1, [node(2, [node(3)]), node(4, next=node(5))]),
+        "words": ["zebra", "apple", "a rather long word", "mango"],
+        "lists": {"odd": [1, 3, 5], "even": [2, 4]},
+        "numbers": [i * 37 - 100 for i in range(20)],
+        "gear": {name: {"base": item(0, 0, 0, 0), "level": 0, "attributes": [1.5]}
+                 for name in ("sword", "a shield that is heavy", "bow")},
+        "bits": [1, 0],
+    }),
+}  # fmt: skip
+
+if __name__ == "__main__":
+    folder = pathlib.Path(__file__).parent / "region"
+    folder.mkdir(exist_ok=True)
+    for name, (type, value) in VALUES.items():
+        for form in ("canonical", "live"):
+            (folder / f"{name}.{form}.bin").write_bytes(Image(type, value, form == "live").bytes)
