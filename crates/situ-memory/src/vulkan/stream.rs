@@ -24,6 +24,9 @@ use super::transfer::{Kept, Place, Transfer};
 use crate::domain::{DomainError, DomainId, Memory, Stream, check_range};
 use crate::fence::{Fence, FenceState};
 
+/// How long a wait looks at its fence before it asks whether anybody still has the stream.
+const SLICE: Duration = Duration::from_millis(20);
+
 type Record = Box<dyn FnOnce(&ash::Device, vk::CommandBuffer) + Send>;
 
 /// An address of the host, on its way to the stream's thread.
@@ -253,26 +256,15 @@ impl Shared {
         }
     }
 
-    /// Looks at a fence until it is complete or poisoned. Nobody wakes us: the word may be written by a device.
+    /// Waits for a fence until it is complete or poisoned, and if the stream's handle is gone, until patience ends.
     fn watch(&self, fence: &Fence, until: Instant) -> Result<(), DomainError> {
         let begin = Instant::now();
-        for look in 0_u64.. {
-            if fence.state() != FenceState::Pending {
-                return Ok(());
-            }
-            match look {
-                0..64 => std::hint::spin_loop(),
-                64..256 => std::thread::yield_now(),
-                // From here on at most 4 % of the time that it takes is lost, and at most half a millisecond.
-                _ => std::thread::sleep(
-                    (begin.elapsed() / 25).clamp(Duration::from_micros(20), Duration::from_micros(500)),
-                ),
-            }
-            if look >= 256 && Instant::now() >= until && lock(&self.state).closing {
-                break;
+        while fence.wait(SLICE) == FenceState::Pending {
+            if Instant::now() >= until && lock(&self.state).closing {
+                return Err(DomainError::TimedOut { domain: self.domain, waited: begin.elapsed() });
             }
         }
-        Err(DomainError::TimedOut { domain: self.domain, waited: begin.elapsed() })
+        Ok(())
     }
 }
 
