@@ -58,6 +58,8 @@ setup_cpp() {
   have cmake || missing+=(cmake)
   have ninja || missing+=(ninja-build)
   have pkg-config || missing+=(pkg-config)
+  # An independent implementation, for the tests of protobuf.
+  have protoc || missing+=(protobuf-compiler)
   [ -e /usr/include/gtest/gtest.h ] || [ -e /usr/local/include/gtest/gtest.h ] || missing+=(libgtest-dev)
   [ ${#missing[@]} = 0 ] || packages "C++" "${missing[@]}"
 }

@@ -1,0 +1,359 @@
+// The state of a protobuf writer: a cursor in a chunk, and the messages that are open.
+//
+// The length of an open message stands in a slot in front of its content. While the message lies in one chunk
+// the slot is narrow: as wide as lengths at this depth were last time, one byte at first. When the message
+// ends, its content is moved by a few bytes if the length needs more or fewer, so that every length is
+// minimal. For each open narrow slot `spare` bytes at the end of the chunk are kept free, so that widening
+// always finds room: fields need to look at one bound only. When the chunk is left, all narrow slots in it
+// become wide ones, patched when their messages end.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "situ/protobuf/delegate.hpp"
+#include "situ/protobuf/wire.hpp"
+
+namespace situ::protobuf::detail {
+
+/// How many bytes a narrow slot may grow by.
+inline constexpr std::size_t spare = wide - 1;
+/// How many levels have a remembered width, three bits each.
+inline constexpr std::uint32_t remembered = 21;
+
+class core {
+ public:
+  explicit core(delegate& supplier) : delegate_(&supplier) { restart(); }
+  core(const core&) = delete;
+  core& operator=(const core&) = delete;
+
+  void restart() {
+    const chunk first = delegate_->first();
+    begin(first);
+    error_ = first.start == nullptr ? write_error::full : write_error::none;
+    before_ = 0;
+    number_ = depth_ = narrow_from_ = 0;
+    tight_ = false;
+  }
+
+  [[nodiscard]] std::uint64_t position() const noexcept {
+    return before_ + static_cast<std::uint64_t>(cursor_ - start_);
+  }
+  [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
+  [[nodiscard]] write_error error() const noexcept { return error_; }
+
+  SITU_PROTOBUF_COLD void fail(write_error error) noexcept {
+    if (error_ == write_error::none) error_ = error;
+    end_ = cursor_;
+  }
+
+  SITU_PROTOBUF_INLINE void varint_field(std::uint32_t field, std::uint64_t value, std::size_t most) {
+    const std::uint32_t head = tag(field, wire_type::varint);
+    if (!valid(field) || room() < varint_size(head) + most) [[unlikely]] {
+      return varint_field_slow(field, value);
+    }
+    cursor_ = put_varint(put_varint(cursor_, head), value);
+  }
+
+  template <class T>
+  SITU_PROTOBUF_INLINE void fixed_field(std::uint32_t field, T value) {
+    constexpr wire_type wire = sizeof(T) == 4 ? wire_type::fixed32 : wire_type::fixed64;
+    const std::uint32_t head = tag(field, wire);
+    if (!valid(field) || room() < varint_size(head) + sizeof(T)) [[unlikely]] {
+      std::uint8_t bytes[sizeof(T)];
+      std::memcpy(bytes, &value, sizeof(T));
+      return bytes_slow(field, wire, bytes, sizeof(T));
+    }
+    std::uint8_t* const at = put_varint(cursor_, head);
+    std::memcpy(at, &value, sizeof(T));
+    cursor_ = at + sizeof(T);
+  }
+
+  SITU_PROTOBUF_INLINE void bytes_field(std::uint32_t field, const void* bytes, std::size_t size) {
+    const std::uint32_t head = tag(field, wire_type::bytes);
+    const std::size_t available = room();
+    // Two comparisons for a size that could overflow the first.
+    if (!valid(field) || size > available || available - size < varint_size(head) + max_tag ||
+        size > max_length) [[unlikely]] {
+      return bytes_slow(field, wire_type::bytes, bytes, size);
+    }
+    std::uint8_t* const at = put_varint(put_varint(cursor_, head), size);
+    if (size != 0) std::memcpy(at, bytes, size);
+    cursor_ = at + size;
+  }
+
+  /// A varint without a tag.
+  SITU_PROTOBUF_INLINE void varint(std::uint64_t value) {
+    if (room() < max_varint) [[unlikely]] {
+      return varint_slow(value);
+    }
+    cursor_ = put_varint(cursor_, value);
+  }
+
+  /// Bytes as they are, across as many chunks as they need.
+  void raw(const void* bytes, std::size_t size) {
+    const auto* from = static_cast<const std::uint8_t*>(bytes);
+    for (;;) {
+      const std::size_t count = std::min(size, room());
+      if (count != 0) std::memcpy(cursor_, from, count);
+      cursor_ += count;
+      from += count;
+      size -= count;
+      if (size == 0 || !more(size)) return;
+    }
+  }
+
+  /// Begins a message, string or packed field whose length is not known yet.
+  SITU_PROTOBUF_INLINE void open(std::uint32_t field) {
+    const std::uint32_t head = tag(field, wire_type::bytes);
+    const std::size_t width = depth_ < remembered ? 1 + (widths_ >> (3 * depth_) & 7U) : 1;
+    if (!valid(field) || depth_ >= max_levels || tight_ || room() < varint_size(head) + width + wide)
+        [[unlikely]] {
+      return open_slow(field);
+    }
+    cursor_ = put_varint(cursor_, head) + width;
+    end_ -= spare;
+    push(width);
+  }
+
+  /// Ends the innermost message.
+  SITU_PROTOBUF_INLINE void close() {
+    --depth_;
+    if (depth_ < narrow_from_ || error_ != write_error::none || tight_) [[unlikely]] {
+      return close_slow();
+    }
+    const level& it = levels_[depth_];
+    const std::size_t length = static_cast<std::size_t>(cursor_ - it.content);
+    // What was spare for this level's slot is room again.
+    end_ += spare;
+    if (it.chunk_or_width != 1 || length >= 0x80) return close_moving(it.chunk_or_width, length);
+    cursor_[-static_cast<std::ptrdiff_t>(length) - 1] = static_cast<std::uint8_t>(length);
+  }
+
+  /// Ends the whole message, in which nothing may be open.
+  write_error finish() {
+    if (depth_ > 0) fail(write_error::wrong_order);
+    if (error_ != write_error::none) return error_;
+    delegate_->finish(static_cast<std::size_t>(cursor_ - start_));
+    error_ = write_error::finished;
+    end_ = cursor_;
+    return write_error::none;
+  }
+
+ private:
+  /// An open message.
+  struct level {
+    union {
+      std::uint8_t* content;   ///< Narrow: where its content begins.
+      std::uint64_t position;  ///< Wide: where it begins from the beginning of the whole message.
+    };
+    std::uint32_t chunk_or_width;  ///< Wide: the chunk of its slot. Narrow: the width of its slot.
+    std::uint32_t slot;            ///< Wide: where in that chunk the slot is.
+  };
+
+  static constexpr bool valid(std::uint32_t field) noexcept { return field - 1U < max_field; }
+  [[nodiscard]] SITU_PROTOBUF_INLINE std::size_t room() const noexcept {
+    return static_cast<std::size_t>(end_ - cursor_);
+  }
+
+  void begin(const chunk& memory) noexcept {
+    start_ = cursor_ = memory.start;
+    end_ = chunk_end_ = memory.start == nullptr ? nullptr : memory.start + memory.size;
+  }
+
+  SITU_PROTOBUF_INLINE void push(std::size_t width) noexcept {
+    level& it = levels_[depth_++];
+    it.content = cursor_;
+    it.chunk_or_width = static_cast<std::uint32_t>(width);
+  }
+
+  SITU_PROTOBUF_COLD void varint_field_slow(std::uint32_t field, std::uint64_t value) {
+    if (!valid(field)) return fail(write_error::invalid_field);
+    varint_slow(tag(field, wire_type::varint));
+    varint_slow(value);
+  }
+
+  SITU_PROTOBUF_COLD void bytes_slow(std::uint32_t field, wire_type wire, const void* bytes,
+                                     std::size_t size) {
+    if (!valid(field)) return fail(write_error::invalid_field);
+    if (size > max_length) return fail(write_error::too_long);
+    varint_slow(tag(field, wire));
+    if (wire == wire_type::bytes) varint_slow(size);
+    raw(bytes, size);
+  }
+
+  SITU_PROTOBUF_COLD void varint_slow(std::uint64_t value) {
+    std::uint8_t bytes[max_varint];
+    raw(bytes, static_cast<std::size_t>(put_varint(bytes, value) - bytes));
+  }
+
+  SITU_PROTOBUF_COLD void open_slow(std::uint32_t field) {
+    if (!valid(field)) fail(write_error::invalid_field);
+    if (depth_ >= max_levels) fail(write_error::too_deep);
+    if (error_ == write_error::none) varint_slow(tag(field, wire_type::bytes));
+    while (error_ == write_error::none) {
+      const std::size_t needed = tight_ ? 1 : wide;
+      if (room() >= needed) {
+        ++cursor_;
+        if (!tight_) end_ -= spare;
+        return push(1);
+      }
+      if (cursor_ == start_ && !tight_) {
+        if (!grow(wide)) fail(write_error::chunk_too_small);
+      } else {
+        more(needed);
+      }
+    }
+    // Counted, so that its end finds something to end.
+    ++depth_;
+  }
+
+  /// Writes a length into a slot of `width` bytes, moving the content if it needs more or fewer.
+  SITU_PROTOBUF_OUT_OF_LINE void close_moving(std::size_t width, std::size_t length) {
+    if (length > max_length) return fail(write_error::too_long);
+    const std::size_t needed = varint_size(length);
+    if (needed > width && static_cast<std::size_t>(chunk_end_ - cursor_) < needed - width) {
+      // Only in the tight state is there no room.
+      return fail(write_error::full);
+    }
+    std::uint8_t* const content = cursor_ - length;
+    std::uint8_t* const slot = content - width;
+    if (needed != width) std::memmove(slot + needed, content, length);
+    put_varint(slot, length);
+    cursor_ = slot + needed + length;
+    // Whatever comes next at this depth is probably as long.
+    if (depth_ < remembered && !tight_) {
+      const std::uint32_t shift = 3 * depth_;
+      widths_ = (widths_ & ~(std::uint64_t{7} << shift)) | static_cast<std::uint64_t>(needed - 1) << shift;
+    }
+  }
+
+  SITU_PROTOBUF_COLD void close_slow() {
+    if (error_ != write_error::none) return;
+    const level& it = levels_[depth_];
+    if (depth_ >= narrow_from_) {
+      return close_moving(it.chunk_or_width, static_cast<std::size_t>(cursor_ - it.content));
+    }
+    narrow_from_ = depth_;
+    const std::uint64_t length = position() - it.position;
+    if (length > max_length) return fail(write_error::too_long);
+    patch what{it.chunk_or_width, it.slot, {}};
+    put_padded_varint(what.bytes.data(), length, wide);
+    if (!delegate_->apply(what)) fail(write_error::patch_list_full);
+  }
+
+  /// Makes room, if there is any to be had. False after an error.
+  SITU_PROTOBUF_COLD bool more(std::size_t wanted) {
+    if (error_ != write_error::none) return false;
+    if (!tight_) {
+      if (grow(wanted)) return true;
+      if (delegate_->has_next()) return leave();
+      tighten();
+      if (cursor_ < end_) return true;
+    }
+    fail(write_error::full);
+    return false;
+  }
+
+  /// Begins the tight state: nothing is spare any more, and slots have one byte, so that a message fits if
+  /// its minimal form does. From the first to the last, what follows a slot moves by as much as all slots up
+  /// to it shrink.
+  void tighten() noexcept {
+    std::size_t shrunk = 0;
+    for (std::uint32_t i = narrow_from_; i < depth_; ++i) {
+      level& it = levels_[i];
+      const std::uint8_t* const behind =
+          i + 1 < depth_ ? levels_[i + 1].content - levels_[i + 1].chunk_or_width : cursor_;
+      shrunk += it.chunk_or_width - 1;
+      std::memmove(it.content - shrunk, it.content, static_cast<std::size_t>(behind - it.content));
+      it.content -= shrunk;
+      it.chunk_or_width = 1;
+    }
+    cursor_ -= shrunk;
+    end_ = chunk_end_;
+    widths_ = 0;
+    tight_ = true;
+  }
+
+  /// Lets the chunk grow, so that so many bytes find room; the chunk may move.
+  bool grow(std::size_t wanted) {
+    const std::size_t used = static_cast<std::size_t>(cursor_ - start_);
+    const std::size_t kept = static_cast<std::size_t>(chunk_end_ - end_);
+    for (std::uint32_t i = narrow_from_; i < depth_; ++i) {
+      levels_[i].position = static_cast<std::uint64_t>(levels_[i].content - start_);
+    }
+    const chunk larger = delegate_->grow(used, wanted + kept + max_tag + max_varint);
+    const bool grown = larger.start != nullptr;
+    if (grown) {
+      begin(larger);
+      cursor_ = start_ + used;
+      end_ = chunk_end_ - kept;
+    }
+    for (std::uint32_t i = narrow_from_; i < depth_; ++i) levels_[i].content = start_ + levels_[i].position;
+    return grown;
+  }
+
+  /// Leaves the chunk: narrow slots become wide, and the next chunk begins. False after an error.
+  bool leave() {
+    const std::size_t pending = widen();
+    const std::size_t used = static_cast<std::size_t>(cursor_ - start_);
+    if (used > std::numeric_limits<std::uint32_t>::max()) {
+      fail(write_error::too_long);
+      return false;
+    }
+    const chunk following = delegate_->next(used, pending);
+    before_ += used;
+    ++number_;
+    begin(following);
+    if (following.start == nullptr || following.size == 0) {
+      fail(following.start == nullptr ? write_error::full : write_error::chunk_too_small);
+      return false;
+    }
+    return true;
+  }
+
+  /// Makes the narrow slots wide, and returns how many there were. From the last to the first, what follows a
+  /// slot moves behind it by as much as all slots up to it grow.
+  std::size_t widen() noexcept {
+    std::size_t growth = 0;
+    for (std::uint32_t i = narrow_from_; i < depth_; ++i) growth += wide - levels_[i].chunk_or_width;
+    const std::uint8_t* behind = cursor_;
+    cursor_ += growth;
+    for (std::uint32_t i = depth_; i-- > narrow_from_;) {
+      level& it = levels_[i];
+      std::uint8_t* const content = it.content;
+      const std::size_t width = it.chunk_or_width;
+      std::memmove(content + growth, content, static_cast<std::size_t>(behind - content));
+      growth -= wide - width;
+      std::uint8_t* const slot = content - width + growth;
+      put_padded_varint(slot, 0, wide);
+      behind = content - width;
+      it.slot = static_cast<std::uint32_t>(slot - start_);
+      it.position = before_ + it.slot + wide;
+      it.chunk_or_width = number_;
+    }
+    const std::size_t pending = depth_ - narrow_from_;
+    narrow_from_ = depth_;
+    return pending;
+  }
+
+  std::uint8_t* cursor_ = nullptr;  ///< Where the next byte goes: start_ <= cursor_ <= end_.
+  std::uint8_t* end_ =
+      nullptr;  ///< Where fields must end: chunk_end_ less what is spare, cursor_ after an error.
+  std::uint8_t* start_ = nullptr;
+  std::uint8_t* chunk_end_ = nullptr;
+  delegate* delegate_ = nullptr;
+  std::uint64_t before_ = 0;       ///< How many bytes were written in earlier chunks.
+  std::uint32_t number_ = 0;       ///< Which chunk it is.
+  std::uint32_t depth_ = 0;        ///< How many levels are open.
+  std::uint32_t narrow_from_ = 0;  ///< The levels from this one on are narrow, those below are wide.
+  bool tight_ = false;             ///< There is nothing more, and nothing spare.
+  write_error error_ = write_error::none;
+  std::uint64_t widths_ = 0;  ///< By level, the width of the slot that was closed last, less one.
+  level levels_[max_levels];  // Not initialized: written when opened.
+};
+
+}  // namespace situ::protobuf::detail

@@ -1,0 +1,227 @@
+// Where a protobuf writer's bytes go: a fixed array, memory that grows, chunks, or whatever the user
+// supplies.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "situ/protobuf/wire.hpp"
+
+namespace situ::protobuf {
+
+/// Memory to write on; no memory if `start` is null.
+struct chunk {
+  std::uint8_t* start = nullptr;
+  std::size_t size = 0;
+};
+
+/// The length of a message that began in a chunk that the writer has left since.
+struct patch {
+  std::uint32_t number = 0;                ///< Which chunk, from 0.
+  std::uint32_t offset = 0;                ///< Where in it, in bytes.
+  std::array<std::uint8_t, wide> bytes{};  ///< What to put there.
+
+  /// Puts the length where it belongs, in the chunk that it is for.
+  void apply(std::uint8_t* start) const noexcept { std::memcpy(start + offset, bytes.data(), wide); }
+};
+
+/// Supplies a writer with memory.
+///
+/// A writer asks for the first chunk, then, whenever one is full, whether it can grow; if not, whether there
+/// is another, and leaves it. It ends with finish(), unless it is destroyed before. A chunk belongs to the
+/// writer until it has left it.
+class delegate {
+ public:
+  /// The first chunk of a message.
+  virtual chunk first() = 0;
+  /// Makes the current chunk, of which the first `used` bytes are written, larger by at least `more` than is
+  /// used. It may move, with what is written.
+  virtual chunk grow(std::size_t used, std::size_t more) { return static_cast<void>(used + more), chunk{}; }
+  /// Whether next() has something to give.
+  virtual bool has_next() { return false; }
+  /// Takes the current chunk and gives the next one. `pending` lengths in it are still to be patched; until
+  /// then they are zero.
+  virtual chunk next(std::size_t used, std::size_t pending) {
+    return static_cast<void>(used + pending), chunk{};
+  }
+  /// Patches a chunk that was left; false if that cannot be done.
+  virtual bool apply(const patch& what) { return static_cast<void>(what), false; }
+  /// Takes the last chunk. All patches have come.
+  virtual void finish(std::size_t used) = 0;
+
+ protected:
+  delegate() = default;
+  delegate(const delegate&) = default;
+  delegate(delegate&&) = default;
+  delegate& operator=(const delegate&) = default;
+  delegate& operator=(delegate&&) = default;
+  ~delegate() = default;
+};
+
+/// Patches that wait to be applied, in memory that was allocated before.
+class patch_list {
+ public:
+  explicit patch_list(std::span<patch> memory) noexcept : memory_(memory) {}
+  /// Appends a patch; false if there is no room.
+  [[nodiscard]] bool push(const patch& what) noexcept {
+    if (size_ == memory_.size()) return false;
+    memory_[size_++] = what;
+    return true;
+  }
+  [[nodiscard]] std::span<const patch> patches() const noexcept { return memory_.first(size_); }
+  [[nodiscard]] bool full() const noexcept { return size_ == memory_.size(); }
+  void clear() noexcept { size_ = 0; }
+
+ private:
+  std::span<patch> memory_;
+  std::size_t size_ = 0;
+};
+
+/// An array of a fixed size. A message that does not fit is an error.
+class fixed_buffer final : public delegate {
+ public:
+  explicit fixed_buffer(std::span<std::uint8_t> memory) noexcept : memory_(memory) {}
+  explicit fixed_buffer(std::span<std::byte> memory) noexcept
+      : memory_(reinterpret_cast<std::uint8_t*>(memory.data()), memory.size()) {}
+
+  /// The message that was finished last; empty before that.
+  [[nodiscard]] std::span<const std::uint8_t> written() const noexcept { return memory_.first(written_); }
+
+  chunk first() override {
+    written_ = 0;
+    return {memory_.data(), memory_.size()};
+  }
+  void finish(std::size_t used) override { written_ = used; }
+
+ private:
+  std::span<std::uint8_t> memory_;
+  std::size_t written_ = 0;
+};
+
+/// Memory that grows: all of a message in one piece, so that every length is minimal.
+class growing_buffer final : public delegate {
+ public:
+  growing_buffer() = default;
+  explicit growing_buffer(std::size_t capacity) { reserve(0, capacity); }
+
+  /// The message that was finished last; empty before that.
+  [[nodiscard]] std::span<const std::uint8_t> written() const noexcept { return {memory_.get(), written_}; }
+
+  chunk first() override {
+    written_ = 0;
+    if (capacity_ == 0) reserve(0, 256);
+    return {memory_.get(), capacity_};
+  }
+  chunk grow(std::size_t used, std::size_t more) override {
+    reserve(used, used + std::max(more, used));
+    return {memory_.get(), capacity_};
+  }
+  void finish(std::size_t used) override { written_ = used; }
+
+ private:
+  void reserve(std::size_t used, std::size_t capacity) {
+    // Not initialized: it will be written.
+    std::unique_ptr<std::uint8_t[]> larger(new std::uint8_t[capacity]);
+    if (used != 0) std::memcpy(larger.get(), memory_.get(), used);
+    memory_ = std::move(larger);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<std::uint8_t[]> memory_;
+  std::size_t capacity_ = 0;
+  std::size_t written_ = 0;
+};
+
+/// Chunks on the heap, all of one size. They are kept for the next message.
+class scattered_buffer final : public delegate {
+ public:
+  explicit scattered_buffer(std::size_t chunk_size) : chunk_size_(chunk_size) {}
+
+  /// How many pieces the message has that was finished last.
+  [[nodiscard]] std::size_t pieces() const noexcept { return used_.size(); }
+  /// One of them.
+  [[nodiscard]] std::span<const std::uint8_t> piece(std::size_t number) const noexcept {
+    return {chunks_[number].get(), used_[number]};
+  }
+  /// The message in one piece.
+  [[nodiscard]] std::vector<std::uint8_t> to_vector() const {
+    std::vector<std::uint8_t> all;
+    for (std::size_t i = 0; i < pieces(); ++i) all.insert(all.end(), piece(i).begin(), piece(i).end());
+    return all;
+  }
+
+  chunk first() override {
+    used_.clear();
+    return current();
+  }
+  bool has_next() override { return true; }
+  chunk next(std::size_t used, std::size_t) override {
+    used_.push_back(used);
+    return current();
+  }
+  bool apply(const patch& what) override {
+    what.apply(chunks_[what.number].get());
+    return true;
+  }
+  void finish(std::size_t used) override { used_.push_back(used); }
+
+ private:
+  chunk current() {
+    if (chunks_.size() == used_.size()) chunks_.emplace_back(new std::uint8_t[chunk_size_]);
+    return {chunks_[used_.size()].get(), chunk_size_};
+  }
+
+  std::vector<std::unique_ptr<std::uint8_t[]>> chunks_;
+  std::vector<std::size_t> used_;
+  std::size_t chunk_size_;
+};
+
+/// Gives chunks away while the message is still being written, and patches later: a message of any length
+/// passes through one buffer, which is all the memory there is. `Sink` has `chunk(number, bytes, pending)`
+/// and `patches(span)`.
+template <class Sink>
+class streamed_buffer final : public delegate {
+ public:
+  streamed_buffer(std::span<std::uint8_t> buffer, std::span<patch> patches, Sink& sink) noexcept
+      : buffer_(buffer), patches_(patches), sink_(sink) {}
+
+  protobuf::chunk first() override {
+    number_ = 0;
+    patches_.clear();
+    return {buffer_.data(), buffer_.size()};
+  }
+  bool has_next() override { return true; }
+  protobuf::chunk next(std::size_t used, std::size_t pending) override {
+    sink_.chunk(number_++, std::span<const std::uint8_t>(buffer_.data(), used), pending);
+    return {buffer_.data(), buffer_.size()};
+  }
+  bool apply(const patch& what) override {
+    if (patches_.full()) give_patches();
+    return patches_.push(what);
+  }
+  void finish(std::size_t used) override {
+    next(used, 0);
+    give_patches();
+  }
+
+ private:
+  void give_patches() {
+    if (!patches_.patches().empty()) sink_.patches(patches_.patches());
+    patches_.clear();
+  }
+
+  std::span<std::uint8_t> buffer_;
+  patch_list patches_;
+  Sink& sink_;
+  std::uint32_t number_ = 0;
+};
+
+}  // namespace situ::protobuf

@@ -1,0 +1,116 @@
+// The words of protobuf: tags, varints, zigzag, and what can go wrong while writing.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+static_assert(std::endian::native == std::endian::little, "packed numbers are copied as they lie in memory");
+
+#if defined(__GNUC__)
+#define SITU_PROTOBUF_INLINE inline __attribute__((always_inline))
+#define SITU_PROTOBUF_COLD __attribute__((noinline, cold))
+#define SITU_PROTOBUF_OUT_OF_LINE __attribute__((noinline))
+#else
+#define SITU_PROTOBUF_INLINE inline
+#define SITU_PROTOBUF_COLD
+#define SITU_PROTOBUF_OUT_OF_LINE
+#endif
+
+namespace situ::protobuf {
+
+/// The largest field number.
+inline constexpr std::uint32_t max_field = (1U << 29) - 1;
+/// The longest string, nested message or packed field, in bytes.
+inline constexpr std::uint64_t max_length = 0x7fffffff;
+/// How deep messages may nest below the first one. Readers commonly stop at 100.
+inline constexpr std::uint32_t max_levels = 128;
+/// The width of the length of a message that crosses chunks, in bytes; also the smallest chunk a message can
+/// begin in.
+inline constexpr std::size_t wide = 5;
+
+/// How a field is stored.
+enum class wire_type : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
+/// Why a message could not be written. The first error stays; what is written after it goes nowhere.
+enum class write_error : std::uint8_t {
+  none,             ///< Nothing went wrong.
+  full,             ///< There is no more memory; give the writer more, or memory that grows.
+  chunk_too_small,  ///< A chunk has fewer than five bytes.
+  invalid_field,    ///< Field numbers go from 1 to 2^29 - 1.
+  too_deep,         ///< Messages nest deeper than max_levels.
+  too_long,         ///< A field has more than 2^31 - 1 bytes.
+  wrong_order,      ///< A message was written while a message in it was open; end the inner one first.
+  finished,         ///< The message was finished before; call restart() for another.
+  patch_list_full,  ///< The delegate had no room for a patch; give it more, or apply patches earlier.
+};
+
+/// What an error means, in words.
+constexpr std::string_view describe(write_error error) noexcept {
+  switch (error) {
+    case write_error::none:
+      return "nothing went wrong";
+    case write_error::full:
+      return "the buffer is full; give the writer a larger one, or one that grows";
+    case write_error::chunk_too_small:
+      return "a chunk needs at least five bytes";
+    case write_error::invalid_field:
+      return "field numbers go from 1 to 536870911";
+    case write_error::too_deep:
+      return "messages nest deeper than 128";
+    case write_error::too_long:
+      return "a field is longer than 2147483647 bytes";
+    case write_error::wrong_order:
+      return "a message was written while a message in it was open; end the inner one first";
+    case write_error::finished:
+      return "the message is finished; call restart() for another";
+    case write_error::patch_list_full:
+      return "the patch list is full; give it more memory, or apply its patches earlier";
+  }
+  return "unknown";
+}
+
+/// What stands in front of a field.
+constexpr std::uint32_t tag(std::uint32_t field, wire_type wire) noexcept {
+  return field << 3U | static_cast<std::uint32_t>(wire);
+}
+
+/// Maps numbers of small magnitude to small ones.
+constexpr std::uint32_t zigzag(std::int32_t value) noexcept {
+  return static_cast<std::uint32_t>(value) << 1U ^ static_cast<std::uint32_t>(value >> 31);
+}
+constexpr std::uint64_t zigzag(std::int64_t value) noexcept {
+  return static_cast<std::uint64_t>(value) << 1U ^ static_cast<std::uint64_t>(value >> 63);
+}
+
+/// How many bytes a number has as a varint: 1 to 10.
+constexpr std::size_t varint_size(std::uint64_t value) noexcept {
+  return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
+}
+
+namespace detail {
+
+inline constexpr std::size_t max_tag = 5;
+inline constexpr std::size_t max_varint = 10;
+
+/// Writes a varint, for which there must be room, and returns the place behind it.
+SITU_PROTOBUF_INLINE std::uint8_t* put_varint(std::uint8_t* at, std::uint64_t value) noexcept {
+  while (value >= 0x80) {
+    *at++ = static_cast<std::uint8_t>(value | 0x80U);
+    value >>= 7U;
+  }
+  *at++ = static_cast<std::uint8_t>(value);
+  return at;
+}
+
+/// Writes a varint of exactly `width` bytes.
+inline void put_padded_varint(std::uint8_t* at, std::uint64_t value, std::size_t width) noexcept {
+  for (std::size_t i = 0; i < width; ++i) {
+    at[i] = static_cast<std::uint8_t>((value & 0x7fU) | (i + 1 < width ? 0x80U : 0U));
+    value >>= 7U;
+  }
+}
+
+}  // namespace detail
+}  // namespace situ::protobuf

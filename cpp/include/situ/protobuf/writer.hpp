@@ -1,0 +1,240 @@
+// The protobuf writer and its scope guards: messages, text or bytes in pieces, packed fields.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "situ/protobuf/core.hpp"
+
+namespace situ::protobuf {
+
+class message;
+
+/// Writes one protobuf message, front to back, where its delegate says. Nothing is allocated, copied twice or
+/// asked of the system, unless the delegate does it.
+class writer {
+ public:
+  /// Begins a message in the delegate's first chunk. The delegate must outlive the writer.
+  explicit writer(delegate& supplier) : core_(supplier) {}
+  writer(const writer&) = delete;
+  writer& operator=(const writer&) = delete;
+
+  /// How many bytes there are so far.
+  [[nodiscard]] std::uint64_t size() const noexcept { return core_.position(); }
+  /// What has gone wrong so far.
+  [[nodiscard]] write_error error() const noexcept { return core_.error(); }
+  /// Hands the last chunk over to the delegate. What is written after that goes nowhere, until restart().
+  [[nodiscard]] write_error finish() { return core_.finish(); }
+  /// Begins another message, in the first chunk of the same delegate. What was not finished is lost.
+  void restart() { core_.restart(); }
+
+ private:
+  friend class message;
+  detail::core core_;
+};
+
+/// Numbers that lie in memory as they do on the wire.
+template <class T>
+concept plain_number =
+    (std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8)) || std::same_as<T, bool>;
+
+/// An open message, and a scope guard: it ends where its scope ends. While a message in it is open it cannot
+/// be written (`write_error::wrong_order`). It can be neither copied nor moved nor made on the heap, so that
+/// messages end in the right order. Fields are appended in the order of the calls; what goes wrong is told by
+/// writer::finish().
+class [[nodiscard]] message {
+ public:
+  /// The outermost message of a writer.
+  explicit message(writer& owner) noexcept : core_(&owner.core_), home_(&owner.core_) {}
+  /// A message in a field of another one.
+  SITU_PROTOBUF_INLINE message(message& parent, std::uint32_t field)
+      : core_(parent.core_), home_(parent.home_), parent_(&parent) {
+    if (core_ == nullptr) [[unlikely]] {
+      home_->fail(write_error::wrong_order);
+      parent_ = nullptr;
+      return;
+    }
+    parent.core_ = nullptr;
+    core_->open(field);
+  }
+  SITU_PROTOBUF_INLINE ~message() {
+    if (parent_ != nullptr) {
+      home_->close();
+      parent_->core_ = home_;
+    }
+  }
+  message(const message&) = delete;
+  message(message&&) = delete;
+  message& operator=(const message&) = delete;
+  message& operator=(message&&) = delete;
+  static void* operator new(std::size_t) = delete;
+  static void* operator new[](std::size_t) = delete;
+
+  /// A field of type int32; negative numbers have ten bytes.
+  SITU_PROTOBUF_INLINE void int32(std::uint32_t field, std::int32_t value) {
+    if (usable())
+      core_->varint_field(field, static_cast<std::uint64_t>(std::int64_t{value}), detail::max_varint);
+  }
+  /// A field of type int64.
+  SITU_PROTOBUF_INLINE void int64(std::uint32_t field, std::int64_t value) {
+    if (usable()) core_->varint_field(field, static_cast<std::uint64_t>(value), detail::max_varint);
+  }
+  /// A field of type uint32.
+  SITU_PROTOBUF_INLINE void uint32(std::uint32_t field, std::uint32_t value) {
+    if (usable()) core_->varint_field(field, value, 5);
+  }
+  /// A field of type uint64.
+  SITU_PROTOBUF_INLINE void uint64(std::uint32_t field, std::uint64_t value) {
+    if (usable()) core_->varint_field(field, value, detail::max_varint);
+  }
+  /// A field of type sint32: numbers of small magnitude are short.
+  SITU_PROTOBUF_INLINE void sint32(std::uint32_t field, std::int32_t value) {
+    if (usable()) core_->varint_field(field, zigzag(value), 5);
+  }
+  /// A field of type sint64: numbers of small magnitude are short.
+  SITU_PROTOBUF_INLINE void sint64(std::uint32_t field, std::int64_t value) {
+    if (usable()) core_->varint_field(field, zigzag(value), detail::max_varint);
+  }
+  /// A field of type bool.
+  SITU_PROTOBUF_INLINE void boolean(std::uint32_t field, bool value) {
+    if (usable()) core_->varint_field(field, value ? 1 : 0, 1);
+  }
+  /// A field of an enum's type.
+  template <class E>
+  requires std::is_enum_v<E> || std::same_as<E, std::int32_t> SITU_PROTOBUF_INLINE void enumeration(
+      std::uint32_t field, E value) {
+    int32(field, static_cast<std::int32_t>(value));
+  }
+  /// A field of type fixed32.
+  SITU_PROTOBUF_INLINE void fixed32(std::uint32_t field, std::uint32_t value) { fixed(field, value); }
+  /// A field of type fixed64.
+  SITU_PROTOBUF_INLINE void fixed64(std::uint32_t field, std::uint64_t value) { fixed(field, value); }
+  /// A field of type sfixed32.
+  SITU_PROTOBUF_INLINE void sfixed32(std::uint32_t field, std::int32_t value) { fixed(field, value); }
+  /// A field of type sfixed64.
+  SITU_PROTOBUF_INLINE void sfixed64(std::uint32_t field, std::int64_t value) { fixed(field, value); }
+  /// A field of type float.
+  SITU_PROTOBUF_INLINE void float32(std::uint32_t field, float value) { fixed(field, value); }
+  /// A field of type double.
+  SITU_PROTOBUF_INLINE void float64(std::uint32_t field, double value) { fixed(field, value); }
+  /// A field of type string.
+  SITU_PROTOBUF_INLINE void string(std::uint32_t field, std::string_view value) {
+    if (usable()) core_->bytes_field(field, value.data(), value.size());
+  }
+  /// A field of type bytes, or a message that is encoded already.
+  SITU_PROTOBUF_INLINE void bytes(std::uint32_t field, std::span<const std::uint8_t> value) {
+    if (usable()) core_->bytes_field(field, value.data(), value.size());
+  }
+  /// Begins a field of a message's type.
+  SITU_PROTOBUF_INLINE message nested(std::uint32_t field) { return message(*this, field); }
+  /// Fields that are encoded already, as they are.
+  void raw(std::span<const std::uint8_t> fields) {
+    if (usable()) core_->raw(fields.data(), fields.size());
+  }
+
+  // Packed fields; nothing is written if there are no numbers.
+
+  void packed_int32(std::uint32_t field, std::span<const std::int32_t> values) {
+    varints(field, values, [](std::int32_t it) { return static_cast<std::uint64_t>(std::int64_t{it}); });
+  }
+  void packed_int64(std::uint32_t field, std::span<const std::int64_t> values) {
+    varints(field, values, [](std::int64_t it) { return static_cast<std::uint64_t>(it); });
+  }
+  void packed_uint32(std::uint32_t field, std::span<const std::uint32_t> values) {
+    varints(field, values, [](std::uint32_t it) { return std::uint64_t{it}; });
+  }
+  void packed_uint64(std::uint32_t field, std::span<const std::uint64_t> values) {
+    varints(field, values, [](std::uint64_t it) { return it; });
+  }
+  void packed_sint32(std::uint32_t field, std::span<const std::int32_t> values) {
+    varints(field, values, [](std::int32_t it) { return std::uint64_t{zigzag(it)}; });
+  }
+  void packed_sint64(std::uint32_t field, std::span<const std::int64_t> values) {
+    varints(field, values, [](std::int64_t it) { return zigzag(it); });
+  }
+  template <class E>
+  requires std::is_enum_v<E>
+  void packed_enumeration(std::uint32_t field, std::span<const E> values) {
+    varints(field, values, [](E it) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(it)); });
+  }
+  /// A packed field of fixed32, fixed64, sfixed32, sfixed64, float, double or bool: one copy.
+  template <plain_number T>
+  void packed_fixed(std::uint32_t field, std::span<const T> values) {
+    if (usable() && !values.empty()) core_->bytes_field(field, values.data(), values.size_bytes());
+  }
+
+ protected:
+  // For what is appended to a field without a tag of its own.
+  SITU_PROTOBUF_INLINE void append(const void* data, std::size_t size) {
+    if (usable()) core_->raw(data, size);
+  }
+  SITU_PROTOBUF_INLINE void append_varint(std::uint64_t value) {
+    if (usable()) core_->varint(value);
+  }
+
+ private:
+  SITU_PROTOBUF_INLINE bool usable() {
+    if (core_ != nullptr) [[likely]] {
+      return true;
+    }
+    home_->fail(write_error::wrong_order);
+    return false;
+  }
+  template <class T>
+  SITU_PROTOBUF_INLINE void fixed(std::uint32_t field, T value) {
+    if (usable()) core_->fixed_field(field, value);
+  }
+  template <class T, class F>
+  void varints(std::uint32_t field, std::span<const T> values, F as_varint) {
+    if (values.empty()) return;
+    message packed(*this, field);
+    for (const T value : values) packed.append_varint(as_varint(value));
+  }
+
+  /// Null while a message in this one is open.
+  detail::core* core_;
+  detail::core* home_;
+  message* parent_ = nullptr;
+};
+
+/// A field of type string or bytes that is being written in pieces.
+class [[nodiscard]] pieces : private message {
+ public:
+  pieces(message& parent, std::uint32_t field) : message(parent, field) {}
+  /// Appends a piece.
+  void push(std::string_view piece) { append(piece.data(), piece.size()); }
+  /// Appends a piece.
+  void push(std::span<const std::uint8_t> piece) { append(piece.data(), piece.size()); }
+};
+
+/// A packed field that is being written; all its numbers must be of the field's type.
+class [[nodiscard]] packed : private message {
+ public:
+  packed(message& parent, std::uint32_t field) : message(parent, field) {}
+  /// Appends an int32, int64, uint32, uint64, bool or an enum's value.
+  template <class T>
+  requires std::is_integral_v<T> || std::is_enum_v<T>
+  void varint(T value) {
+    if constexpr (std::is_signed_v<T> || std::is_enum_v<T>) {
+      append_varint(static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
+    } else {
+      append_varint(value);
+    }
+  }
+  /// Appends a sint32 or sint64.
+  template <class T>
+  requires std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>
+  void zigzag(T value) { append_varint(protobuf::zigzag(value)); }
+  /// Appends a fixed32, fixed64, sfixed32, sfixed64, float or double.
+  template <plain_number T>
+  void fixed(T value) {
+    append(&value, sizeof(value));
+  }
+};
+
+}  // namespace situ::protobuf

@@ -1,0 +1,64 @@
+// The protobuf writer allocates nothing: counted, with nesting deeper than 16, crossing and patching.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "situ/protobuf/writer.hpp"
+
+namespace {
+std::size_t allocations = 0;
+}
+
+// Not inlined, or the compiler takes malloc and delete for a mismatch.
+__attribute__((noinline)) void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace {
+
+using situ::protobuf::message;
+
+void fill(message& it, unsigned levels) {
+  it.int32(1, -5);
+  it.string(2, "a string that is longer than a short one would be");
+  it.packed_uint32(3, std::array<std::uint32_t, 3>{1, 300, 70000});
+  if (levels > 0) {
+    message child(it, 4);
+    fill(child, levels - 1);
+  }
+}
+
+TEST(protobuf_allocations, none) {
+  struct {
+    void chunk(std::uint32_t, std::span<const std::uint8_t> data, std::size_t) { bytes += data.size(); }
+    void patches(std::span<const situ::protobuf::patch> list) { patched += list.size(); }
+    std::size_t bytes = 0, patched = 0;
+  } sink;
+  std::array<std::uint8_t, 64> memory;
+  std::array<situ::protobuf::patch, 4> patches;
+  const std::size_t before = allocations;
+  situ::protobuf::streamed_buffer buffer(memory, patches, sink);
+  situ::protobuf::writer out(buffer);
+  {
+    message it(out);
+    fill(it, 40);
+  }
+  const auto error = out.finish();
+  const std::size_t after = allocations;
+  EXPECT_EQ(error, situ::protobuf::write_error::none);
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(sink.bytes, out.size());
+  EXPECT_EQ(sink.patched, 40U);
+  // The counter counts.
+  ::operator delete(::operator new(1));
+  EXPECT_EQ(allocations, after + 1);
+}
+
+}  // namespace

@@ -1,0 +1,12 @@
+// A child borrows a parent that lives: not one that ends at once.
+// EXPECT: cannot bind
+#include "situ/protobuf/writer.hpp"
+
+void use(situ::protobuf::message& parent) {
+#ifdef SITU_RIGHT
+  situ::protobuf::message child(parent, 1);
+  situ::protobuf::message grandchild(child, 2);
+#else
+  situ::protobuf::message grandchild(parent.nested(1), 2);
+#endif
+}

@@ -1,0 +1,10 @@
+// A message is not moved: it ends where its scope ends.
+// EXPECT: deleted
+#include "situ/protobuf/writer.hpp"
+
+void use(situ::protobuf::message& parent) {
+  situ::protobuf::message child(parent, 1);
+#ifndef SITU_RIGHT
+  situ::protobuf::message other = static_cast<situ::protobuf::message&&>(child);
+#endif
+}
