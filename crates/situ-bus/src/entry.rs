@@ -122,6 +122,16 @@ impl<'a> Entry<'a> {
         matches!(self.look().0, Found::Copying(slot) | Found::Ready(slot) if slot.pool == pool)
     }
 
+    /// Forgets what this pool holds or brings: for whoever removed the pool. Whoever holds the copy keeps it.
+    #[cfg(not(loom))]
+    pub(crate) fn forget(&self, pool: u8) {
+        let (found, word) = self.look();
+        if matches!(found, Found::Copying(slot) | Found::Ready(slot) if slot.pool == pool) {
+            // If it changed meanwhile, then to another pool: nobody publishes from one that is gone.
+            self.abandon(word);
+        }
+    }
+
     fn swap(&self, from: u64, to: u64) -> bool {
         self.word.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
@@ -162,7 +172,9 @@ mod tests {
         assert_eq!(entry.finish(slow), None);
         entry.abandon(slow);
         assert_eq!(entry.look(), (Found::Copying(slot(2, 2)), fast));
-        entry.abandon(fast);
+        entry.forget(1);
+        assert_eq!(entry.look(), (Found::Copying(slot(2, 2)), fast), "that is another's");
+        entry.forget(2);
         assert_eq!(entry.look().0, Found::Absent);
         // What was abandoned is absent in this very lap, not a zeroed word.
         assert_eq!(word.load(Ordering::Relaxed), 1 << 42);

@@ -529,3 +529,57 @@ fn a_failed_stream_poisons_its_message_alone() {
     let error = loan.publish_on(stream.as_ref()).unwrap_err();
     assert!(matches!(error, PublishError::Stream { .. }), "{error}");
 }
+
+/// Takers that come, copy, and go again leave nothing that could run out, however slow the topic is.
+#[test]
+fn copiers_come_and_go() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, "image", emulated(0));
+    let stream = stream(emulated(0));
+    for round in 0..300 {
+        let subscriber = subscriber(&node, "image", HOST);
+        send(&publisher, stream.as_ref(), round as u8, 100);
+        let sample = subscriber.take().unwrap().unwrap();
+        drop(subscriber);
+        assert_eq!(check(&sample, self::stream(HOST).as_ref()), round as u8, "it outlives its copier");
+    }
+    assert_eq!(copies(&scratch, "image", HOST).0, 300);
+}
+
+/// A topic that grows while it is used in several domains takes its columns along.
+#[test]
+fn topics_grow_with_their_columns() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, "image", emulated(0));
+    let subscribers = [HOST, HOST, emulated(1)].map(|domain| subscriber(&node, "image", domain));
+    let stream = stream(emulated(0));
+    let send_and_take = |value| {
+        send(&publisher, stream.as_ref(), value, 1000);
+        for subscriber in &subscribers {
+            let sample = subscriber.take().unwrap().unwrap();
+            assert_eq!(check(&sample, self::stream(subscriber.domain()).as_ref()), value);
+        }
+    };
+    (0..50).for_each(send_and_take);
+    send(&publisher, stream.as_ref(), 50, 1000);
+    let deep = SubscriberQos { history: situ_bus::History::KeepLast(3000), ..Default::default() };
+    let rows = || inspect::topic(&scratch.root(), "image").unwrap().unwrap().depth;
+    let before = rows();
+    let placement = Placement { domain: emulated(2), ..Default::default() };
+    let late = RawSubscriber::create_in(&node, "image", &numbers(), deep, &placement).unwrap();
+    assert!(rows() > before);
+    for subscriber in &subscribers {
+        let sample = subscriber.take().unwrap().unwrap();
+        assert_eq!(check(&sample, self::stream(subscriber.domain()).as_ref()), 50, "from the old ring");
+    }
+    (51..100).for_each(send_and_take);
+    for value in 51..100 {
+        if let Some(sample) = late.take().unwrap() {
+            assert!(check(&sample, self::stream(emulated(2)).as_ref()) >= value);
+        }
+    }
+    assert_eq!(copies(&scratch, "image", HOST).0, 100);
+    assert_eq!(copies(&scratch, "image", emulated(1)).0, 100);
+}

@@ -13,6 +13,7 @@ use situ_memory::{MemoryError, PoolMetadata, PoolView, ViewError};
 use super::file::{FILE, Topic};
 use super::format::{PLACES, PublisherEntry, domain_from_word, state};
 use super::registry::{Lock, active_places, active_publishers, used_publishers};
+use crate::entry::Entry;
 use crate::liveness::{NodeId, has_ended, is_alive, nodes};
 use crate::ring::Ring;
 use crate::root::{Root, topic_name};
@@ -107,12 +108,18 @@ fn free_entries(topic: &Topic) {
         if word & state::GONE == 0 {
             continue;
         }
-        let named = is_named(topic, &rings, index, entry, word);
+        let mut named = is_named(topic, &rings, index, entry, word);
         let keeps = word & state::TRANSIENT_LOCAL != 0;
         if word & state::UNLINKED == 0 && (!named || (slowest >= end && !keeps)) {
             PoolView::unlink(&topic.pool_path(entry.pool.load(Ordering::Relaxed)));
             word |= state::UNLINKED;
             entry.state.store(word, Ordering::SeqCst);
+        }
+        if named && word & (state::COPIES | state::UNLINKED) == state::COPIES | state::UNLINKED {
+            // Who still wants one of its messages has to copy it anew. (Rows of slow topics stay for long, and takers that come
+            // and go would use up all entries.)
+            named_by(topic, &rings, entry).for_each(|copy| copy.forget(index as u8));
+            named = false;
         }
         if !named {
             entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
@@ -135,14 +142,25 @@ fn is_named(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &PublisherEn
         return heads.is_ok_and(refers_to);
     }
     if word & state::COPIES != 0 {
-        let Some(column) = topic.column(domain_from_word(&entry.domain)) else { return false };
-        return rings.iter().any(|ring| {
-            let end = ring.end();
-            let oldest = end.saturating_sub(ring.depth()).max(ring.base());
-            (oldest..end).any(|number| topic.entry(column, number).refers_to(index as u8))
-        });
+        return named_by(topic, rings, entry).any(|copy| copy.refers_to(index as u8));
     }
     refers_to(index as u8)
+}
+
+/// The entries of all messages in the column of the domain of a pool of copies.
+fn named_by<'t>(
+    topic: &'t Topic,
+    rings: &'t [Ring<'t>],
+    pool: &PublisherEntry,
+) -> impl Iterator<Item = Entry<'t>> {
+    let column = topic.column(domain_from_word(&pool.domain));
+    column.into_iter().flat_map(move |column| {
+        rings.iter().flat_map(move |ring| {
+            let end = ring.end();
+            let oldest = end.saturating_sub(ring.depth()).max(ring.base());
+            (oldest..end).map(move |number| topic.entry(column, number))
+        })
+    })
 }
 
 /// Removes pool files that no entry names: their maker died before it had its entry.
