@@ -28,6 +28,7 @@ fn main() {
     if cfg!(feature = "ros") {
         let ros = ros(&root);
         BuildScript::new(ros.clone()).file_stem("ros").run();
+        list_c_structs(ros.clone());
         list_structs("ros", ros);
     }
 }
@@ -59,17 +60,47 @@ fn list_structs(module: &str, loader: Loader) {
         let path = format!("situ_generated::{module}::{name}");
         let storages = match definition.kind {
             Kind::Struct(_) if schema.is_plain(&Type::Named(id)) => format!("{path},"),
-            Kind::Struct(_) if schema.flat_layout(id).is_some() => format!("{path}<Heap>, {path}<Flat>,"),
-            Kind::Struct(_) => format!("{path}<Heap>,"),
+            Kind::Struct(_) if schema.flat_layout(id).is_some() => {
+                format!("{path}<Heap>, {path}<Flat>, {path}<Ros>,")
+            }
+            Kind::Struct(_) => format!("{path}<Heap>, {path}<Ros>,"),
             _ => continue,
         };
         let _ = writeln!(list, "            {name:?}: {storages};");
     }
+    write_macro(&format!("{module}_types"), &list);
+}
+
+/// Writes a macro `ros_c_structs` that hands the structs of ROS's packages to another macro: their names, their Rust types in
+/// ROS storage, and the names of their members, in the schema and in Rust.
+fn list_c_structs(loader: Loader) {
+    let Ok(schema) = loader.load() else { return };
+    let mut list = String::new();
+    for (id, definition) in schema.definitions() {
+        let Kind::Struct(it) = &definition.kind else { continue };
+        let name = definition.name.as_str();
+        let storage = if schema.is_plain(&Type::Named(id)) { "" } else { "<Ros>" };
+        // No member of these packages is called as a word that Rust reserves, but for this one.
+        let members: String = it
+            .members
+            .iter()
+            .map(|member| match member.name.as_str() {
+                "type" => "\"type\" r#type,".to_owned(),
+                name => format!("{name:?} {name},"),
+            })
+            .collect();
+        let _ = writeln!(list, "            {name:?}: situ_generated::ros::{name}{storage} {{ {members} }}");
+    }
+    write_macro("ros_c_structs", &list);
+}
+
+/// Writes a macro that hands a list to another macro.
+fn write_macro(name: &str, list: &str) {
     let text = format!(
-        "macro_rules! {module}_types {{\n    ($with:ident) => {{\n        $with! {{\n{list}        }}\n    }};\n}}\n"
+        "macro_rules! {name} {{\n    ($with:ident) => {{\n        $with! {{\n{list}        }}\n    }};\n}}\n"
     );
     let folder = std::env::var_os("OUT_DIR").unwrap_or_default();
-    if let Err(error) = std::fs::write(Path::new(&folder).join(format!("{module}_types.rs")), text) {
+    if let Err(error) = std::fs::write(Path::new(&folder).join(format!("{name}.rs")), text) {
         println!("cargo::error=cannot write the list of types: {error}");
     }
 }

@@ -32,7 +32,7 @@ pub fn describe<T: Message>() -> TypeDescription {
         layout_hash: T::FLAT_FORM.map_or(0, |form| form.layout_hash),
         encoding: match T::STORAGE {
             StorageKind::Flat => Encoding::Flat,
-            StorageKind::Heap => Encoding::Xcdr1,
+            StorageKind::Heap | StorageKind::Ros => Encoding::Xcdr1,
         },
     }
 }
@@ -206,7 +206,7 @@ impl<T: Message> Publisher<T> {
                 CopyCounter::of_process().count(size_of::<T>());
                 Ok(loan.publish()?)
             }
-            StorageKind::Heap => {
+            StorageKind::Heap | StorageKind::Ros => {
                 let failed = |source| PublishValueError::Encode { type_name: T::NAME, source };
                 let size = situ_wire::encoded_size(value, situ_wire::Encoding::Xcdr1).map_err(failed)?;
                 let mut loan = self.raw.loan(0, 1, size)?;
@@ -450,7 +450,7 @@ impl<T: Message> Subscriber<T> {
         match (raw.encoding(), T::STORAGE) {
             (Encoding::Flat, StorageKind::Flat) => self.view(raw),
             (Encoding::Xcdr1 | Encoding::Xcdr2, _) => self.decode(raw),
-            (Encoding::Flat, StorageKind::Heap) => self.convert(raw),
+            (Encoding::Flat, StorageKind::Heap | StorageKind::Ros) => self.convert(raw),
         }
     }
 

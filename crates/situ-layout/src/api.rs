@@ -2,10 +2,12 @@
 //!
 //! Every container has the same methods inherently, so that code for one storage need not import these traits.
 
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
 use crate::error::BoundError;
+use crate::ros::{GivenList, GivenText};
 use crate::value::{Key, Value};
 
 /// A string: [`FlatString`](crate::FlatString), [`BoundedString`](crate::BoundedString) or [`String`].
@@ -21,6 +23,23 @@ pub trait Text: Deref<Target = str> + Default + AsRef<str> {
 
     /// Makes the text empty.
     fn clear(&mut self);
+
+    /// The text, with U+FFFD for what is not UTF-8, which only a string that C code wrote can hold.
+    fn to_text(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self)
+    }
+
+    /// Hands its memory over if it can, and is empty then.
+    #[doc(hidden)]
+    fn give(&mut self) -> GivenText<'_> {
+        GivenText::Lent(self.to_text())
+    }
+
+    /// Replaces the text by one that is handed over, with its memory if that can be used.
+    #[doc(hidden)]
+    fn take(&mut self, text: GivenText<'_>) -> Result<(), BoundError> {
+        self.try_assign(&text.to_text())
+    }
 }
 
 /// A string of 16-bit characters: [`FlatWString`](crate::FlatWString), [`BoundedWString`](crate::BoundedWString) or
@@ -76,6 +95,24 @@ pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
 
     /// Removes all elements.
     fn clear(&mut self);
+
+    /// Shortens to `len` elements, or grows with elements that the caller assigns before anyone sees them.
+    #[doc(hidden)]
+    fn try_resize_vacant(&mut self, len: usize) -> Result<(), BoundError> {
+        self.try_resize(len)
+    }
+
+    /// Hands its memory over if it can, and is empty then.
+    #[doc(hidden)]
+    fn give(&mut self) -> GivenList<'_, T> {
+        GivenList::Lent(self)
+    }
+
+    /// Replaces the elements by those that are handed over, with their memory if that can be used.
+    #[doc(hidden)]
+    fn take(&mut self, elements: GivenList<'_, T>) -> Result<(), BoundError> {
+        self.try_assign(elements.as_slice())
+    }
 
     /// Replaces the elements by copies of these.
     fn try_assign(&mut self, elements: &[T]) -> Result<(), BoundError> {

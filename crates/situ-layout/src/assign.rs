@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::api::{List, Maybe, Table, Text, WideText};
 use crate::bulk::{BulkCursor, BulkError, BulkField};
 use crate::error::{BoundError, FieldPath};
+use crate::ros::within;
 use crate::value::{Key, Plain, Value, default_value, dense_bytes, dense_bytes_mut};
 
 /// Why a message does not fit another storage.
@@ -108,8 +109,8 @@ pub fn copy<T: Value>(target: &mut T, source: &T) -> Result<(), AssignError> {
 }
 
 /// A string.
-pub fn text<T: Text>(target: &mut T, source: &str) -> Result<(), AssignError> {
-    Ok(target.try_assign(source)?)
+pub fn text<T: Text>(target: &mut T, source: &impl Text) -> Result<(), AssignError> {
+    Ok(target.try_assign(&within(source.to_text(), T::BOUND))?)
 }
 
 /// A wide string.
@@ -132,7 +133,7 @@ pub fn list<T: Value, S>(
     bodies: &mut Bodies<'_>,
     convert: Convert<T, S>,
 ) -> Result<(), AssignError> {
-    target.try_resize(source.len())?;
+    target.try_resize_vacant(source.len())?;
     array(target, source, bodies, convert)
 }
 
@@ -199,9 +200,7 @@ pub fn bulk<T: Plain, B: BulkField<T>>(
     if B::IN_BODY && needed > body {
         return Err(AssignProblem::BodyTooSmall { needed, body }.into());
     }
-    target.place(offset, elements.len());
-    target.elements_mut(bodies.target)?.copy_from_slice(elements);
-    Ok(())
+    Ok(target.fill(offset, elements, bodies.target)?)
 }
 
 /// Writes a default text over an empty one. The schema has checked the bound.

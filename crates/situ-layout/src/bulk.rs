@@ -93,6 +93,14 @@ pub trait BulkField<T: Plain>: Sized {
 
     /// The elements, to be changed, given the message's body (which vectors ignore).
     fn elements_mut<'a>(&'a mut self, body: &'a mut [u8]) -> Result<&'a mut [T], BulkError>;
+
+    /// Makes the member hold copies of these elements, no more than its bound, at `offset` in the body. Vectors copy them
+    /// into fresh memory without writing defaults first.
+    fn fill(&mut self, offset: u64, elements: &[T], body: &mut [u8]) -> Result<(), BulkError> {
+        self.place(offset, elements.len());
+        self.elements_mut(body)?.copy_from_slice(elements);
+        Ok(())
+    }
 }
 
 /// A bulk member in the head of a flat message: where its elements lie in the body, and how many there are.
@@ -233,6 +241,13 @@ impl<T: Plain, const N: usize> BulkField<T> for BoundedVec<T, N> {
 
     fn elements_mut<'a>(&'a mut self, _body: &'a mut [u8]) -> Result<&'a mut [T], BulkError> {
         Ok(self)
+    }
+
+    fn fill(&mut self, _offset: u64, elements: &[T], _body: &mut [u8]) -> Result<(), BulkError> {
+        // The caller has checked the bound.
+        let within_bound = self.try_assign(elements);
+        debug_assert!(within_bound.is_ok());
+        Ok(())
     }
 }
 

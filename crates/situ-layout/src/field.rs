@@ -11,6 +11,11 @@ pub const fn is_dense<S, T: InPlace>(_: fn(&S) -> &T) -> bool {
     T::DENSE
 }
 
+/// Whether the member is copied by copying its bytes.
+pub const fn is_bitwise<S, T: InPlace>(_: fn(&S) -> &T) -> bool {
+    T::BITWISE
+}
+
 /// The size of the member.
 pub const fn size<S, T>(_: fn(&S) -> &T) -> usize {
     size_of::<T>()

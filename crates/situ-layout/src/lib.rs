@@ -2,7 +2,7 @@
 //!
 //! A message type is generated once and is generic over its [`Storage`]: [`Heap`] keeps variable-length parts in
 //! ordinary vectors and strings, [`Flat`] keeps them inline, so that the message is one block of plain memory with the
-//! same bytes in every language (`spec/flat.md`). This crate knows no operating system and no threads.
+//! same bytes in every language (`spec/flat.md`), and [`Ros`] makes it the struct that ROS 2's C code has (`spec/ros.md`). This crate knows no operating system and no threads.
 //!
 //! - [`Message`] and [`FlatMessage`] are what generated types implement and what a transport builds on.
 //! - [`Value`] is what every member of a message implements.
@@ -22,9 +22,12 @@ mod macros;
 mod macros_named;
 mod message;
 mod primitive;
+pub mod ros;
 #[doc(hidden)]
 pub mod set;
 mod storage;
+#[doc(hidden)]
+pub mod take;
 mod value;
 pub mod visit;
 
@@ -37,7 +40,9 @@ pub use heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, WString};
 pub use message::{Action, FlatForm, FlatFormError, FlatMessage, Message, Service};
 #[doc(hidden)]
 pub use message::{read_flat, write_flat};
+pub use ros::{Ros, RosSequence, RosString, RosWString};
 pub use storage::{Flat, Heap, Storage, StorageKind, Unbounded};
+pub use take::{TakeFrom, convert, convert_owned};
 pub use value::{
     InPlace, Key, Plain, SelfContained, Validation, Value, assert_self_contained, boxed, clone_value,
     default_value, dense_bytes, dense_bytes_mut, reset,

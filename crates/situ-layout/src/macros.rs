@@ -67,6 +67,8 @@ macro_rules! structure {
                 ::core::result::Result::Ok(())
             }
         }
+
+        impl $crate::TakeFrom<$name> for $name {}
     };
 }
 
@@ -93,6 +95,9 @@ macro_rules! __structure {
                     == 0
                         $(+ $crate::field::size(|it: &Self| &it.$base))?
                         $(+ $crate::field::size(|it: &Self| &it.$member))*;
+            const BITWISE: bool = true
+                $(&& $crate::field::is_bitwise(|it: &Self| &it.$base))?
+                $(&& $crate::field::is_bitwise(|it: &Self| &it.$member))*;
 
             unsafe fn default_at(dst: *mut Self) {
                 // SAFETY: dst is valid for writes of Self, and the members lie within.
@@ -105,6 +110,14 @@ macro_rules! __structure {
                             $crate::__default! { (member) $kind = $default }
                         )?
                     )*
+                }
+            }
+
+            unsafe fn vacant_at(dst: *mut Self) {
+                // SAFETY: dst is valid for writes of Self, and the members lie within.
+                unsafe {
+                    $($crate::InPlace::vacant_at(&raw mut (*dst).$base);)?
+                    $($crate::InPlace::vacant_at(&raw mut (*dst).$member);)*
                 }
             }
 
@@ -242,6 +255,51 @@ macro_rules! __assign {
                 ::core::result::Result::Ok(())
             }
         }
+
+        impl<$($params)*> $crate::TakeFrom<$name<$($other)*>> for $name<$($args)*> {
+            fn take_from(
+                &mut self,
+                source: &mut $name<$($other)*>,
+            ) -> ::core::result::Result<(), $crate::AssignError> {
+                $(
+                    $crate::__take_kind! { (&mut self.$base, &mut source.$base) $base_kind }
+                        .map_err(|error| error.in_member("base"))?;
+                )?
+                $(
+                    $crate::__take_kind! { (&mut self.$member, &mut source.$member) $kind }
+                        .map_err(|error| error.in_member($member_name))?;
+                )*
+                ::core::result::Result::Ok(())
+            }
+        }
+    };
+}
+
+/// Takes one value over by its kind; what cannot change hands is copied.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __take_kind {
+    (($target:expr, $source:expr) nested) => {
+        $crate::TakeFrom::take_from($target, $source)
+    };
+    (($target:expr, $source:expr) text) => {
+        $crate::take::text($target, $source)
+    };
+    (($target:expr, $source:expr) (list copy)) => {
+        $crate::take::list_of_copies($target, $source)
+    };
+    (($target:expr, $source:expr) (list $kind:tt)) => {
+        $crate::take::list($target, $source, |target, source| {
+            $crate::__take_kind! { (target, source) $kind }
+        })
+    };
+    (($target:expr, $source:expr) (array $kind:tt)) => {
+        $crate::take::array($target, $source, |target, source| {
+            $crate::__take_kind! { (target, source) $kind }
+        })
+    };
+    (($target:expr, $source:expr) $kind:tt) => {
+        $crate::__assign_kind! { ($target, $source, &mut $crate::Bodies::default()) $kind }
     };
 }
 
@@ -354,7 +412,7 @@ macro_rules! message {
         $crate::__flat_message! { $name {$name<$crate::Flat>} $($rest)* }
     };
     ($name:ident<$s:ident: Unbounded> { $($rest:tt)* }) => {
-        $crate::__message! { $name {$s: $crate::Unbounded} {$s} {} {$crate::StorageKind::Heap} $($rest)* }
+        $crate::__message! { $name {$s: $crate::Unbounded} {$s} {} {<$s as $crate::Storage>::KIND} $($rest)* }
     };
     ($name:ident { $($rest:tt)* }) => {
         $crate::__message! { $name {} {} {$name} {$crate::StorageKind::Flat} $($rest)* }
@@ -382,7 +440,7 @@ macro_rules! __message {
             const STORAGE: $crate::StorageKind = $($storage)*;
             const LAYOUT_HASH: u64 = match Self::STORAGE {
                 $crate::StorageKind::Flat => $layout_hash,
-                $crate::StorageKind::Heap => 0,
+                _ => 0,
             };
             $crate::__bulk! { $($lengths { $($bulk: $how $(($element, $bound))?;)* })? }
             $crate::__flat_form! { $($flat)* }

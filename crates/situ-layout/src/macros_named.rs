@@ -266,6 +266,8 @@ macro_rules! union {
                 ::core::result::Result::Ok(())
             }
         }
+
+        impl $crate::TakeFrom<$name> for $name {}
     };
 }
 
@@ -574,6 +576,8 @@ macro_rules! __assign_union {
                 ::core::result::Result::Ok(())
             }
         }
+
+        impl<$($params)*> $crate::TakeFrom<$name<$($other)*>> for $name<$($args)*> {}
     };
 }
 

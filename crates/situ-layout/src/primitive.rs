@@ -99,6 +99,8 @@ impl Discriminator for bool {
 
 // SAFETY: both functions write a whole value.
 unsafe impl InPlace for bool {
+    const BITWISE: bool = true;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(false) }
@@ -138,11 +140,19 @@ unsafe impl Plain for bool {}
 // SAFETY: every element is written; an array is dense if its elements are.
 unsafe impl<T: Value, const N: usize> InPlace for [T; N] {
     const DENSE: bool = T::DENSE;
+    const BITWISE: bool = T::BITWISE;
 
     unsafe fn default_at(dst: *mut Self) {
         for index in 0..N {
             // SAFETY: dst is valid for N elements, and index is less than N.
             unsafe { T::default_at(dst.cast::<T>().add(index)) }
+        }
+    }
+
+    unsafe fn vacant_at(dst: *mut Self) {
+        for index in 0..N {
+            // SAFETY: as above.
+            unsafe { T::vacant_at(dst.cast::<T>().add(index)) }
         }
     }
 

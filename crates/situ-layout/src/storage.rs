@@ -14,6 +14,8 @@ use crate::value::{Key, Plain, Value};
 pub enum StorageKind {
     /// Ordinary vectors and strings; travels serialized.
     Heap,
+    /// The strings and sequences of ROS 2's C messages; travels serialized.
+    Ros,
     /// Bounded and inline; the memory is the message.
     Flat,
 }

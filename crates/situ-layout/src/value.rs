@@ -13,16 +13,30 @@ use crate::visit::{Shape, Visitor, VisitorMut};
 /// # Safety
 /// When `default_at` or `clone_at` returns, the destination holds a valid value of the type; `default_at` does not unwind.
 /// If `DENSE` is true, any initialized bytes of the type's size are a valid value, and the type has no padding and no
+/// destructor. If `BITWISE` is true, a copy of a value's bytes, padding included, is a second value, and the type has no
 /// destructor.
 pub unsafe trait InPlace: Sized {
     /// Whether the type is nothing but numbers without gaps, so that slices of it may be copied as bytes, in and out.
     const DENSE: bool = false;
+    /// Whether values are copied by copying their bytes, gaps and all.
+    const BITWISE: bool = Self::DENSE;
 
     /// Writes the default value.
     ///
     /// # Safety
     /// `dst` is valid for writes of `Self` and aligned. What lies there is overwritten, not dropped.
     unsafe fn default_at(dst: *mut Self);
+
+    /// Writes a valid value that owns no memory if the type has one, otherwise the default value: what lies in places that
+    /// will be assigned before anyone sees them.
+    ///
+    /// # Safety
+    /// As for [`default_at`](Self::default_at).
+    #[doc(hidden)]
+    unsafe fn vacant_at(dst: *mut Self) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { Self::default_at(dst) }
+    }
 
     /// Writes a copy of `self`; of variable-length parts only what is occupied.
     ///

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use situ_layout::{
     BoundedMap, BoundedString, BoundedVec, BoundedWString, FlatMap, FlatOptional, FlatSequence, FlatString,
-    FlatWString, InPlace, List, Maybe, Table, Text, Validation, Value, WString, WideText, boxed,
+    FlatWString, InPlace, List, Maybe, RosSequence, RosString, RosWString, Table, Text, Validation, Value,
+    WString, WideText, boxed,
 };
 
 fn texts<T: Text + PartialEq<str>>() {
@@ -26,6 +27,7 @@ fn texts<T: Text + PartialEq<str>>() {
 fn strings_keep_their_bound() {
     texts::<FlatString<10>>();
     texts::<BoundedString<10>>();
+    texts::<RosString<10>>();
     assert_eq!(<String as Text>::BOUND, None);
 }
 
@@ -46,6 +48,7 @@ fn wide_texts<T: WideText>() {
 fn wide_strings_keep_their_bound() {
     wide_texts::<FlatWString<4>>();
     wide_texts::<BoundedWString<4>>();
+    wide_texts::<RosWString<4>>();
     assert_eq!(<WString as WideText>::BOUND, None);
 }
 
@@ -73,6 +76,7 @@ fn lists<L: List<u32>>() {
 fn sequences_keep_their_bound() {
     lists::<FlatSequence<u32, 4>>();
     lists::<BoundedVec<u32, 4>>();
+    lists::<RosSequence<u32, 4>>();
 }
 
 fn tables<M: Table<i32, u8>>() {

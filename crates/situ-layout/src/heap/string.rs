@@ -6,6 +6,7 @@ use std::ops::Deref;
 
 use crate::api::{Text, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::ros::GivenText;
 use crate::value::{InPlace, Key, Validation, Value};
 use crate::visit::{Visitor, VisitorMut};
 
@@ -72,6 +73,17 @@ impl<const N: usize> Text for BoundedString<N> {
     fn clear(&mut self) {
         self.clear();
     }
+
+    fn give(&mut self) -> GivenText<'_> {
+        self.text.give()
+    }
+
+    fn take(&mut self, text: GivenText<'_>) -> Result<(), BoundError> {
+        let text = text.into_string_within(N);
+        check(Some(N), text.len())?;
+        self.text = text;
+        Ok(())
+    }
 }
 
 impl Text for String {
@@ -90,6 +102,15 @@ impl Text for String {
 
     fn clear(&mut self) {
         self.clear();
+    }
+
+    fn give(&mut self) -> GivenText<'_> {
+        GivenText::Rust(std::mem::take(self))
+    }
+
+    fn take(&mut self, text: GivenText<'_>) -> Result<(), BoundError> {
+        *self = text.into_string();
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 
 use crate::api::{List, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::ros::GivenList;
 use crate::value::{InPlace, Validation, Value, default_value};
 use crate::visit::{Visitor, VisitorMut};
 
@@ -154,6 +155,15 @@ impl<T: Value, const N: usize> List<T> for BoundedVec<T, N> {
     fn clear(&mut self) {
         self.clear();
     }
+
+    fn give(&mut self) -> GivenList<'_, T> {
+        self.elements.give()
+    }
+
+    fn take(&mut self, elements: GivenList<'_, T>) -> Result<(), BoundError> {
+        check(Some(N), elements.as_slice().len())?;
+        self.elements.take(elements)
+    }
 }
 
 impl<T: Value> List<T> for Vec<T> {
@@ -200,6 +210,19 @@ impl<T: Value> List<T> for Vec<T> {
 
     fn clear(&mut self) {
         self.clear();
+    }
+
+    fn give(&mut self) -> GivenList<'_, T> {
+        GivenList::Rust(std::mem::take(self))
+    }
+
+    fn take(&mut self, elements: GivenList<'_, T>) -> Result<(), BoundError> {
+        match elements {
+            GivenList::Lent(elements) => self.try_assign(elements)?,
+            GivenList::Rust(elements) => *self = elements,
+            GivenList::C(elements) => *self = elements.into_vec(),
+        }
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ mod compare;
 use std::collections::HashMap;
 
 use cases::{Case, Peer, cases_in, root};
-use situ::layout::{Flat, Heap, Message};
+use situ::layout::{Flat, Heap, Message, Ros};
 use situ::wire::{decode, encode_to_vec, encoded_size};
 use situ_schema::{Loader, Schema, dynamic};
 

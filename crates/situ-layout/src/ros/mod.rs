@@ -1,0 +1,59 @@
+//! ROS storage: strings and sequences as ROS 2's C code has them (`spec/ros.md`), so that a message is the C struct itself.
+//!
+//! Their memory comes from the C library's allocator: C code may free what Rust wrote, and Rust what C wrote.
+
+mod clip;
+mod given;
+mod memory;
+mod native;
+mod sequence;
+mod string;
+mod wstring;
+
+use std::collections::BTreeMap;
+
+use crate::heap::BoundedMap;
+use crate::storage::{Storage, StorageKind, Unbounded};
+use crate::value::{Key, Plain, Value};
+
+pub(crate) use given::within;
+
+pub use clip::clip;
+pub use given::{GivenList, GivenText};
+pub use memory::{CAllocator, shares_memory_with_c};
+pub use native::{idiomatic, idiomatic_clipped, native};
+pub use sequence::RosSequence;
+pub use string::RosString;
+pub use wstring::RosWString;
+
+/// The bound of a string or sequence without one.
+const NO_BOUND: usize = usize::MAX;
+
+/// The bound as the containers' traits have it.
+const fn bound(of: usize) -> Option<usize> {
+    if of == NO_BOUND { None } else { Some(of) }
+}
+
+/// The strings and sequences of ROS 2's C messages, up to the release Kilted. A message of a ROS package is bit for bit the
+/// struct that `rosidl_generator_c` makes of it, and may be handed to C code by its address.
+///
+/// Maps and optional members, which ROS does not have, are those of [`Heap`](crate::Heap).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ros;
+
+impl Storage for Ros {
+    const KIND: StorageKind = StorageKind::Ros;
+    type String<const N: usize> = RosString<N>;
+    type WString<const N: usize> = RosWString<N>;
+    type Sequence<T: Value, const N: usize> = RosSequence<T, N>;
+    type Map<K: Key, V: Value, const N: usize> = BoundedMap<K, V, N>;
+    type Optional<T: Value> = Option<T>;
+    type Bulk<T: Plain, const N: usize> = RosSequence<T, N>;
+}
+
+impl Unbounded for Ros {
+    type UnboundedString = RosString;
+    type UnboundedWString = RosWString;
+    type UnboundedSequence<T: Value> = RosSequence<T>;
+    type UnboundedMap<K: Key, V: Value> = BTreeMap<K, V>;
+}

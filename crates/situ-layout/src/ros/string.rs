@@ -1,0 +1,353 @@
+//! Strings as ROS 2's C code has them: `{char* data; size_t size; size_t capacity}`, where the capacity counts the NUL.
+
+use std::borrow::{Borrow, Cow};
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::mem::{self, ManuallyDrop};
+use std::ops::Deref;
+use std::ptr;
+
+use super::given::GivenText;
+use super::memory::{allocate, may_change_hands, release, resize};
+use super::{NO_BOUND, bound};
+use crate::api::{Text, check};
+use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::value::{InPlace, Key, Validation, Value};
+use crate::visit::{Visitor, VisitorMut};
+
+/// The least memory that is asked for, in bytes. The C library gives no less for a string of one byte, which is what a
+/// default string needs: C code that writes messages wants the terminating NUL even of an empty string.
+const LEAST: usize = 16;
+
+/// Text of at most `N` bytes in memory of the C allocator; bit for bit a `rosidl_runtime_c__String`.
+///
+/// ```
+/// let mut name = situ_layout::RosString::<5>::try_from_str("front")?;
+/// assert_eq!(name, "front");
+/// assert_eq!(name.try_push_str("s").unwrap_err().size, 6);
+/// # Ok::<(), situ_layout::BoundError>(())
+/// ```
+// `data` is null, and the numbers are 0, or it is C memory for `capacity` bytes, of which the first `size` are the text, and
+// the next one is a NUL.
+#[repr(C)]
+pub struct RosString<const N: usize = NO_BOUND> {
+    data: *mut u8,
+    size: usize,
+    capacity: usize,
+}
+
+// SAFETY: a string owns its bytes, and has no interior mutability.
+unsafe impl<const N: usize> Send for RosString<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Sync for RosString<N> {}
+
+impl<const N: usize> RosString<N> {
+    /// Without memory; not yet a string that C code writes.
+    const VACANT: Self = Self { data: ptr::null_mut(), size: 0, capacity: 0 };
+
+    /// Copies the text, with one allocation.
+    pub fn try_from_str(text: &str) -> Result<Self, BoundError> {
+        let mut string = Self::VACANT;
+        string.try_assign(text)?;
+        Ok(string)
+    }
+
+    /// The text as bytes, without the NUL.
+    pub const fn as_bytes(&self) -> &[u8] {
+        if self.data.is_null() {
+            return &[];
+        }
+        // SAFETY: data holds size bytes.
+        unsafe { std::slice::from_raw_parts(self.data, self.size) }
+    }
+
+    /// The text. If it is not UTF-8, which C code may write, the part before the first malformed character.
+    pub fn as_str(&self) -> &str {
+        let bytes = self.as_bytes();
+        match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            // SAFETY: the error says up to where the bytes are UTF-8.
+            Err(error) => unsafe { std::str::from_utf8_unchecked(&bytes[..error.valid_up_to()]) },
+        }
+    }
+
+    /// The text, with U+FFFD for what is not UTF-8.
+    pub fn to_string_lossy(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.as_bytes())
+    }
+
+    /// The text in a string of Rust's: in the same memory if [`use_c_allocator!`](crate::use_c_allocator) was said,
+    /// otherwise a copy. What is not UTF-8 becomes U+FFFD.
+    pub fn into_string(self) -> String {
+        if !may_change_hands::<u8>() || self.data.is_null() || std::str::from_utf8(self.as_bytes()).is_err() {
+            return self.to_string_lossy().into_owned();
+        }
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the memory has capacity bytes, the first size of which are UTF-8, and the program's allocator is the one
+        // it came from, which frees without being told the layout.
+        unsafe { String::from_raw_parts(this.data, this.size, this.capacity) }
+    }
+
+    /// Takes a string over: its memory if [`use_c_allocator!`](crate::use_c_allocator) was said, otherwise a copy.
+    pub fn try_from_string(text: String) -> Result<Self, BoundError> {
+        check(bound(N), text.len())?;
+        if !may_change_hands::<u8>() || text.capacity() == 0 {
+            return Self::try_from_str(&text);
+        }
+        let mut bytes = text.into_bytes();
+        let size = bytes.len();
+        bytes.push(0);
+        let mut bytes = ManuallyDrop::new(bytes);
+        Ok(Self { data: bytes.as_mut_ptr(), size, capacity: bytes.capacity() })
+    }
+
+    /// The greatest length in bytes.
+    pub const fn capacity(&self) -> usize {
+        N
+    }
+
+    /// The bytes that its memory has room for, the NUL among them, as in C.
+    pub const fn memory_capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Replaces the text.
+    pub fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
+        check(bound(N), text.len())?;
+        if text.len() >= self.capacity {
+            let capacity = (text.len() + 1).max(LEAST);
+            let data = allocate::<u8>(capacity).as_ptr();
+            *self = Self { data, size: 0, capacity };
+        }
+        self.write(0, text);
+        Ok(())
+    }
+
+    /// Appends to the text.
+    pub fn try_push_str(&mut self, text: &str) -> Result<(), BoundError> {
+        let end = self.size.saturating_add(text.len());
+        check(bound(N), end)?;
+        if end >= self.capacity {
+            let capacity = (end + 1).max(self.capacity.saturating_mul(2)).max(LEAST);
+            // SAFETY: data is null or of the C allocator.
+            self.data = unsafe { resize(self.data, capacity) }.as_ptr();
+            self.capacity = capacity;
+        }
+        self.write(self.size, text);
+        Ok(())
+    }
+
+    /// Makes the text empty. The memory stays.
+    pub fn clear(&mut self) {
+        if self.data.is_null() {
+            *self = Self::default();
+        }
+        self.write(0, "");
+    }
+
+    /// Writes text behind the first `at` bytes, then the NUL, for both of which there is room.
+    fn write(&mut self, at: usize, text: &str) {
+        let end = at + text.len();
+        debug_assert!(end < self.capacity);
+        // SAFETY: there is room for end + 1 bytes, and the text does not lie there: this string is borrowed exclusively.
+        unsafe {
+            ptr::copy_nonoverlapping(text.as_ptr(), self.data.add(at), text.len());
+            self.data.add(end).write(0);
+        }
+        self.size = end;
+    }
+}
+
+impl<const N: usize> Default for RosString<N> {
+    fn default() -> Self {
+        let data = allocate::<u8>(LEAST).as_ptr();
+        // SAFETY: there is room for LEAST bytes.
+        unsafe { data.write(0) };
+        Self { data, size: 0, capacity: LEAST }
+    }
+}
+
+impl<const N: usize> Drop for RosString<N> {
+    fn drop(&mut self) {
+        // SAFETY: the memory is null or C's, and nobody uses it after.
+        unsafe { release(self.data) }
+    }
+}
+
+impl<const N: usize> Clone for RosString<N> {
+    fn clone(&self) -> Self {
+        let capacity = self.size.saturating_add(1).max(LEAST);
+        let data = allocate::<u8>(capacity).as_ptr();
+        let bytes = self.as_bytes();
+        // SAFETY: there is room for the bytes and a NUL in memory that was just allocated.
+        unsafe {
+            ptr::copy_nonoverlapping(bytes.as_ptr(), data, bytes.len());
+            data.add(bytes.len()).write(0);
+        }
+        Self { data, size: bytes.len(), capacity }
+    }
+}
+
+impl<const N: usize> Text for RosString<N> {
+    const BOUND: Option<usize> = bound(N);
+
+    fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
+        self.try_assign(text)
+    }
+
+    fn try_push_str(&mut self, text: &str) -> Result<(), BoundError> {
+        self.try_push_str(text)
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    fn to_text(&self) -> Cow<'_, str> {
+        self.to_string_lossy()
+    }
+
+    fn give(&mut self) -> GivenText<'_> {
+        let this = ManuallyDrop::new(mem::replace(self, Self::VACANT));
+        GivenText::C(RosString { data: this.data, size: this.size, capacity: this.capacity })
+    }
+
+    fn take(&mut self, text: GivenText<'_>) -> Result<(), BoundError> {
+        match text {
+            GivenText::Lent(text) => self.try_assign(&text)?,
+            GivenText::Rust(text) => *self = Self::try_from_string(text)?,
+            GivenText::C(text) if text.data.is_null() => self.clear(),
+            GivenText::C(text) => {
+                check(bound(N), text.size)?;
+                let this = ManuallyDrop::new(text);
+                *self = Self { data: this.data, size: this.size, capacity: this.capacity };
+            }
+        }
+        Ok(())
+    }
+}
+
+// SAFETY: all functions write a whole value; a vacant one owns no memory.
+unsafe impl<const N: usize> InPlace for RosString<N> {
+    unsafe fn default_at(dst: *mut Self) {
+        // SAFETY: the caller promises that dst is valid for writes and aligned.
+        unsafe { dst.write(Self::default()) }
+    }
+
+    unsafe fn vacant_at(dst: *mut Self) {
+        // SAFETY: as above.
+        unsafe { dst.write(Self::VACANT) }
+    }
+
+    unsafe fn clone_at(&self, dst: *mut Self) {
+        // SAFETY: as above.
+        unsafe { dst.write(self.clone()) }
+    }
+}
+
+impl<const N: usize> Value for RosString<N> {
+    unsafe fn validate_at(_: *const Self, _: &Validation) -> Result<(), ValidateError> {
+        Err(ValidateProblem::NotFlat.into())
+    }
+
+    fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.text(self)
+    }
+
+    fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {
+        visitor.text(self)
+    }
+}
+
+impl<const N: usize> Key for RosString<N> {}
+
+impl From<&str> for RosString {
+    fn from(text: &str) -> Self {
+        // Without a bound, nothing is too long.
+        Self::try_from_str(text).unwrap_or_default()
+    }
+}
+
+impl From<String> for RosString {
+    fn from(text: String) -> Self {
+        // As above.
+        Self::try_from_string(text).unwrap_or_default()
+    }
+}
+
+impl<const N: usize> From<RosString<N>> for String {
+    fn from(text: RosString<N>) -> Self {
+        text.into_string()
+    }
+}
+
+impl<const N: usize> Deref for RosString<N> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl<const N: usize> AsRef<str> for RosString<N> {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl<const N: usize> Borrow<str> for RosString<N> {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl<const N: usize> PartialEq for RosString<N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl<const N: usize> Eq for RosString<N> {}
+
+impl<const N: usize> PartialEq<str> for RosString<N> {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl<const N: usize> PartialEq<&str> for RosString<N> {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl<const N: usize> PartialOrd for RosString<N> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<const N: usize> Ord for RosString<N> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl<const N: usize> Hash for RosString<N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl<const N: usize> fmt::Debug for RosString<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string_lossy(), f)
+    }
+}
+
+impl<const N: usize> fmt::Display for RosString<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.to_string_lossy(), f)
+    }
+}

@@ -1,0 +1,236 @@
+//! Conversions between storages: how often they allocate, and when memory changes hands.
+#![cfg(situ_ros)]
+
+mod fill;
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::mem::ManuallyDrop;
+
+use situ::layout::ros::{CAllocator, clip};
+use situ::layout::{AssignFrom, Heap, Ros, RosSequence, RosString, TakeFrom, convert, convert_owned};
+use situ_generated::ros::geometry_msgs::msg::{Point, Pose, PoseArray};
+use situ_generated::ros::sensor_msgs::msg::{Image, JointState};
+use situ_generated::ros::test_msgs::msg::{BoundedSequences, Strings, UnboundedSequences, WStrings};
+
+situ::layout::use_c_allocator!();
+
+unsafe extern "C" {
+    fn __libc_malloc(size: usize) -> *mut c_void;
+    fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
+    fn __libc_realloc(memory: *mut c_void, size: usize) -> *mut c_void;
+    fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
+}
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count_one() {
+    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+}
+
+/// Stands before that of the C library, so that the allocations of Rust and of ROS storage are all counted.
+///
+/// # Safety
+/// None needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
+    count_one();
+    // SAFETY: the function behind malloc takes the same.
+    unsafe { __libc_malloc(size) }
+}
+
+/// As [`malloc`].
+///
+/// # Safety
+/// None needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+    count_one();
+    // SAFETY: as above.
+    unsafe { __libc_calloc(count, size) }
+}
+
+/// As [`malloc`].
+///
+/// # Safety
+/// That of the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn realloc(memory: *mut c_void, size: usize) -> *mut c_void {
+    count_one();
+    // SAFETY: as above.
+    unsafe { __libc_realloc(memory, size) }
+}
+
+/// As [`malloc`].
+///
+/// # Safety
+/// That of the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_memalign(memory: *mut *mut c_void, align: usize, size: usize) -> c_int {
+    count_one();
+    // SAFETY: the caller gives a place to write to.
+    unsafe { *memory = __libc_memalign(align, size) };
+    0
+}
+
+/// What a function gives, and how often it allocates, growing included.
+fn counting<T>(run: impl FnOnce() -> T) -> (T, usize) {
+    let before = ALLOCATIONS.get();
+    let value = run();
+    (value, ALLOCATIONS.get() - before)
+}
+
+fn image() -> Image<Heap> {
+    let mut image = Image::<Heap>::default();
+    image.header.frame_id = "camera_left_optical".into();
+    image.encoding = "a made-up encoding".into();
+    image.data = (0..1 << 20).map(|at: u32| at as u8).collect();
+    image
+}
+
+#[test]
+fn allocations_are_counted() {
+    assert_eq!(counting(|| drop(vec![1_u8])).1, 1);
+    assert_eq!(counting(|| drop(RosString::<9>::default())).1, 1);
+}
+
+#[test]
+fn an_image_is_copied_with_one_allocation_for_each_part() {
+    let heap = image();
+    let (ros, allocations) = counting(|| convert::<Image<Ros>, _>(&heap).unwrap());
+    assert_eq!(allocations, 3);
+    assert_eq!((&*ros.header.frame_id, &*ros.encoding), ("camera_left_optical", "a made-up encoding"));
+    assert_eq!(ros.data.memory_capacity(), 1 << 20);
+    let (back, allocations) = counting(|| convert::<Image<Heap>, _>(&ros).unwrap());
+    assert_eq!(allocations, 3);
+    assert_eq!(back, heap);
+    // Where the target has room, none is asked for.
+    let mut ros = ros;
+    let (assigned, allocations) = counting(|| ros.assign_from(&heap));
+    assert_eq!((assigned, allocations), (Ok(()), 0));
+}
+
+#[test]
+fn an_image_that_is_given_away_keeps_its_memory() {
+    let heap = image();
+    let (expected, pixels) = (heap.clone(), heap.data.as_ptr());
+    let (ros, allocations) = counting(|| convert_owned::<Image<Ros>, _>(heap).unwrap());
+    assert_eq!(ros.data.as_ptr(), pixels);
+    assert!(allocations <= 2, "{allocations}: the two strings grow by the NUL, no more");
+    let (back, allocations) = counting(|| convert_owned::<Image<Heap>, _>(ros).unwrap());
+    assert_eq!((back.data.as_ptr(), allocations), (pixels, 0));
+    assert_eq!(back, expected);
+}
+
+#[test]
+fn a_hundred_names_are_a_hundred_allocations() {
+    let mut heap = JointState::<Heap>::default();
+    heap.header.frame_id = "base".into();
+    heap.name = (0..100).map(|at| format!("a_joint_with_a_long_name_{at}")).collect();
+    heap.position = vec![0.5; 100];
+    let (ros, allocations) = counting(|| convert::<JointState<Ros>, _>(&heap).unwrap());
+    assert_eq!(allocations, 100 + 3, "names; their sequence, positions, frame id");
+    let (back, allocations) = counting(|| convert::<JointState<Heap>, _>(&ros).unwrap());
+    assert_eq!(allocations, 100 + 3);
+    assert_eq!(back, heap);
+    let names: Vec<*const u8> = ros.name.iter().map(|name| name.as_ptr()).collect();
+    let (back, allocations) = counting(|| convert_owned::<JointState<Heap>, _>(ros).unwrap());
+    assert_eq!(allocations, 1, "the vector of names; the names themselves stay where they are");
+    assert!(back.name.iter().zip(names).all(|(name, at)| name.as_ptr() == at));
+    assert_eq!(back, heap);
+}
+
+#[test]
+fn poses_are_copied_as_one_block() {
+    let poses = (0..10_000)
+        .map(|at| Pose { position: Point { x: f64::from(at), y: 0.5, z: -1.0 }, ..Pose::default() });
+    let heap = PoseArray::<Heap> { poses: poses.collect(), ..PoseArray::default() };
+    let (ros, allocations) = counting(|| convert::<PoseArray<Ros>, _>(&heap).unwrap());
+    assert_eq!(allocations, 2, "poses, and the frame id, which C wants a NUL of");
+    assert_eq!(*ros.poses, *heap.poses);
+    let address = ros.poses.as_ptr();
+    let (back, allocations) = counting(|| convert_owned::<PoseArray<Heap>, _>(ros).unwrap());
+    assert_eq!((back.poses.as_ptr(), allocations), (address, 0));
+    assert_eq!(back, heap);
+}
+
+#[test]
+fn looking_takes_no_memory() {
+    let ros = convert::<Image<Ros>, _>(&image()).unwrap();
+    let ((text, first), allocations) = counting(|| {
+        let (text, pixels): (&str, &[u8]) = (&ros.encoding, &ros.data);
+        (text.len(), pixels[0])
+    });
+    assert_eq!((text, first, allocations), (18, 0, 0));
+}
+
+#[test]
+fn all_kinds_of_members_survive_both_conversions() {
+    macro_rules! round_trips {
+        ($($message:ident)*) => {$(for seed in 0..20 {
+            let mut heap = $message::<Heap>::default();
+            fill::fill(&mut heap, seed);
+            let ros: $message<Ros> = convert(&heap).unwrap();
+            assert_eq!(convert::<$message<Heap>, _>(&ros).unwrap(), heap);
+            let mut over = $message::<Ros>::default();
+            fill::fill(&mut over, seed + 50);
+            over.take_from(&mut heap.clone()).unwrap();
+            assert_eq!(over, ros);
+            over.assign_from(&heap).unwrap();
+            assert_eq!(over, ros);
+            assert_eq!(convert_owned::<$message<Heap>, _>(over).unwrap(), heap);
+        })*};
+    }
+    round_trips!(BoundedSequences UnboundedSequences WStrings);
+}
+
+#[test]
+fn what_is_too_long_for_a_bound_is_refused() {
+    let mut heap = BoundedSequences::<Heap>::default();
+    heap.bool_values.try_assign(&[true; 3]).unwrap();
+    let ros: BoundedSequences<Ros> = convert_owned(heap).unwrap();
+    assert_eq!(*ros.bool_values, [true; 3]);
+    assert_eq!(RosSequence::<u8, 2>::try_from_vec(vec![0; 3]).unwrap_err().bound, 2);
+    let long = RosSequence::<u8>::from(vec![0; 3]);
+    assert_eq!(long.try_with_bound::<2>().unwrap_err().size, 3);
+    assert_eq!(RosString::<2>::try_from_string("abc".into()).unwrap_err().bound, 2);
+}
+
+#[test]
+fn the_c_allocator_keeps_alignment_and_contents() {
+    // SAFETY: it is the global allocator of this program.
+    let allocator = unsafe { CAllocator::new() };
+    for align in [1, 8, 16, 64, 4096] {
+        let layout = Layout::from_size_align(100, align).unwrap();
+        // SAFETY: the layout's size is not zero, and is that of the memory throughout.
+        unsafe {
+            let memory = allocator.alloc_zeroed(layout);
+            assert_eq!(std::slice::from_raw_parts(memory, 100), [0; 100]);
+            memory.write_bytes(7, 100);
+            let grown = allocator.realloc(memory, layout, 10_000);
+            assert!(grown.addr().is_multiple_of(align));
+            assert_eq!(std::slice::from_raw_parts(grown, 100), [7; 100]);
+            allocator.dealloc(grown, Layout::from_size_align(10_000, align).unwrap());
+        }
+    }
+}
+
+#[test]
+fn what_c_made_too_long_is_clipped() {
+    let mut long = Strings::<Ros>::default();
+    let text = ManuallyDrop::new(RosString::<{ usize::MAX }>::from("ä".repeat(20).as_str()));
+    // SAFETY: strings of all bounds are the same struct; the old one is dropped, and the new one is not dropped here.
+    unsafe { *(&raw mut long.bounded_string_value).cast::<RosString>() = std::ptr::read(&*text) };
+    assert_eq!(convert::<Strings<Heap>, _>(&long).unwrap_err().path.to_string(), "bounded_string_value");
+    clip(&mut long);
+    assert_eq!(*convert::<Strings<Heap>, _>(&long).unwrap().bounded_string_value, "ä".repeat(11));
+    // What is not UTF-8 grows by being replaced, but not beyond the bound.
+    // SAFETY: the first of 22 bytes.
+    unsafe { long.bounded_string_value.as_ptr().cast_mut().write(0xff) };
+    let heap: Strings<Heap> = convert(&long).unwrap();
+    assert!(heap.bounded_string_value.starts_with("\u{fffd}\u{fffd}ä"));
+    assert_eq!(convert_owned::<Strings<Heap>, _>(long).unwrap(), heap);
+}
