@@ -177,6 +177,73 @@ fn what_is_no_memory_is_refused_and_nothing_leaks() {
     assert_eq!(read(&domain, &own, 0, 4096), pattern(4096, 1));
 }
 
+/// Lavapipe believes what is written at the beginning of its memory; so it must not come to see everything.
+#[test]
+fn memory_whose_beginning_was_tampered_with_is_refused() {
+    let Some(domain) = device() else { return };
+    let own = create(&domain, SIZE);
+    let descriptor = own.export().unwrap().unwrap();
+    if !rustix::fs::fcntl_get_seals(&descriptor)
+        .is_ok_and(|seals| seals.contains(rustix::fs::SealFlags::SHRINK))
+    {
+        eprintln!("SKIPPED: the device is no lavapipe");
+        return;
+    }
+    let at = |offset: u64| {
+        let mut word = [0; 8];
+        assert_eq!(rustix::io::pread(&descriptor, &mut word, offset).unwrap(), 8);
+        u64::from_le_bytes(word)
+    };
+    let put = |offset: u64, word: u64| {
+        assert_eq!(rustix::io::pwrite(&descriptor, &word.to_le_bytes(), offset).unwrap(), 8);
+    };
+    let (mapped, begin) = (at(0), at(8));
+    let hostile = [
+        (0, mapped + 4096),
+        (0, u64::MAX),
+        (0, 1 << 46),
+        (0, SIZE),
+        (0, 0),
+        (8, 0),
+        (8, 16),
+        (8, begin + 64),
+        (8, u64::MAX),
+        (8, mapped),
+        (16, 0),
+        (begin - 8, 0),
+    ];
+    for (offset, word) in hostile {
+        let before = at(offset);
+        put(offset, word);
+        let imported = domain.import(descriptor.try_clone().unwrap(), SIZE);
+        // Before it is dropped: the driver reads there again.
+        put(offset, before);
+        let error = imported.err().unwrap_or_else(|| panic!("{word:#x} at {offset}"));
+        assert!(matches!(error, DomainError::Refused { .. }), "{word:#x} at {offset}: {error}");
+    }
+    assert_eq!(domain.import(descriptor, SIZE).unwrap().size(), SIZE);
+}
+
+#[test]
+fn many_import_from_one_descriptor_at_once() {
+    let Some(domain) = device() else { return };
+    let own = create(&domain, SIZE);
+    let bytes = pattern(SIZE, 5);
+    write(&domain, &own, 0, &bytes);
+    let descriptor = own.export().unwrap().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    // Copies of a descriptor share its position.
+                    let memory = domain.import(descriptor.try_clone().unwrap(), SIZE).unwrap();
+                    assert_eq!(read(&domain, &memory, 8, 64), bytes[8..72]);
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn imported_memory_is_the_same_memory() {
     let Some(domain) = device() else { return };
