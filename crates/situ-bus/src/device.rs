@@ -17,7 +17,7 @@ use crate::pools::{Mapped, Pin};
 use crate::ring::Reference;
 use crate::subscriber::{RawSample, RawSubscriber, TakeError, Taken};
 use crate::topic::Encoding;
-use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, state};
+use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, domain_from_word, state};
 
 /// Where a publisher's bodies lie, or where a subscriber takes, and what memory that may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -360,7 +360,11 @@ impl RawSubscriber {
             return Err(malformed("its body lies in a pool that is none of bodies"));
         }
         let owner = self.owner_of(entry);
-        let payload = match self.ready(*number, taken.body_size as u64)? {
+        // What lies in this domain is never copied; for anything else, a copy that is there needs no look at the original.
+        let bodies = self.core().topic.publisher(usize::from(entry));
+        let here = domain_from_word(&bodies.domain) == self.domain();
+        let copy = if here { None } else { self.ready(*number, taken.body_size as u64)? };
+        let payload = match copy {
             Some(copy) => self.payload_of(copy, taken.body_size as u64, body_size, owner),
             None => {
                 let mapped = match self.pools().get(self.core(), entry) {

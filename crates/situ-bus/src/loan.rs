@@ -42,14 +42,23 @@ impl RawLoan<'_> {
     }
 
     /// Where the body begins: aligned to 64 bytes, [`body_size`](Self::body_size) bytes long, not initialized. Null if it lies
-    /// on a device (see [`span`](Self::span)).
+    /// where the CPU may not touch it (see [`span`](Self::span)).
     #[inline]
     pub fn body(&self) -> *mut u8 {
         if self.body_pool == BODY_IN_SLOT {
             self.memory.wrapping_add(self.body_offset)
         } else {
-            std::ptr::null_mut()
+            self.body_elsewhere()
         }
+    }
+
+    /// The body in another domain than the host's, if the CPU may touch it there.
+    #[cold]
+    fn body_elsewhere(&self) -> *mut u8 {
+        let inner = self.publisher.inner.borrow();
+        let bodies = inner.bodies.as_ref().filter(|bodies| bodies.pool.bytes().host().is_some());
+        let memory = bodies.and_then(|bodies| Some(bodies.pool.memory(bodies.of(self.slot)?).0));
+        memory.unwrap_or(std::ptr::null_mut())
     }
 
     /// The body's size in bytes, wherever it lies.
@@ -70,7 +79,7 @@ impl RawLoan<'_> {
     /// system is concerned (shared memory begins as zeroes), but with anything. None if they lie on a device.
     #[inline]
     pub fn body_bytes(&mut self) -> &mut [u8] {
-        if self.body_pool != BODY_IN_SLOT {
+        if self.body_pool != BODY_IN_SLOT && self.body().is_null() {
             return &mut [];
         }
         // SAFETY: the slot was allocated with room for the body, and only this loan can reach it; pages of a memory
