@@ -12,8 +12,10 @@ use common::process::{Random, Role, role, say};
 use common::step::{Steps, Stride, stepped};
 use common::{Scratch, numbers};
 use situ_bus::{
-    History, Node, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos, WhenFull, clean,
+    History, Node, Placement, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos,
+    WhenFull, clean, inspect,
 };
+use situ_memory::{DomainId, DomainKind};
 
 fn kills(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| (kills.parse::<u64>().unwrap() / 10).max(usual))
@@ -34,6 +36,13 @@ fn subscriber(node: &Node) -> RawSubscriber {
     let qos =
         SubscriberQos { reliability: Reliability::Reliable, history: History::KeepAll, ..Default::default() };
     RawSubscriber::create(node, "steps", &numbers(), qos).unwrap()
+}
+
+const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
+
+fn on_device(node: &Node) -> RawSubscriber {
+    let placement = Placement { domain: DEVICE, ..Default::default() };
+    RawSubscriber::create_in(node, "bring", &numbers(), SubscriberQos::default(), &placement).unwrap()
 }
 
 fn say_thread() {
@@ -90,6 +99,22 @@ fn child() {
                 let sample = subscriber.take().unwrap();
                 drop(publisher);
                 drop(subscriber);
+                drop(sample);
+            });
+        }
+        // Into a domain that the message does not lie in: the first time with all that it takes, and again.
+        "bring" | "bring the first" => {
+            let subscriber = on_device(&scratch.node("child"));
+            say("ready");
+            if role == "bring" {
+                while subscriber.take().unwrap().is_none() {
+                    subscriber.wait(None);
+                }
+            }
+            while !subscriber.has_next() {}
+            say_thread();
+            stepped(|| {
+                let sample = subscriber.take().unwrap();
                 drop(sample);
             });
         }
@@ -241,4 +266,66 @@ fn killed_between_any_system_calls_beside_others() {
         },
     );
     assert_eq!(subscriber.lost(), 0);
+}
+
+/// Copying into another domain: whatever the step, the next one who wants the message there gets it, whole, from the copy that
+/// was finished or by another. At most one copy of each message is ever finished.
+fn bring(what: &str) {
+    let scratch = Scratch::new();
+    let node = scratch.node("parent");
+    let qos = PublisherQos { depth: 4, ..Default::default() };
+    let publisher = RawPublisher::create(&node, "bring", &numbers(), qos).unwrap();
+    let subscriber = on_device(&node);
+    let stream = situ_memory::find(DEVICE).unwrap().stream().unwrap();
+    let order = std::cell::RefCell::new(Order::new(true));
+    let count = std::cell::Cell::new(0);
+    let publish = || {
+        send(&publisher, 0, count.replace(count.get() + 1), 5000).unwrap();
+    };
+    let take_all = || {
+        while let Some(sample) = subscriber.take().unwrap() {
+            let (span, mut body) = (sample.span(), vec![0; sample.body_size()]);
+            // SAFETY: the bytes last until the stream has passed, which is waited for.
+            unsafe {
+                let to = body.as_mut_ptr();
+                stream.copy_to_host(span.memory(), span.offset(), to, span.size()).unwrap();
+            }
+            stream.synchronize(Duration::from_secs(10)).unwrap();
+            order.borrow_mut().note_bytes(&sample, &body);
+        }
+    };
+    kill_at_each(
+        what,
+        Stride::SystemCall,
+        kills(40),
+        &scratch,
+        |role| {
+            role.wait_for("ready");
+            publish();
+            if what == "bring" {
+                publish();
+            }
+        },
+        || {
+            take_all();
+            (0..8).for_each(|_| {
+                publish();
+                take_all();
+            });
+            assert!(publisher.memory().in_use <= 6, "{:?}", publisher.memory());
+            let topic = inspect::topic(&scratch.root(), "bring").unwrap().unwrap();
+            let copies = topic.domains.iter().find(|used| used.domain == DEVICE).unwrap().copies;
+            assert!(copies <= count.get(), "{copies} copies of {} messages", count.get());
+        },
+    );
+    assert_eq!(subscriber.lost(), 0);
+    drop((publisher, subscriber, node));
+    clean(&scratch.root());
+    assert_eq!(scratch.files(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn killed_at_any_step_of_copying() {
+    bring("bring");
+    bring("bring the first");
 }
