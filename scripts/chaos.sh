@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh rust
+scripts/setup.sh rust vulkan
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 export SITU_CHAOS_KILLS=${1:-10000}
 cargo test --package situ-bus --test kill --test kill_domains --test crash --test hostile -- --nocapture --test-threads=1

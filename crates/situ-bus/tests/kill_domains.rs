@@ -195,9 +195,35 @@ fn witness(scratch: &Scratch, domain: DomainId, seen: &AtomicU64, stop: &AtomicB
 /// Publishers, copiers and holders in three domains are killed, and stopped for a while, at random moments.
 #[test]
 fn processes_are_killed_at_random() {
-    const DOMAINS: [DomainId; 3] = [HOST, DEVICE, OTHER];
-    let kills = kills(120);
-    let mut random = Random::seeded("kills at random, in several domains");
+    kill_at_random([HOST, DEVICE, OTHER], &ROLES, kills(120), "kills at random, in several domains");
+}
+
+/// The same with memory that is no file: it comes from its owner, who may be dead before it is asked for it. What runs here is a
+/// device of Vulkan; one that computes on the CPU takes its time to start, so there are fewer kills.
+#[test]
+fn processes_are_killed_at_random_on_vulkan() {
+    const ROLES: [&str; 7] = [
+        "publish vulkan:0",
+        "publish host",
+        "eager vulkan:0",
+        "hold host",
+        "hold vulkan:0",
+        "hold vulkan:0",
+        "hold emulated:0",
+    ];
+    const VULKAN: DomainId = DomainId { kind: DomainKind::VULKAN, number: 0 };
+    match situ_memory::find(VULKAN) {
+        Ok(_) => kill_at_random([HOST, VULKAN, DEVICE], &ROLES, kills(120) / 4, "kills at random, on Vulkan"),
+        Err(error) => {
+            let required = std::env::var("SITU_TEST_REQUIRE").unwrap_or_default();
+            assert!(!required.split(',').any(|required| required == "vulkan"), "{error}");
+            eprintln!("SKIPPED: {error}");
+        }
+    }
+}
+
+fn kill_at_random(domains: [DomainId; 3], roles: &[&'static str], kills: u64, what: &str) {
+    let mut random = Random::seeded(what);
     let scratch = Scratch::new();
     let beats = Beats::new(&scratch);
     let (stop, seen) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 3]);
@@ -205,14 +231,14 @@ fn processes_are_killed_at_random() {
     let mut most_memory = 0;
     let mut used = Vec::new();
     std::thread::scope(|scope| {
-        let witnesses = DOMAINS.map(|domain| {
-            let index = DOMAINS.iter().position(|other| *other == domain).unwrap();
+        let witnesses = domains.map(|domain| {
+            let index = domains.iter().position(|other| *other == domain).unwrap();
             let (scratch, stop, seen) = (&scratch, &stop, &seen[index]);
             scope.spawn(move || witness(scratch, domain, seen, stop))
         });
         // However the scope is left, the witnesses must end.
         let stopped = Stop(&stop);
-        let mut children: Vec<_> = ROLES
+        let mut children: Vec<_> = roles
             .iter()
             .enumerate()
             .map(|(index, name)| Watched::start(&scratch, name, index, &beats))
@@ -226,7 +252,7 @@ fn processes_are_killed_at_random() {
                 std::thread::sleep(Duration::from_micros(random.below(30_000)));
                 children[index].role.signal(Signal::CONT);
             }
-            let new = Watched::start(&scratch, ROLES[index], index, &beats);
+            let new = Watched::start(&scratch, roles[index], index, &beats);
             let old = std::mem::replace(&mut children[index], new);
             let status = old.role.kill();
             let signal = std::os::unix::process::ExitStatusExt::signal(&status);
