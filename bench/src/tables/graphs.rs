@@ -6,6 +6,7 @@
 //! memory.
 
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Case};
 use crate::driver::{Role, Team};
@@ -23,6 +24,9 @@ use crate::workload::{Rails, Station};
 const TABLE: &str = "graphs";
 /// Graphs that are opened together, so that peers that discover each other slowly need not do so for each graph.
 const BATCH: usize = 7;
+/// A graph is measured for so long, or so often, if that is more than what is asked for.
+const BUDGET: Duration = Duration::from_millis(200);
+const MOST_ROUNDS: usize = 50;
 const PROCESSES: usize = 14;
 const RIVALS: [Kind; 3] = [Kind::SituHost, Kind::Iceoryx2, Kind::CycloneDds];
 /// The round that may begin.
@@ -94,7 +98,10 @@ impl Rounds {
             self.ask(team, number, self.warm)?;
         }
         let mut samples = vec![Vec::new(); teams.len()];
-        for _ in 0..self.least {
+        let (start, mut rounds) = (Instant::now(), 0);
+        // What is over soon is measured more often.
+        while rounds < self.least || (rounds < MOST_ROUNDS && start.elapsed() < BUDGET) {
+            rounds += 1;
             for (samples, team) in samples.iter_mut().zip(teams.iter_mut()) {
                 samples.append(&mut self.ask(team, number, 1)?);
             }
@@ -105,7 +112,7 @@ impl Rounds {
             .map(|team| Ok(team.ask(&format!("run graph={number} count=0"))?.iter().sum::<f64>()))
             .collect::<Result<Vec<_>, Failure>>()?;
         for ((team, mut samples), copies) in teams.iter().zip(samples).zip(copies) {
-            let copies = copies / (self.warm + self.least) as f64;
+            let copies = copies / (self.warm + rounds) as f64;
             let over = copies - graph.copies_needed() as f64;
             if let Some(median) = percentile(&mut samples, 0.5).filter(|_| team.absence().is_none()) {
                 bench.record(TABLE, &case, team.kind, "p50_ns", median);

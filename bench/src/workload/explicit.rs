@@ -187,6 +187,7 @@ impl<S: System> Station for ExplicitStation<S> {
 /// A node with a filter.
 struct Filter<S: System> {
     device: Rc<Device>,
+    extent: Extent,
     input: Span,
     output: Span,
     end: FilterEnd<S>,
@@ -205,17 +206,17 @@ pub fn not_open() -> Failure {
 }
 
 impl<S: System> Lens for Explicit<S> {
-    fn open(&mut self, topic: &str, id: DomainId, first: bool) -> Result<(), Failure> {
+    fn open(&mut self, topic: &str, id: DomainId, extent: Extent, first: bool) -> Result<(), Failure> {
         let device = self.device(id)?;
-        let size = Extent::UHD.bytes();
+        let size = extent.bytes();
         let (input, output) = (device.buffer(size)?, device.buffer(size)?);
         let channel = channel(topic.to_owned(), size, 1);
         let end = if first {
-            FilterEnd::First(self.system.sender(&channel)?, picture(Extent::UHD, SEED))
+            FilterEnd::First(self.system.sender(&channel)?, picture(extent, SEED))
         } else {
             FilterEnd::Second(self.system.receiver(&channel)?, vec![1; size])
         };
-        self.filter = Some(Filter { device, input, output, end });
+        self.filter = Some(Filter { device, extent, input, output, end });
         Ok(())
     }
 
@@ -230,7 +231,8 @@ impl<S: System> Lens for Explicit<S> {
     }
 
     fn first(&mut self, filter: &Bilateral, sequence: u64) -> Result<Sent, Failure> {
-        let Some(Filter { device, input, output, end: FilterEnd::First(sender, picture) }) = &self.filter
+        let Some(Filter { device, extent, input, output, end: FilterEnd::First(sender, picture) }) =
+            &self.filter
         else {
             return Err(not_open());
         };
@@ -238,7 +240,7 @@ impl<S: System> Lens for Explicit<S> {
         let start = monotonic_ns();
         // SAFETY: nobody writes the picture.
         unsafe { device.copy_in(picture, input) }?;
-        let kernel = Kernel::Filter(filter.clone(), Extent::UHD);
+        let kernel = Kernel::Filter(filter.clone(), *extent);
         let receipt = device.launch(kernel, vec![input.clone()], Some(output.clone()))?;
         let mut loan = sender.loan(HEADER + picture.len())?;
         loan.write(sequence, 0, Touch::Header)?;
@@ -252,7 +254,7 @@ impl<S: System> Lens for Explicit<S> {
     }
 
     fn second(&mut self, filter: &Bilateral, sequence: u64) -> Result<Got, Failure> {
-        let Some(Filter { device, input, output, end: FilterEnd::Second(receiver, result) }) =
+        let Some(Filter { device, extent, input, output, end: FilterEnd::Second(receiver, result) }) =
             &mut self.filter
         else {
             return Err(not_open());
@@ -262,7 +264,7 @@ impl<S: System> Lens for Explicit<S> {
         let got = monotonic_ns();
         // SAFETY: the message is held until the stream has passed the copy.
         unsafe { device.copy_in(message.data(), input) }?;
-        let kernel = Kernel::Filter(filter.clone(), Extent::UHD);
+        let kernel = Kernel::Filter(filter.clone(), *extent);
         let receipt = device.launch(kernel, vec![input.clone()], Some(output.clone()))?;
         // SAFETY: nobody touches the result until the stream has passed the copy.
         unsafe { device.copy_out(output, result) }?;

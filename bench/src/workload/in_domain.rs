@@ -211,6 +211,7 @@ impl Station for InDomainStation {
 struct Filter {
     topic: String,
     device: Rc<Device>,
+    extent: Extent,
     end: FilterEnd,
 }
 
@@ -222,16 +223,16 @@ enum FilterEnd {
 }
 
 impl Lens for InDomain {
-    fn open(&mut self, topic: &str, id: DomainId, first: bool) -> Result<(), Failure> {
-        let size = Extent::UHD.bytes();
+    fn open(&mut self, topic: &str, id: DomainId, extent: Extent, first: bool) -> Result<(), Failure> {
+        let size = extent.bytes();
         let entered = self.enter(id)?;
         let buffer = entered.device.buffer(size)?;
         let end = if first {
-            FilterEnd::First(entered.publisher(topic, id, size)?, picture(Extent::UHD, SEED), buffer)
+            FilterEnd::First(entered.publisher(topic, id, size)?, picture(extent, SEED), buffer)
         } else {
             FilterEnd::Second(entered.subscriber(topic, id, size)?, buffer, vec![1; size])
         };
-        self.filter = Some(Filter { topic: topic.to_owned(), device: entered.device, end });
+        self.filter = Some(Filter { topic: topic.to_owned(), device: entered.device, extent, end });
         Ok(())
     }
 
@@ -240,7 +241,8 @@ impl Lens for InDomain {
     }
 
     fn first(&mut self, filter: &Bilateral, sequence: u64) -> Result<Sent, Failure> {
-        let Some(Filter { device, end: FilterEnd::First(publisher, picture, input), .. }) = &self.filter
+        let Some(Filter { device, extent, end: FilterEnd::First(publisher, picture, input), .. }) =
+            &self.filter
         else {
             return Err(not_open());
         };
@@ -250,7 +252,7 @@ impl Lens for InDomain {
         unsafe { device.copy_in(picture, input) }?;
         let loan = lend(publisher, picture.len(), sequence)?;
         let output = Span::from(loan.span(|frame| &frame.data));
-        let kernel = Kernel::Filter(filter.clone(), Extent::UHD);
+        let kernel = Kernel::Filter(filter.clone(), *extent);
         let receipt = device.launch(kernel, vec![input.clone()], Some(output))?;
         loan.publish_on(device.stream()).map_err(wrap("publish_on"))?;
         device.finish()?;
@@ -260,7 +262,7 @@ impl Lens for InDomain {
     }
 
     fn second(&mut self, filter: &Bilateral, sequence: u64) -> Result<Got, Failure> {
-        let Some(Filter { topic, device, end: FilterEnd::Second(subscriber, output, result) }) =
+        let Some(Filter { topic, device, extent, end: FilterEnd::Second(subscriber, output, result) }) =
             &mut self.filter
         else {
             return Err(not_open());
@@ -269,7 +271,7 @@ impl Lens for InDomain {
         let sample = expect(subscriber, sequence)?;
         sample.wait_on(device.stream(), PATIENCE).map_err(wrap("wait_on"))?;
         let input = Span::from(sample.span(|frame| &frame.data));
-        let kernel = Kernel::Filter(filter.clone(), Extent::UHD);
+        let kernel = Kernel::Filter(filter.clone(), *extent);
         let receipt = device.launch(kernel, vec![input], Some(output.clone()))?;
         // SAFETY: nobody touches the result until the stream has passed the copy.
         unsafe { device.copy_out(output, result) }?;

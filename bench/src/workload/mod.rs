@@ -12,7 +12,7 @@ pub mod vulkan;
 
 use situ::memory::DomainId;
 
-use bilateral::Bilateral;
+use bilateral::{Bilateral, Extent};
 use graph::Graph;
 
 use crate::failure::Failure;
@@ -72,8 +72,8 @@ pub struct Got {
 
 /// A way for two filters to pass images. All times are nanoseconds of CLOCK_MONOTONIC.
 pub trait Lens {
-    /// Opens the first node, or the second, on this device.
-    fn open(&mut self, topic: &str, id: DomainId, first: bool) -> Result<(), Failure>;
+    /// Opens the first node, or the second, on this device, for images of this extent.
+    fn open(&mut self, topic: &str, id: DomainId, extent: Extent, first: bool) -> Result<(), Failure>;
     /// Waits until it knows the other node, and no message is lost any more.
     fn connect(&self) -> Result<(), Failure>;
     /// Filters the picture and sends it.

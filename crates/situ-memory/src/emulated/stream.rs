@@ -3,6 +3,9 @@
 //! A thread for each stream and not one for the device: then the order within a stream is that of a loop, a wait holds up
 //! nobody else, and a long kernel runs beside copies as it does on a device. What streams share is the bus.
 //!
+//! Who waits for a stream takes its copies upon itself as long as the thread has not come to them: a device does not have to be
+//! scheduled before it copies.
+//!
 //! When a command fails, those behind it are not done either: signals poison their fences, so that nobody takes garbage
 //! for a message. `synchronize` tells what failed, and the stream goes on with what comes after.
 
@@ -20,6 +23,9 @@ use crate::fence::{Fence, FenceState};
 
 /// How long a wait looks at its fence before it asks whether the device is still there.
 const SLICE: Duration = Duration::from_millis(20);
+
+/// From which patience on who waits helps.
+const HELPFUL: Duration = Duration::from_secs(1);
 
 /// An address of the host that a command uses later.
 #[derive(Clone, Copy)]
@@ -57,11 +63,20 @@ enum Command {
     Launch(Kernel),
 }
 
+impl Command {
+    /// Whether it takes no longer than its bytes do.
+    fn is_quick(&self) -> bool {
+        !matches!(self, Self::Wait(..) | Self::Launch(_))
+    }
+}
+
 #[derive(Default)]
 struct Work {
     commands: VecDeque<Command>,
     enqueued: u64,
     done: u64,
+    /// Somebody performs a command; the next one is not begun before that is over.
+    busy: bool,
     /// The first failure that nobody was told yet.
     failed: Option<DomainError>,
     closed: bool,
@@ -78,6 +93,27 @@ struct Queue {
 impl Queue {
     fn work(&self) -> MutexGuard<'_, Work> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Performs the next command, without the lock.
+    fn step<'q>(&'q self, mut work: MutexGuard<'q, Work>, command: Command) -> MutexGuard<'q, Work> {
+        work.busy = true;
+        let skip = work.failed.is_some();
+        drop(work);
+        let result = if skip || self.device.faults.is_lost() {
+            abandon(command);
+            Ok(())
+        } else {
+            perform(self, command)
+        };
+        let mut work = self.work();
+        work.busy = false;
+        work.done += 1;
+        if let Err(error) = result {
+            work.failed.get_or_insert(error);
+        }
+        self.went.notify_all();
+        work
     }
 }
 
@@ -206,6 +242,19 @@ impl Stream for EmulatedStream {
             if left.is_zero() {
                 return Err(DomainError::TimedOut { domain: self.domain(), waited: patience });
             }
+            // Waits and kernels may take any time, copies do not; who has little patience does nothing but wait all the same.
+            let quick = !work.busy && work.commands.front().is_some_and(Command::is_quick);
+            if quick
+                && left >= HELPFUL
+                && let Some(command) = work.commands.pop_front()
+            {
+                work = self.queue.step(work, command);
+                if !work.commands.is_empty() {
+                    // The thread may have been told of them while this was busy.
+                    self.queue.came.notify_one();
+                }
+                continue;
+            }
             work = self.queue.went.wait_timeout(work, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         let failed = work.failed.take();
@@ -224,28 +273,17 @@ fn work_off(queue: &Queue) {
     loop {
         let mut work = queue.work();
         let command = loop {
-            if let Some(command) = work.commands.pop_front() {
-                break command;
-            }
-            if work.closed {
-                return;
+            if !work.busy {
+                if let Some(command) = work.commands.pop_front() {
+                    break command;
+                }
+                if work.closed {
+                    return;
+                }
             }
             work = queue.came.wait(work).unwrap_or_else(PoisonError::into_inner);
         };
-        let skip = work.failed.is_some();
-        drop(work);
-        let result = if skip || queue.device.faults.is_lost() {
-            abandon(command);
-            Ok(())
-        } else {
-            perform(queue, command)
-        };
-        let mut work = queue.work();
-        work.done += 1;
-        if let Err(error) = result {
-            work.failed.get_or_insert(error);
-        }
-        queue.went.notify_all();
+        drop(queue.step(work, command));
     }
 }
 
