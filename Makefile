@@ -1,6 +1,6 @@
 # Situ's front door: everything a newcomer or a build server types. `make` alone lists the targets.
 
-# The demo:  make demo INPUT=scan.bin FRAMES=200 JSON=1 ARGS="--rate 100"
+# The demo:  make demo INPUT=scan.bin FRAMES=200 JSON=1 ARGS="--rate 100 --domain emulated"
 INPUT  ?=
 FRAMES ?=
 JSON   ?=
@@ -26,7 +26,7 @@ help:  ## Show this list
 	@echo 'make demo INPUT=scan.bin FRAMES=200 JSON=1   plays a KITTI .bin, a .pcd or a .png and prints one JSON object'
 	@echo 'make -s bench TABLE=hop JSON=1               prints one table as JSON lines'
 
-demo:  ## Run the demo: a lidar, a C++ filter and a viewer, three processes, no copy
+demo:  ## Run the demo: a lidar, a C++ filter and a viewer, three processes, no copy; then a camera whose filter works on a device
 	@scripts/demo.sh $(DEMO_ARGS)
 
 test:  ## Build and run every test

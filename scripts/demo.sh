@@ -14,4 +14,6 @@ mkdir -p build
     { cat build/demo-configure.log; exit 1; }
   cmake --build build/demo --target situ-demo-filter
 } >&2
+# Unless the arguments say where: the run with a filter on a device takes whatever device is there.
+[[ " $* " == *" --domain"* ]] || set -- --domain auto "$@"
 exec target/release/situ demo --filter build/demo/examples/situ-demo-filter --plot build/situ-demo.svg "$@"

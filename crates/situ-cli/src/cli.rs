@@ -344,6 +344,7 @@ pub struct CleanArgs {
   situ demo                                   a synthetic street, seen by a spinning lidar
   situ demo --input scan.bin                  a KITTI velodyne scan (.pcd and .png work as well)
   situ demo --input scan.bin --frames 500 --json
+  situ demo --domain auto --input photo.png   also a camera whose filter works on a device
 While it runs, look from another shell: situ topic list; situ topic hz lidar/points")]
 pub struct DemoArgs {
     /// Play this file: a KITTI velodyne scan (.bin), a point cloud (.pcd) or an image (.png)
@@ -361,6 +362,9 @@ pub struct DemoArgs {
     /// The filter program [default: $SITU_DEMO_FILTER, or situ-demo-filter beside situ or built in the checkout]
     #[arg(long, value_name = "PROGRAM")]
     pub filter: Option<PathBuf>,
+    /// Also run a camera whose filter works in a memory domain: `auto` (a device), emulated, vulkan:0
+    #[arg(long, value_name = "DOMAIN")]
+    pub domain: Option<String>,
     /// Leave out the second run over serialized messages
     #[arg(long)]
     pub no_serialized: bool,

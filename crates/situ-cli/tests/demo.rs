@@ -87,6 +87,37 @@ fn scans_images_and_the_street_go_through_without_a_copy() {
 }
 
 #[test]
+fn a_filter_on_a_device_costs_one_copy_for_each_message_and_domain() {
+    let Some(filter) = filter() else { return };
+    let sandbox = Sandbox::new();
+    let image_path = sandbox.path("image.png");
+    image(&image_path);
+    let run = |domain: &str, extra: &[&str]| {
+        let usual = ["demo", "--frames", "20", "--rate", "50", "--plot", "none", "--no-serialized"];
+        let arguments = [usual.as_slice(), &["--filter", &filter, "--domain", domain], extra].concat();
+        sandbox.run(&arguments)
+    };
+    for input in [vec!["--json", "--input", &image_path], vec!["--json"]] {
+        let report = json(&run("emulated", &input));
+        let device = &report["device"];
+        assert_eq!((&device["domain"], &device["frames"]), (&"emulated:0".into(), &20.into()), "{report}");
+        assert_eq!((&device["lost"], &device["copies"]), (&0.into(), &40.into()), "{report}");
+        assert_eq!(report["leftovers"], 0);
+        for (topic, into, from) in [(0, "emulated:0", "host"), (1, "host", "emulated:0")] {
+            let topic = &device["topics"][topic];
+            assert_eq!(topic["published"], 20, "{report}");
+            let copies = |domain: &str| {
+                let domains = topic["domains"].as_array().unwrap();
+                domains.iter().find(|d| d["domain"] == domain).map(|d| d["copies"].as_u64().unwrap())
+            };
+            assert_eq!((copies(into), copies(from)), (Some(20), Some(0)), "{report}");
+        }
+        assert_eq!(sandbox.files(), Vec::<String>::new());
+    }
+    assert_eq!(run("kind77", &[]).status.code(), Some(3), "nobody has such a domain");
+}
+
+#[test]
 fn people_get_a_table() {
     let Some(filter) = filter() else { return };
     let sandbox = Sandbox::new();

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use super::Context;
 use crate::bench;
 use crate::cli::PartArgs;
-use crate::demo::sensor;
+use crate::demo::{device, sensor};
 use crate::error::CliError;
 
 /// Runs a part by its name, with its options as JSON.
@@ -15,6 +15,7 @@ pub fn run(context: &Context, arguments: &PartArgs) -> Result<(), CliError> {
     };
     match part.as_str() {
         "bench" => bench::peer(context, &parse(options)?),
+        "filter" => device::run(context, &parse(options)?),
         "sensor" => sensor::run(context, &parse(options)?),
         other => Err(CliError::Usage(format!("there is no part `{other}`"))),
     }

@@ -8,6 +8,7 @@
 //! serialized. Both are measured from the moment a frame is complete in the sensor until the viewer has the filtered one.
 
 pub mod children;
+pub mod device;
 mod frames;
 pub mod input;
 pub mod latency;
@@ -28,16 +29,19 @@ use crate::commands::{Context, Interrupt};
 use crate::error::CliError;
 use crate::output::LiveBlock;
 use children::{ChildError, Part, Report};
+use device::FilterOptions;
 use input::Frame;
 use plot::Curve;
 use sensor::SensorOptions;
-use summary::{Run, Summary};
+use summary::{DeviceRun, Run, Summary};
 use viewer::{Seen, Viewer};
 
 /// How long a process may take to get ready.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often the live table is drawn.
 const REDRAW: Duration = Duration::from_millis(100);
+/// The topics of the run with a filter on a device.
+const DEVICE_TOPICS: [&str; 2] = ["camera/image/device", "camera/edges/device"];
 /// Name of the filter program.
 const FILTER: &str = "situ-demo-filter";
 /// Environment variable that names the filter program.
@@ -89,6 +93,9 @@ pub fn run(context: &Context, arguments: &DemoArgs) -> Result<(), CliError> {
             Some(Frame::Image(_)) => Kind::Image,
             Some(Frame::Cloud(_)) | None => Kind::Cloud,
         };
+    if let Some(domain) = &arguments.domain {
+        device::choose(domain)?;
+    }
     let filter = find_filter(arguments.filter.as_deref())?;
     let interrupt = Interrupt::listen()?;
     let demo = Demo { context, arguments, kind, filter, interrupt };
@@ -118,10 +125,18 @@ impl Demo<'_> {
                 run => Some(run?).filter(|r| r.frames > 0),
             }
         };
+        let device = match &self.arguments.domain {
+            Some(domain) if !self.interrupt.is_set() => match self.device_pass(domain) {
+                Err(_) if self.interrupt.is_set() => None,
+                run => Some(run?),
+            },
+            _ => None,
+        };
         let plot = self.plot(&zero_copy, serialized.as_ref())?;
         let summary = Summary {
             zero_copy,
             serialized,
+            device,
             input: self.arguments.input.as_ref().map(|p| p.display().to_string()),
             kind: self.kind.name(),
             leftovers: self.leftovers(),
@@ -137,7 +152,8 @@ impl Demo<'_> {
 
     /// Another demo in the same root would mix its frames with ours.
     fn check_nobody_publishes(&self) -> Result<(), CliError> {
-        for topic in [false, true].into_iter().flat_map(|s| self.kind.topics(s)) {
+        let device = DEVICE_TOPICS.map(str::to_owned);
+        for topic in [false, true].into_iter().flat_map(|s| self.kind.topics(s)).chain(device) {
             let info = inspect::topic(&self.context.root, &topic).map_err(CliError::failed)?;
             if info.is_some_and(|t| t.publishers.iter().any(|p| p.alive)) {
                 return Err(CliError::Failed(format!(
@@ -158,6 +174,7 @@ impl Demo<'_> {
         filter.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
         let options = SensorOptions {
             input: self.arguments.input.clone(),
+            camera: false,
             frames: self.arguments.frames,
             rate: self.arguments.rate,
             serialized,
@@ -166,10 +183,53 @@ impl Demo<'_> {
         let mut sensor = self.context.start_part("sensor", &options).map_err(CliError::failed)?;
         sensor.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
 
-        let seen = self.watch(&viewer, &mut sensor, &mut filter, serialized)?;
+        let label = if serialized { "serialized" } else { "zero copy" };
+        let seen = self.watch(&viewer, &mut sensor, &mut filter, label)?;
         let sensor = sensor.stop();
         let filter = filter.stop();
         Ok(Run::new(&seen, sensor, filter))
+    }
+
+    /// One run with a camera and a filter in a memory domain of its own.
+    fn device_pass(&self, domain: &str) -> Result<DeviceRun, CliError> {
+        let domain = device::choose(domain)?;
+        // Anything but an image has no edges: the demo's own picture then.
+        let input = self.arguments.input.clone().filter(|_| self.kind == Kind::Image);
+        let pixels = match &input {
+            Some(path) => match input::read(path).map_err(CliError::failed)? {
+                Frame::Image(pixels) => pixels,
+                Frame::Cloud(_) => return Err(CliError::Failed("the image has become a cloud".into())),
+            },
+            None => input::picture().map_err(CliError::failed)?,
+        };
+        let [images, edges] = DEVICE_TOPICS;
+        let node = self.context.named_node("demo_viewer")?;
+        let viewer = Viewer::join(&node, edges, Kind::Image, false)?;
+        let options = FilterOptions {
+            domain: domain.to_string(),
+            input: images.to_owned(),
+            output: edges.to_owned(),
+            bytes: pixels.data.len() as u64,
+        };
+        let mut filter = self.context.start_part("filter", &options).map_err(CliError::failed)?;
+        filter.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
+        let options = SensorOptions {
+            input,
+            camera: true,
+            frames: self.arguments.frames,
+            rate: self.arguments.rate,
+            serialized: false,
+            topic: images.to_owned(),
+        };
+        let mut sensor = self.context.start_part("sensor", &options).map_err(CliError::failed)?;
+        sensor.wait_ready(PATIENCE, || self.interrupt.is_set()).map_err(CliError::failed)?;
+        let seen = self.watch(&viewer, &mut sensor, &mut filter, &format!("in {domain}"))?;
+        // The counters go with the topics.
+        let topics = DEVICE_TOPICS.map(|topic| inspect::topic(&self.context.root, topic));
+        let (sensor, filter) = (sensor.stop(), filter.stop());
+        let topics = topics.into_iter().collect::<Result<Vec<_>, _>>().map_err(CliError::failed)?;
+        let name = situ::memory::find(domain).map(|domain| domain.name()).map_err(CliError::failed)?;
+        Ok(DeviceRun::new(Run::new(&seen, sensor, filter), domain, name, topics.into_iter().flatten()))
     }
 
     fn start_filter(&self, serialized: bool, input: &str, output: &str) -> Result<Part, ChildError> {
@@ -187,7 +247,7 @@ impl Demo<'_> {
         viewer: &Viewer,
         sensor: &mut Part,
         filter: &mut Part,
-        serialized: bool,
+        label: &str,
     ) -> Result<Seen, CliError> {
         let output = &self.context.output;
         let mut seen = Viewer::nothing();
@@ -208,8 +268,7 @@ impl Demo<'_> {
                 }
             }
             if redraw && taken {
-                let table =
-                    summary::live(output, &seen, sensor.report(), filter.report(), wanted, serialized);
+                let table = summary::live(output, &seen, sensor.report(), filter.report(), wanted, label);
                 block.draw(&mut std::io::stdout(), &table)?;
                 drawn = Instant::now();
             }
@@ -241,7 +300,8 @@ impl Demo<'_> {
     /// Files that the demo has left in shared memory, after whoever died was cleaned up after.
     fn leftovers(&self) -> u64 {
         bus::clean(&self.context.root);
-        let topics = [false, true].into_iter().flat_map(|s| self.kind.topics(s));
+        let device = DEVICE_TOPICS.map(str::to_owned);
+        let topics = [false, true].into_iter().flat_map(|s| self.kind.topics(s)).chain(device);
         let files: u64 = topics.map(|t| count_files(&self.context.root.topic(&t))).sum();
         let ours = |n: &bus::NodeInfo| n.name.starts_with("demo_") && !n.alive || n.pid == std::process::id();
         let nodes = inspect::nodes(&self.context.root).unwrap_or_default().iter().filter(|n| ours(n)).count();

@@ -27,6 +27,8 @@ const DEPTH: usize = 8;
 pub struct SensorOptions {
     /// The file that it plays; without one, a synthetic street.
     pub input: Option<PathBuf>,
+    /// Without one: the picture that comes with the demo, rather than a street.
+    pub camera: bool,
     /// Frames to publish; 0 for no end.
     pub frames: u64,
     /// Frames a second.
@@ -45,8 +47,9 @@ enum Source {
 }
 
 impl Source {
-    fn open(input: Option<&PathBuf>) -> Result<Self, CliError> {
+    fn open(input: Option<&PathBuf>, camera: bool) -> Result<Self, CliError> {
         Ok(match input.map(|path| input::read(path)).transpose().map_err(CliError::failed)? {
+            None if camera => Source::Camera(input::picture().map_err(CliError::failed)?),
             None => Source::Street(Box::new(Scene::new())),
             Some(Frame::Cloud(points)) => Source::Recorded(points),
             Some(Frame::Image(pixels)) => Source::Camera(pixels),
@@ -85,7 +88,7 @@ type Publish<'a> = Box<dyn FnMut(f32) -> Result<(), CliError> + 'a>;
 pub fn run(context: &Context, options: &SensorOptions) -> Result<(), CliError> {
     super::die_with_parent();
     let interrupt = Interrupt::listen()?;
-    let source = Source::open(options.input.as_ref())?;
+    let source = Source::open(options.input.as_ref(), options.camera)?;
     let node = context.named_node("demo_sensor")?;
     let mut publish = publisher(&node, &source, options)?;
     let tell = |ready, frames| {

@@ -1,6 +1,8 @@
 //! What came of a demo: the live table, the closing summary, the JSON object.
 
 use serde::Serialize;
+use situ::bus::inspect::TopicInfo;
+use situ::memory::DomainId;
 
 use super::Report;
 use super::latency::Latencies;
@@ -47,6 +49,89 @@ impl Run {
     }
 }
 
+/// A run whose filter works in another memory domain than the camera and the viewer.
+#[derive(Debug, Serialize)]
+pub struct DeviceRun {
+    domain: String,
+    name: String,
+    #[serde(flatten)]
+    run: Run,
+    topics: Vec<TopicCopies>,
+}
+
+/// What was copied of a topic's messages.
+#[derive(Debug, Serialize)]
+struct TopicCopies {
+    topic: String,
+    published: u64,
+    domains: Vec<DomainCopies>,
+}
+
+/// What was copied into one domain.
+#[derive(Debug, Serialize)]
+struct DomainCopies {
+    domain: String,
+    copies: u64,
+    bytes_copied: u64,
+    copies_per_message: f64,
+}
+
+impl DeviceRun {
+    /// From the run, and from what the topics counted.
+    pub fn new(
+        mut run: Run,
+        domain: DomainId,
+        name: String,
+        topics: impl Iterator<Item = TopicInfo>,
+    ) -> Self {
+        let topics: Vec<TopicInfo> = topics.collect();
+        // Beside what the processes copy by themselves.
+        for usage in topics.iter().flat_map(|topic| &topic.domains) {
+            run.copies += usage.copies;
+            run.bytes_copied += usage.bytes;
+        }
+        let topics = topics.into_iter().map(|topic| TopicCopies {
+            domains: topic
+                .domains
+                .iter()
+                .map(|usage| DomainCopies {
+                    domain: usage.domain.to_string(),
+                    copies: usage.copies,
+                    bytes_copied: usage.bytes,
+                    copies_per_message: usage.copies as f64 / topic.published.max(1) as f64,
+                })
+                .collect(),
+            topic: topic.name,
+            published: topic.published,
+        });
+        Self { domain: domain.to_string(), name, run, topics: topics.collect() }
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new([
+            Column::left("TOPIC"),
+            Column::right("MESSAGES"),
+            Column::left("COPIED INTO"),
+            Column::right("COPIES"),
+            Column::right("A MESSAGE"),
+            Column::right("BYTES COPIED"),
+        ]);
+        for topic in &self.topics {
+            for copied in &topic.domains {
+                table.row([
+                    topic.topic.as_str().into(),
+                    topic.published.to_string().into(),
+                    copied.domain.as_str().into(),
+                    copied.copies.to_string().into(),
+                    format!("{:.2}", copied.copies_per_message).into(),
+                    units::bytes(copied.bytes_copied).into(),
+                ]);
+            }
+        }
+        table
+    }
+}
+
 /// Both runs.
 #[derive(Debug, Serialize)]
 pub struct Summary {
@@ -57,6 +142,8 @@ pub struct Summary {
     pub leftovers: u64,
     /// The same over serialized messages.
     pub serialized: Option<Run>,
+    /// A camera whose filter works in another memory domain.
+    pub device: Option<DeviceRun>,
     /// The file that was played.
     pub input: Option<String>,
     /// `cloud` or `image`.
@@ -76,10 +163,19 @@ impl Summary {
         if let Some(run) = &self.serialized {
             row(&mut table, "serialized", run);
         }
+        if let Some(device) = &self.device {
+            row(&mut table, &format!("camera, {}", device.domain), &device.run);
+        }
         output.text(table.render(output))?;
         output.line("")?;
         if let Some(run) = &self.serialized {
             output.line(comparison(&self.zero_copy, run))?;
+        }
+        if let Some(device) = &self.device {
+            output.line(format!("The camera's filter worked in {} ({}).", device.domain, device.name))?;
+            output.line("")?;
+            output.text(device.table().render(output))?;
+            output.line("")?;
         }
         let style = if self.leftovers == 0 { Style::Good } else { Style::Bad };
         output.line(format!("Left in shared memory: {} file(s).", output.paint(style, self.leftovers)))?;
@@ -136,14 +232,14 @@ pub fn live(
     sensor: Report,
     filter: Report,
     wanted: u64,
-    serialized: bool,
+    label: &str,
 ) -> String {
     let [p50, p99] = seen.latencies.last(200).percentiles([50.0, 99.0]);
     let mut run = Run::new(seen, sensor, filter);
     // Frames on their way are not lost.
     (run.p50_ns, run.p99_ns, run.lost) = (p50, p99, 0);
     let mut table = table();
-    row(&mut table, if serialized { "serialized" } else { "zero copy" }, &run);
+    row(&mut table, label, &run);
     let of = if wanted == u64::MAX { String::new() } else { format!(" of {wanted}") };
     let mut text = format!(
         "{}  sensor {} filter {} viewer   frame {}{of}, {} each\n",

@@ -7,6 +7,14 @@ pub mod pcd;
 
 use std::path::{Path, PathBuf};
 
+/// The picture that comes with the demo.
+const PICTURE: &[u8] = include_bytes!("../../../assets/camera.png");
+
+/// The picture that comes with the demo: a man and his camera.
+pub fn picture() -> Result<Pixels, image::ImageError> {
+    image::decode(PICTURE)
+}
+
 /// One point: x, y, z in metres and the intensity of the return, as a lidar driver hands them over.
 pub type Point = [f32; 4];
 
