@@ -153,6 +153,12 @@ impl Bodies {
         self.fence(head).is_some_and(|fence| fence.state() == FenceState::Pending)
     }
 
+    /// The fences of all bodies that a device is still filling.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = Fence> + '_ {
+        let used = self.of.iter().filter(|slot| **slot != NO_BODY);
+        used.map(|slot| self.pool.fence(*slot)).filter(|fence| fence.state() == FenceState::Pending)
+    }
+
     /// Takes the body back with its head, which nobody holds any more.
     pub(crate) fn release(&mut self, head: SlotId) {
         if let Some(slot) = self.of(head) {

@@ -2,7 +2,8 @@
 //!
 //! One thread per node, started with the first fence that is pending when a stream is made to wait for it, and ended with
 //! the last. Every few milliseconds it looks whether the owners live; if one does not, it has the topic repaired, which
-//! poisons the fence as soon as the owner's process has ended.
+//! poisons the fence as soon as the owner's process has ended. The same thread keeps a node alive whose publisher has left before its
+//! streams were done.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,17 +12,20 @@ use std::time::Duration;
 use situ_memory::{Fence, FenceState};
 
 use crate::liveness::NodeId;
+use crate::node::NodeInner;
 use crate::topic::Topic;
 
 /// How often owners are looked at. What a device waits for the dead is this, and their end.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A fence that a device waits for.
+/// A fence that a device waits for, or has still to complete.
 #[derive(Debug)]
 struct Pending {
     topic: Arc<Topic>,
     owner: NodeId,
     fence: Fence,
+    /// The node that has to live until then.
+    _keeps: Option<Arc<NodeInner>>,
 }
 
 #[derive(Debug, Default)]
@@ -43,13 +47,30 @@ fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
 impl FenceWatch {
     /// Watches over a fence of a message of `topic` that `owner` should complete.
     pub(crate) fn watch(&self, topic: &Arc<Topic>, owner: NodeId, fence: &Fence) -> io::Result<()> {
+        self.add(topic, owner, fence, None)
+    }
+
+    /// Keeps a node alive until a fence is complete that its publisher has left behind: nobody shall take its owner for dead
+    /// and poison what a stream of this process is still going to complete.
+    pub(crate) fn keep_until(node: &Arc<NodeInner>, topic: &Arc<Topic>, fence: &Fence) {
+        // Without a thread the node is gone sooner, and the fence may be poisoned.
+        let _ = node.fences.add(topic, node.life.id(), fence, Some(node.clone()));
+    }
+
+    fn add(
+        &self,
+        topic: &Arc<Topic>,
+        owner: NodeId,
+        fence: &Fence,
+        keeps: Option<Arc<NodeInner>>,
+    ) -> io::Result<()> {
         let mut watched = lock(&self.watched);
         if !watched.running {
             let theirs = Arc::downgrade(&self.watched);
             std::thread::Builder::new().name("situ-fences".to_owned()).spawn(move || look(&theirs))?;
             watched.running = true;
         }
-        watched.fences.push(Pending { topic: topic.clone(), owner, fence: fence.clone() });
+        watched.fences.push(Pending { topic: topic.clone(), owner, fence: fence.clone(), _keeps: keeps });
         Ok(())
     }
 }

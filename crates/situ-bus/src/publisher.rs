@@ -15,6 +15,7 @@ use crate::clock::{Deadline, now_ns};
 use crate::copies::pool_options;
 use crate::device::{Bodies, Placement};
 use crate::eager::Eager;
+use crate::fences::FenceWatch;
 use crate::loan::RawLoan;
 use crate::node::{Node, NodeInner};
 use crate::prefetch::prefetch_for_write;
@@ -594,7 +595,11 @@ impl RawPublisher {
 
 impl Drop for RawPublisher {
     fn drop(&mut self) {
-        let bodies = self.inner.get_mut().bodies.as_ref().map(|bodies| bodies.entry);
+        let bodies = self.inner.get_mut().bodies.as_ref();
+        for fence in bodies.iter().flat_map(|bodies| bodies.pending()) {
+            FenceWatch::keep_until(&self.node, &self.topic, &fence);
+        }
+        let bodies = bodies.map(|bodies| bodies.entry);
         self.topic.leave_entries([self.entry].into_iter().chain(bodies));
     }
 }

@@ -341,6 +341,30 @@ fn messages_are_published_in_stream_order() {
     assert_eq!(copies(&scratch, "image", HOST).0, 1);
 }
 
+/// A publisher may leave before its stream has completed what it published.
+#[test]
+fn a_stream_outlives_its_publisher_and_its_node() {
+    let scratch = Scratch::new();
+    let on_device = subscriber(&scratch.node("viewer"), "image", emulated(0));
+    let (stream, gate) = (stream(emulated(0)), gate());
+    let node = scratch.node("camera");
+    let publisher = publisher(&node, "image", emulated(0));
+    stream.wait(&gate, PATIENCE).unwrap();
+    publisher.loan(8, 8, BODY).unwrap().publish_on(stream.as_ref()).unwrap();
+    drop((publisher, node));
+    let sample = on_device.take().unwrap().unwrap();
+    // It looks after the dead meanwhile, and finds none.
+    let waited = sample.synchronize(Duration::from_millis(50));
+    assert!(matches!(waited, Err(IncompleteError::Pending { .. })), "{waited:?}");
+    gate.complete();
+    sample.synchronize(PATIENCE).unwrap();
+    let start = std::time::Instant::now();
+    while inspect::nodes(&scratch.root()).unwrap().len() > 1 {
+        assert!(start.elapsed() < PATIENCE, "the node stays");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// A slot is not used again while a stream may still fill it, even if nobody holds it.
 #[test]
 fn what_a_stream_is_filling_is_not_lent_again() {
