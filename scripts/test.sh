@@ -39,6 +39,7 @@ stage "C++: build" cmake --build build/cpp
 stage "Rust: every crate, the examples in both languages, the demo" cargo test --workspace --no-fail-fast
 stage "The protocols, model-checked" scripts/model.sh
 stage "C++: headers, library, bus" ctest --test-dir build/cpp --output-on-failure
+stage "rclrs: generated crates against rclpy" scripts/rclrs.sh
 
 printf '\n==> All tests\n'
 awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }

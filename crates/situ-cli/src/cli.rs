@@ -302,11 +302,12 @@ pub struct SchemaArgs {
     pub topic: Option<String>,
 }
 
-/// A language that code is generated in: Rust of edition 2024, C++20.
+/// A language that code is generated in: Rust of edition 2024, C++20, or a Rust crate for each ROS package, for rclrs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     Rust,
     Cpp,
+    Rclrs,
 }
 
 /// `situ gen`.
@@ -314,6 +315,7 @@ pub enum Language {
 #[command(after_help = "Examples:
   situ gen --lang rust --out src/messages schema/robot.idl
   situ gen --lang cpp --out build/generated -I ~/venv --ros sensor_msgs --ros nav_msgs
+  situ gen --lang rclrs --out ros -I /opt/ros/kilted --ros sensor_msgs
 In a build, use the hooks instead: situ_schema::BuildScript in a build.rs, situ_generate(...) in CMake.")]
 pub struct GenArgs {
     /// What to read.
@@ -325,6 +327,9 @@ pub struct GenArgs {
     /// Folder that the code is written to
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// For rclrs: use the crate situ-layout in this folder, not the published one
+    #[arg(long, value_name = "DIR")]
+    pub layout: Option<PathBuf>,
     /// Write for make and ninja which files were read; `x.d` speaks of the target `x`
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,

@@ -23,9 +23,18 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
     let language = match arguments.lang {
         Language::Rust => generate::Language::Rust,
         Language::Cpp => generate::Language::Cpp,
+        Language::Rclrs => generate::Language::Rclrs,
     };
     let mut generated = Generated { files: Vec::new(), changed: 0 };
-    let options = Options { roots: arguments.sources.include.clone(), ..Options::new(language) };
+    let mut options = Options { roots: arguments.sources.include.clone(), ..Options::new(language) };
+    if let Some(folder) = &arguments.layout {
+        let fail = |e| CliError::Failed(format!("{}: {e}", folder.display()));
+        let folder = folder.canonicalize().map_err(fail)?;
+        options.layout_dependency = format!("{{ path = {:?} }}", folder.display().to_string());
+    }
+    if language == generate::Language::Rclrs {
+        check_packages(&schema)?;
+    }
     for file in generate::generate(&schema, &options) {
         let path = arguments.out.join(&file.path);
         generated.changed += usize::from(write(&path, &file.text)?);
@@ -44,6 +53,22 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
         generated.changed,
         arguments.out.display()
     ))?)
+}
+
+/// Fails if there is nothing to make a crate of, or if actions lack what they need.
+fn check_packages(schema: &Schema) -> Result<(), CliError> {
+    let is_ros = |name: &str| matches!(name.split("::").nth(1), Some("msg" | "srv" | "action"));
+    if !schema.definitions().any(|(_, it)| is_ros(it.name.as_str())) {
+        return Err(CliError::Failed(
+            "no ROS packages: their types lie in modules such as std_msgs::msg; name some with --ros".into(),
+        ));
+    }
+    if !schema.actions().is_empty() && schema.find("action_msgs::srv::CancelGoal_Request").is_none() {
+        return Err(CliError::Failed(
+            "actions need the service that cancels their goals: add --ros action_msgs".into(),
+        ));
+    }
+    Ok(())
 }
 
 /// The files that the schema was read from, in the format of make.

@@ -14,6 +14,8 @@ pub enum Language {
     Rust,
     /// C++20: headers.
     Cpp,
+    /// A Rust crate for each package of ROS, for rclrs.
+    Rclrs,
 }
 
 /// What to generate and how.
@@ -27,6 +29,8 @@ pub struct Options {
     pub included: bool,
     /// The name of the single output file without its extension, where the language writes a single one: `messages`.
     pub file_stem: String,
+    /// Crates for rclrs: how their `Cargo.toml` names the crate `situ-layout`, a version by default.
+    pub layout_dependency: String,
     /// C++: folders that the headers' own folders are relative to, usually the search path: the header of
     /// `<root>/robot/arm.idl` is `robot/arm.hpp`.
     pub roots: Vec<PathBuf>,
@@ -40,6 +44,7 @@ impl Options {
             situ_path: "::situ".into(),
             included: true,
             file_stem: "messages".into(),
+            layout_dependency: concat!("\"", env!("CARGO_PKG_VERSION"), "\"").into(),
             roots: Vec::new(),
         }
     }
@@ -59,5 +64,6 @@ pub fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
     match options.language {
         Language::Rust => rust::generate(schema, options),
         Language::Cpp => cpp::generate(schema, options),
+        Language::Rclrs => rust::rclrs::generate(schema, options),
     }
 }
