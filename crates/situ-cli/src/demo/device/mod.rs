@@ -7,6 +7,7 @@
 //!
 //! The filter publishes as soon as its work is enqueued: who takes the edges waits for the device, not for the filter.
 
+mod cuda;
 mod vulkan;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use situ::bus::{CopyCounter, DeviceSpan};
 use situ::layout::Flat;
+use situ::memory::cuda::CudaDomain;
 use situ::memory::vulkan::VulkanDomain;
 use situ::memory::{self, Domain, DomainError, DomainId, DomainKind, EmulatedStream, Memory, Stream};
 
@@ -48,7 +50,7 @@ pub struct FilterOptions {
     pub bytes: u64,
 }
 
-/// The domain that the command line names; `auto` is the first device that is there: Vulkan, otherwise the emulated one.
+/// The domain that the command line names; `auto` is the first device that is there: CUDA, Vulkan, otherwise the emulated one.
 pub fn choose(wanted: &str) -> Result<DomainId, CliError> {
     if wanted != "auto" {
         let domain: DomainId = wanted.parse().map_err(|e| CliError::Usage(format!("{e}, or auto")))?;
@@ -57,9 +59,11 @@ pub fn choose(wanted: &str) -> Result<DomainId, CliError> {
             Err(error) => Err(CliError::NotFound(error.to_string())),
         };
     }
-    let vulkan = DomainId { kind: DomainKind::VULKAN, number: 0 };
-    let emulated = DomainId { kind: DomainKind::EMULATED, number: 0 };
-    Ok(if memory::find(vulkan).is_ok() { vulkan } else { emulated })
+    let first = |kind| DomainId { kind, number: 0 };
+    let devices = [DomainKind::CUDA, DomainKind::VULKAN].map(first);
+    // Opened here once, so that one on which the filter cannot run is passed over.
+    let there = devices.into_iter().find(|domain| Device::open(*domain).is_ok());
+    Ok(there.unwrap_or(first(DomainKind::EMULATED)))
 }
 
 /// A range of a domain's memory.
@@ -105,6 +109,8 @@ pub fn edges(image: &[u8], shape: &Shape, edges: &mut [u8]) {
 enum Kernel {
     /// The CPU, in the memory of the emulated device.
     Emulated,
+    /// A kernel of CUDA.
+    Cuda(cuda::Kernel),
     /// A shader.
     Vulkan(Box<vulkan::Kernel>),
 }
@@ -120,6 +126,11 @@ struct Device {
 impl Device {
     fn open(id: DomainId) -> Result<Self, DomainError> {
         let (domain, kernel): (Arc<dyn Domain>, _) = match id.kind {
+            DomainKind::CUDA => {
+                let domain = CudaDomain::find(id.number)?;
+                let kernel = cuda::Kernel::new(&domain)?;
+                (Arc::new(domain), Kernel::Cuda(kernel))
+            }
             DomainKind::VULKAN => {
                 let domain = VulkanDomain::find(id.number)?;
                 let kernel = vulkan::Kernel::new(&domain)?;
@@ -128,7 +139,7 @@ impl Device {
             DomainKind::EMULATED => (memory::find(id)?, Kernel::Emulated),
             _ => {
                 let action = "run the demo's filter".to_owned();
-                let reason = "the demo has none for it: use emulated or vulkan".to_owned();
+                let reason = "the demo has none for it: use emulated, vulkan or cuda".to_owned();
                 return Err(DomainError::Refused { domain: id, action, reason });
             }
         };
@@ -138,6 +149,7 @@ impl Device {
     /// Enqueues the filter on the stream.
     fn launch(&self, shape: Shape, from: Place, to: Place) -> Result<(), DomainError> {
         match &self.kernel {
+            Kernel::Cuda(kernel) => kernel.launch(&*self.stream, &shape, &from, &to),
             Kernel::Vulkan(kernel) => kernel.launch(&*self.stream, &shape, &from, &to),
             Kernel::Emulated => {
                 let foreign =
@@ -249,7 +261,7 @@ mod tests {
     fn devices_compute_the_same() {
         let folder = std::env::temp_dir().join(format!("situ-demo-device-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        for domain in ["emulated:0", "vulkan:0"] {
+        for domain in ["emulated:0", "vulkan:0", "cuda:0"] {
             let device = match Device::open(domain.parse().unwrap()) {
                 Ok(device) => device,
                 Err(error) => {
