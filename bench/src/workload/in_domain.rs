@@ -70,8 +70,15 @@ impl InDomain {
 }
 
 impl Entered {
-    fn publisher(&self, topic: &str, domain: DomainId, size: usize) -> Result<Publisher<Frame>, Failure> {
+    fn publisher(
+        &self,
+        topic: &str,
+        domain: DomainId,
+        size: usize,
+        eager: bool,
+    ) -> Result<Publisher<Frame>, Failure> {
         let builder = self.node.publisher::<Frame>(topic).depth(1).without_stamps().domain(domain);
+        let builder = if eager { builder.eager_copies() } else { builder };
         // Where memory is taken at once: enough for the message that is read, the one that is written, and one more.
         let builder = if domain == HOST { builder } else { builder.capacity(room(size)) };
         builder.create().map_err(wrap("PublisherBuilder::create"))
@@ -116,6 +123,8 @@ pub struct InDomainStation {
     inputs: Vec<Subscriber<Frame>>,
     /// What goes out, how many bytes, and on which topic.
     output: Option<(Publisher<Frame>, usize, String)>,
+    /// Whether it copies its messages to the host by itself.
+    eager: bool,
 }
 
 impl Rails for InDomain {
@@ -136,12 +145,14 @@ impl Rails for InDomain {
             .iter()
             .map(|&from| entered.subscriber(&topic(from), domain, graph.nodes[from].size))
             .collect::<Result<_, _>>()?;
+        // Bringing a message to the host is then not left to a taker who may have several to bring.
+        let eager = own.device && own.outputs.iter().any(|&to| !graph.nodes[to].device);
         let output = if own.outputs.is_empty() {
             None
         } else {
-            Some((entered.publisher(&topic(node), domain, own.size)?, own.size, topic(node)))
+            Some((entered.publisher(&topic(node), domain, own.size, eager)?, own.size, topic(node)))
         };
-        Ok(InDomainStation { device, inputs, output })
+        Ok(InDomainStation { device, inputs, output, eager })
     }
 
     fn settle(&self) {}
@@ -164,7 +175,13 @@ impl InDomainStation {
                 let loan = lend(publisher, *size, sequence)?;
                 let target = Span::from(loan.span(|frame| &frame.data));
                 let receipt = device.launch(kernel, spans, Some(target))?;
-                loan.publish_on(device.stream()).map_err(wrap("publish_on"))?;
+                if self.eager {
+                    // Only what is complete can be copied at once.
+                    device.finish()?;
+                    loan.publish().map_err(wrap("publish"))?;
+                } else {
+                    loan.publish_on(device.stream()).map_err(wrap("publish_on"))?;
+                }
                 receipt
             }
         };
@@ -228,7 +245,7 @@ impl Lens for InDomain {
         let entered = self.enter(id)?;
         let buffer = entered.device.buffer(size)?;
         let end = if first {
-            FilterEnd::First(entered.publisher(topic, id, size)?, picture(extent, SEED), buffer)
+            FilterEnd::First(entered.publisher(topic, id, size, false)?, picture(extent, SEED), buffer)
         } else {
             FilterEnd::Second(entered.subscriber(topic, id, size)?, buffer, vec![1; size])
         };
