@@ -81,7 +81,7 @@ fn spare_places_hold_what_c_may_finalize() {
     assert!(!raw::<u8, _>(&words[2]).data.is_null(), "a default string has its NUL");
     // C shrinks by changing the size.
     // SAFETY: the elements stay valid values.
-    unsafe { (&raw const *raw::<RosString, _>(&words)).cast_mut().cast::<usize>().add(1).write(1) };
+    unsafe { (&raw mut words).cast::<usize>().add(1).write(1) };
     assert_eq!(*words, ["word 0"]);
     words.try_push("again".into()).unwrap();
     assert_eq!(*words.into_vec(), ["word 0", "again"]);
