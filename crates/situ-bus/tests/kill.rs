@@ -48,7 +48,8 @@ fn child() {
     let index = std::env::var("SITU_TEST_INDEX").unwrap().parse().unwrap();
     let beats = Beats::open(scratch.0.with_extension("beats"));
     let beat = || _ = beats.of(index).fetch_add(1, Ordering::Relaxed);
-    let mut random = Random(u64::from(std::process::id()) << 20 | index as u64);
+    // The time too: numbers of processes come again.
+    let mut random = Random(situ_bus::now_ns() ^ u64::from(std::process::id()) << 40 ^ index as u64);
     match role.as_str() {
         "publish fast" => publish_for_ever(&scratch, "fast", &mut random, beat),
         "publish sure" => publish_for_ever(&scratch, "sure", &mut random, beat),

@@ -114,7 +114,8 @@ fn child() {
     let index = std::env::var("SITU_TEST_INDEX").unwrap().parse().unwrap();
     let beats = Beats::open(scratch.0.with_extension("beats"));
     let beat = || _ = beats.of(index).fetch_add(1, Ordering::Relaxed);
-    let mut random = Random(u64::from(std::process::id()) << 20 | index as u64);
+    // The time too: numbers of processes come again.
+    let mut random = Random(situ_bus::now_ns() ^ u64::from(std::process::id()) << 40 ^ index as u64);
     let node = scratch.node(&role);
     let (what, domain) = role.split_once(' ').unwrap();
     let domain: DomainId = domain.parse().unwrap();
