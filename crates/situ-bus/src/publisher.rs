@@ -480,7 +480,7 @@ impl RawPublisher {
     }
 
     /// Puts a message into the order. Where the ring is sealed, goes on in the next.
-    #[inline]
+    #[inline(always)]
     fn claim(
         &self,
         inner: &mut Inner,
@@ -513,7 +513,7 @@ impl RawPublisher {
         Err(ClaimError::Sealed)
     }
 
-    #[inline]
+    #[inline(always)]
     fn claim_in(
         &self,
         ring: Ring<'_>,

@@ -102,6 +102,7 @@ fn is_seal(word: u64) -> bool {
 
 impl<'a> Ring<'a> {
     /// A ring over rows whose number is a power of two. Zeroed rows are a ring in which nothing was published.
+    #[inline]
     pub fn new(rows: &'a [AtomicU64], head: &'a AtomicU64) -> Self {
         Self::beginning_at(0, rows, head)
     }
@@ -196,7 +197,7 @@ impl<'a> Ring<'a> {
     }
 
     /// Takes the next number for a reference. The hint is left to the caller.
-    #[inline]
+    #[inline(always)]
     fn claim<E>(
         &self,
         from: u64,

@@ -215,13 +215,65 @@ impl RawSubscriber {
         self.core.topic.is_published(self.cursor.get())
     }
 
-    /// Takes the next message, if there is one. Never waits, never copies.
+    /// Takes the next message, if there is one. Never waits, and copies only what lies in another domain.
     #[inline(always)]
     pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
+        let number = self.cursor.get();
+        // Nearly always the message is there, and everything else is kept out of its way.
+        if self.keep_last == 0
+            && let Look::Here(reference, word) = self.core.topic.ring_of(number).look(number)
+        {
+            let next = number.wrapping_add(1);
+            return match self.pin(reference, number, word, false) {
+                Ok(Some(sample)) if !sample.is_expired() => {
+                    self.note_taken(next);
+                    Ok(Some(sample))
+                }
+                other => self.pass_over(number, other),
+            };
+        }
+        self.take_from(number, false)
+    }
+
+    /// Goes on behind a message that could not be had.
+    #[cold]
+    #[inline(never)]
+    fn pass_over(
+        &self,
+        number: u64,
+        result: Result<Option<RawSample>, TakeError>,
+    ) -> Result<Option<RawSample>, TakeError> {
+        let next = number.wrapping_add(1);
+        match result {
+            Ok(Some(_)) => {
+                self.expired.set(self.expired.get() + 1);
+                self.take_from(next, false)
+            }
+            Ok(None) => {
+                self.count_lost(number, next);
+                self.take_from(next, true)
+            }
+            Err(error) => {
+                self.count_lost(number, next);
+                self.advance(next);
+                Err(error)
+            }
+        }
+    }
+
+    #[inline]
+    fn note_taken(&self, next: u64) {
+        self.advance(next);
+        self.taken.set(self.taken.get() + 1);
+        self.core.topic.place(self.core.place).taken.store(self.taken.get(), Ordering::Relaxed);
+        self.note_arrival();
+    }
+
+    /// Takes the first message from `number` on that is there. `behind`: whether others before it are known to be lost.
+    #[inline(never)]
+    fn take_from(&self, mut number: u64, mut behind: bool) -> Result<Option<RawSample>, TakeError> {
         let topic = &self.core.topic;
-        let mut number = self.cursor.get();
         let mut ring = topic.ring_of(number);
-        let mut behind = false;
         // Each step leaves a row behind. Were the rows nonsense, it could go on for ever: so it ends after a few rounds,
         // and the next call goes on.
         for _ in 0..4 * ring.depth() {
@@ -259,14 +311,7 @@ impl RawSubscriber {
                                 number = next;
                                 continue;
                             }
-                            self.advance(next);
-                            self.taken.set(self.taken.get() + 1);
-                            self.core
-                                .topic
-                                .place(self.core.place)
-                                .taken
-                                .store(self.taken.get(), Ordering::Relaxed);
-                            self.note_arrival();
+                            self.note_taken(next);
                             return Ok(Some(sample));
                         }
                         Ok(None) => {

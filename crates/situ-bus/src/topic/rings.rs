@@ -100,8 +100,15 @@ impl Topic {
     pub(crate) fn ring(&self) -> Ring<'_> {
         match self.rings.known.load(Ordering::Acquire) {
             0 => self.first_ring(),
-            known => self.further(known - 1),
+            known => self.newest(known),
         }
+    }
+
+    // Out of the way of topics that have not grown, where the first ring is all there is.
+    #[cold]
+    #[inline(never)]
+    fn newest(&self, known: usize) -> Ring<'_> {
+        self.further(known - 1)
     }
 
     /// The ring that holds message `number`, as far as this process knows of them.
@@ -113,6 +120,8 @@ impl Topic {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn ring_among(&self, known: usize, number: u64) -> Ring<'_> {
         (0..known)
             .rev()
