@@ -7,6 +7,7 @@
 //! - [`Message`] and [`FlatMessage`] are what generated types implement and what a transport builds on.
 //! - [`Value`] is what every member of a message implements.
 //! - [`visit`] is the one pass over members on which encodings are built.
+//! - [`region`] holds data that grows, in memory that is the message (`spec/region.md`).
 //! - [`flat`] and [`heap`] hold the containers behind the two policies; [`api`] the operations they share.
 
 pub mod api;
@@ -22,6 +23,7 @@ mod macros;
 mod macros_named;
 mod message;
 mod primitive;
+pub mod region;
 pub mod ros;
 #[doc(hidden)]
 pub mod set;

@@ -1,0 +1,437 @@
+//! Hash sets and maps within a region. Their bytes are a function of what they hold and of their capacity, whatever was
+//! inserted and removed before; `spec/region.md` says how.
+
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+
+use super::check::{Check, Invalid, InvalidProblem, invalid};
+use super::copy::Writer;
+use super::handle::{Mut, Ref};
+use super::key::{Entry, Key};
+use super::layout::Lines;
+use super::memory::{Full, MAX_SIZE, Memory, target, u32_at};
+use super::stored::{Assign, Stored, relocate};
+use super::vector;
+
+/// A hash set. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
+pub struct HashSet<K>(PhantomData<fn() -> K>);
+
+/// A hash map. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
+pub struct HashMap<K, V>(PhantomData<fn() -> (K, V)>);
+
+const SMALLEST: u32 = 4;
+
+fn fits(count: u32, cap: u32) -> bool {
+    u64::from(count) * 8 <= u64::from(cap) * 7
+}
+
+/// The smallest capacity for so many entries.
+fn capacity_for(count: u32) -> u32 {
+    if count == 0 {
+        return 0;
+    }
+    let mut cap = SMALLEST;
+    while !fits(count, cap) && cap < 1 << 31 {
+        cap *= 2;
+    }
+    cap
+}
+
+fn block_bytes<S: Stored>(cap: u32) -> u64 {
+    u64::from(cap) * (4 + u64::from(S::SIZE))
+}
+
+/// Where a table's block is, and its capacity, a power of two.
+#[derive(Clone, Copy)]
+struct Table {
+    block: u32,
+    cap: u32,
+}
+
+impl Table {
+    fn of(image: &[u8], at: u32) -> Self {
+        Self { block: target(image, at), cap: u32_at(image, at + 8) }
+    }
+
+    fn hash(self, image: &[u8], slot: u32) -> u32 {
+        u32_at(image, self.block + 4 * slot)
+    }
+
+    fn set_hash(self, memory: &mut Memory, slot: u32, hash: u32) {
+        memory.set_u32(self.block + 4 * slot, hash);
+    }
+
+    fn slot<S: Stored>(self, slot: u32) -> u32 {
+        self.block + 4 * self.cap + slot * S::SIZE
+    }
+
+    fn wrap(self, slot: u32) -> u32 {
+        slot & (self.cap - 1)
+    }
+
+    /// How far an entry is from its home.
+    fn away(self, image: &[u8], slot: u32) -> u32 {
+        self.wrap(slot.wrapping_sub(self.hash(image, slot)))
+    }
+
+    fn full(self, image: &[u8]) -> impl Iterator<Item = u32> {
+        (0..self.cap).filter(move |slot| self.hash(image, *slot) != 0)
+    }
+
+    /// Where a key is (`Ok`) or belongs. The table has an empty slot.
+    fn locate<S: Stored, K: Key>(self, image: &[u8], hash: u32, key: K::View<'_>) -> Result<u32, u32> {
+        let mut here = self.wrap(hash);
+        for away in 0.. {
+            if self.hash(image, here) == 0 {
+                return Err(here);
+            }
+            let there = self.away(image, here);
+            if there < away {
+                return Err(here);
+            }
+            if there == away {
+                match K::compare(image, self.slot::<S>(here), key) {
+                    Ordering::Less => {}
+                    Ordering::Equal => return Ok(here),
+                    Ordering::Greater => return Err(here),
+                }
+            }
+            here = self.wrap(here + 1);
+        }
+        Err(here)
+    }
+
+    /// Moves the run from a slot on by one, into the next empty slot.
+    fn make_gap<S: Stored>(self, memory: &mut Memory, at: u32) {
+        let mut empty = at;
+        while self.hash(memory.bytes(), empty) != 0 {
+            empty = self.wrap(empty + 1);
+        }
+        while empty != at {
+            let before = self.wrap(empty.wrapping_sub(1));
+            relocate::<S>(memory, self.slot::<S>(before), self.slot::<S>(empty), 1);
+            self.set_hash(memory, empty, self.hash(memory.bytes(), before));
+            empty = before;
+        }
+    }
+}
+
+fn find<S: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {
+    let table = Table::of(image, at);
+    if table.cap == 0 {
+        return None;
+    }
+    table.locate::<S, K>(image, K::hash(key), key).ok()
+}
+
+fn change_capacity<S: Stored, K: Key>(memory: &mut Memory, at: u32, cap: u32) -> Result<(), Full> {
+    if block_bytes::<S>(cap) > u64::from(MAX_SIZE) {
+        return Err(memory.full());
+    }
+    let old = Table::of(memory.bytes(), at);
+    let new = Table { block: memory.allocate(block_bytes::<S>(cap))?, cap };
+    for slot in 0..old.cap {
+        let hash = old.hash(memory.bytes(), slot);
+        if hash != 0 {
+            let image = memory.bytes();
+            let key = K::view(image, old.slot::<S>(slot));
+            let (Ok(place) | Err(place)) = new.locate::<S, K>(image, hash, key);
+            new.make_gap::<S>(memory, place);
+            relocate::<S>(memory, old.slot::<S>(slot), new.slot::<S>(place), 1);
+            new.set_hash(memory, place, hash);
+        }
+    }
+    if old.cap != 0 {
+        memory.free(old.block, block_bytes::<S>(old.cap));
+    }
+    memory.set_u32(at, new.block.wrapping_sub(at));
+    memory.set_u32(at + 8, cap);
+    Ok(())
+}
+
+/// The slot of a key, and whether it is new. When there is no room, the set is as it was.
+fn insert<S: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> Result<(u32, bool), Full> {
+    if let Some(slot) = find::<S, K>(memory.bytes(), at, key) {
+        return Ok((Table::of(memory.bytes(), at).slot::<S>(slot), false));
+    }
+    let (len, cap) = (vector::len(memory.bytes(), at), memory.u32(at + 8));
+    if !fits(len + 1, cap) {
+        change_capacity::<S, K>(memory, at, SMALLEST.max(cap.saturating_mul(2)))?;
+    }
+    let table = Table::of(memory.bytes(), at);
+    let hash = K::hash(key);
+    let (Ok(place) | Err(place)) = table.locate::<S, K>(memory.bytes(), hash, key);
+    table.make_gap::<S>(memory, place);
+    let slot = table.slot::<S>(place);
+    memory.zero(slot, S::SIZE);
+    S::begin(memory, slot);
+    table.set_hash(memory, place, hash);
+    memory.set_u32(at + 4, len + 1);
+    if let Err(full) = K::put(memory, slot, key) {
+        remove_slot::<S>(memory, at, place);
+        return Err(full);
+    }
+    Ok((slot, true))
+}
+
+/// Removes what is in a slot, and moves those behind it that are not at home.
+fn remove_slot<S: Stored>(memory: &mut Memory, at: u32, slot: u32) {
+    let table = Table::of(memory.bytes(), at);
+    S::release(memory, table.slot::<S>(slot));
+    let mut hole = slot;
+    loop {
+        let behind = table.wrap(hole + 1);
+        let hash = table.hash(memory.bytes(), behind);
+        if hash == 0 || table.away(memory.bytes(), behind) == 0 {
+            break;
+        }
+        relocate::<S>(memory, table.slot::<S>(behind), table.slot::<S>(hole), 1);
+        table.set_hash(memory, hole, hash);
+        hole = behind;
+    }
+    table.set_hash(memory, hole, 0);
+    memory.zero(table.slot::<S>(hole), S::SIZE);
+    let len = vector::len(memory.bytes(), at);
+    memory.set_u32(at + 4, len - 1);
+}
+
+fn release<S: Stored>(memory: &mut Memory, at: u32) {
+    let table = Table::of(memory.bytes(), at);
+    if table.cap != 0 {
+        for slot in 0..table.cap {
+            if table.hash(memory.bytes(), slot) != 0 {
+                S::release(memory, table.slot::<S>(slot));
+            }
+        }
+        memory.free(table.block, block_bytes::<S>(table.cap));
+    }
+    memory.zero(at, 12);
+}
+
+fn write<S: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
+    let image = writer.image();
+    let len = vector::len(image, from);
+    let cap = capacity_for(len);
+    writer.container(to, len, cap);
+    if len == 0 {
+        return;
+    }
+    let old = Table::of(image, from);
+    let new = Table { block: writer.place(to, block_bytes::<S>(cap)), cap };
+    // Which slot of the old table each slot of the new one is, by ordered insertion: see `locate`.
+    let mut order: Vec<Option<u32>> = vec![None; cap as usize];
+    for slot in old.full(image) {
+        let (mut carried, mut away) = (slot, 0);
+        let mut here = new.wrap(old.hash(image, slot));
+        while let Some(there) = order[here as usize] {
+            let there_away = new.wrap(here.wrapping_sub(old.hash(image, there)));
+            let smaller =
+                || K::compare_in(image, old.slot::<S>(carried), old.slot::<S>(there)) == Ordering::Less;
+            if there_away < away || (there_away == away && smaller()) {
+                order[here as usize] = Some(carried);
+                (carried, away) = (there, there_away);
+            }
+            here = new.wrap(here + 1);
+            away += 1;
+        }
+        order[here as usize] = Some(carried);
+    }
+    let placed = || (0..).zip(&order).filter_map(|(slot, from)| from.map(|from| (slot, from)));
+    for (slot, from) in placed() {
+        writer.put_u32(new.block + 4 * slot, old.hash(image, from));
+    }
+    for (slot, from) in placed() {
+        S::write(writer, old.slot::<S>(from), new.slot::<S>(slot));
+    }
+}
+
+fn check<S: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    let (len, cap) = check.container(at, capacity_for)?;
+    if cap == 0 {
+        return Ok(());
+    }
+    if cap < SMALLEST || !cap.is_power_of_two() || !fits(len, cap) {
+        return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: capacity_for(len) });
+    }
+    let bytes = block_bytes::<S>(cap);
+    let table = Table { block: check.claim(at, bytes, bytes)?, cap };
+    check.deeper(at, |check| {
+        let image = check.image();
+        let mut occupied = 0;
+        for slot in 0..cap {
+            let place = table.slot::<S>(slot);
+            if table.hash(image, slot) == 0 {
+                check.zero(place, place + S::SIZE)?;
+                continue;
+            }
+            occupied += 1;
+            if occupied > len {
+                break;
+            }
+            S::check(check, place).map_err(|error| error.in_element(slot))?;
+        }
+        if occupied != len {
+            return invalid(at, InvalidProblem::WrongCount { len, occupied });
+        }
+        // All keys are known to be good now. Each entry follows what it must follow; so all are found, and none twice.
+        for slot in table.full(image) {
+            let away = table.away(image, slot);
+            let mut good = table.hash(image, slot) == K::hash(K::view(image, table.slot::<S>(slot)));
+            if good && away != 0 {
+                let before = table.wrap(slot.wrapping_sub(1));
+                good = table.hash(image, before) != 0 && {
+                    let step = table.away(image, before) + 1;
+                    let less = || {
+                        K::compare_in(image, table.slot::<S>(before), table.slot::<S>(slot)) == Ordering::Less
+                    };
+                    step > away || (step == away && less())
+                };
+            }
+            if !good {
+                return invalid(at, InvalidProblem::NotHashed { slot });
+            }
+        }
+        Ok(())
+    })
+}
+
+macro_rules! hashed {
+    ($name:ident<$($parameter:ident),*>, $slot:ty, $kind:literal) => {
+        impl<$($parameter: Stored),*> Stored for $name<$($parameter),*> where K: Key {
+            const SIZE: u32 = 16;
+            const ALIGN: u32 = 4;
+            const LINKS: bool = true;
+            const DENSE: bool = false;
+            const ANY: bool = false;
+
+            fn kind() -> String {
+                $kind.to_owned()
+            }
+            fn inner(lines: &mut Lines, path: &str) {
+                lines.value::<$slot>(&format!("{path}[]"), 0);
+            }
+            fn needed(lines: &mut Lines) {
+                <$slot>::needed(lines);
+            }
+            fn begin(memory: &mut Memory, at: u32) {
+                vector::begin(memory, at);
+            }
+            fn moved(memory: &mut Memory, at: u32, distance: u32) {
+                vector::moved(memory, at, distance);
+            }
+            fn release(memory: &mut Memory, at: u32) {
+                release::<$slot>(memory, at);
+            }
+            fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                write::<$slot, K>(writer, from, to);
+            }
+            fn check(under_way: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+                check::<$slot, K>(under_way, at)
+            }
+        }
+
+        impl<$($parameter: Stored),*> Ref<'_, $name<$($parameter),*>> where K: Key {
+            /// How many keys there are.
+            pub fn len(self) -> usize {
+                vector::len(self.image(), self.at()) as usize
+            }
+
+            /// Whether there are none.
+            pub fn is_empty(self) -> bool {
+                self.len() == 0
+            }
+
+            /// Whether there is this key.
+            pub fn contains(self, key: K::View<'_>) -> bool {
+                find::<$slot, K>(self.image(), self.at(), key).is_some()
+            }
+        }
+
+        impl<$($parameter: Stored),*> Mut<'_, $name<$($parameter),*>> where K: Key {
+            /// Removes a key; false if there is none.
+            pub fn remove(&mut self, key: K::View<'_>) -> bool {
+                let at = self.at();
+                let found = find::<$slot, K>(self.memory().bytes(), at, key);
+                if let Some(slot) = found {
+                    remove_slot::<$slot>(self.memory(), at, slot);
+                }
+                found.is_some()
+            }
+
+            /// Removes all keys, and gives the memory back.
+            pub fn clear(&mut self) {
+                let at = self.at();
+                release::<$slot>(self.memory(), at);
+            }
+        }
+    };
+}
+
+hashed!(HashSet<K>, K, "hash_set");
+hashed!(HashMap<K, V>, Entry<K, V>, "hash_map");
+
+impl<'r, K: Key> Ref<'r, HashSet<K>> {
+    /// The keys, in no order.
+    pub fn iter(self) -> impl Iterator<Item = K::View<'r>> {
+        let image = self.image();
+        let table = Table::of(image, self.at());
+        table.full(image).map(move |slot| K::view(image, table.slot::<K>(slot)))
+    }
+}
+
+impl<K: Key> Mut<'_, HashSet<K>> {
+    /// Adds a key; false if it is there already.
+    pub fn insert(&mut self, key: K::View<'_>) -> Result<bool, Full> {
+        let at = self.at();
+        Ok(insert::<K, K>(self.memory(), at, key)?.1)
+    }
+}
+
+impl<'r, K: Key, V: Stored> Ref<'r, HashMap<K, V>> {
+    /// The value of a key.
+    pub fn get(self, key: K::View<'_>) -> Option<Ref<'r, V>> {
+        let image = self.image();
+        let slot = find::<Entry<K, V>, K>(image, self.at(), key)?;
+        let place = Table::of(image, self.at()).slot::<Entry<K, V>>(slot);
+        Some(Ref::new(image, place + Entry::<K, V>::VALUE))
+    }
+
+    /// Keys and values, in no order.
+    pub fn iter(self) -> impl Iterator<Item = (K::View<'r>, Ref<'r, V>)> {
+        let image = self.image();
+        let table = Table::of(image, self.at());
+        table.full(image).map(move |slot| {
+            let place = table.slot::<Entry<K, V>>(slot);
+            (K::view(image, place), Ref::new(image, place + Entry::<K, V>::VALUE))
+        })
+    }
+}
+
+impl<K: Key, V: Stored> Mut<'_, HashMap<K, V>> {
+    /// The value of a key, if there is one.
+    pub fn get_mut(&mut self, key: K::View<'_>) -> Option<Mut<'_, V>> {
+        let at = self.as_ref().get(key)?.at();
+        Some(Mut::new(self.memory(), at))
+    }
+
+    /// The value of a key, which is made if there is none.
+    pub fn entry(&mut self, key: K::View<'_>) -> Result<Mut<'_, V>, Full> {
+        let at = self.at();
+        let (place, _) = insert::<Entry<K, V>, K>(self.memory(), at, key)?;
+        Ok(Mut::new(self.memory(), place + Entry::<K, V>::VALUE))
+    }
+
+    /// Sets the value of a key. When there is no room, a key that was not there is not there.
+    pub fn insert<X>(&mut self, key: K::View<'_>, value: X) -> Result<(), Full>
+    where
+        V: Assign<X>,
+    {
+        let at = self.at();
+        let (place, new) = insert::<Entry<K, V>, K>(self.memory(), at, key)?;
+        let assigned = V::assign(self.memory(), place + Entry::<K, V>::VALUE, value);
+        if assigned.is_err() && new {
+            self.remove(key);
+        }
+        assigned
+    }
+}

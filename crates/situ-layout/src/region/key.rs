@@ -1,0 +1,146 @@
+//! The keys of sets and maps in a region: their order and their hash, which the format fixes; and entries of maps.
+
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+
+use super::check::{Check, Invalid};
+use super::copy::Writer;
+use super::layout::Lines;
+use super::memory::{Full, Memory};
+use super::stored::{Stored, put};
+use super::text::{Text, assign, bytes_at, str_at};
+
+/// A type that can be the key of a set or map: an integer or text.
+pub trait Key: Stored {
+    /// What keys are looked up by, and shown as.
+    type View<'a>: Copy;
+
+    /// The key at an offset.
+    #[doc(hidden)]
+    fn view(image: &[u8], at: u32) -> Self::View<'_>;
+    /// The key at an offset, compared with another.
+    #[doc(hidden)]
+    fn compare(image: &[u8], at: u32, other: Self::View<'_>) -> Ordering;
+    /// The 32 bits that a table keeps of a key, never 0.
+    #[doc(hidden)]
+    fn hash(key: Self::View<'_>) -> u32;
+    /// Writes a key where a default one is.
+    #[doc(hidden)]
+    fn put(memory: &mut Memory, at: u32, key: Self::View<'_>) -> Result<(), Full>;
+    /// Two keys of one image, compared.
+    #[doc(hidden)]
+    fn compare_in(image: &[u8], a: u32, b: u32) -> Ordering {
+        Self::compare(image, a, Self::view(image, b))
+    }
+}
+
+/// The finalizer of SplitMix64: each bit of the result depends on each of the argument.
+const fn mix(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Where hashing begins: the golden ratio's fraction, as SplitMix64 has it.
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
+const fn upper(h: u64) -> u32 {
+    if h >> 32 == 0 { 1 } else { (h >> 32) as u32 }
+}
+
+macro_rules! integer {
+    ($($type:ty)*) => {$(
+        impl Key for $type {
+            type View<'a> = $type;
+            fn view(image: &[u8], at: u32) -> $type {
+                // An image that is being checked lies anywhere.
+                let mut bytes = [0; size_of::<$type>()];
+                bytes.copy_from_slice(&image[at as usize..][..size_of::<$type>()]);
+                <$type>::from_le_bytes(bytes)
+            }
+            fn compare(image: &[u8], at: u32, other: $type) -> Ordering {
+                Self::view(image, at).cmp(&other)
+            }
+            #[allow(clippy::cast_lossless, reason = "one cast extends signs and zeros alike")]
+            fn hash(key: $type) -> u32 {
+                upper(mix(SEED.wrapping_add(key as u64)))
+            }
+            fn put(memory: &mut Memory, at: u32, key: $type) -> Result<(), Full> {
+                put(memory, at, key);
+                Ok(())
+            }
+        }
+    )*};
+}
+
+integer! { u8 u16 u32 u64 i8 i16 i32 i64 }
+
+impl Key for Text {
+    type View<'a> = &'a str;
+    fn view(image: &[u8], at: u32) -> &str {
+        str_at(image, at)
+    }
+    fn compare(image: &[u8], at: u32, other: &str) -> Ordering {
+        bytes_at(image, at).cmp(other.as_bytes())
+    }
+    fn hash(key: &str) -> u32 {
+        let begin = mix(SEED.wrapping_add(key.len() as u64));
+        upper(key.as_bytes().chunks(8).fold(begin, |h, chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            mix(h ^ u64::from_le_bytes(word))
+        }))
+    }
+    fn put(memory: &mut Memory, at: u32, key: &str) -> Result<(), Full> {
+        assign(memory, at, key)
+    }
+}
+
+/// An entry of a map as it lies in a region: the key, and the value at the next multiple of its alignment.
+pub struct Entry<K, V>(PhantomData<fn() -> (K, V)>);
+
+impl<K: Stored, V: Stored> Entry<K, V> {
+    pub(super) const VALUE: u32 = K::SIZE.next_multiple_of(V::ALIGN);
+}
+
+impl<K: Stored, V: Stored> Stored for Entry<K, V> {
+    const SIZE: u32 = (Self::VALUE + V::SIZE).next_multiple_of(Self::ALIGN);
+    const ALIGN: u32 = if K::ALIGN > V::ALIGN { K::ALIGN } else { V::ALIGN };
+    const LINKS: bool = K::LINKS || V::LINKS;
+    const DENSE: bool = K::DENSE && V::DENSE && Self::SIZE == K::SIZE + V::SIZE;
+    const ANY: bool = K::ANY && V::ANY;
+
+    fn kind() -> String {
+        "entry".to_owned()
+    }
+    fn inner(lines: &mut Lines, path: &str) {
+        lines.value::<K>(&format!("{path}.key"), 0);
+        lines.value::<V>(&format!("{path}.value"), Self::VALUE);
+    }
+    fn needed(lines: &mut Lines) {
+        K::needed(lines);
+        V::needed(lines);
+    }
+    fn begin(memory: &mut Memory, at: u32) {
+        K::begin(memory, at);
+        V::begin(memory, at + Self::VALUE);
+    }
+    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+        K::moved(memory, at, distance);
+        V::moved(memory, at + Self::VALUE, distance);
+    }
+    fn release(memory: &mut Memory, at: u32) {
+        K::release(memory, at);
+        V::release(memory, at + Self::VALUE);
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        K::write(writer, from, to);
+        V::write(writer, from + Self::VALUE, to + Self::VALUE);
+    }
+    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+        K::check(check, at).map_err(|error| error.in_member("key"))?;
+        check.zero(at + K::SIZE, at + Self::VALUE)?;
+        V::check(check, at + Self::VALUE).map_err(|error| error.in_member("value"))?;
+        check.zero(at + Self::VALUE + V::SIZE, at + Self::SIZE)
+    }
+}

@@ -1,0 +1,187 @@
+//! The macros that describe what lies in a region: structs with containers, and plain structs.
+
+/// Describes a struct of which values lie in regions, with accessors for its members on [`Ref`](crate::region::Ref) and
+/// [`Mut`](crate::region::Mut): two traits, whose names stand behind the struct's.
+///
+/// ```
+/// use situ_layout::region::{FlatMap, Region, Text, Vector};
+/// use situ_layout::{region_plain, region_struct};
+///
+/// region_plain! {
+///     /// What a character can do.
+///     pub struct Skill { id: u32, level: u32 }
+/// }
+/// region_struct! {
+///     /// A character of a game.
+///     pub struct Character: CharacterRef, CharacterMut {
+///         id: u64,
+///         name: Text,
+///         skills: Vector<Skill>,
+///     }
+/// }
+///
+/// let mut r = Region::<Character>::new();
+/// let mut c = r.root_mut();
+/// c.name().set("Hero")?;
+/// *c.id() += 1;
+/// c.skills().push(Skill { id: 1054, level: 3 })?;
+/// assert_eq!(r.root().skills().as_slice()[0].id, 1054);
+/// # Ok::<(), situ_layout::region::Full>(())
+/// ```
+#[macro_export]
+macro_rules! region_struct {
+    ($(#[$attribute:meta])* $visible:vis struct $name:ident: $ref:ident, $mut:ident {
+        $($member:ident: $type:ty),* $(,)?
+    }) => {
+        $(#[$attribute])*
+        $visible enum $name {}
+
+        /// The members of the struct of the same name, to be read.
+        #[allow(missing_docs, dead_code)]
+        $visible trait $ref<'r> {
+            $(fn $member(self) -> $crate::region::Ref<'r, $type>;)*
+        }
+
+        /// The members of the struct of the same name, to be changed.
+        #[allow(missing_docs, dead_code)]
+        $visible trait $mut {
+            $(fn $member(&mut self) -> $crate::region::Mut<'_, $type>;)*
+        }
+
+        const _: () = {
+            use $crate::region::{Check, Full, Invalid, Lines, Memory, Mut, Ref, Stored, Writer};
+
+            $crate::__region_members! { $($member: $type),* }
+
+            impl Stored for $name {
+                const SIZE: u32 = PLACES[COUNT];
+                const ALIGN: u32 = ALIGNMENT;
+                const LINKS: bool = false $(|| <$type>::LINKS)*;
+                const DENSE: bool = true $(&& <$type>::DENSE)* && (0 $(+ <$type>::SIZE)*) == PLACES[COUNT];
+                const ANY: bool = true $(&& <$type>::ANY)*;
+
+                fn kind() -> String {
+                    stringify!($name).to_owned()
+                }
+                fn needed(lines: &mut Lines) {
+                    if lines.begin_struct(stringify!($name)) {
+                        lines.line(stringify!($name), 0, Self::SIZE, Self::ALIGN, "struct");
+                        $(lines.value::<$type>(concat!(stringify!($name), ".", stringify!($member)), PLACES[Member::$member as usize]);)*
+                        $(<$type>::needed(lines);)*
+                    }
+                }
+                fn begin(memory: &mut Memory, at: u32) {
+                    $(<$type>::begin(memory, at + PLACES[Member::$member as usize]);)*
+                }
+                fn moved(memory: &mut Memory, at: u32, distance: u32) {
+                    $(<$type>::moved(memory, at + PLACES[Member::$member as usize], distance);)*
+                }
+                fn release(memory: &mut Memory, at: u32) {
+                    $(<$type>::release(memory, at + PLACES[Member::$member as usize]);)*
+                }
+                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                    $({
+                        let place = PLACES[Member::$member as usize];
+                        <$type>::write(writer, from + place, to + place);
+                    })*
+                }
+                fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+                    let mut end = at;
+                    $({
+                        let place = at + PLACES[Member::$member as usize];
+                        check.zero(end, place)?;
+                        <$type>::check(check, place).map_err(|error| error.in_member(stringify!($member)))?;
+                        end = place + <$type>::SIZE;
+                    })*
+                    check.zero(end, at + Self::SIZE)
+                }
+            }
+
+            impl<'r> $ref<'r> for Ref<'r, $name> {
+                $(fn $member(self) -> Ref<'r, $type> {
+                    self.part(PLACES[Member::$member as usize])
+                })*
+            }
+
+            impl $mut for Mut<'_, $name> {
+                $(fn $member(&mut self) -> Mut<'_, $type> {
+                    self.part(PLACES[Member::$member as usize])
+                })*
+            }
+
+            #[allow(dead_code)]
+            type Unused = Full;
+        };
+    };
+}
+
+/// Where members lie.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_members {
+    ($($member:ident: $type:ty),*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        enum Member { $($member),* }
+        const SIZES: &[(u32, u32)] = &[$((<$type as $crate::region::Stored>::SIZE, <$type as $crate::region::Stored>::ALIGN)),*];
+        const COUNT: usize = SIZES.len();
+        const ALIGNMENT: u32 = $crate::region::alignment(SIZES);
+        /// Behind the last member's place stands the size of the struct.
+        const PLACES: [u32; COUNT + 1] = $crate::region::places::<{ COUNT + 1 }>(SIZES);
+    };
+}
+
+/// Describes a struct of numbers without padding, which is seen as a Rust value where it lies in a region. Compilation fails if
+/// it has padding, or a member that is not plain.
+#[macro_export]
+macro_rules! region_plain {
+    ($(#[$attribute:meta])* $visible:vis struct $name:ident {
+        $($(#[$member_attribute:meta])* $member:ident: $type:ty),* $(,)?
+    }) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        #[repr(C)]
+        #[allow(missing_docs)]
+        $visible struct $name {
+            $($(#[$member_attribute])* pub $member: $type),*
+        }
+
+        const _: () = {
+            use $crate::region::{Check, Invalid, Lines, Plain, Stored, Writer};
+
+            $crate::__region_members! { $($member: $type),* }
+
+            const fn plain<T: Plain>() -> u32 {
+                T::SIZE
+            }
+            const _: () = assert!(0 $(+ plain::<$type>())* == ::core::mem::size_of::<$name>() as u32, "a plain struct has no padding");
+
+            impl Stored for $name {
+                const SIZE: u32 = ::core::mem::size_of::<$name>() as u32;
+                const ALIGN: u32 = ALIGNMENT;
+                const LINKS: bool = false;
+                const DENSE: bool = true;
+                const ANY: bool = true;
+
+                fn kind() -> String {
+                    stringify!($name).to_owned()
+                }
+                fn needed(lines: &mut Lines) {
+                    if lines.begin_struct(stringify!($name)) {
+                        lines.line(stringify!($name), 0, Self::SIZE, Self::ALIGN, "struct");
+                        $(lines.value::<$type>(concat!(stringify!($name), ".", stringify!($member)), PLACES[Member::$member as usize]);)*
+                        $(<$type>::needed(lines);)*
+                    }
+                }
+                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                    writer.copy(from, to, Self::SIZE);
+                }
+                fn check(_: &mut Check<'_>, _: u32) -> Result<(), Invalid> {
+                    Ok(())
+                }
+            }
+
+            // SAFETY: the struct is repr(C), and its members are plain and leave no padding, as is asserted above.
+            unsafe impl Plain for $name {}
+        };
+    };
+}

@@ -1,0 +1,211 @@
+//! A value within a region that may be absent, in place; and a link that owns a value elsewhere in the region.
+
+use std::marker::PhantomData;
+
+use super::check::{Check, Invalid};
+use super::copy::Writer;
+use super::handle::{Mut, Ref};
+use super::layout::Lines;
+use super::memory::{Full, Memory, target};
+use super::stored::{Assign, Stored};
+
+/// A value or none, in place. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
+pub struct Maybe<T>(PhantomData<fn() -> T>);
+
+impl<T: Stored> Maybe<T> {
+    /// Where the value begins.
+    const VALUE: u32 = if T::ALIGN > 8 { T::ALIGN } else { 8 };
+}
+
+impl<T: Stored> Stored for Maybe<T> {
+    const SIZE: u32 = (Self::VALUE + T::SIZE).next_multiple_of(Self::ALIGN);
+    const ALIGN: u32 = if T::ALIGN > 4 { T::ALIGN } else { 4 };
+    const LINKS: bool = true;
+    const DENSE: bool = false;
+    const ANY: bool = false;
+
+    fn kind() -> String {
+        "optional".to_owned()
+    }
+    fn inner(lines: &mut Lines, path: &str) {
+        lines.value::<T>(&format!("{path}?"), Self::VALUE);
+    }
+    fn needed(lines: &mut Lines) {
+        T::needed(lines);
+    }
+    fn begin(memory: &mut Memory, at: u32) {
+        memory.set_u32(at + 4, at.wrapping_neg());
+    }
+    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+        Self::begin(memory, at);
+        if memory.bytes()[at as usize] != 0 {
+            T::moved(memory, at + Self::VALUE, distance);
+        }
+    }
+    fn release(memory: &mut Memory, at: u32) {
+        if memory.bytes()[at as usize] != 0 {
+            T::release(memory, at + Self::VALUE);
+            memory.zero(at + Self::VALUE, T::SIZE);
+            memory.zero(at, 1);
+        }
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.put_u32(to + 4, to.wrapping_neg());
+        if writer.image()[from as usize] != 0 {
+            writer.put_byte(to, 1);
+            T::write(writer, from + Self::VALUE, to + Self::VALUE);
+        }
+    }
+    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+        check.flag(at)?;
+        check.back_link(at, at + 4)?;
+        check.zero(at + 1, at + 4)?;
+        check.zero(at + 8, at + Self::VALUE)?;
+        let mut end = at + Self::VALUE;
+        if check.image()[at as usize] != 0 {
+            T::check(check, end)?;
+            end += T::SIZE;
+        }
+        check.zero(end, at + Self::SIZE)
+    }
+}
+
+impl<T: Stored, V> Assign<Option<V>> for Maybe<T>
+where
+    T: Assign<V>,
+{
+    fn assign(memory: &mut Memory, at: u32, value: Option<V>) -> Result<(), Full> {
+        let mut maybe = Mut::<Self>::new(memory, at);
+        match value {
+            None => maybe.clear(),
+            Some(value) => {
+                let made = maybe.fill().set(value);
+                if made.is_err() {
+                    maybe.clear();
+                }
+                return made;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'r, T: Stored> Ref<'r, Maybe<T>> {
+    /// The value, if there is one.
+    pub fn get(self) -> Option<Ref<'r, T>> {
+        (self.image()[self.at() as usize] != 0).then(|| self.part(Maybe::<T>::VALUE))
+    }
+}
+
+impl<T: Stored> Mut<'_, Maybe<T>> {
+    /// The value, if there is one.
+    pub fn get_mut(&mut self) -> Option<Mut<'_, T>> {
+        self.as_ref().get().is_some().then(|| self.part(Maybe::<T>::VALUE))
+    }
+
+    /// The value, which is made if there is none.
+    pub fn fill(&mut self) -> Mut<'_, T> {
+        let at = self.at();
+        if self.as_ref().get().is_none() {
+            self.memory().bytes_mut()[at as usize] = 1;
+            T::begin(self.memory(), at + Maybe::<T>::VALUE);
+        }
+        self.part(Maybe::<T>::VALUE)
+    }
+
+    /// Removes the value, if there is one.
+    pub fn clear(&mut self) {
+        let at = self.at();
+        Maybe::<T>::release(self.memory(), at);
+    }
+}
+
+/// A link that owns one value, or none; what trees are made of. A name for what lies in a region: see the methods of [`Ref`]
+/// and [`Mut`].
+pub struct Unique<T>(PhantomData<fn() -> T>);
+
+impl<T: Stored> Stored for Unique<T> {
+    const SIZE: u32 = 8;
+    const ALIGN: u32 = 4;
+    const LINKS: bool = true;
+    const DENSE: bool = false;
+    const ANY: bool = false;
+
+    fn kind() -> String {
+        "unique".to_owned()
+    }
+    fn inner(lines: &mut Lines, path: &str) {
+        lines.value::<T>(&format!("{path}*"), 0);
+    }
+    fn needed(lines: &mut Lines) {
+        T::needed(lines);
+    }
+    fn begin(memory: &mut Memory, at: u32) {
+        memory.set_u32(at + 4, at.wrapping_neg());
+    }
+    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+        let link = memory.u32(at);
+        if link != 0 {
+            memory.set_u32(at, link.wrapping_add(distance));
+        }
+        Self::begin(memory, at);
+    }
+    fn release(memory: &mut Memory, at: u32) {
+        if memory.u32(at) != 0 {
+            let block = target(memory.bytes(), at);
+            T::release(memory, block);
+            memory.free(block, u64::from(T::SIZE));
+            memory.set_u32(at, 0);
+        }
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.put_u32(to + 4, to.wrapping_neg());
+        let value = target(writer.image(), from);
+        if value != from {
+            let block = writer.place(to, u64::from(T::SIZE));
+            T::write(writer, value, block);
+        }
+    }
+    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+        check.back_link(at, at + 4)?;
+        if target(check.image(), at) == at {
+            return Ok(());
+        }
+        let block = check.claim(at, u64::from(T::SIZE), u64::from(T::SIZE))?;
+        check.deeper(at, |check| T::check(check, block))
+    }
+}
+
+impl<'r, T: Stored> Ref<'r, Unique<T>> {
+    /// The value, if there is one.
+    pub fn get(self) -> Option<Ref<'r, T>> {
+        let at = target(self.image(), self.at());
+        (at != self.at()).then(|| Ref::new(self.image(), at))
+    }
+}
+
+impl<T: Stored> Mut<'_, Unique<T>> {
+    /// The value, if there is one.
+    pub fn get_mut(&mut self) -> Option<Mut<'_, T>> {
+        let at = target(self.as_ref().image(), self.at());
+        (at != self.at()).then(|| Mut::new(self.memory(), at))
+    }
+
+    /// The value, which is made if there is none.
+    pub fn fill(&mut self) -> Result<Mut<'_, T>, Full> {
+        let at = self.at();
+        let mut block = target(self.memory().bytes(), at);
+        if block == at {
+            block = self.memory().allocate(u64::from(T::SIZE))?;
+            T::begin(self.memory(), block);
+            self.memory().set_u32(at, block.wrapping_sub(at));
+        }
+        Ok(Mut::new(self.memory(), block))
+    }
+
+    /// Removes the value, if there is one.
+    pub fn clear(&mut self) {
+        let at = self.at();
+        Unique::<T>::release(self.memory(), at);
+    }
+}

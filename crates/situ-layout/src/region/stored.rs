@@ -1,0 +1,168 @@
+//! What may lie in a region: types that know their size, how they are moved, freed, copied and checked. None of the containers
+//! is ever a Rust value; their types are names for what lies at an offset.
+
+use super::check::{Check, Invalid};
+use super::copy::Writer;
+use super::layout::Lines;
+use super::memory::{Full, Memory};
+
+/// A type of which values lie in regions. Everything speaks of a value by its offset from the header.
+pub trait Stored: Sized + 'static {
+    /// In bytes, a multiple of the alignment.
+    const SIZE: u32;
+    /// In bytes, at most 16.
+    const ALIGN: u32;
+    /// Whether values hold links, which change when the value lies elsewhere.
+    const LINKS: bool;
+    /// Whether values may be copied as bytes into a canonical image: no links, no padding.
+    const DENSE: bool;
+    /// Whether any bytes are a value.
+    const ANY: bool;
+
+    /// What stands in the lines of the layout.
+    fn kind() -> String;
+    /// The further lines of a member of this type.
+    fn inner(_lines: &mut Lines, _path: &str) {}
+    /// The lines of the structs that the type needs.
+    fn needed(_lines: &mut Lines) {}
+
+    /// Makes zeroed memory the default value: links back to the header.
+    fn begin(_memory: &mut Memory, _at: u32) {}
+    /// Corrects the links of a value whose bytes came from `distance` further up.
+    fn moved(_memory: &mut Memory, _at: u32, _distance: u32) {}
+    /// Frees all blocks of a value. Its own bytes are to be overwritten after that.
+    fn release(_memory: &mut Memory, _at: u32) {}
+    /// Copies a value into a canonical image.
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32);
+    /// Checks the value at `at`.
+    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid>;
+}
+
+/// Values without links and padding, of which any bytes are one: they may be seen as Rust values where they lie.
+///
+/// # Safety
+/// The type is `repr(C)` or a number, has the size and alignment that [`Stored`] says, no padding, and any bytes are a valid value.
+pub unsafe trait Plain: Stored + Copy {}
+
+/// A value of type `V` can be assigned to what lies in a region as `Self`.
+pub trait Assign<V>: Stored {
+    /// Assigns it to the valid value at `at`. When there is no room, the value there stays valid.
+    #[doc(hidden)]
+    fn assign(memory: &mut Memory, at: u32, value: V) -> Result<(), Full>;
+}
+
+/// Moves values within the region. What is left behind is not touched.
+pub(super) fn relocate<T: Stored>(memory: &mut Memory, from: u32, to: u32, count: u32) {
+    memory.copy_within(from, to, count * T::SIZE);
+    if T::LINKS {
+        for i in 0..count {
+            T::moved(memory, to + i * T::SIZE, from.wrapping_sub(to));
+        }
+    }
+}
+
+/// Writes the bytes of a plain value.
+pub(super) fn put<T: Plain>(memory: &mut Memory, at: u32, value: T) {
+    // SAFETY: plain values have no padding, so that all bytes are initialized; the extent is that of the value.
+    let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
+    memory.bytes_mut()[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+}
+
+macro_rules! number {
+    ($($type:ty, $kind:literal;)*) => {$(
+        impl Stored for $type {
+            const SIZE: u32 = size_of::<$type>() as u32;
+            const ALIGN: u32 = align_of::<$type>() as u32;
+            const LINKS: bool = false;
+            const DENSE: bool = true;
+            const ANY: bool = true;
+            fn kind() -> String {
+                $kind.to_owned()
+            }
+            fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                writer.copy(from, to, Self::SIZE);
+            }
+            fn check(_: &mut Check<'_>, _: u32) -> Result<(), Invalid> {
+                Ok(())
+            }
+        }
+
+        // SAFETY: numbers have no padding, and any bytes are one.
+        unsafe impl Plain for $type {}
+    )*};
+}
+
+number! {
+    u8, "uint8"; u16, "uint16"; u32, "uint32"; u64, "uint64";
+    i8, "int8"; i16, "int16"; i32, "int32"; i64, "int64";
+    f32, "float"; f64, "double";
+}
+
+impl<T: Plain> Assign<T> for T {
+    fn assign(memory: &mut Memory, at: u32, value: T) -> Result<(), Full> {
+        put(memory, at, value);
+        Ok(())
+    }
+}
+
+/// A boolean in a region: one byte, 0 or 1. A name for what lies there; see [`Mut::set`](super::Mut::set).
+pub enum Bool {}
+
+impl Stored for Bool {
+    const SIZE: u32 = 1;
+    const ALIGN: u32 = 1;
+    const LINKS: bool = false;
+    const DENSE: bool = true;
+    const ANY: bool = false;
+    fn kind() -> String {
+        "boolean".to_owned()
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.copy(from, to, 1);
+    }
+    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+        check.flag(at)
+    }
+}
+
+impl Assign<bool> for Bool {
+    fn assign(memory: &mut Memory, at: u32, value: bool) -> Result<(), Full> {
+        put(memory, at, u8::from(value));
+        Ok(())
+    }
+}
+
+impl<T: Stored, const N: usize> Stored for [T; N] {
+    const SIZE: u32 = T::SIZE * N as u32;
+    const ALIGN: u32 = T::ALIGN;
+    const LINKS: bool = T::LINKS;
+    const DENSE: bool = T::DENSE;
+    const ANY: bool = T::ANY;
+    fn kind() -> String {
+        format!("array[{N}]")
+    }
+    fn inner(lines: &mut Lines, path: &str) {
+        lines.value::<T>(&format!("{path}[]"), 0);
+    }
+    fn needed(lines: &mut Lines) {
+        T::needed(lines);
+    }
+    fn begin(memory: &mut Memory, at: u32) {
+        (0..N as u32).for_each(|i| T::begin(memory, at + i * T::SIZE));
+    }
+    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+        (0..N as u32).for_each(|i| T::moved(memory, at + i * T::SIZE, distance));
+    }
+    fn release(memory: &mut Memory, at: u32) {
+        (0..N as u32).for_each(|i| T::release(memory, at + i * T::SIZE));
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.elements::<T>(from, to, N as u32);
+    }
+    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+        check.elements::<T>(at, N as u32)
+    }
+}
+
+// SAFETY: an array of values without padding has none, and any bytes are one if that holds for its elements.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}

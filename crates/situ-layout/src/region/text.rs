@@ -1,0 +1,211 @@
+//! Text within a region; up to 11 bytes lie in the string itself.
+
+use std::ops::Deref;
+
+use super::check::{Check, Invalid, InvalidProblem, invalid};
+use super::copy::Writer;
+use super::handle::{Mut, Ref};
+use super::memory::{Full, MAX_SIZE, Memory, in_granules, target, u32_at};
+use super::stored::{Assign, Stored};
+
+/// The longest text without a block.
+const INLINE: usize = 11;
+const TAG: u8 = 0x80;
+
+/// UTF-8 text of any length. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
+pub enum Text {}
+
+fn tag(image: &[u8], at: u32) -> u8 {
+    image[at as usize + INLINE]
+}
+
+/// Where the characters are, how many, and for how many there is room.
+fn extent(image: &[u8], at: u32) -> (u32, u32, u32) {
+    let tag = tag(image, at);
+    if tag & TAG != 0 {
+        return (at, u32::from(tag & 0x0f), INLINE as u32);
+    }
+    let cap = u32_at(image, at + 8);
+    if cap == 0 { (at, 0, INLINE as u32) } else { (target(image, at), u32_at(image, at + 4), cap) }
+}
+
+fn has_block(image: &[u8], at: u32) -> bool {
+    tag(image, at) & TAG == 0 && u32_at(image, at + 8) != 0
+}
+
+pub(super) fn bytes_at(image: &[u8], at: u32) -> &[u8] {
+    let (begin, len, _) = extent(image, at);
+    &image[begin as usize..][..len as usize]
+}
+
+/// Texts are checked when an image is adopted, and assigned from `str`.
+pub(super) fn str_at(image: &[u8], at: u32) -> &str {
+    std::str::from_utf8(bytes_at(image, at)).unwrap_or_default()
+}
+
+/// The characters beyond `len` become zero.
+fn set_len(memory: &mut Memory, at: u32, len: usize) {
+    let (begin, before, _) = extent(memory.bytes(), at);
+    if has_block(memory.bytes(), at) {
+        memory.set_u32(at + 4, len as u32);
+    } else {
+        memory.bytes_mut()[at as usize + INLINE] = if len == 0 { 0 } else { TAG | len as u8 };
+    }
+    if before > len as u32 {
+        memory.zero(begin + len as u32, before - len as u32);
+    }
+}
+
+/// Makes room for `len` characters, and keeps those there are.
+fn reserve(memory: &mut Memory, at: u32, len: usize) -> Result<(), Full> {
+    let (begin, count, cap) = extent(memory.bytes(), at);
+    if len <= cap as usize {
+        return Ok(());
+    }
+    if len > MAX_SIZE as usize {
+        return Err(memory.full());
+    }
+    let room = in_granules(len as u64);
+    let block = memory.allocate(room)?;
+    memory.copy_within(begin, block, count);
+    if has_block(memory.bytes(), at) {
+        memory.free(begin, u64::from(cap));
+    }
+    memory.set_u32(at, block.wrapping_sub(at));
+    memory.set_u32(at + 4, count);
+    memory.set_u32(at + 8, room as u32);
+    Ok(())
+}
+
+fn append(memory: &mut Memory, at: u32, text: &str) -> Result<(), Full> {
+    let (_, before, cap) = extent(memory.bytes(), at);
+    let len = before as usize + text.len();
+    if len > cap as usize {
+        // Twice as much where there is room for it, else what is needed.
+        reserve(memory, at, len.max(before as usize * 2)).or_else(|_| reserve(memory, at, len))?;
+    }
+    let in_block = has_block(memory.bytes(), at);
+    let begin = extent(memory.bytes(), at).0 as usize + before as usize;
+    memory.bytes_mut()[begin..begin + text.len()].copy_from_slice(text.as_bytes());
+    if in_block {
+        memory.set_u32(at + 4, len as u32);
+    } else if len != 0 {
+        memory.bytes_mut()[at as usize + INLINE] = TAG | len as u8;
+    }
+    Ok(())
+}
+
+pub(super) fn assign(memory: &mut Memory, at: u32, text: &str) -> Result<(), Full> {
+    let (_, _, cap) = extent(memory.bytes(), at);
+    if text.len() > cap as usize {
+        reserve(memory, at, text.len())?;
+    }
+    set_len(memory, at, 0);
+    append(memory, at, text)
+}
+
+impl Stored for Text {
+    const SIZE: u32 = 16;
+    const ALIGN: u32 = 4;
+    const LINKS: bool = true;
+    const DENSE: bool = false;
+    const ANY: bool = false;
+
+    fn kind() -> String {
+        "string".to_owned()
+    }
+    fn begin(memory: &mut Memory, at: u32) {
+        memory.set_u32(at + 12, at.wrapping_neg());
+    }
+    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+        if has_block(memory.bytes(), at) {
+            let link = memory.u32(at).wrapping_add(distance);
+            memory.set_u32(at, link);
+        }
+        memory.set_u32(at + 12, at.wrapping_neg());
+    }
+    fn release(memory: &mut Memory, at: u32) {
+        if has_block(memory.bytes(), at) {
+            let (begin, _, cap) = extent(memory.bytes(), at);
+            memory.free(begin, u64::from(cap));
+        }
+        memory.zero(at, 12);
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        let (begin, len, _) = extent(writer.image(), from);
+        if len as usize > INLINE {
+            writer.container(to, len, len);
+            let block = writer.place(to, u64::from(len));
+            writer.copy(begin, block, len);
+        } else {
+            writer.container(to, 0, 0);
+            writer.copy(begin, to, len);
+            if len != 0 {
+                writer.put_byte(to + INLINE as u32, TAG | len as u8);
+            }
+        }
+    }
+    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+        let tag = tag(check.image(), at);
+        let text = if tag & TAG != 0 {
+            let len = u32::from(tag & !TAG);
+            if len as usize > INLINE {
+                return invalid(at, InvalidProblem::TooLong { len, cap: INLINE as u32 });
+            }
+            check.back_link(at, at + 12)?;
+            if check.canonical() && len == 0 {
+                return invalid(at, InvalidProblem::NotTrimmed { found: u32::from(TAG), wanted: 0 });
+            }
+            check.zero(at + len, at + INLINE as u32)?;
+            &check.image()[at as usize..][..len as usize]
+        } else {
+            let (len, cap) = check.container(at, |len| len)?;
+            if cap == 0 {
+                return Ok(());
+            }
+            if check.canonical() && len as usize <= INLINE {
+                return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: 0 });
+            }
+            let block = check.claim(at, u64::from(cap), u64::from(len))?;
+            &check.image()[block as usize..][..len as usize]
+        };
+        match std::str::from_utf8(text) {
+            Ok(_) => Ok(()),
+            Err(error) => invalid(at, InvalidProblem::NotUtf8 { valid_up_to: error.valid_up_to() }),
+        }
+    }
+}
+
+impl Assign<&str> for Text {
+    fn assign(memory: &mut Memory, at: u32, text: &str) -> Result<(), Full> {
+        assign(memory, at, text)
+    }
+}
+
+impl<'r> Ref<'r, Text> {
+    /// The text.
+    pub fn as_str(self) -> &'r str {
+        str_at(self.image(), self.at())
+    }
+}
+
+impl Deref for Ref<'_, Text> {
+    type Target = str;
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Mut<'_, Text> {
+    /// Appends text.
+    pub fn push_str(&mut self, text: &str) -> Result<(), Full> {
+        let at = self.at();
+        append(self.memory(), at, text)
+    }
+
+    /// Makes the text empty; the room stays.
+    pub fn clear(&mut self) {
+        let at = self.at();
+        set_len(self.memory(), at, 0);
+    }
+}

@@ -1,0 +1,277 @@
+//! Vectors within a region, and the operations on blocks of elements that sorted sets and maps share.
+
+use std::marker::PhantomData;
+
+use super::check::{Check, Invalid};
+use super::copy::Writer;
+use super::handle::{Mut, Ref, plain_slice, plain_slice_mut};
+use super::layout::Lines;
+use super::memory::{Full, MAX_SIZE, Memory, in_granules, target, u32_at};
+use super::stored::{Assign, Plain, Stored, relocate};
+
+/// A vector. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
+pub struct Vector<T>(PhantomData<fn() -> T>);
+
+pub(super) fn len(image: &[u8], at: u32) -> u32 {
+    u32_at(image, at + 4)
+}
+
+/// Where an element is.
+pub(super) fn element<T: Stored>(image: &[u8], at: u32, index: u32) -> u32 {
+    target(image, at) + index * T::SIZE
+}
+
+fn bytes<T: Stored>(count: u32) -> u64 {
+    u64::from(count) * u64::from(T::SIZE)
+}
+
+/// Makes room for `needed` elements; if not `exact`, for at least twice as many as before.
+pub(super) fn reserve<T: Stored>(memory: &mut Memory, at: u32, needed: u32, exact: bool) -> Result<(), Full> {
+    let cap = memory.u32(at + 8);
+    if needed <= cap {
+        return Ok(());
+    }
+    let wanted = if exact { needed } else { needed.max(cap.saturating_mul(2)) };
+    let room = in_granules(bytes::<T>(wanted));
+    if room > u64::from(MAX_SIZE) {
+        return Err(memory.full());
+    }
+    let block = target(memory.bytes(), at);
+    if cap == 0 || !memory.extend(block, bytes::<T>(cap), room) {
+        let fresh = memory.allocate(room)?;
+        if cap != 0 {
+            let count = len(memory.bytes(), at);
+            relocate::<T>(memory, block, fresh, count);
+            memory.free(block, bytes::<T>(cap));
+        }
+        memory.set_u32(at, fresh.wrapping_sub(at));
+    }
+    memory.set_u32(at + 8, (room / u64::from(T::SIZE)) as u32);
+    Ok(())
+}
+
+/// A new default element at an index.
+pub(super) fn open<T: Stored>(memory: &mut Memory, at: u32, index: u32) -> Result<u32, Full> {
+    let count = len(memory.bytes(), at);
+    reserve::<T>(memory, at, count + 1, false)?;
+    let place = element::<T>(memory.bytes(), at, index);
+    relocate::<T>(memory, place, place + T::SIZE, count - index);
+    memory.zero(place, T::SIZE);
+    T::begin(memory, place);
+    memory.set_u32(at + 4, count + 1);
+    Ok(place)
+}
+
+/// Removes elements.
+pub(super) fn close<T: Stored>(memory: &mut Memory, at: u32, from: u32, to: u32) {
+    let count = len(memory.bytes(), at);
+    for index in from..to {
+        let place = element::<T>(memory.bytes(), at, index);
+        T::release(memory, place);
+    }
+    if from != to {
+        let (first, rest) = (element::<T>(memory.bytes(), at, from), element::<T>(memory.bytes(), at, to));
+        relocate::<T>(memory, rest, first, count - to);
+        let end = element::<T>(memory.bytes(), at, count - (to - from));
+        memory.zero(end, (to - from) * T::SIZE);
+        memory.set_u32(at + 4, count - (to - from));
+    }
+}
+
+pub(super) fn release<T: Stored>(memory: &mut Memory, at: u32) {
+    let cap = memory.u32(at + 8);
+    if cap != 0 {
+        let count = len(memory.bytes(), at);
+        close::<T>(memory, at, 0, count);
+        memory.free(target(memory.bytes(), at), bytes::<T>(cap));
+    }
+    memory.zero(at, 12);
+}
+
+/// What a container of 16 bytes does when its bytes have come from `distance` further up.
+pub(super) fn moved(memory: &mut Memory, at: u32, distance: u32) {
+    if memory.u32(at + 8) != 0 {
+        let link = memory.u32(at).wrapping_add(distance);
+        memory.set_u32(at, link);
+    }
+    begin(memory, at);
+}
+
+pub(super) fn begin(memory: &mut Memory, at: u32) {
+    memory.set_u32(at + 12, at.wrapping_neg());
+}
+
+impl<T: Stored> Stored for Vector<T> {
+    const SIZE: u32 = 16;
+    const ALIGN: u32 = 4;
+    const LINKS: bool = true;
+    const DENSE: bool = false;
+    const ANY: bool = false;
+
+    fn kind() -> String {
+        "vector".to_owned()
+    }
+    fn inner(lines: &mut Lines, path: &str) {
+        lines.value::<T>(&format!("{path}[]"), 0);
+    }
+    fn needed(lines: &mut Lines) {
+        T::needed(lines);
+    }
+    fn begin(memory: &mut Memory, at: u32) {
+        begin(memory, at);
+    }
+    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+        moved(memory, at, distance);
+    }
+    fn release(memory: &mut Memory, at: u32) {
+        release::<T>(memory, at);
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.vector::<T>(from, to);
+    }
+    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+        check.vector::<T>(at).map(drop)
+    }
+}
+
+impl<T: Stored, V: Clone> Assign<&[V]> for Vector<T>
+where
+    T: Assign<V>,
+{
+    fn assign(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
+        let count = len(memory.bytes(), at);
+        close::<T>(memory, at, 0, count);
+        reserve::<T>(memory, at, values.len() as u32, true)?;
+        for (index, value) in values.iter().enumerate() {
+            let place = open::<T>(memory, at, index as u32)?;
+            T::assign(memory, place, value.clone())?;
+        }
+        Ok(())
+    }
+}
+
+impl<'r, T: Stored> Ref<'r, Vector<T>> {
+    /// The number of elements.
+    pub fn len(self) -> usize {
+        len(self.image(), self.at()) as usize
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// An element, if there is one of that index.
+    pub fn get(self, index: usize) -> Option<Ref<'r, T>> {
+        (index < self.len())
+            .then(|| Ref::new(self.image(), element::<T>(self.image(), self.at(), index as u32)))
+    }
+
+    /// The elements.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = Ref<'r, T>> {
+        (0..self.len() as u32).map(move |i| Ref::new(self.image(), element::<T>(self.image(), self.at(), i)))
+    }
+
+    /// The elements as Rust values.
+    pub fn as_slice(self) -> &'r [T]
+    where
+        T: Plain,
+    {
+        let count = len(self.image(), self.at());
+        if count == 0 { &[] } else { plain_slice(self.image(), target(self.image(), self.at()), count) }
+    }
+}
+
+impl<T: Stored> Mut<'_, Vector<T>> {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.as_ref().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// An element, if there is one of that index.
+    pub fn get_mut(&mut self, index: usize) -> Option<Mut<'_, T>> {
+        let at =
+            (index < self.len()).then(|| element::<T>(self.as_ref().image(), self.at(), index as u32))?;
+        Some(Mut::new(self.memory(), at))
+    }
+
+    /// A new default element at the end, to be filled.
+    pub fn push_default(&mut self) -> Result<Mut<'_, T>, Full> {
+        let (at, count) = (self.at(), self.len() as u32);
+        let place = open::<T>(self.memory(), at, count)?;
+        Ok(Mut::new(self.memory(), place))
+    }
+
+    /// A new element at the end. When there is no room, nothing changes.
+    pub fn push<V>(&mut self, value: V) -> Result<(), Full>
+    where
+        T: Assign<V>,
+    {
+        let at = self.len();
+        self.insert(at, value)
+    }
+
+    /// A new element at `index`, which is at most the length. When there is no room, nothing changes.
+    ///
+    /// # Panics
+    /// If the index is greater than the length.
+    pub fn insert<V>(&mut self, index: usize, value: V) -> Result<(), Full>
+    where
+        T: Assign<V>,
+    {
+        assert!(index <= self.len(), "index {index} is greater than the length {}", self.len());
+        let at = self.at();
+        let place = open::<T>(self.memory(), at, index as u32)?;
+        let assigned = T::assign(self.memory(), place, value);
+        if assigned.is_err() {
+            close::<T>(self.memory(), at, index as u32, index as u32 + 1);
+        }
+        assigned
+    }
+
+    /// Removes an element; false if there is none of that index.
+    pub fn remove(&mut self, index: usize) -> bool {
+        let there = index < self.len();
+        if there {
+            let at = self.at();
+            close::<T>(self.memory(), at, index as u32, index as u32 + 1);
+        }
+        there
+    }
+
+    /// Removes the last element; false if there is none.
+    pub fn pop(&mut self) -> bool {
+        self.len().checked_sub(1).is_some_and(|last| self.remove(last))
+    }
+
+    /// Removes all elements; the room stays.
+    pub fn clear(&mut self) {
+        let (at, count) = (self.at(), self.len() as u32);
+        close::<T>(self.memory(), at, 0, count);
+    }
+
+    /// Makes room for so many elements in all.
+    pub fn reserve(&mut self, count: usize) -> Result<(), Full> {
+        let at = self.at();
+        let count = u32::try_from(count).map_err(|_| self.memory().full())?;
+        reserve::<T>(self.memory(), at, count, true)
+    }
+
+    /// The elements as Rust values.
+    pub fn as_mut_slice(&mut self) -> &mut [T]
+    where
+        T: Plain,
+    {
+        let (at, count) = (self.at(), self.len() as u32);
+        if count == 0 {
+            return &mut [];
+        }
+        let begin = target(self.memory().bytes(), at);
+        plain_slice_mut(self.memory().bytes_mut(), begin, count)
+    }
+}
