@@ -140,9 +140,8 @@ class region {
   }
   ~region() {
     if (window_.begin == nullptr) return;
-    const auto used =
-        static_cast<std::size_t>(image() - window_.begin) + region_detail::own_state(header_)->high;
-    region_detail::window_pool::instance().give(window_, used);
+    const std::size_t used = region_detail::own_state(header_)->high;
+    region_detail::window_pool::instance().give(window_, region_detail::state_size(used), image(), used);
   }
 
   /// A region that begins as a copy of an image, canonical or live, which is checked first. Nothing is
@@ -259,7 +258,7 @@ class region {
   }
   void release_window() noexcept {
     if (window_.begin == nullptr) return;
-    region_detail::window_pool::instance().give(window_, 0);
+    region_detail::window_pool::instance().give(window_, 0, nullptr, 0);
     window_ = {};
     header_ = nullptr;
   }

@@ -62,13 +62,12 @@ class window_pool {
     return made;
   }
 
-  /// Takes a window back, whose first `used` bytes may hold something.
-  void give(const window& back, std::size_t used) noexcept {
-    if (used > keep_resident) {
-      // Private anonymous memory is zero when it is touched again.
-      if (madvise(back.begin, back.size, MADV_DONTNEED) != 0) std::memset(back.begin, 0, used);
-    } else {
-      std::memset(back.begin, 0, used);
+  /// Takes a window back, of which `front` bytes at its begin and `used` bytes at `image` may hold something.
+  void give(const window& back, std::size_t front, std::byte* image, std::size_t used) noexcept {
+    // Private anonymous memory is zero when it is touched again.
+    if (front + used <= keep_resident || madvise(back.begin, back.size, MADV_DONTNEED) != 0) {
+      std::memset(back.begin, 0, front);
+      if (used != 0) std::memset(image, 0, used);
     }
     const std::lock_guard<std::mutex> lock(mutex_);
     std::vector<window>& free = free_[index(back.size)];
