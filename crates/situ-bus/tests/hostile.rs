@@ -105,6 +105,9 @@ fn use_topic<T: Message>(
             subscriber.wait(Some(Duration::from_micros(1)));
         }
     };
+    // Every other time the topic has grown, so that there is a second ring to be written to as well.
+    let deep = node.publisher::<T>("topic").reliable().transient_local().depth(2000).domain(domains[0]);
+    let _deep = (random.below(2) == 0).then(|| deep.when_full(WhenFull::Fail).create().unwrap());
     let warm = random.below(4);
     for _ in 0..warm {
         publishers.iter().for_each(&publish);
