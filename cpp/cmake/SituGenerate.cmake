@@ -2,7 +2,7 @@
 #
 #   situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...])
 #
-# <target> becomes an interface library whose users can include the generated headers. FILES are .idl, .msg, .srv and
+# <target> becomes an interface library whose users can include the generated headers. FILES are .proto files, or .idl, .msg, .srv and
 # .action files, ROS names packages (`sensor_msgs`) or interfaces of them (`sensor_msgs/msg/Image`), and INCLUDES are the
 # folders in which packages and included files are looked for. The header of `<include>/robot/arm.idl` is
 # `robot/arm.hpp`, that of the message `sensor_msgs/msg/PointCloud2` is `sensor_msgs/msg/point_cloud2.hpp`. The command

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use situ_schema::model::{Kind, Type};
+use situ_schema::proto::ProtoBuild;
 use situ_schema::{BuildScript, Loader};
 
 /// The packages of ROS 2 that are built, with all that they need.
@@ -24,6 +25,15 @@ fn main() {
     let ros_vectors = file("spec/vectors/cdr/ros/messages.idl");
     BuildScript::new(ros_vectors.clone()).file_stem("ros_vectors").run();
     list_structs("ros_vectors", ros_vectors);
+    let protobuf = root.join("spec/vectors/protobuf");
+    let schema = root.join("tests/generated/schema");
+    ProtoBuild::new()
+        .include(&protobuf)
+        .include(&schema)
+        .file(protobuf.join("kitchen.proto"))
+        .file(schema.join("legacy.proto"))
+        .file_stem("protobuf")
+        .run();
     println!("cargo::rustc-check-cfg=cfg(situ_ros)");
     if cfg!(feature = "ros") {
         let ros = ros(&root);

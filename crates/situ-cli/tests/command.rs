@@ -292,6 +292,51 @@ fn code_is_generated_once() {
 }
 
 #[test]
+fn proto_files_become_code_with_and_without_protoc() {
+    let sandbox = Sandbox::new();
+    let text =
+        "syntax = \"proto3\"; package tour; message Place { string name = 1; map<string, Place> near = 2; }";
+    let schema = sandbox.file("tour.proto", text);
+    let folder = sandbox.path("");
+    let out = sandbox.path("out");
+    for (lang, file) in [("rust", "messages.rs"), ("cpp", "tour.situ.hpp")] {
+        let depfile = sandbox.path("tour.d");
+        let arguments =
+            ["--json", "gen", "--lang", lang, "--out", &out, "--depfile", &depfile, "-I", &folder, &schema];
+        let generated = json(&sandbox.run(&arguments));
+        let path = format!("{out}/{file}");
+        assert_eq!(generated["files"], serde_json::json!([path]));
+        assert!(std::fs::read_to_string(&path).unwrap().contains("PlaceWriter"));
+        assert!(std::fs::read_to_string(&depfile).unwrap().contains("tour.proto"));
+    }
+    let group = sandbox.file("group.proto", "syntax = \"proto2\"; message M { optional group G = 1 { } }");
+    let output = sandbox.run(&["gen", "--lang", "cpp", "--out", &out, &group]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && error.contains("M.g is a group"), "{error}");
+
+    let protoc = |option: &str| {
+        std::process::Command::new("protoc")
+            .arg(concat!("--plugin=", env!("CARGO_BIN_EXE_protoc-gen-situ")))
+            .arg(format!("--situ_out={option}{out}"))
+            .args(["-I", &folder, "tour.proto"])
+            .output()
+    };
+    let Ok(output) = protoc("") else {
+        println!("SKIPPED: no protoc; run scripts/setup.sh cpp");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let header = std::fs::read_to_string(format!("{out}/tour.situ.hpp")).unwrap();
+    assert!(header.contains("namespace tour {"), "{header}");
+    assert!(protoc("lang=cpp,namespace=outer.inner:").unwrap().status.success());
+    let header = std::fs::read_to_string(format!("{out}/tour.situ.hpp")).unwrap();
+    assert!(header.contains("namespace outer::inner::tour {"), "{header}");
+    assert!(protoc("lang=rust:").unwrap().status.success());
+    let error = protoc("lang=cobol:").unwrap().stderr;
+    assert!(String::from_utf8_lossy(&error).contains("unknown option `lang=cobol`"));
+}
+
+#[test]
 fn doctor_answers_for_a_root_that_is_open_to_all() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = Sandbox::new();

@@ -13,6 +13,8 @@ mod graph;
 mod idl;
 mod loader;
 pub mod model;
+#[cfg(feature = "proto")]
+pub mod proto;
 mod resolve;
 mod ros;
 mod schema;

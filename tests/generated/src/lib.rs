@@ -30,3 +30,8 @@ pub mod kinds {
 pub mod ros_vectors {
     include!(concat!(env!("OUT_DIR"), "/ros_vectors.rs"));
 }
+
+/// `spec/vectors/protobuf/kitchen.proto` and `schema/legacy.proto`: writers and readers of protobuf.
+pub mod protobuf {
+    include!(concat!(env!("OUT_DIR"), "/protobuf.rs"));
+}

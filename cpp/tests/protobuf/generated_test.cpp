@@ -1,0 +1,89 @@
+// Writers that Situ generates for .proto files write the vectors' message, and what proto2 and odd names ask
+// for compiles.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kitchen.situ.hpp"
+#include "legacy.situ.hpp"
+
+namespace {
+
+using situ::kitchen::Fruit;
+using situ::protobuf::write_error;
+
+TEST(protobuf_generated, kitchen) {
+  situ::protobuf::growing_buffer buffer;
+  situ::protobuf::writer out(buffer);
+  {
+    situ::kitchen::KitchenWriter it(out);
+    it.set_int32(-1);
+    it.set_int64(std::numeric_limits<std::int64_t>::min());
+    it.set_uint32(0xffffffff);
+    it.set_uint64(0xffffffffffffffff);
+    it.set_sint32(-2);
+    it.set_sint64(std::numeric_limits<std::int64_t>::min());
+    it.set_fixed32(0x01020304);
+    it.set_fixed64(0x0102030405060708);
+    it.set_sfixed32(-7);
+    it.set_sfixed64(-8);
+    it.set_float(1.5F);
+    it.set_double(-2.25);
+    it.set_bool(true);
+    it.set_string("Gr\303\274\303\237e, \360\237\246\200");
+    it.set_bytes(std::array<std::uint8_t, 3>{0, 0xff, 0x80});
+    {
+      auto child = it.set_child();
+      child.set_int32(150);
+      child.set_string(std::string(130, 'n'));
+      child.set_child().set_bool(true);
+    }
+    { const auto empty = it.add_children(); }
+    it.add_children().set_uint32(7);
+    it.set_packed(std::array{3, 270, 86942, -1});
+    it.set_doubles(std::array{0.5, -1.5});
+    it.set_zigzags(std::array<std::int64_t, 3>{-1, 1, std::int64_t{1} << 40});
+    it.set_bools(std::array{true, false, true});
+    it.add_strings("");
+    it.add_strings("b");
+    it.set_fruit(Fruit::ORANGE);
+    it.set_text_in_pieces().push("one, two");
+    it.set_fruits(std::array{Fruit::APPLE, Fruit::FRUIT_UNKNOWN});
+    it.add_unpacked(1);
+    it.add_unpacked(300);
+    it.add_scores("a", 1);
+    auto named = it.add_named();
+    named.set_key(7);
+    named.set_value().set_string("x");
+  }
+  ASSERT_EQ(out.finish(), write_error::none);
+  std::ifstream file(SITU_VECTORS "/kitchen.bin", std::ios::binary);
+  const std::vector<std::uint8_t> expected(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(std::vector<std::uint8_t>(buffer.written().begin(), buffer.written().end()), expected);
+}
+
+TEST(protobuf_generated, legacy) {
+  situ::protobuf::growing_buffer buffer;
+  situ::protobuf::writer out(buffer);
+  {
+    situ::legacy::LegacyWriter it(out);
+    it.set_mode(situ::legacy::Mode::FAST);
+    it.set_time().set_seconds(5);
+    auto inner = it.set_inner();
+    inner.set_side(situ::legacy::Legacy_Side::RIGHT);
+    inner.add_match().set_type(4);
+  }
+  ASSERT_EQ(out.finish(), write_error::none);
+  const std::vector<std::uint8_t> expected{0x38, 0xf9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                           0xff, 0xff, 0x01, 0x5a, 2,    0x08, 5,    0x52,
+                                           6,    0x08, 2,    0x1a, 2,    0x08, 4};
+  EXPECT_EQ(std::vector<std::uint8_t>(buffer.written().begin(), buffer.written().end()), expected);
+}
+
+}  // namespace

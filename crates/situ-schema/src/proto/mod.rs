@@ -1,0 +1,228 @@
+//! `.proto` files: writers and readers for their messages, in Rust and C++, without protoc or as its plugin.
+//!
+//! ```no_run
+//! use situ_schema::proto::ProtoBuild;
+//!
+//! // In build.rs, with `situ-schema` (feature `proto`) among the build dependencies.
+//! ProtoBuild::new().include("proto").file("proto/tour.proto").run();
+//! ```
+
+mod cpp;
+mod model;
+mod rust;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use prost::Message as _;
+use prost_types::FileDescriptorProto;
+use prost_types::compiler::code_generator_response::{Feature, File};
+use prost_types::compiler::{CodeGeneratorRequest, CodeGeneratorResponse};
+use protox::Compiler;
+
+use crate::generate::{GeneratedFile, Language, Options};
+use model::Model;
+
+/// Why no code could be generated for `.proto` files.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtoError {
+    /// The files are not right, or cannot be found.
+    #[error("{0}")]
+    Compile(String),
+    /// A field is a group.
+    #[error("{field} is a group, which Situ does not write; make it a message field")]
+    Group {
+        /// The field's full name.
+        field: String,
+    },
+    /// The files are of an edition.
+    #[error("{file} is of an edition, which is not supported yet; use proto2 or proto3")]
+    Edition {
+        /// The file.
+        file: String,
+    },
+    /// protoc sent something else than a request.
+    #[error("this is no request of protoc; run it as `protoc --situ_out=<folder>`: {0}")]
+    Request(#[from] prost::DecodeError),
+    /// protoc's option is not one of the plugin's.
+    #[error("unknown option `{option}`; there are lang=cpp, lang=rust and namespace=<name>")]
+    Option {
+        /// What was given.
+        option: String,
+    },
+    /// Crates for rclrs are made of the messages of ROS.
+    #[error("crates for rclrs are made of ROS packages, not of .proto files; use --lang rust or --lang cpp")]
+    NotForRos,
+    /// A build script has no `OUT_DIR`.
+    #[error("OUT_DIR is not set: generate from a build script (build.rs), or with `situ gen`")]
+    NotABuildScript,
+    /// A file cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// Where to.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Collects `.proto` files and where to look for what they import, then generates.
+#[derive(Debug, Clone, Default)]
+pub struct ProtoBuild {
+    files: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+    stem: Option<String>,
+    situ_path: Option<String>,
+    namespace: Option<String>,
+}
+
+impl ProtoBuild {
+    /// Asks for nothing, with an empty search path.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a folder in which imports are looked for.
+    pub fn include(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folders.push(folder.into());
+        self
+    }
+
+    /// Asks for a file. What it imports is generated too.
+    pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.files.push(path.into());
+        self
+    }
+
+    /// Rust: the name of the file without `.rs`; `messages` by default.
+    pub fn file_stem(mut self, stem: impl Into<String>) -> Self {
+        self.stem = Some(stem.into());
+        self
+    }
+
+    /// Rust: the path under which the generated code finds the crate `situ`; `::situ` by default.
+    pub fn situ_path(mut self, path: impl Into<String>) -> Self {
+        self.situ_path = Some(path.into());
+        self
+    }
+
+    /// A namespace or module around everything.
+    pub fn namespace(mut self, name: impl Into<String>) -> Self {
+        self.namespace = Some(name.into());
+        self
+    }
+
+    /// Reads the files and generates: the code, and the files that were read.
+    pub fn generate(&self, language: Language) -> Result<(Vec<GeneratedFile>, Vec<PathBuf>), ProtoError> {
+        let failed = |error: protox::Error| {
+            let place = error.file().map(|file| format!("{file}: ")).unwrap_or_default();
+            ProtoError::Compile(format!("{place}{error}"))
+        };
+        // A file is known by its path from a folder of the search path; the current one and its own folder are the last.
+        let mut folders = self.folders.clone();
+        for file in &self.files {
+            let own = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            if !folders.iter().any(|folder| file.starts_with(folder)) {
+                folders.push(own.to_owned());
+            }
+        }
+        let mut compiler = Compiler::new(folders).map_err(failed)?;
+        compiler.include_imports(true);
+        for file in &self.files {
+            compiler.open_file(file).map_err(failed)?;
+        }
+        let read = compiler.files().filter_map(|it| it.path().map(Path::to_owned)).collect();
+        let mut options = Options::new(language);
+        if let Some(stem) = &self.stem {
+            options.file_stem = stem.clone();
+        }
+        if let Some(path) = &self.situ_path {
+            options.situ_path = path.clone();
+        }
+        let files = compiler.file_descriptor_set().file;
+        let generated = generate(&files, &|_| true, &options, self.namespace.as_deref().unwrap_or(""))?;
+        Ok((generated, read))
+    }
+
+    /// Generates Rust code in a build script, and again whenever a file changes. On failure, says what is wrong and ends the
+    /// build.
+    pub fn run(&self) {
+        if let Err(error) = self.write() {
+            // If nobody listens, the exit code tells.
+            let _ = writeln!(io::stderr(), "{error}");
+            std::process::exit(1);
+        }
+    }
+
+    fn write(&self) -> Result<(), ProtoError> {
+        let folder = PathBuf::from(env::var_os("OUT_DIR").ok_or(ProtoError::NotABuildScript)?);
+        let (generated, read) = self.generate(Language::Rust)?;
+        for path in read {
+            let _ = writeln!(io::stdout(), "cargo::rerun-if-changed={}", path.display());
+        }
+        for file in generated {
+            let path = folder.join(&file.path);
+            if !fs::read_to_string(&path).is_ok_and(|old| old == file.text) {
+                fs::write(&path, &file.text).map_err(|source| ProtoError::Write { path, source })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn generate(
+    files: &[FileDescriptorProto],
+    wanted: &dyn Fn(&str) -> bool,
+    options: &Options,
+    namespace: &str,
+) -> Result<Vec<GeneratedFile>, ProtoError> {
+    let model = Model::new(files, namespace)?;
+    Ok(match options.language {
+        Language::Rclrs => return Err(ProtoError::NotForRos),
+        Language::Rust => vec![rust::generate(&model, options)],
+        Language::Cpp => {
+            let files = model.files.iter().filter(|file| wanted(&file.name));
+            files.map(|file| cpp::generate(&model, file)).collect()
+        }
+    })
+}
+
+/// Answers a request of protoc (a `CodeGeneratorRequest`) by a `CodeGeneratorResponse`, both encoded. Options:
+/// `lang=cpp` (the default) or `lang=rust`, and `namespace=<name>` around everything.
+pub fn answer_protoc(request: &[u8]) -> Vec<u8> {
+    let mut response = CodeGeneratorResponse {
+        supported_features: Some(Feature::Proto3Optional as u64),
+        ..CodeGeneratorResponse::default()
+    };
+    match plugin(request) {
+        Ok(files) => {
+            response.file = files
+                .into_iter()
+                .map(|file| File {
+                    name: Some(file.path.to_string_lossy().into_owned()),
+                    content: Some(file.text),
+                    ..File::default()
+                })
+                .collect();
+        }
+        Err(error) => response.error = Some(error.to_string()),
+    }
+    response.encode_to_vec()
+}
+
+fn plugin(request: &[u8]) -> Result<Vec<GeneratedFile>, ProtoError> {
+    let request = CodeGeneratorRequest::decode(request)?;
+    let (mut language, mut namespace) = (Language::Cpp, "");
+    for option in request.parameter().split(',').map(str::trim).filter(|it| !it.is_empty()) {
+        match option.split_once('=') {
+            Some(("lang", "cpp")) => language = Language::Cpp,
+            Some(("lang", "rust")) => language = Language::Rust,
+            Some(("namespace", name)) => namespace = name,
+            _ => return Err(ProtoError::Option { option: option.to_owned() }),
+        }
+    }
+    let wanted = |name: &str| request.file_to_generate.iter().any(|it| it == name);
+    generate(&request.proto_file, &wanted, &Options::new(language), namespace)
+}
