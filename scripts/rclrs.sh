@@ -11,7 +11,7 @@ venv=$PWD/build/venv out=$PWD/build/rclrs
 skip() { echo "SKIPPED: $*; the round trip between rclrs and rclpy did not run" >&2; exit 0; }
 [ -f "$venv/.ready" ] || skip "no ROS packages in build/venv (see above)"
 
-cargo run -q -p situ-cli -- gen --lang rclrs --out "$out/crates" --layout crates/situ-layout -I "$venv" \
+cargo run -q -p situ-cli --bin situ -- gen --lang rclrs --out "$out/crates" --layout crates/situ-layout -I "$venv" \
   --ros std_msgs --ros geometry_msgs --ros sensor_msgs --ros nav_msgs --ros test_msgs --ros action_msgs
 
 cargo fetch --quiet --manifest-path tests/rclrs/Cargo.toml || skip "rclrs cannot be fetched (no package index?)"
