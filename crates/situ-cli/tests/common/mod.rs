@@ -71,7 +71,11 @@ impl Sandbox {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        Process { child }
+        let process = Process { child };
+        while process.ignores_interrupts() {
+            std::thread::yield_now();
+        }
+        process
     }
 
     /// Waits until messages are published.
@@ -130,6 +134,14 @@ impl Process {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
         self.wait(Duration::from_secs(20))
+    }
+
+    /// Whether `env` has not come so far yet: Ctrl-C would be lost. Not if the process has ended already.
+    fn ignores_interrupts(&self) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        // Bit 1 is signal 2, SIGINT.
+        ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 2 != 0))
     }
 
     /// Ctrl-C as a terminal sends it: to the command and to everything that it started.
