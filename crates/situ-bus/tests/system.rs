@@ -202,7 +202,19 @@ fn foreign_role(scratch: &Scratch, role: &str, group: u32) -> Role {
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped());
     as_user(&mut foreign, NOBODY, group);
-    let role = Role::of(foreign);
+    // Another test's child may have been forked while the copy was still open for writing, and hold it until it executes.
+    let begin = std::time::Instant::now();
+    let role = loop {
+        match Role::try_of(&mut foreign) {
+            Err(error)
+                if error.kind() == std::io::ErrorKind::ExecutableFileBusy
+                    && begin.elapsed() < Duration::from_secs(10) =>
+            {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            role => break role.unwrap(),
+        }
+    };
     let _ = std::fs::remove_file(program);
     role
 }
@@ -295,7 +307,7 @@ fn on_small_file_system(scratch: &Scratch, role: &str, size: usize) -> Option<Ro
     };
     // SAFETY: see above.
     unsafe { command.pre_exec(enter) };
-    match Role::try_of(command) {
+    match Role::try_of(&mut command) {
         Ok(role) => Some(role),
         Err(error) => {
             println!("SKIPPED: {role:?}: no file system can be mounted here: {error}");

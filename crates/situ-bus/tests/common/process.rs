@@ -40,11 +40,11 @@ impl Role {
         Self::of(command(scratch, role))
     }
 
-    pub fn of(command: Command) -> Self {
-        Self::try_of(command).unwrap()
+    pub fn of(mut command: Command) -> Self {
+        Self::try_of(&mut command).unwrap()
     }
 
-    pub fn try_of(mut command: Command) -> std::io::Result<Self> {
+    pub fn try_of(command: &mut Command) -> std::io::Result<Self> {
         let mut child = command.spawn()?;
         let output = BufReader::new(child.stdout.take().unwrap());
         Ok(Self { child, output })
