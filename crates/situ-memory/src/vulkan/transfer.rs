@@ -252,10 +252,10 @@ impl Transfer {
         if let Some((pages, at)) = self.host_pages(from, len) {
             let source = pages.buffer;
             let region = [vk::BufferCopy { src_offset: at, dst_offset: to.offset, size: len }];
-            // SAFETY: the pages are kept until it is done; the ranges were checked when the copy was enqueued.
             return self.run(
                 &[target],
                 Kept { _pages: Some(pages), _memory: memory },
+                // SAFETY: the pages are kept until it is done; the ranges were checked when the copy was enqueued.
                 |raw, commands| unsafe { raw.cmd_copy_buffer(commands, source, target, &region) },
             );
         }
@@ -284,10 +284,10 @@ impl Transfer {
         if let Some((pages, at)) = self.host_pages(to, len) {
             let target = pages.buffer;
             let region = [vk::BufferCopy { src_offset: from.offset, dst_offset: at, size: len }];
-            // SAFETY: as in `upload`.
             return self.run(
                 &[source],
                 Kept { _pages: Some(pages), _memory: memory },
+                // SAFETY: as in `upload`.
                 |raw, commands| unsafe { raw.cmd_copy_buffer(commands, source, target, &region) },
             );
         }
