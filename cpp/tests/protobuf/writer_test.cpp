@@ -107,7 +107,7 @@ TEST(protobuf, one_piece_is_what_protoc_writes) {
 }
 
 TEST(protobuf, chunks_are_those_of_rust) {
-  for (const std::size_t size : {5, 16, 64}) {
+  for (const std::size_t size : {5U, 16U, 64U}) {
     scattered_buffer buffer(size);
     EXPECT_EQ(write(buffer, kitchen), write_error::none);
     EXPECT_EQ(buffer.to_vector(), vector_file("kitchen.chunks" + std::to_string(size) + ".bin"));

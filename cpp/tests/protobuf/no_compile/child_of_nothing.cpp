@@ -1,5 +1,5 @@
 // A child borrows a parent that lives: not one that ends at once.
-// EXPECT: cannot bind
+// EXPECT: cannot bind non-const lvalue|expects an lvalue
 #include "situ/protobuf/writer.hpp"
 
 void use(situ::protobuf::message& parent) {
