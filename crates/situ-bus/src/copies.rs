@@ -17,6 +17,7 @@ use situ_memory::{
 };
 
 use crate::entry::{Entry, Found};
+use crate::hook::{self, Step};
 use crate::liveness::{NodeId, is_alive, unique};
 use crate::node::NodeInner;
 use crate::pools::Mapped;
@@ -279,6 +280,11 @@ impl Copies {
             own.pool.deallocate(slot);
             return Ok(());
         };
+        let topic = self.topic.clone();
+        let _step = hook::watcher().map(|watcher| {
+            let step = Step::Copy { from: source.memory.domain(), into: self.domain };
+            watcher.step(Some(topic.subject(self.column)), step, Some(number), source.len)
+        });
         // If the process dies from here on, the claim is found by the pool's entry, and taken over.
         match self.transfer(slot, source) {
             Ok(()) => {}

@@ -29,6 +29,8 @@ pub mod entry;
 #[cfg(not(loom))]
 mod fences;
 #[cfg(not(loom))]
+pub mod hook;
+#[cfg(not(loom))]
 pub mod inspect;
 #[cfg(not(loom))]
 mod liveness;
@@ -36,6 +38,8 @@ mod liveness;
 mod loan;
 #[cfg(not(loom))]
 mod node;
+#[cfg(not(loom))]
+mod notices;
 #[cfg(not(loom))]
 mod observe;
 #[cfg(not(loom))]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use situ_memory::{AllocateError, Fence, SlotId, Stream};
 
 use crate::device::DeviceSpan;
+use crate::hook;
 use crate::publisher::{Inner, LoanError, PublishError, RawPublisher, free, is_filled};
 use crate::topic::Encoding;
 use crate::topic::format::{BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, Descriptor};
@@ -231,6 +232,9 @@ impl RawLoan<'_> {
 
 impl Drop for RawLoan<'_> {
     fn drop(&mut self) {
+        if let Some(watcher) = hook::watcher() {
+            self.publisher.tell_unpublished(watcher);
+        }
         let inner = &mut *self.publisher.inner.borrow_mut();
         // It was never published in this generation, so nobody can hold it. But a stream may be about to fill it.
         if self.signalled && !is_filled(inner, self.slot) {

@@ -86,6 +86,7 @@ impl Node {
         let life =
             Life::begin(&root, name).map_err(|source| NodeError::Register { path: root.nodes(), source })?;
         clean(&root);
+        crate::hook::joined(&root);
         Ok(Self {
             inner: Arc::new(NodeInner {
                 root,

@@ -16,6 +16,7 @@ use crate::copies::pool_options;
 use crate::device::{Bodies, Placement};
 use crate::eager::Eager;
 use crate::fences::FenceWatch;
+use crate::hook::{self, Began};
 use crate::loan::RawLoan;
 use crate::node::{Node, NodeInner};
 use crate::prefetch::prefetch_for_write;
@@ -116,7 +117,7 @@ pub enum PublishError {
 pub struct RawPublisher {
     pub(crate) topic: Arc<Topic>,
     pub(crate) node: Arc<NodeInner>,
-    entry: usize,
+    pub(crate) entry: usize,
     encoding: Encoding,
     pub(crate) qos: PublisherQos,
     stamps: bool,
@@ -294,8 +295,10 @@ impl RawPublisher {
         }
         let mut inner = self.inner.borrow_mut();
         if inner.bodies.is_some() {
+            let _step = hook::watcher().map(|it| self.tell_lending(it, head_size, body_size));
             return self.loan_in_device(&mut inner, head_size, body_size);
         }
+        let began = hook::began();
         let body_offset = (DESCRIPTOR + head_size).next_multiple_of(64);
         let total =
             body_offset.checked_add(body_size).ok_or(size("they are larger than the address space"))?;
@@ -314,6 +317,9 @@ impl RawPublisher {
         };
         let (memory, len) = inner.pool.memory(slot);
         debug_assert!(len >= total);
+        if let Some(began) = began {
+            self.tell_lent(began, head_size, body_size);
+        }
         Ok(RawLoan {
             publisher: self,
             slot,
@@ -421,6 +427,7 @@ impl RawPublisher {
     }
 
     pub(crate) fn publish(&self, loan: &RawLoan<'_>) -> Result<u64, PublishError> {
+        let mut began = hook::began();
         let mut inner = self.inner.borrow_mut();
         let inner = &mut *inner;
         if let Some(bodies) = &inner.bodies
@@ -451,13 +458,17 @@ impl RawPublisher {
         };
         let number = match self.claim(inner, descriptor, reference) {
             Ok(number) => number,
-            Err(ClaimError::Refused(())) => self.wait_and_claim(inner, descriptor, reference)?,
+            Err(ClaimError::Refused(())) => self.wait_and_claim(inner, descriptor, reference, &mut began)?,
             Err(error) => return Err(self.unclaimed(error)),
         };
         inner.next = number.wrapping_add(1);
         inner.published.push_back((number, loan.slot));
         self.topic.wake().notify();
         // What follows is off the message's way.
+        let bytes = loan.head_size as u64 + loan.body_size as u64;
+        if let Some(began) = began {
+            self.tell_published(began, number, bytes);
+        }
         if inner.eager.is_some() {
             self.copy_eagerly(inner);
         }
@@ -475,6 +486,9 @@ impl RawPublisher {
                 inner.asked_ns = now;
                 self.recover(inner);
             }
+        }
+        if let Some(began) = began {
+            self.tell_done(began, inner, number, bytes);
         }
         Ok(number)
     }
@@ -537,6 +551,20 @@ impl RawPublisher {
         inner: &mut Inner,
         descriptor: &Descriptor,
         reference: Reference,
+        began: &mut Option<Began>,
+    ) -> Result<u64, PublishError> {
+        self.tell_full(began);
+        let result = self.claim_when_there_is_room(inner, descriptor, reference, began);
+        self.tell_no_longer_full(began);
+        result
+    }
+
+    fn claim_when_there_is_room(
+        &self,
+        inner: &mut Inner,
+        descriptor: &Descriptor,
+        reference: Reference,
+        began: &mut Option<Began>,
     ) -> Result<u64, PublishError> {
         let start = now_ns();
         let full = |inner: &Inner| PublishError::Full {
@@ -552,6 +580,7 @@ impl RawPublisher {
         let mut spins = 0;
         loop {
             let announced = (spins >= SPINS).then(|| self.topic.room().announce());
+            self.note_attempt(began);
             match self.claim(inner, descriptor, reference) {
                 Ok(number) => return Ok(number),
                 Err(ClaimError::Refused(())) => {}

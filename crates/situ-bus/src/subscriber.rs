@@ -11,6 +11,7 @@ use situ_memory::{DomainId, HOST, SlotId, ViewError};
 use crate::clock::{Deadline, now_ns};
 use crate::copies::{Copies, CopyError};
 use crate::device::{Payload, Placement};
+use crate::hook;
 use crate::liveness::NodeId;
 use crate::node::Node;
 use crate::pools::{Core, Pin, Pools};
@@ -218,6 +219,14 @@ impl RawSubscriber {
     /// Takes the next message, if there is one. Never waits, and copies only what lies in another domain.
     #[inline(always)]
     pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
+        if let Some(watcher) = hook::watcher() {
+            return self.take_watched(watcher);
+        }
+        self.take_next()
+    }
+
+    #[inline(always)]
+    pub(crate) fn take_next(&self) -> Result<Option<RawSample>, TakeError> {
         let number = self.cursor.get();
         // Nearly always the message is there, and everything else is kept out of its way.
         if self.keep_last == 0
@@ -460,6 +469,7 @@ impl RawSubscriber {
         if self.has_next() {
             return true;
         }
+        let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
         let deadline = Deadline::after(timeout);
         let wake = self.core.topic.wake();
         loop {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::thread::futex;
 
 use crate::clock::{Deadline, now_ns};
+use crate::hook::{self, Step};
 use crate::subscriber::RawSubscriber;
 use crate::wake::{SLICE, WakeWord};
 
@@ -23,6 +24,7 @@ pub fn wait_any(subscribers: &[&RawSubscriber], timeout: Option<Duration>) -> Op
     if let Some(index) = ready() {
         return Some(index);
     }
+    let _step = hook::watcher().map(|watcher| watcher.step(None, Step::Wait, None, 0));
     let deadline = Deadline::after(timeout);
     let mut words = Vec::with_capacity(subscribers.len());
     loop {

@@ -1,0 +1,227 @@
+//! What the bus tells whoever watches the process: every step, in order, with the message's number on both sides.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use common::{Scratch, numbers, publish, take};
+use situ_bus::hook::{self, Event, Hook, Notice, Step, Why};
+use situ_bus::{
+    History, Placement, PublishError, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos,
+    WhenFull,
+};
+use situ_memory::{HOST, find};
+
+/// A notice that outlives what it is about: when, of which topic and member, what.
+type Kept = (u64, Option<(String, u64, u32)>, Event);
+
+thread_local! {
+    static KEPT: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+}
+
+static TICKS: AtomicU64 = AtomicU64::new(1);
+
+fn tick() -> u64 {
+    TICKS.fetch_add(1, Ordering::Relaxed)
+}
+
+fn keep(notice: &Notice<'_>) {
+    let subject = notice.subject.map(|it| (it.topic.to_owned(), it.id, it.member));
+    KEPT.with_borrow_mut(|kept| kept.push((notice.at_ns, subject, notice.event)));
+}
+
+static HOOK: Hook = Hook { now_ns: tick, tell: keep };
+
+/// What this thread was told while `work` ran. The tests run in one process, and all watch.
+fn told(work: impl FnOnce()) -> Vec<Kept> {
+    hook::watch(Some(&HOOK));
+    KEPT.take();
+    work();
+    let kept = KEPT.take();
+    assert!(kept.is_sorted_by_key(|(at, ..)| *at), "in the order of time: {kept:?}");
+    let mut open = Vec::new();
+    for (_, _, event) in &kept {
+        match event {
+            Event::Begin { step, .. } => open.push(*step),
+            Event::End { step, .. } => assert_eq!(open.pop(), Some(*step), "steps nest: {kept:?}"),
+            _ => {}
+        }
+    }
+    assert_eq!(open, [], "every step ends");
+    kept
+}
+
+fn events(kept: &[Kept]) -> Vec<Event> {
+    kept.iter().map(|(_, _, event)| *event).collect()
+}
+
+fn begin(step: Step, number: Option<u64>, bytes: u64) -> Event {
+    Event::Begin { step, number, bytes }
+}
+
+fn end(step: Step, number: Option<u64>, bytes: u64) -> Event {
+    Event::End { step, number, bytes }
+}
+
+#[test]
+fn a_message_is_told_of_by_publisher_and_subscriber_alike() {
+    let scratch = Scratch::new();
+    let node = scratch.node("watched");
+    let publisher = RawPublisher::create(&node, "a/topic", &numbers(), PublisherQos::default()).unwrap();
+    let subscriber = RawSubscriber::create(&node, "a/topic", &numbers(), SubscriberQos::default()).unwrap();
+    assert_eq!(publish(&publisher, 7, 100), 0);
+    assert_eq!(publish(&publisher, 8, 100), 1);
+
+    let published = told(|| assert_eq!(publish(&publisher, 9, 100), 2));
+    assert_eq!(
+        events(&published),
+        [
+            begin(Step::Loan, None, 108),
+            end(Step::Loan, None, 108),
+            begin(Step::Publish, Some(2), 108),
+            end(Step::Publish, Some(2), 108),
+            Event::SlotsInUse(3),
+        ]
+    );
+    let taken = told(|| {
+        assert_eq!(take(&subscriber), Some((0, 7)));
+        assert_eq!(take(&subscriber), Some((1, 8)));
+        assert_eq!(take(&subscriber), Some((2, 9)));
+        assert_eq!(take(&subscriber), None);
+    });
+    let expected = (0..3).flat_map(|number| {
+        [begin(Step::Take, None, 0), end(Step::Take, Some(number), 108), Event::Queued(2 - number)]
+    });
+    assert_eq!(events(&taken), expected.collect::<Vec<_>>());
+
+    let subject = published[0].1.clone().unwrap();
+    assert_eq!((subject.0.as_str(), subject.2), ("a/topic", 0));
+    assert!(published.iter().chain(&taken).all(|(_, other, _)| *other == Some(subject.clone())));
+}
+
+#[test]
+fn what_is_not_seen_is_told() {
+    let scratch = Scratch::new();
+    let node = scratch.node("watched");
+    let qos = PublisherQos { depth: 4, ..PublisherQos::default() };
+    let publisher = RawPublisher::create(&node, "dropped", &numbers(), qos).unwrap();
+    let slow = RawSubscriber::create(&node, "dropped", &numbers(), SubscriberQos::default()).unwrap();
+    let last = SubscriberQos { history: History::KeepLast(1), ..SubscriberQos::default() };
+    let last = RawSubscriber::create(&node, "dropped", &numbers(), last).unwrap();
+
+    let dropped = told(|| drop(publisher.loan(8, 8, 0).unwrap()));
+    assert_eq!(events(&dropped)[2..], [Event::Dropped { why: Why::Unpublished, messages: 1 }]);
+
+    (0..10).for_each(|value| assert_eq!(publish(&publisher, value, 0), value));
+    let mut first = None;
+    let taken = told(|| first = take(&slow));
+    let number = first.unwrap().0;
+    assert_eq!(slow.lost(), number);
+    assert_eq!(
+        events(&taken),
+        [
+            begin(Step::Take, None, 0),
+            Event::Dropped { why: Why::Lost, messages: number },
+            end(Step::Take, Some(number), 8),
+            Event::Queued(9 - number),
+        ]
+    );
+    let taken = told(|| assert_eq!(take(&last), Some((9, 9))));
+    let (lost, skipped) = (last.lost(), last.skipped());
+    assert_eq!(lost + skipped, 9);
+    assert!(events(&taken).contains(&Event::Dropped { why: Why::Skipped, messages: skipped }));
+}
+
+#[test]
+fn waiting_is_told_only_when_it_comes_to_that() {
+    let scratch = Scratch::new();
+    let node = scratch.node("watched");
+    let publisher = RawPublisher::create(&node, "waits", &numbers(), PublisherQos::default()).unwrap();
+    let subscriber = RawSubscriber::create(&node, "waits", &numbers(), SubscriberQos::default()).unwrap();
+    let brief = Some(Duration::from_millis(1));
+    let waited = told(|| assert!(!subscriber.wait(brief)));
+    assert_eq!(events(&waited), [begin(Step::Wait, None, 0), end(Step::Wait, None, 0)]);
+    assert_eq!(waited[0].1.as_ref().unwrap().0, "waits");
+    let waited = told(|| assert_eq!(situ_bus::wait_any(&[&subscriber, &subscriber], brief), None));
+    assert_eq!(events(&waited), [begin(Step::Wait, None, 0), end(Step::Wait, None, 0)]);
+    assert_eq!(waited[0].1, None, "of several topics");
+
+    publish(&publisher, 1, 0);
+    let waited = told(|| {
+        assert!(subscriber.wait(brief));
+        assert_eq!(situ_bus::wait_any(&[&subscriber], brief), Some(0));
+    });
+    assert_eq!(events(&waited), []);
+}
+
+#[test]
+fn who_waits_for_room_publishes_after_that() {
+    let scratch = Scratch::new();
+    let node = scratch.node("watched");
+    let qos = PublisherQos {
+        depth: 2,
+        reliability: Reliability::Reliable,
+        when_full: WhenFull::Fail,
+        ..PublisherQos::default()
+    };
+    let publisher = RawPublisher::create(&node, "full", &numbers(), qos.clone()).unwrap();
+    let qos = PublisherQos { when_full: WhenFull::Block(None), ..qos };
+    let patient = RawPublisher::create(&node, "full", &numbers(), qos).unwrap();
+    let reliable = SubscriberQos { reliability: Reliability::Reliable, ..SubscriberQos::default() };
+    let subscriber = RawSubscriber::create(&node, "full", &numbers(), reliable).unwrap();
+    publish(&publisher, 0, 0);
+    publish(&publisher, 1, 0);
+
+    let failed = told(|| {
+        let full = publisher.loan(8, 8, 0).unwrap().publish();
+        assert!(matches!(full, Err(PublishError::Full { .. })));
+    });
+    let room = [begin(Step::WaitForRoom, None, 0), end(Step::WaitForRoom, None, 0)];
+    assert_eq!(events(&failed)[2..4], room);
+    assert_eq!(events(&failed)[4..], [Event::Dropped { why: Why::Unpublished, messages: 1 }]);
+
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // Comes later than the other begins to wait, by all that is likely; if not, the publisher waits for less.
+            std::thread::sleep(Duration::from_millis(20));
+            take(&subscriber).unwrap();
+            // Kept, so that it is still there when the message comes.
+            subscriber
+        });
+        let waited = told(|| assert_eq!(publish(&patient, 2, 0), 2));
+        assert_eq!(events(&waited)[2..4], room);
+        assert_eq!(events(&waited)[4], begin(Step::Publish, Some(2), 8));
+        assert_eq!(waited[3].0, waited[4].0, "it publishes from when it waits no longer");
+    });
+}
+
+#[test]
+fn a_copy_is_a_step_of_the_take_that_makes_it() {
+    let scratch = Scratch::new();
+    let domain = find("emulated:0".parse().unwrap()).unwrap();
+    let node = scratch.node("watched").with_domain(domain.clone());
+    let publisher = RawPublisher::create(&node, "copied", &numbers(), PublisherQos::default()).unwrap();
+    let placement = Placement { domain: domain.id(), capacity: Some(1 << 20), ..Placement::default() };
+    let join = || {
+        RawSubscriber::create_in(&node, "copied", &numbers(), SubscriberQos::default(), &placement).unwrap()
+    };
+    let (first, second) = (join(), join());
+    publish(&publisher, 5, 1000);
+    let step = Step::Copy { from: HOST, into: domain.id() };
+    let copied = told(|| drop(first.take().unwrap().unwrap()));
+    assert_eq!(
+        events(&copied),
+        [
+            begin(Step::Take, None, 0),
+            begin(step, Some(0), 1000),
+            end(step, Some(0), 1000),
+            end(Step::Take, Some(0), 1008),
+            Event::Queued(0),
+        ]
+    );
+    let shared = told(|| drop(second.take().unwrap().unwrap()));
+    assert_eq!(events(&shared).len(), 3, "the second finds the copy there");
+}
