@@ -25,13 +25,12 @@ struct state {
   std::uint32_t first_word;
   /// No run of clear bits is this long, as long as nothing is freed.
   std::uint32_t no_run;
-  /// The greatest size the image has ever had.
-  std::uint32_t high;
+  /// Memory behind the image is zero from this offset on; before it, it becomes zero when it is taken.
+  std::uint32_t clean_from;
   /// By how much containers grow, in percent of what they had.
   std::uint16_t growth_percent;
   bool zero_on_free;
-  /// The memory behind the image is zero.
-  bool clean;
+  std::uint8_t unused;
   std::uint32_t reserved;
   /// Freed blocks of one, two ... granules, still marked as in use.
   struct cache {
@@ -102,6 +101,7 @@ inline void shrink_end(header* h, state* s) noexcept {
   const std::uint32_t end = h->size / granule;
   const std::uint32_t used = behind_last_bit(s->bits(), end);
   s->free_granules -= end - used;
+  s->clean_from = std::max(s->clean_from, h->size);
   h->size = used * granule;
 }
 
@@ -141,19 +141,22 @@ inline std::uint32_t take_run(header* h, state* s, std::uint32_t count) noexcept
   return 0;
 }
 
-/// Lets the image grow by `count` granules; 0 when there is no room.
-inline std::uint32_t take_end(header* h, state* s, std::uint32_t count) noexcept {
+/// Lets the image grow by `count` granules, all zero but the first `written` bytes; 0 when there is no room.
+inline std::uint32_t take_end(header* h, state* s, std::uint32_t count, std::uint32_t written) noexcept {
   if ((h->capacity - h->size) / granule < count) return 0;
   const std::uint32_t from = h->size / granule;
-  if (!s->clean) std::memset(bytes_of(h) + h->size, 0, std::size_t{count} * granule);
+  const std::uint32_t to = h->size + count * granule;
+  if (h->size + written < s->clean_from) {
+    std::memset(bytes_of(h) + h->size + written, 0, std::min(to, s->clean_from) - (h->size + written));
+  }
   mark_bits<false>(s->bits(), from, count);
-  h->size += count * granule;
-  s->high = std::max(s->high, h->size);
+  h->size = to;
   return from;
 }
 
-/// A zeroed block of `bytes`, or null when the region is full, frozen or there is none. (The talk's mallocN.)
-inline void* allocate(header* h, std::uint64_t bytes) noexcept {
+/// A block of `bytes`, or null when the region is full, frozen or there is none. It is zero, but for the
+/// first `written` bytes, which the caller writes. (The talk's mallocN.)
+inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0) noexcept {
   state* s = h == nullptr ? nullptr : state_of(h);
   if (s == nullptr || bytes == 0 || bytes > max_size) return nullptr;
   const auto count = static_cast<std::uint32_t>(in_granules(bytes) / granule);
@@ -165,7 +168,7 @@ inline void* allocate(header* h, std::uint64_t bytes) noexcept {
   } else {
     from = take_run(h, s, count);
     if (from == 0) {
-      from = take_end(h, s, count);
+      from = take_end(h, s, count, static_cast<std::uint32_t>(written));
       reused = false;
     }
     if (from == 0) {
@@ -173,14 +176,14 @@ inline void* allocate(header* h, std::uint64_t bytes) noexcept {
       from = take_run(h, s, count);
       reused = true;
       if (from == 0) {
-        from = take_end(h, s, count);
+        from = take_end(h, s, count, static_cast<std::uint32_t>(written));
         reused = false;
       }
     }
   }
   if (from == 0) return nullptr;
   std::byte* block = bytes_of(h) + std::size_t{from} * granule;
-  if (reused && !s->zero_on_free) std::memset(block, 0, std::size_t{count} * granule);
+  if (reused && !s->zero_on_free) std::memset(block + written, 0, std::size_t{count} * granule - written);
   return block;
 }
 
@@ -210,7 +213,7 @@ inline bool extend(header* h, void* block, std::uint64_t old_bytes, std::uint64_
   if (to <= from) return true;
   if (next_bit<false>(s->bits(), from, std::min(to, end)) != std::min(to, end)) return false;
   const std::uint32_t inside = std::min(to, end) - std::min(from, end);
-  if (to > end && take_end(h, s, to - end) == 0) return false;
+  if (to > end && take_end(h, s, to - end, 0) == 0) return false;
   mark_bits<false>(s->bits(), from, inside);
   s->free_granules -= inside;
   if (!s->zero_on_free)
@@ -235,16 +238,16 @@ inline std::uint64_t next_capacity(header* h, std::uint64_t capacity, std::uint6
   return in_granules(std::max(needed, capacity * percent / 100) * element) / element;
 }
 
-/// Begins the state of an image of `h->size` bytes, all in use.
-inline void begin_state(header* h, state* s, std::uint32_t capacity, bool clean) noexcept {
+/// Begins the state of an image of `h->size` bytes, all in use; its bitmap is zero. From `clean_from` on, the
+/// memory is zero.
+inline void begin_state(header* h, state* s, std::uint32_t capacity, std::uint32_t clean_from) noexcept {
   h->capacity = capacity;
   h->state = static_cast<std::int32_t>(bytes_of(s) - bytes_of(h));
   std::memset(static_cast<void*>(s), 0, sizeof(state));
   s->no_run = ~std::uint32_t{0};
-  s->high = h->size;
+  s->clean_from = clean_from;
   s->growth_percent = 200;
   s->zero_on_free = true;
-  s->clean = clean;
   mark_bits<false>(s->bits(), 0, h->size / granule);
   s->first_word = h->size / granule / 64;
 }

@@ -9,8 +9,8 @@
 
 namespace situ::region_detail {
 
-/// Writes into zeroed memory that is large enough: no canonical image is larger than the live one, for each
-/// block is trimmed.
+/// Writes into memory that is large enough: no canonical image is larger than the live one, for each block is
+/// trimmed. Whatever the memory held before, each byte of the image is written.
 class canonical_writer {
  public:
   canonical_writer(std::byte* image, std::uint32_t cursor) noexcept : image_(image), cursor_(cursor) {}
@@ -21,20 +21,25 @@ class canonical_writer {
   void put_bytes(std::uint32_t at, const void* from, std::size_t count) noexcept {
     if (count != 0) std::memcpy(image_ + at, from, count);
   }
+  void put_zeros(std::uint32_t at, std::size_t count) noexcept {
+    if (count != 0) std::memset(image_ + at, 0, count);
+  }
   void put_byte(std::uint32_t at, std::uint8_t value) noexcept { image_[at] = std::byte{value}; }
   void put_u32(std::uint32_t at, std::uint32_t value) noexcept { put_bytes(at, &value, sizeof(value)); }
   /// The link at `link_at` of the container at `at` back to the header.
   void put_back_link(std::uint32_t at, std::uint32_t link_at) noexcept { put_u32(link_at, 0U - at); }
   /// A container of 16 bytes, still without its link.
   void put_container(std::uint32_t at, std::uint32_t len, std::uint32_t cap) noexcept {
+    put_u32(at, 0);
     put_u32(at + 4, len);
     put_u32(at + 8, cap);
     put_back_link(at, at + 12);
   }
-  /// The next block, of `bytes`, to which the link at `at` leads.
+  /// The next block, of `bytes` to be written, to which the link at `at` leads.
   [[nodiscard]] std::uint32_t place(std::uint32_t at, std::uint64_t bytes) noexcept {
     const std::uint32_t block = cursor_;
     cursor_ += static_cast<std::uint32_t>(in_granules(bytes));
+    put_zeros(cursor_ - granule, granule);
     put_u32(at, block - at);
     return block;
   }
@@ -49,10 +54,15 @@ class canonical_writer {
     } else if constexpr (array<T>) {
       put_elements(at, value.data(), value.size());
     } else {
-      for_each_member<T>([this, at, &value](const auto& m) {
-        this->put(at + static_cast<std::uint32_t>(m.offset), m.of(value));
+      std::uint32_t end = at;
+      for_each_member<T>([ this, at, &value, &end ](const auto& m) __attribute__((always_inline)) {
+        const auto begin_at = at + static_cast<std::uint32_t>(m.offset);
+        put_zeros(end, begin_at - end);
+        end = begin_at + std::uint32_t{sizeof(decltype(type_of(m)))};
+        this->put(begin_at, m.of(value));
         return true;
       });
+      put_zeros(end, at + std::uint32_t{sizeof(T)} - end);
     }
   }
   template <class T>
@@ -71,7 +81,7 @@ class canonical_writer {
   std::uint32_t cursor_;
 };
 
-/// Writes the canonical image of a region's root to zeroed memory of `h->size` bytes. Returns its size.
+/// Writes the canonical image of a region's root to memory of `h->size` bytes. Returns its size.
 template <class T>
 std::uint32_t write_canonical(const header* h, const T& root, std::byte* image) {
   header front{};
@@ -81,7 +91,9 @@ std::uint32_t write_canonical(const header* h, const T& root, std::byte* image) 
   front.schema_hash = h->schema_hash;
   front.layout_hash = h->layout_hash;
   front.root = root_offset;
-  canonical_writer writer(image, root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T))));
+  const std::uint32_t first = root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T)));
+  canonical_writer writer(image, first);
+  writer.put_zeros(first - granule, granule);
   writer.put(root_offset, root);
   front.size = writer.end();
   std::memcpy(image, &front, sizeof(front));

@@ -4,11 +4,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "situ/region/reflect.hpp"
 
 namespace situ::region_detail {
+
+/// Whether `count` bytes are zero, a word at a time.
+inline bool all_zero(const std::byte* at, std::size_t count) noexcept {
+  std::uint64_t any = 0;
+  const auto take = [&any, &at]<class Word>(Word word) {
+    std::memcpy(&word, at, sizeof(word));
+    any |= word;
+    at += sizeof(word);
+  };
+  for (; count >= 8; count -= 8) take(std::uint64_t{0});
+  if ((count & 4) != 0) take(std::uint32_t{0});
+  if ((count & 2) != 0) take(std::uint16_t{0});
+  if ((count & 1) != 0) take(std::uint8_t{0});
+  return any == 0;
+}
 
 /// Checks an image. In canonical ones each block must begin where the one before it ended, so that nothing
 /// overlaps and nothing is left over; in live ones each block marks its bits of a zeroed bitmap.
@@ -29,40 +45,41 @@ class checker {
   [[nodiscard]] std::uint32_t cursor() const noexcept { return cursor_; }
   [[nodiscard]] region_invalid take_error() noexcept { return std::move(error_); }
 
-  bool fail(region_problem problem, std::uint32_t at, std::uint64_t found, std::uint64_t limit = 0) {
+  [[gnu::cold, gnu::noinline]] bool fail(region_problem problem, std::uint32_t at, std::uint64_t found,
+                                         std::uint64_t limit = 0) {
     error_.problem = problem;
     error_.offset = at;
     error_.found = found;
     error_.limit = limit;
     return false;
   }
-  bool outside(std::uint32_t at, std::uint64_t found) {
+  [[gnu::cold]] bool outside(std::uint32_t at, std::uint64_t found) {
     return fail(region_problem::outside, at, found, size_);
   }
-  bool enter_member(std::string_view name) {
+  [[gnu::cold, gnu::noinline]] bool enter_member(std::string_view name) {
     error_.path.enter_member(name);
     return false;
   }
-  bool enter_element(std::size_t index) {
+  [[gnu::cold, gnu::noinline]] bool enter_element(std::size_t index) {
     error_.path.enter_element(index);
     return false;
   }
 
-  [[nodiscard]] bool back_link(std::uint32_t at, std::int32_t region) {
+  [[nodiscard, gnu::always_inline]] bool back_link(std::uint32_t at, std::int32_t region) {
     if (region == -static_cast<std::int32_t>(at)) return true;
     return fail(region_problem::wrong_back_link, at, static_cast<std::uint32_t>(region));
   }
   /// What all containers of 16 bytes have.
-  [[nodiscard]] bool container(std::uint32_t at, std::int32_t region, std::uint64_t len, std::uint64_t cap,
-                               std::uint64_t wanted_cap) {
+  [[nodiscard, gnu::always_inline]] bool container(std::uint32_t at, std::int32_t region, std::uint64_t len,
+                                                   std::uint64_t cap, std::uint64_t wanted_cap) {
     if (!back_link(at, region)) return false;
     if (len > cap) return fail(region_problem::too_long, at, len, cap);
     if (cap != wanted_cap) return fail(region_problem::not_trimmed, at, cap, wanted_cap);
     return true;
   }
   /// The block of `bytes` to which the link at `at` leads, of which `used` hold something.
-  [[nodiscard]] bool claim(std::uint32_t at, std::int32_t link, std::uint64_t bytes, std::uint64_t used,
-                           std::uint32_t& block) {
+  [[nodiscard, gnu::always_inline]] bool claim(std::uint32_t at, std::int32_t link, std::uint64_t bytes,
+                                               std::uint64_t used, std::uint32_t& block) {
     const std::int64_t to = std::int64_t{at} + link;
     const std::uint64_t whole = in_granules(bytes);
     if constexpr (Canonical) {
@@ -87,13 +104,16 @@ class checker {
     }
   }
   /// In canonical images, that bytes that belong to nothing are zero.
-  [[nodiscard]] bool zero(std::uint32_t from, std::uint32_t to) {
+  [[nodiscard, gnu::always_inline]] bool zero(std::uint32_t from, std::uint32_t to) {
     if constexpr (Canonical) {
-      for (; from < to; ++from) {
-        if (image_[from] != std::byte{0}) return fail(region_problem::not_zero, from, from);
-      }
+      const std::uint32_t count = to - from;  // mostly known when this is compiled, and nothing
+      if (count != 0 && !all_zero(image_ + from, count)) return fail_not_zero(from);
     }
     return true;
+  }
+  [[gnu::cold, gnu::noinline]] bool fail_not_zero(std::uint32_t from) {
+    while (image_[from] == std::byte{0}) ++from;
+    return fail(region_problem::not_zero, from, from);
   }
   /// What a link leads to is one deeper than the link.
   template <class Inner>
@@ -118,7 +138,7 @@ class checker {
       return elements(value.data(), static_cast<std::uint32_t>(value.size()), at);
     } else {
       std::uint32_t end = at;
-      return for_each_member<T>([this, at, &value, &end](const auto& m) {
+      return for_each_member<T>([ this, at, &value, &end ](const auto& m) __attribute__((always_inline)) {
                using M = decltype(type_of(m));
                const auto begin_at = at + static_cast<std::uint32_t>(m.offset);
                if (!zero(end, begin_at)) return false;
@@ -182,8 +202,11 @@ bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t sch
   }
   if (h.root != root_offset) return fail(region_problem::outside, 28, h.root, root_offset);
   if (h.form == region_form::canonical) {
-    for (std::uint32_t i = offsetof(header, capacity); i < sizeof(header); ++i) {
-      if (image[i] != std::byte{0}) return fail(region_problem::not_zero, i, i, 0);
+    constexpr std::uint32_t working = offsetof(header, capacity);
+    if (!all_zero(image + working, sizeof(header) - working)) {
+      std::uint32_t i = working;
+      while (image[i] == std::byte{0}) ++i;
+      return fail(region_problem::not_zero, i, i, 0);
     }
   }
   return true;

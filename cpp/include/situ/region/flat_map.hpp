@@ -153,12 +153,9 @@ class region_flat_map {
   template <class Check>
   [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
     if (!entries_.situ_check(check, at)) return false;
-    for (size_type i = 1; i < size(); ++i) {
-      if (!(traits::of(entries_[i - 1].first) < traits::of(entries_[i].first))) {
-        return check.fail(region_problem::not_sorted, at, i);
-      }
-    }
-    return true;
+    const size_type good =
+        region_detail::first_not_ascending<region_detail::key_is_first>(entries_.data(), size());
+    return good == size() || check.fail(region_problem::not_sorted, at, good);
   }
 
  private:

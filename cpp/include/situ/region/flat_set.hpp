@@ -101,11 +101,9 @@ class region_flat_set {
   template <class Check>
   [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
     if (!keys_.situ_check(check, at)) return false;
-    for (size_type i = 1; i < size(); ++i) {
-      if (!(traits::of(keys_[i - 1]) < traits::of(keys_[i])))
-        return check.fail(region_problem::not_sorted, at, i);
-    }
-    return true;
+    const size_type good =
+        region_detail::first_not_ascending<region_detail::key_is_slot>(keys_.data(), size());
+    return good == size() || check.fail(region_problem::not_sorted, at, good);
   }
 
  private:

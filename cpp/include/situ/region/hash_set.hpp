@@ -10,19 +10,6 @@
 namespace situ {
 namespace region_detail {
 
-struct key_is_slot {
-  template <class K>
-  static const K& of(const K& slot) noexcept {
-    return slot;
-  }
-};
-struct key_is_first {
-  template <class K, class V>
-  static const K& of(const region_entry<K, V>& slot) noexcept {
-    return slot.first;
-  }
-};
-
 /// Goes over the occupied slots of a table; `Reference` is made of a slot.
 template <class Table, class Reference>
 class hash_iterator {

@@ -137,6 +137,7 @@ class hash_table {
     writer.put_container(at, len_, trimmed);
     if (len_ == 0) return;
     const std::uint32_t to = writer.place(at, block_bytes(trimmed));
+    writer.put_zeros(to, block_bytes(trimmed));
     // Which slot of this table each slot of the new one is, by ordered insertion: see `locate`.
     const std::uint32_t mask = trimmed - 1;
     std::vector<std::uint32_t> order(trimmed, none);

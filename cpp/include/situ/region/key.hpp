@@ -51,6 +51,25 @@ struct key_traits<region_string> {
 template <class K>
 using key_view = typename key_traits<K>::view;
 
+/// The first of `count` elements whose key is not greater than that of the one before it; `count` when all
+/// ascend. `KeyOf::of` finds the key of an element.
+template <class KeyOf, class T>
+std::size_t first_not_ascending(const T* elements, std::size_t count) noexcept {
+  using K = std::remove_cvref_t<decltype(KeyOf::of(*elements))>;
+  using traits = key_traits<K>;
+  if constexpr (!std::is_same_v<K, region_string>) {
+    // Without a branch for each: nearly always all is well.
+    bool ascending = true;
+    for (std::size_t i = 1; i < count; ++i) {
+      ascending &= KeyOf::of(elements[i - 1]) < KeyOf::of(elements[i]);
+    }
+    if (ascending) return count;
+  }
+  std::size_t i = 1;
+  while (i < count && traits::of(KeyOf::of(elements[i - 1])) < traits::of(KeyOf::of(elements[i]))) ++i;
+  return i < count ? i : count;
+}
+
 /// The finalizer of SplitMix64: each bit of the result depends on each of the argument.
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   x = (x ^ (x >> 30)) * 0xBF58'476D'1CE4'E5B9U;
@@ -78,6 +97,20 @@ std::uint32_t hash_of(const V& key) noexcept {
   const auto high = static_cast<std::uint32_t>(h >> 32);
   return high == 0 ? 1 : high;
 }
+
+/// Where sets and maps have the keys of what they hold.
+struct key_is_slot {
+  template <class K>
+  static const K& of(const K& slot) noexcept {
+    return slot;
+  }
+};
+struct key_is_first {
+  template <class K, class V>
+  static const K& of(const region_entry<K, V>& slot) noexcept {
+    return slot.first;
+  }
+};
 
 /// A pair of references, for iterators whose entries are no pairs.
 template <class K, class V>

@@ -100,6 +100,7 @@ class region_optional {
   }
   template <class Writer>
   void situ_write(Writer& writer, std::uint32_t at) const {
+    writer.put_zeros(at, sizeof(region_optional));
     writer.put_back_link(at, at + 4);
     if (present_ == 0) return;
     writer.put_byte(at, 1);

@@ -69,9 +69,12 @@ concept storable = scalar<T> || container<T> || described<T> || array<T>;
 
 /// Calls `visit` with each member's description until one call returns false.
 template <described T, class Visit>
-constexpr bool for_each_member(Visit&& visit) {
-  return std::apply([&visit](const auto&... each) { return (visit(each) && ...); },
-                    situ_region_members(static_cast<const T*>(nullptr)));
+[[gnu::always_inline]] constexpr bool for_each_member(const Visit& visit) {
+  constexpr auto members = situ_region_members(static_cast<const T*>(nullptr));
+  return [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+    return (visit(std::get<I>(members)) && ...);
+  }
+  (std::make_index_sequence<std::tuple_size_v<decltype(members)>>());
 }
 
 /// Whether values hold links, which change when the value lies elsewhere.

@@ -39,12 +39,30 @@ class movable_region;
 
 namespace region_detail {
 
+/// Where the state of a region is to be, and what of its memory is zero.
+struct room {
+  std::uint64_t capacity = 0;
+  std::byte* state = nullptr;
+  /// From this offset on, the memory for the image is zero.
+  std::uint32_t clean_from = 0;
+  /// The memory for the state's bitmap is zero.
+  bool clean_bits = false;
+};
+
+/// Begins the state of an image whose size is in its header.
+inline void begin_memory(header* h, const room& in, const region_options& options) noexcept {
+  auto* s = reinterpret_cast<state*>(in.state);
+  if (!in.clean_bits) std::memset(in.state, 0, state_size(in.capacity));
+  begin_state(h, s, static_cast<std::uint32_t>(in.capacity), in.clean_from);
+  s->growth_percent = std::max<std::uint16_t>(options.growth_percent, 100);
+  s->zero_on_free = options.zero_on_free;
+}
+
 /// Begins an empty region in memory whose first bytes are to be the header.
 template <class T>
-header* begin_region(std::byte* image, std::uint64_t capacity, std::byte* state_at, bool clean,
-                     const region_options& options) noexcept {
+void begin_region(std::byte* image, const room& in, const region_options& options) noexcept {
   const auto first = root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T)));
-  if (!clean) std::memset(image, 0, first);
+  std::memset(image, 0, std::min(first, in.clean_from));
   auto* h = reinterpret_cast<header*>(image);
   h->magic = magic;
   h->version = version;
@@ -52,34 +70,33 @@ header* begin_region(std::byte* image, std::uint64_t capacity, std::byte* state_
   h->layout_hash = layout_hash<T>();
   h->size = first;
   h->root = root_offset;
-  auto* s = reinterpret_cast<state*>(state_at);
-  if (!clean) std::memset(state_at, 0, state_size(capacity));
-  begin_state(h, s, static_cast<std::uint32_t>(capacity), clean && options.zero_on_free);
-  s->growth_percent = std::max<std::uint16_t>(options.growth_percent, 100);
-  s->zero_on_free = options.zero_on_free;
-  return h;
+  begin_memory(h, in, options);
+  begin<T>(h, image + root_offset);
 }
 
-/// Makes the state anew for an image whose granules in use `bits` says; bytes that are not in use become
-/// zero.
-inline void restore_state(header* h, const std::uint64_t* bits) noexcept {
-  state* s = own_state(h);
+/// Goes on with a checked image that lies where it is to be. `bits` says which granules of a live one are in
+/// use, and is null for a canonical one; bytes that are not in use become zero.
+inline void resume_region(std::byte* image, const room& in, const region_options& options,
+                          const std::uint64_t* bits) noexcept {
+  auto* h = reinterpret_cast<header*>(image);
   const std::uint32_t end = h->size / granule;
-  const std::uint32_t used = bits == nullptr ? end : behind_last_bit(bits, end);
-  if (bits != nullptr) {
-    std::memcpy(s->bits(), bits, (end + 63) / 64 * 8);
-    std::uint32_t free = 0;
-    for (std::uint32_t at = next_bit<true>(bits, 0, end); at < end;) {
-      const std::uint32_t to = next_bit<false>(bits, at, end);
-      std::memset(bytes_of(h) + std::size_t{at} * granule, 0, std::size_t{to - at} * granule);
-      free += to - at;
-      at = next_bit<true>(bits, to, end);
-    }
-    s->free_granules = free - (end - used);
-  } else {
-    mark_bits<false>(s->bits(), 0, end);
-  }
+  h->form = region_form::live;
+  std::memset(h->reserved, 0, sizeof(h->reserved));
+  if (bits == nullptr) return begin_memory(h, in, options);
+
+  room from_here = in;
+  from_here.clean_from = std::max(in.clean_from, h->size);
+  const std::uint32_t used = behind_last_bit(bits, end);
   h->size = used * granule;
+  begin_memory(h, from_here, options);
+  state* s = own_state(h);
+  std::memcpy(s->bits(), bits, (used + 63) / 64 * sizeof(*bits));
+  for (std::uint32_t at = next_bit<true>(bits, 0, used); at < used;) {
+    const std::uint32_t to = next_bit<false>(bits, at, used);
+    std::memset(image + std::size_t{at} * granule, 0, std::size_t{to - at} * granule);
+    s->free_granules += to - at;
+    at = next_bit<true>(bits, to, used);
+  }
   s->first_word = 0;
 }
 
@@ -116,14 +133,16 @@ class region {
   /// In a window of its own.
   region() : region(region_options{}) {}
   explicit region(const region_options& options) {
-    if (!open_window(options)) detail::raise(region_error(region_fault::full, options.limit));
-    begin(options);
+    const region_detail::room in = open_window(options);
+    if (in.capacity == 0) detail::raise(region_error(region_fault::full, options.limit));
+    begin(in, options);
   }
   /// In a buffer of the caller's, which must outlive the region and does not grow. The image lies at its
   /// front, the state of the memory at its end.
   explicit region(std::span<std::byte> buffer, const region_options& options = {}) {
-    if (!open_buffer(buffer)) detail::raise(region_error(region_fault::full, buffer.size()));
-    begin(options);
+    const region_detail::room in = open_buffer(buffer);
+    if (in.capacity == 0) detail::raise(region_error(region_fault::full, buffer.size()));
+    begin(in, options);
   }
   /// A copy in a window of its own, compact.
   region(const region& other) : region(other.options()) { assign_image(other.canonical()); }
@@ -140,8 +159,11 @@ class region {
   }
   ~region() {
     if (window_.begin == nullptr) return;
-    const std::size_t used = region_detail::own_state(header_)->high;
-    region_detail::window_pool::instance().give(window_, region_detail::state_size(used), image(), used);
+    const region_detail::state* s = region_detail::own_state(header_);
+    const std::uint32_t used = std::max(header_->size, s->clean_from);
+    // The state itself is begun anew in any case.
+    std::memset(window_.begin + sizeof(*s), 0, region_detail::state_size(used) - sizeof(*s));
+    region_detail::window_pool::instance().give(window_, used);
   }
 
   /// A region that begins as a copy of an image, canonical or live, which is checked first. Nothing is
@@ -151,17 +173,14 @@ class region {
     std::vector<std::uint64_t> bits;
     region_invalid error{};
     if (!region_detail::check_image<T>(image, bits, error)) return failure{std::move(error)};
-    region made(no_memory{});
     const std::size_t size = reinterpret_cast<const region_detail::header*>(image.data())->size;
-    if (!made.open_window(options) || made.capacity_ < size) {
-      error.problem = region_problem::no_memory;
-      error.found = size;
-      error.limit = made.capacity_;
+    region made(no_memory{});
+    const region_detail::room in = made.open_window(options);
+    if (in.capacity < size) {
       made.release_window();
-      return failure{std::move(error)};
+      return failure{no_memory_for(size, in.capacity, std::move(error))};
     }
-    made.begin(options);
-    made.take(image.first(size), bits);
+    made.take(image.first(size), in, options, bits);
     return made;
   }
   /// Goes on with the image that lies at the front of a buffer, which is checked first.
@@ -170,15 +189,11 @@ class region {
     std::vector<std::uint64_t> bits;
     region_invalid error{};
     if (!region_detail::check_image<T>(buffer, bits, error)) return failure{std::move(error)};
+    const std::size_t size = reinterpret_cast<const region_detail::header*>(buffer.data())->size;
     region made(no_memory{});
-    const std::uint32_t size = reinterpret_cast<const region_detail::header*>(buffer.data())->size;
-    if (!made.open_buffer(buffer) || made.capacity_ < size) {
-      error.problem = region_problem::no_memory;
-      error.found = size;
-      error.limit = made.capacity_;
-      return failure{std::move(error)};
-    }
-    made.resume(options, bits);
+    const region_detail::room in = made.open_buffer(buffer);
+    if (in.capacity < size) return failure{no_memory_for(size, in.capacity, std::move(error))};
+    region_detail::resume_region(made.image(), in, options, bits.empty() ? nullptr : bits.data());
     return made;
   }
 
@@ -202,7 +217,6 @@ class region {
   /// The same into memory of at least `bytes().size()`; the size of the image, or 0 when there is too little.
   [[nodiscard]] std::size_t canonical_to(std::span<std::byte> bytes) const {
     if (bytes.size() < header_->size) return 0;
-    std::memset(bytes.data(), 0, header_->size);
     return region_detail::write_canonical(header_, *get(), bytes.data());
   }
 
@@ -244,84 +258,73 @@ class region {
   [[nodiscard]] std::byte* image() noexcept { return reinterpret_cast<std::byte*>(header_); }
 
   /// The state lies in front of the image, so that a small region touches few pages.
-  [[nodiscard]] bool open_window(const region_options& options) noexcept {
+  [[nodiscard]] region_detail::room open_window(const region_options& options) noexcept {
     const std::uint64_t limit = std::min<std::uint64_t>(options.limit, region_detail::max_size);
     const std::uint64_t wanted = std::max<std::uint64_t>(limit, 4096);
     window_ = region_detail::window_pool::instance().take(wanted + wanted / 128 + 16384);
-    if (window_.begin == nullptr) return false;
+    if (window_.begin == nullptr) return {};
     const std::uint64_t state_bytes = (region_detail::state_size(window_.size) + 63) / 64 * 64;
     const std::uint64_t front = state_bytes + std::uint64_t{window_.number % 32} * 128;
     header_ = reinterpret_cast<region_detail::header*>(window_.begin + front);
-    capacity_ = std::min<std::uint64_t>(window_.size - front, region_detail::max_size) / 16 * 16;
-    state_ = window_.begin;
-    return true;
+    const std::uint64_t capacity =
+        std::min<std::uint64_t>(window_.size - front, region_detail::max_size) / 16 * 16;
+    return {capacity, window_.begin, window_.dirty, true};
   }
+  /// Gives a window back in which nothing was begun.
   void release_window() noexcept {
     if (window_.begin == nullptr) return;
-    region_detail::window_pool::instance().give(window_, 0, nullptr, 0);
+    region_detail::window_pool::instance().give(window_, window_.dirty);
     window_ = {};
-    header_ = nullptr;
   }
-  [[nodiscard]] bool open_buffer(std::span<std::byte> buffer) noexcept {
-    if (reinterpret_cast<std::uintptr_t>(buffer.data()) % region_detail::granule != 0) return false;
+  [[nodiscard]] region_detail::room open_buffer(std::span<std::byte> buffer) noexcept {
+    if (reinterpret_cast<std::uintptr_t>(buffer.data()) % region_detail::granule != 0) return {};
     const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), region_detail::max_size);
     const std::uint64_t state_bytes = region_detail::state_size(size);
     const std::uint64_t least = region_detail::root_offset + region_detail::in_granules(sizeof(T));
-    if (size < state_bytes + least + region_detail::granule) return false;
-    capacity_ = (size - state_bytes) / region_detail::granule * region_detail::granule;
+    if (size < state_bytes + least + region_detail::granule) return {};
+    const std::uint64_t capacity = (size - state_bytes) / region_detail::granule * region_detail::granule;
     header_ = reinterpret_cast<region_detail::header*>(buffer.data());
-    state_ = buffer.data() + capacity_;
-    return true;
+    return {capacity, buffer.data() + capacity, static_cast<std::uint32_t>(capacity), false};
   }
-  void begin(const region_options& options) {
-    header_ = region_detail::begin_region<T>(image(), capacity_, state_, window_.begin != nullptr, options);
-    region_detail::begin<T>(header_, image() + region_detail::root_offset);
+  void begin(const region_detail::room& in, const region_options& options) {
+    region_detail::begin_region<T>(image(), in, options);
     if (options.preallocate != 0) preallocate(options.preallocate);
   }
-  /// The image is there; only the state is made.
-  void resume(const region_options& options, const std::vector<std::uint64_t>& bits) noexcept {
-    auto* s = reinterpret_cast<region_detail::state*>(state_);
-    std::memset(state_, 0, region_detail::state_size(capacity_));
-    header_->form = region_form::live;
-    std::memset(header_->reserved, 0, sizeof(header_->reserved));
-    region_detail::begin_state(header_, s, static_cast<std::uint32_t>(capacity_), false);
-    region_detail::mark_bits<true>(s->bits(), 0, header_->size / region_detail::granule);
-    s->growth_percent = std::max<std::uint16_t>(options.growth_percent, 100);
-    s->zero_on_free = options.zero_on_free;
-    region_detail::restore_state(header_, bits.empty() ? nullptr : bits.data());
+  static region_invalid no_memory_for(std::size_t size, std::size_t capacity, region_invalid&& error) {
+    error.problem = region_problem::no_memory;
+    error.found = size;
+    error.limit = capacity;
+    return std::move(error);
   }
-  /// Replaces what the region holds with a checked image.
-  void take(std::span<const std::byte> from, const std::vector<std::uint64_t>& bits) noexcept {
-    const region_detail::header before = *header_;
-    region_detail::state* s = region_detail::own_state(header_);
-    region_detail::mark_bits<true>(s->bits(), 0, before.size / region_detail::granule);
-    std::memset(s->caches, 0, sizeof(s->caches));
-    s->no_run = ~std::uint32_t{0};
-    s->free_granules = 0;
-    const std::uint32_t old_size = before.size;
+  /// Begins with a copy of a checked image.
+  void take(std::span<const std::byte> from, const region_detail::room& in, const region_options& options,
+            const std::vector<std::uint64_t>& bits) noexcept {
     std::memcpy(image(), from.data(), from.size());
-    if (old_size > from.size()) std::memset(image() + from.size(), 0, old_size - from.size());
-    header_->form = region_form::live;
-    header_->capacity = before.capacity;
-    header_->state = before.state;
-    std::memset(header_->reserved, 0, sizeof(header_->reserved));
-    s->high = std::max(s->high, header_->size);
-    region_detail::restore_state(header_, bits.empty() ? nullptr : bits.data());
+    region_detail::resume_region(image(), in, options, bits.empty() ? nullptr : bits.data());
+  }
+  /// Replaces what the region holds with a canonical image of the same type.
+  void assign_image(std::span<const std::byte> canonical_image) noexcept {
+    const region_options same = options();
+    region_detail::state* s = region_detail::own_state(header_);
+    const std::uint32_t before = header_->size;
+    region_detail::room in{header_->capacity, reinterpret_cast<std::byte*>(s),
+                           std::max(s->clean_from, before), true};
+    region_detail::mark_bits<true>(s->bits(), 0, before / region_detail::granule);
+    take(canonical_image, in, same, {});
   }
   /// Goes on in a larger buffer, with the memory as it was.
   void move_to(std::span<std::byte> buffer) noexcept {
     const region_detail::header* const old = header_;
-    region_detail::state* const old_state = region_detail::own_state(header_);
-    if (!open_buffer(buffer)) return;
-    auto* s = reinterpret_cast<region_detail::state*>(state_);
-    std::memset(state_, 0, region_detail::state_size(capacity_));
-    std::memcpy(static_cast<void*>(s), static_cast<const void*>(old_state),
-                region_detail::state_size(old->size));
+    const region_detail::state* const old_state = region_detail::own_state(header_);
+    const region_detail::room in = open_buffer(buffer);
+    if (in.capacity == 0) return;
+    std::memset(in.state, 0, region_detail::state_size(in.capacity));
+    std::memcpy(in.state, static_cast<const void*>(old_state), region_detail::state_size(old->size));
     std::memcpy(image(), old, old->size);
-    header_->capacity = static_cast<std::uint32_t>(capacity_);
-    header_->state = static_cast<std::int32_t>(state_ - image());
+    header_->capacity = static_cast<std::uint32_t>(in.capacity);
+    header_->state = static_cast<std::int32_t>(in.state - image());
+    region_detail::own_state(header_)->clean_from = in.clean_from;
   }
-  void assign_image(const std::vector<std::byte>& canonical_image) noexcept { take(canonical_image, {}); }
   [[nodiscard]] region_options options() const noexcept {
     const region_detail::state* s = region_detail::own_state(header_);
     // What fits into a window of the same size.
@@ -333,9 +336,6 @@ class region {
 
   region_detail::header* header_ = nullptr;
   region_detail::window window_{};
-  // While a region is being opened: what it may use.
-  std::uint64_t capacity_ = 0;
-  std::byte* state_ = nullptr;
 };
 
 }  // namespace situ

@@ -229,9 +229,9 @@ class region_string {
   [[nodiscard]] bool replace_block(std::string_view first, std::string_view second, std::uint64_t capacity) {
     capacity = region_detail::in_granules(capacity);
     if (capacity > region_detail::max_size) return false;
-    auto* block = static_cast<char*>(region_detail::allocate(region(), capacity));
-    if (block == nullptr) return false;
     const size_type count = first.size() + second.size();
+    auto* block = static_cast<char*>(region_detail::allocate(region(), capacity, count));
+    if (block == nullptr) return false;
     if (!first.empty()) std::memcpy(block, first.data(), first.size());
     if (!second.empty()) std::memcpy(block + first.size(), second.data(), second.size());
     situ_release();

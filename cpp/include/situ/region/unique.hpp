@@ -86,6 +86,7 @@ class region_unique {
   }
   template <class Writer>
   void situ_write(Writer& writer, std::uint32_t at) const {
+    writer.put_u32(at, 0);
     writer.put_back_link(at, at + 4);
     if (data_ != 0) writer.put(writer.place(at, sizeof(T)), **this);
   }

@@ -282,7 +282,7 @@ class region_vector {
       cap_ = static_cast<std::uint32_t>(capacity);
       return true;
     }
-    void* block = region_detail::allocate(region(), bytes(capacity));
+    void* block = region_detail::allocate(region(), bytes(capacity), bytes(len_));
     if (block == nullptr) return false;
     take_block(block, capacity);
     return true;
@@ -302,7 +302,7 @@ class region_vector {
       cap_ = static_cast<std::uint32_t>(capacity);
       return try_emplace_back(args...);
     }
-    void* block = region_detail::allocate(region(), bytes(capacity));
+    void* block = region_detail::allocate(region(), bytes(capacity), bytes(len_));
     if (block == nullptr) return nullptr;
     T* made = region_detail::begin<T>(region(), static_cast<T*>(block) + len_);
     if (!region_detail::store_all(*made, args...)) {

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,8 @@ struct window {
   /// Different for each window of a size: where in its first page a region should begin, so that the headers
   /// of many regions do not compete for the same lines of the cache.
   std::uint32_t number = 0;
+  /// So many bytes of the image that lay in the window before may still be there; all else is zero.
+  std::uint32_t dirty = 0;
 };
 
 /// One reservation, made inaccessible by the first window that is asked for and writable from its front as
@@ -36,10 +39,20 @@ class window_pool {
     return *pool;
   }
 
-  /// A window of at least `bytes`, zeroed; one without memory when there is none.
+  /// A window of at least `bytes`; one without memory when there is none.
   window take(std::size_t bytes) noexcept {
     if (bytes > largest) return {};
     const std::size_t size = std::bit_ceil(bytes < smallest ? smallest : bytes);
+    std::atomic<std::byte*>& spare = spare_[index(size)];
+    // Who takes the pointer owns the window: nobody else gets it before it is given back. Acquire: what the
+    // one who gave it back wrote to it is seen.
+    if (spare.load(std::memory_order_relaxed) != nullptr) {
+      if (const std::byte* at = spare.exchange(nullptr, std::memory_order_acquire)) {
+        window found;
+        std::memcpy(&found, at, sizeof(found));
+        return found;
+      }
+    }
     const std::lock_guard<std::mutex> lock(mutex_);
     std::vector<window>& free = free_[index(size)];
     if (!free.empty()) {
@@ -57,17 +70,23 @@ class window_pool {
       if (mprotect(begin_ + writable_, more, PROT_READ | PROT_WRITE) != 0) return {};
       writable_ += more;
     }
-    const window made{begin_ + carved_, size, count_++};
+    const window made{begin_ + carved_, size, count_++, 0};
     carved_ += size;
     return made;
   }
 
-  /// Takes a window back, of which `front` bytes at its begin and `used` bytes at `image` may hold something.
-  void give(const window& back, std::size_t front, std::byte* image, std::size_t used) noexcept {
+  /// Takes a window back, where `used` bytes of the image may hold something. What lay in front of the image
+  /// is zero again, but for its first bytes: the state without its bitmap.
+  void give(window back, std::uint32_t used) noexcept {
+    back.dirty = used;
     // Private anonymous memory is zero when it is touched again.
-    if (front + used <= keep_resident || madvise(back.begin, back.size, MADV_DONTNEED) != 0) {
-      std::memset(back.begin, 0, front);
-      if (used != 0) std::memset(image, 0, used);
+    if (used > keep_resident && madvise(back.begin, back.size, MADV_DONTNEED) == 0) back.dirty = 0;
+    // Its description lies in the front of the window that is spare, where the next state will begin.
+    std::byte* none = nullptr;
+    std::memcpy(back.begin, &back, sizeof(back));
+    if (spare_[index(back.size)].compare_exchange_strong(none, back.begin, std::memory_order_release,
+                                                         std::memory_order_relaxed)) {
+      return;
     }
     const std::lock_guard<std::mutex> lock(mutex_);
     std::vector<window>& free = free_[index(back.size)];
@@ -77,7 +96,7 @@ class window_pool {
 
  private:
   static constexpr std::size_t commit_step = std::size_t{16} << 30;
-  static constexpr std::size_t keep_resident = std::size_t{64} << 10;
+  static constexpr std::uint32_t keep_resident = std::uint32_t{64} << 10;
 
   static std::size_t index(std::size_t size) noexcept {
     return static_cast<std::size_t>(std::countr_zero(size) - std::countr_zero(smallest));
@@ -116,6 +135,8 @@ class window_pool {
   std::size_t carved_ = 0;
   std::uint32_t count_ = 0;
   std::vector<window> free_[13];
+  /// The window of each size that came back last: a region that ends and another that begins need no lock.
+  std::atomic<std::byte*> spare_[13] = {};
 };
 
 }  // namespace situ::region_detail
