@@ -3,37 +3,57 @@
 use super::memory::{in_granules, target, u32_at};
 use super::stored::Stored;
 
-/// Copies from an image into a canonical one, which begins as zeros and grows with the cursor.
+/// Copies from an image into a canonical one. What does not fit is not written, but counted: so the size that would have been
+/// needed is known at the end, and copying into nothing measures.
 pub struct Writer<'a> {
     from: &'a [u8],
-    to: Vec<u8>,
+    to: &'a mut [u8],
+    end: u32,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(from: &'a [u8], begin: u32) -> Self {
-        Self { from, to: vec![0; begin as usize] }
+    /// The first `begin` bytes become zero.
+    pub(super) fn new(from: &'a [u8], to: &'a mut [u8], begin: u32) -> Self {
+        let mut writer = Self { from, to, end: begin };
+        writer.zero(0, begin);
+        writer
     }
 
-    pub(super) fn finish(self) -> Vec<u8> {
-        self.to
+    /// The size of the image.
+    pub(super) fn end(&self) -> u32 {
+        self.end
     }
 
     /// Copies bytes.
+    #[inline]
     pub fn copy(&mut self, from: u32, to: u32, count: u32) {
         let (from, to, count) = (from as usize, to as usize, count as usize);
-        self.to[to..to + count].copy_from_slice(&self.from[from..from + count]);
+        if let Some(to) = self.to.get_mut(to..to + count) {
+            to.copy_from_slice(&self.from[from..from + count]);
+        }
     }
 
     pub(super) fn image(&self) -> &'a [u8] {
         self.from
     }
 
+    fn zero(&mut self, at: u32, count: u32) {
+        if let Some(to) = self.to.get_mut(at as usize..at as usize + count as usize) {
+            to.fill(0);
+        }
+    }
+
+    #[inline]
     pub(super) fn put_u32(&mut self, at: u32, value: u32) {
-        self.to[at as usize..at as usize + 4].copy_from_slice(&value.to_le_bytes());
+        if let Some(to) = self.to.get_mut(at as usize..at as usize + 4) {
+            to.copy_from_slice(&value.to_le_bytes());
+        }
     }
 
     pub(super) fn put_byte(&mut self, at: u32, value: u8) {
-        self.to[at as usize] = value;
+        if let Some(to) = self.to.get_mut(at as usize) {
+            *to = value;
+        }
     }
 
     /// A container of 16 bytes, still without its link.
@@ -43,10 +63,24 @@ impl<'a> Writer<'a> {
         self.put_u32(at + 12, at.wrapping_neg());
     }
 
-    /// The next block, of `bytes`, to which the link at `at` leads.
+    /// The next block, of `bytes` zeros, to which the link at `at` leads.
     pub(super) fn place(&mut self, at: u32, bytes: u64) -> u32 {
-        let block = self.to.len() as u32;
-        self.to.resize(self.to.len() + in_granules(bytes) as usize, 0);
+        let block = self.next(at, bytes);
+        self.zero(block, self.end - block);
+        block
+    }
+
+    /// The next block, of which the caller writes the first `bytes`.
+    pub(super) fn place_dense(&mut self, at: u32, bytes: u64) -> u32 {
+        let block = self.next(at, bytes);
+        let used = block + bytes as u32;
+        self.zero(used, self.end - used);
+        block
+    }
+
+    fn next(&mut self, at: u32, bytes: u64) -> u32 {
+        let block = self.end;
+        self.end += in_granules(bytes) as u32;
         self.put_u32(at, block.wrapping_sub(at));
         block
     }
@@ -66,7 +100,8 @@ impl<'a> Writer<'a> {
         let len = u32_at(self.from, from + 4);
         self.container(to, len, len);
         if len != 0 {
-            let block = self.place(to, u64::from(len) * u64::from(T::SIZE));
+            let bytes = u64::from(len) * u64::from(T::SIZE);
+            let block = if T::DENSE { self.place_dense(to, bytes) } else { self.place(to, bytes) };
             self.elements::<T>(target(self.from, from), block, len);
         }
     }

@@ -3,12 +3,13 @@
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-use super::check::{Check, Invalid, InvalidProblem, invalid};
+use super::check::{Check, invalid};
 use super::copy::Writer;
+use super::error::{Full, Invalid, InvalidProblem};
 use super::handle::{Mut, Ref};
 use super::key::{Entry, Key};
 use super::layout::Lines;
-use super::memory::{Full, Memory};
+use super::memory::Memory;
 use super::stored::{Assign, Stored};
 use super::vector;
 
@@ -123,6 +124,19 @@ macro_rules! sorted {
             pub fn remove(&mut self, key: K::View<'_>) -> bool {
                 let at = self.at();
                 remove::<$element, K>(self.memory(), at, key)
+            }
+
+            /// Makes room for so many keys in all.
+            pub fn reserve(&mut self, count: usize) -> Result<(), Full> {
+                let at = self.at();
+                let count = u32::try_from(count).map_err(|_| self.memory().full())?;
+                vector::reserve::<$element>(self.memory(), at, count, true)
+            }
+
+            /// Gives back the room that is not used.
+            pub fn shrink_to_fit(&mut self) {
+                let at = self.at();
+                vector::shrink::<$element>(self.memory(), at);
             }
 
             /// Removes all keys; the room stays.

@@ -7,7 +7,8 @@
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::memory::{Full, Memory};
+use super::error::Full;
+use super::memory::Memory;
 use super::stored::{Assign, Bool, Plain, Stored};
 
 /// What lies at an offset of an image, to be read.

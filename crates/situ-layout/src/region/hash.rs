@@ -4,12 +4,13 @@
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-use super::check::{Check, Invalid, InvalidProblem, invalid};
+use super::check::{Check, invalid};
 use super::copy::Writer;
+use super::error::{Full, Invalid, InvalidProblem};
 use super::handle::{Mut, Ref};
 use super::key::{Entry, Key};
 use super::layout::Lines;
-use super::memory::{Full, MAX_SIZE, Memory, target, u32_at};
+use super::memory::{MAX_SIZE, Memory, target, u32_at};
 use super::stored::{Assign, Stored, relocate};
 use super::vector;
 
@@ -356,6 +357,29 @@ macro_rules! hashed {
                     remove_slot::<$slot>(self.memory(), at, slot);
                 }
                 found.is_some()
+            }
+
+            /// Makes room for so many keys in all.
+            pub fn reserve(&mut self, count: usize) -> Result<(), Full> {
+                let at = self.at();
+                let count = u32::try_from(count).map_err(|_| self.memory().full())?;
+                let cap = capacity_for(count);
+                if cap > self.memory().u32(at + 8) {
+                    change_capacity::<$slot, K>(self.memory(), at, cap)?;
+                }
+                Ok(())
+            }
+
+            /// Gives back the room that is not used, if there is memory for a smaller table beside this one.
+            pub fn shrink_to_fit(&mut self) -> Result<(), Full> {
+                let at = self.at();
+                let cap = capacity_for(vector::len(self.memory().bytes(), at));
+                if cap == 0 {
+                    release::<$slot>(self.memory(), at);
+                } else if cap < self.memory().u32(at + 8) {
+                    change_capacity::<$slot, K>(self.memory(), at, cap)?;
+                }
+                Ok(())
             }
 
             /// Removes all keys, and gives the memory back.

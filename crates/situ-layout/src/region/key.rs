@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-use super::check::{Check, Invalid};
+use super::check::Check;
 use super::copy::Writer;
+use super::error::{Full, Invalid};
 use super::layout::Lines;
-use super::memory::{Full, Memory};
+use super::memory::Memory;
 use super::stored::{Stored, put};
 use super::text::{Text, assign, bytes_at, str_at};
 

@@ -2,11 +2,12 @@
 
 use std::marker::PhantomData;
 
-use super::check::{Check, Invalid};
+use super::check::Check;
 use super::copy::Writer;
+use super::error::{Full, Invalid};
 use super::handle::{Mut, Ref};
 use super::layout::Lines;
-use super::memory::{Full, Memory, target};
+use super::memory::{Memory, target};
 use super::stored::{Assign, Stored};
 
 /// A value or none, in place. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].

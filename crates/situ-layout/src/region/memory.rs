@@ -1,7 +1,16 @@
-//! The memory that a region is edited in: granules in use are bits of a bitmap beside the image, which is neither sent nor
-//! believed.
+//! The memory that a region is edited in: granules in use are bits of a bitmap behind the image, which is neither sent nor
+//! believed; freed blocks of small sizes wait in caches.
+//!
+//! ```text
+//!  base                              size                 room
+//!  | image: header, root, blocks     | zero, or to be zeroed | bitmap |
+//! ```
 
-use thiserror::Error;
+use std::alloc::Layout;
+use std::ptr::NonNull;
+
+use super::backing::{Backing, Options, Store, room_of, total_for};
+use super::error::Full;
 
 /// What blocks are measured and aligned in, in bytes.
 pub const GRANULE: u32 = 16;
@@ -10,97 +19,170 @@ pub const MAX_SIZE: u32 = 0x7fff_fff0;
 /// Where the root begins.
 pub(super) const ROOT: u32 = 64;
 
-/// A region may not become larger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the region is full: it may have {limit} bytes; give it a higher limit")]
-pub struct Full {
-    /// The region's limit, in bytes.
-    pub limit: u32,
-}
-
-/// What is kept aligned, so that numbers within the image are.
-#[derive(Clone, Copy)]
-#[repr(C, align(16))]
-struct Granule([u8; GRANULE as usize]);
+/// Blocks of up to this many granules are kept in caches when they are freed, so many of each size.
+const CACHED_SIZES: usize = 8;
+const CACHE_DEPTH: usize = 7;
 
 /// Rounded up to whole granules.
 pub(super) const fn in_granules(bytes: u64) -> u64 {
     bytes.div_ceil(GRANULE as u64) * GRANULE as u64
 }
 
-/// The image of a region that is edited, and which of its granules are in use. It moves when it grows; so what lies in it is
-/// named by offsets.
-#[derive(Clone)]
-pub struct Memory {
-    granules: Vec<Granule>,
-    bits: Vec<u64>,
-    /// No bit is clear in the words before this one.
-    first_word: usize,
-    free: u32,
-    limit: u32,
+/// Words of a bitmap for so many bytes.
+pub(super) const fn words(bytes: u32) -> usize {
+    (bytes / GRANULE).div_ceil(64) as usize
 }
 
+/// Freed blocks of one size, still marked as in use.
+#[derive(Clone, Copy, Default)]
+struct Cache {
+    count: usize,
+    block: [u32; CACHE_DEPTH],
+}
+
+/// The image of a region that is edited, and which of its granules are in use. It may move when it grows; so what lies in it is
+/// named by offsets.
+pub struct Memory {
+    base: NonNull<u8>,
+    bits: NonNull<u64>,
+    size: u32,
+    room: u32,
+    limit: u32,
+    /// Granules below the image's end whose bits are clear.
+    free: u32,
+    /// No bit is clear in the words before this one.
+    first_word: u32,
+    /// No run of clear bits is this long, as long as nothing is freed.
+    no_run: u32,
+    growth_percent: u32,
+    zero_on_free: bool,
+    /// What lies between the image's end and the bitmap is zero.
+    clean: bool,
+    /// The bitmap is an allocation of its own, of so many words.
+    own_bits: usize,
+    caches: [Cache; CACHED_SIZES],
+    store: Store,
+}
+
+// SAFETY: a memory owns what it points to, or borrows it exclusively, and backings are Send and Sync.
+unsafe impl Send for Memory {}
+// SAFETY: as above; nothing changes through a shared reference.
+unsafe impl Sync for Memory {}
+
 impl Memory {
-    /// `size` bytes of zeros, all in use.
-    pub(super) fn new(size: u32, limit: u32) -> Self {
-        let count = (size / GRANULE) as usize;
-        let mut memory = Self {
-            granules: vec![Granule([0; GRANULE as usize]); count],
-            bits: vec![0; count.div_ceil(64)],
-            first_word: 0,
-            free: 0,
-            limit: limit.min(MAX_SIZE),
+    /// `size` bytes of zeros, all in use, in memory of `total` bytes from `base` on, of which the bitmap takes the end. If `kept`, the
+    /// bytes are those that are there, and the bitmap gets memory of its own where there is none for it.
+    ///
+    /// # Safety
+    /// The memory is a multiple of 16 in place, initialized, at least `size` long, at most [`MAX_SIZE`] and what the bitmap for it takes,
+    /// and nobody else's until the store is dropped.
+    pub(super) unsafe fn over(
+        (base, total): (NonNull<u8>, usize),
+        size: u32,
+        kept: bool,
+        clean: bool,
+        options: Options,
+        store: Store,
+    ) -> Self {
+        let inside = room_of(total);
+        let (room, bits, own_bits) = if inside >= size {
+            // SAFETY: the room and the words of its bitmap lie within the memory.
+            (inside, unsafe { base.add(inside as usize) }.cast(), 0)
+        } else {
+            let room = total as u32 / GRANULE * GRANULE;
+            let bits = Box::leak(vec![0_u64; words(room)].into_boxed_slice());
+            (room, NonNull::from(&mut *bits).cast(), words(room))
         };
-        memory.mark(0, count as u32, true);
+        let mut memory = Self {
+            base,
+            bits,
+            size: 0,
+            room,
+            limit: options.limit.min(MAX_SIZE) / GRANULE * GRANULE,
+            free: 0,
+            first_word: 0,
+            no_run: u32::MAX,
+            growth_percent: u32::from(options.growth_percent.max(100)),
+            zero_on_free: options.zero_on_free,
+            clean: clean && options.zero_on_free,
+            own_bits,
+            caches: [Cache::default(); CACHED_SIZES],
+            store,
+        };
+        if !kept && !clean {
+            // SAFETY: the room is at least this large.
+            unsafe { base.write_bytes(0, size as usize) };
+        }
+        memory.set_end(size);
+        memory.mark(0, size / GRANULE, true);
+        memory.first_word = size / GRANULE / 64;
         memory
     }
 
-    /// A copy of an image whose granules in use `bits` says; the others become zero. Without bits, all are in use.
-    pub(super) fn adopt(image: &[u8], bits: Option<Vec<u64>>, limit: u32) -> Self {
-        let mut memory = Self::new(image.len() as u32, limit.max(image.len() as u32));
-        memory.bytes_mut().copy_from_slice(image);
-        if let Some(bits) = bits {
-            memory.bits = bits;
-            for granule in 0..memory.granules.len() {
-                if memory.bits[granule / 64] >> (granule % 64) & 1 == 0 {
-                    memory.granules[granule].0 = [0; GRANULE as usize];
-                    memory.free += 1;
-                }
-            }
-            memory.trim();
-        }
-        memory
+    /// `size` bytes of zeros on the heap, all in use.
+    pub(super) fn on_heap(size: u32, options: Options) -> Self {
+        let room = size.max(options.reserve.min(options.limit).min(MAX_SIZE));
+        let total = total_for(room);
+        // SAFETY: the memory is fresh, zeroed, aligned to 64, and as large as it says.
+        unsafe { Self::over((allocate_zeroed(total), total), size, false, true, options, Store::Heap(total)) }
     }
 
     /// The live image.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
-        let size = self.granules.len() * GRANULE as usize;
-        // SAFETY: granules are arrays of bytes, of 16 bytes and without padding, so that the vector's memory is `size` bytes.
-        unsafe { std::slice::from_raw_parts(self.granules.as_ptr().cast(), size) }
+        // SAFETY: the first `size` bytes are initialized, and change only through exclusive references.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.size as usize) }
     }
 
+    #[inline]
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        let size = self.granules.len() * GRANULE as usize;
-        // SAFETY: as above; the vector is borrowed exclusively, and any bytes are granules.
-        unsafe { std::slice::from_raw_parts_mut(self.granules.as_mut_ptr().cast(), size) }
+        // SAFETY: as above, and the memory is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.size as usize) }
+    }
+
+    /// The words of the bitmap that the image needs.
+    fn bits(&self) -> &[u64] {
+        // SAFETY: `set_end` writes each word before the image reaches it; the bitmap is aligned, as the room is a multiple of 16.
+        unsafe { std::slice::from_raw_parts(self.bits.as_ptr(), words(self.size)) }
+    }
+
+    fn bits_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as above, and the memory is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.bits.as_ptr(), words(self.size)) }
     }
 
     pub(super) fn size(&self) -> u32 {
-        self.granules.len() as u32 * GRANULE
+        self.size
+    }
+
+    pub(super) fn room(&self) -> u32 {
+        self.room
     }
 
     pub(super) fn free_bytes(&self) -> u32 {
-        self.free * GRANULE
+        let cached: usize = self.caches.iter().enumerate().map(|(i, cache)| (i + 1) * cache.count).sum();
+        (self.free + cached as u32) * GRANULE
     }
 
     pub(super) fn full(&self) -> Full {
-        Full { limit: self.limit }
+        Full { limit: if matches!(self.store, Store::Borrowed) { self.room } else { self.limit } }
     }
 
+    pub(super) fn options(&self) -> Options {
+        Options {
+            limit: self.limit,
+            reserve: self.room,
+            growth_percent: self.growth_percent as u16,
+            zero_on_free: self.zero_on_free,
+        }
+    }
+
+    #[inline]
     pub(super) fn u32(&self, at: u32) -> u32 {
         u32_at(self.bytes(), at)
     }
 
+    #[inline]
     pub(super) fn set_u32(&mut self, at: u32, value: u32) {
         let at = at as usize;
         self.bytes_mut()[at..at + 4].copy_from_slice(&value.to_le_bytes());
@@ -114,10 +196,16 @@ impl Memory {
         self.bytes_mut().copy_within(from as usize..(from + count) as usize, to as usize);
     }
 
-    /// The first granule from `from` on that is in use (or free), or the end.
-    fn next(&self, from: u32, used: bool) -> u32 {
-        let end = self.granules.len() as u32;
-        let word = |i: usize| if used { self.bits[i] } else { !self.bits[i] };
+    /// How many elements of `element` bytes a container with room for `capacity` shall have room for when it needs `needed`.
+    pub(super) fn next_capacity(&self, capacity: u32, needed: u32) -> u32 {
+        let grown = u64::from(capacity) * u64::from(self.growth_percent) / 100;
+        needed.max(u32::try_from(grown).unwrap_or(u32::MAX))
+    }
+
+    /// The first granule from `from` on that is in use (or free), or `end`.
+    fn next(&self, from: u32, used: bool, end: u32) -> u32 {
+        let bits = self.bits();
+        let word = |i: usize| if used { bits[i] } else { !bits[i] };
         if from >= end {
             return end;
         }
@@ -125,7 +213,7 @@ impl Memory {
         let mut here = word(i) & (!0 << (from % 64));
         while here == 0 {
             i += 1;
-            if i >= self.bits.len() {
+            if i as u64 * 64 >= u64::from(end) {
                 return end;
             }
             here = word(i);
@@ -134,87 +222,197 @@ impl Memory {
     }
 
     fn mark(&mut self, mut from: u32, mut count: u32, used: bool) {
+        let bits = self.bits_mut();
         while count != 0 {
             let shift = from % 64;
             let here = count.min(64 - shift);
             let mask = (!0_u64 >> (64 - here)) << shift;
-            let word = &mut self.bits[from as usize / 64];
+            let word = &mut bits[from as usize / 64];
             *word = if used { *word | mask } else { *word & !mask };
             from += here;
             count -= here;
         }
     }
 
-    /// A zeroed block; the first run of free granules that is long enough, or else the end.
+    fn end(&self) -> u32 {
+        self.size / GRANULE
+    }
+
+    /// A zeroed block; from a cache, or the first run of free granules that is long enough, or else the end.
     pub(super) fn allocate(&mut self, bytes: u64) -> Result<u32, Full> {
         if bytes > u64::from(MAX_SIZE) {
             return Err(self.full());
         }
         let count = (in_granules(bytes) / u64::from(GRANULE)) as u32;
-        let end = self.granules.len() as u32;
-        if self.free >= count {
-            let mut from = self.next(self.first_word as u32 * 64, false);
-            self.first_word = from as usize / 64;
-            while end - from >= count {
-                let used = self.next(from, true);
-                if used - from >= count {
-                    self.mark(from, count, true);
-                    self.free -= count;
-                    return Ok(from * GRANULE);
-                }
-                from = self.next(used, false);
+        if let Some(cache) = (count as usize).checked_sub(1).and_then(|size| self.caches.get_mut(size))
+            && cache.count != 0
+        {
+            cache.count -= 1;
+            let block = cache.block[cache.count];
+            return Ok(self.reused(block, count));
+        }
+        if let Some(from) = self.take_run(count) {
+            return Ok(self.reused(from * GRANULE, count));
+        }
+        let end = self.size;
+        let Err(full) = self.extend_end(count) else { return Ok(end) };
+        self.flush_caches();
+        if let Some(from) = self.take_run(count) {
+            return Ok(self.reused(from * GRANULE, count));
+        }
+        let end = self.size;
+        self.extend_end(count).map_err(|_| full)?;
+        Ok(end)
+    }
+
+    fn reused(&mut self, block: u32, count: u32) -> u32 {
+        if !self.zero_on_free {
+            self.zero(block, count * GRANULE);
+        }
+        block
+    }
+
+    fn take_run(&mut self, count: u32) -> Option<u32> {
+        if self.free < count || count >= self.no_run {
+            return None;
+        }
+        let end = self.end();
+        let mut from = self.next(self.first_word * 64, false, end);
+        self.first_word = from / 64;
+        while end - from >= count {
+            let used = self.next(from, true, from + count);
+            if used == from + count {
+                self.mark(from, count, true);
+                self.free -= count;
+                return Some(from);
+            }
+            from = self.next(used, false, end);
+        }
+        self.no_run = count;
+        None
+    }
+
+    /// Puts all cached blocks back, where neighbours become one.
+    pub(super) fn flush_caches(&mut self) {
+        for size in 0..CACHED_SIZES {
+            while self.caches[size].count != 0 {
+                self.caches[size].count -= 1;
+                let block = self.caches[size].block[self.caches[size].count];
+                self.give_back(block / GRANULE, size as u32 + 1);
             }
         }
-        self.extend_end(count)?;
-        Ok(end * GRANULE)
+    }
+
+    fn give_back(&mut self, from: u32, count: u32) {
+        self.mark(from, count, false);
+        self.free += count;
+        self.first_word = self.first_word.min(from / 64);
+        self.no_run = u32::MAX;
+        if from + count == self.end() {
+            self.shrink_end();
+        }
+    }
+
+    /// Lets the image end behind the last granule in use.
+    fn shrink_end(&mut self) {
+        let last = self.bits().iter().enumerate().rev().find(|(_, word)| **word != 0);
+        let end = last.map_or(0, |(i, word)| i as u32 * 64 + 64 - word.leading_zeros());
+        self.free -= self.end() - end;
+        self.set_end(end * GRANULE);
     }
 
     fn extend_end(&mut self, count: u32) -> Result<(), Full> {
-        let end = self.granules.len() as u32;
-        if u64::from(end + count) * u64::from(GRANULE) > u64::from(self.limit) {
-            return Err(self.full());
+        let (end, size) = (self.end(), u64::from(self.size) + u64::from(count) * u64::from(GRANULE));
+        self.make_room(size)?;
+        if !self.clean {
+            // SAFETY: the room is at least `size` now, and nothing lies behind the image.
+            unsafe { self.base.add(self.size as usize).write_bytes(0, (count * GRANULE) as usize) };
         }
-        let size = (end + count) as usize;
-        self.granules.resize(size, Granule([0; GRANULE as usize]));
-        self.bits.resize(size.div_ceil(64), 0);
+        self.set_end(size as u32);
         self.mark(end, count, true);
-        self.write_size();
         Ok(())
     }
 
-    /// The header says how large the image is.
-    pub(super) fn write_size(&mut self) {
-        self.set_u32(24, self.size());
+    /// The image ends there; the header says so, and no granule behind the end is marked.
+    fn set_end(&mut self, size: u32) {
+        let before = words(self.size);
+        self.size = size;
+        if let Some(new) = self.bits_of(before).filter(|_| words(size) > before) {
+            // SAFETY: the words of the room's bitmap are there, and `words(size)` is at most their number.
+            unsafe { new.write_bytes(0, words(size) - before) };
+        }
+        if size >= 28 {
+            self.set_u32(24, size);
+        }
     }
 
-    /// Takes a block back; its bytes become zero, and the image ends behind the last granule in use.
+    /// Where a word of the bitmap is.
+    fn bits_of(&self, word: usize) -> Option<NonNull<u64>> {
+        // SAFETY: not behind the last word of the room's bitmap.
+        (word <= words(self.room)).then(|| unsafe { self.bits.add(word) })
+    }
+
+    /// Makes the room at least `size` bytes. The memory may move.
+    pub(super) fn make_room(&mut self, size: u64) -> Result<(), Full> {
+        if size > u64::from(self.limit) {
+            return Err(self.full());
+        }
+        if size <= u64::from(self.room) {
+            return Ok(());
+        }
+        let wanted = self.next_capacity(self.room, size as u32).min(self.limit) / GRANULE * GRANULE;
+        let (used, old) = (words(self.size), self.room as usize);
+        let (base, total) = match &mut self.store {
+            Store::Borrowed => return Err(self.full()),
+            Store::Heap(before) => {
+                let total = total_for(wanted.max(size as u32));
+                let fresh = allocate_zeroed(total);
+                // SAFETY: both are at least that large, and the bitmap goes where the old one was; the old memory is freed once.
+                unsafe {
+                    fresh.copy_from_nonoverlapping(self.base, self.size as usize);
+                    fresh.add(old).copy_from_nonoverlapping(self.bits.cast(), used * 8);
+                    std::alloc::dealloc(self.base.as_ptr(), heap_layout(*before));
+                }
+                *before = total;
+                (fresh, total)
+            }
+            Store::Other(backing) => {
+                // SAFETY: the backing lives as long as the store.
+                match unsafe { backing.as_mut() }.grow(total_for(wanted.max(size as u32))) {
+                    Some(grown) if room_of(grown.1) as u64 >= size => grown,
+                    _ => return Err(self.full()),
+                }
+            }
+        };
+        self.base = base;
+        self.room = room_of(total).min(self.limit.max(size as u32));
+        // SAFETY: old and new bitmap lie within the memory, and what the old one leaves behind is not in use.
+        unsafe {
+            self.bits = base.add(self.room as usize).cast();
+            let left = base.add(old);
+            self.bits.cast::<u8>().copy_from(left, used * 8);
+            left.write_bytes(0, (used * 8).min(self.room as usize - old));
+        }
+        Ok(())
+    }
+
+    /// Takes a block back; the image ends behind the last granule in use.
     pub(super) fn free(&mut self, at: u32, bytes: u64) {
         let count = (in_granules(bytes) / u64::from(GRANULE)) as u32;
         if count == 0 {
             return;
         }
-        self.zero(at, count * GRANULE);
-        let from = at / GRANULE;
-        self.mark(from, count, false);
-        self.free += count;
-        self.first_word = self.first_word.min(from as usize / 64);
-        if from + count == self.granules.len() as u32 {
-            self.trim();
+        if self.zero_on_free {
+            self.zero(at, count * GRANULE);
         }
-    }
-
-    fn trim(&mut self) {
-        let mut end = 0;
-        for (i, word) in self.bits.iter().enumerate().rev() {
-            if *word != 0 {
-                end = i * 64 + 64 - word.leading_zeros() as usize;
-                break;
-            }
+        if let Some(cache) = self.caches.get_mut(count as usize - 1)
+            && cache.count < CACHE_DEPTH
+        {
+            cache.block[cache.count] = at;
+            cache.count += 1;
+            return;
         }
-        self.free -= (self.granules.len() - end) as u32;
-        self.granules.truncate(end);
-        self.bits.truncate(end.div_ceil(64));
-        self.write_size();
+        self.give_back(at / GRANULE, count);
     }
 
     /// Makes a block longer where it lies, if what lies behind it is free or the end.
@@ -223,11 +421,11 @@ impl Memory {
         let Ok(to) = u32::try_from(u64::from(at / GRANULE) + in_granules(new) / u64::from(GRANULE)) else {
             return false;
         };
-        let end = self.granules.len() as u32;
+        let end = self.end();
         if to <= from {
             return true;
         }
-        if self.next(from, true) < to.min(end) {
+        if self.next(from, true, to.min(end)) < to.min(end) {
             return false;
         }
         if to > end && self.extend_end(to - end).is_err() {
@@ -236,16 +434,103 @@ impl Memory {
         let inside = to.min(end) - from.min(end);
         self.mark(from, inside, true);
         self.free -= inside;
+        if !self.zero_on_free {
+            self.zero(from * GRANULE, inside * GRANULE);
+        }
         true
+    }
+
+    /// Gives back the end of a block that becomes shorter.
+    pub(super) fn shorten(&mut self, at: u32, old: u64, new: u64) {
+        let (old, new) = (in_granules(old), in_granules(new));
+        if new < old {
+            self.free(at + new as u32, old - new);
+        }
+    }
+
+    /// Marks as in use only what `bits` says; the rest becomes zero.
+    pub(super) fn use_only(&mut self, bits: &[u64]) {
+        let end = self.end();
+        self.bits_mut().copy_from_slice(bits);
+        self.first_word = 0;
+        let mut from = self.next(0, false, end);
+        while from < end {
+            let used = self.next(from, true, end);
+            self.zero(from * GRANULE, (used - from) * GRANULE);
+            self.free += used - from;
+            from = self.next(used, false, end);
+        }
+        self.shrink_end();
+    }
+
+    /// Becomes a copy of another memory of the same size, with what it knows.
+    pub(super) fn become_copy(&mut self, other: &Memory) {
+        self.bytes_mut().copy_from_slice(other.bytes());
+        self.bits_mut().copy_from_slice(other.bits());
+        (self.free, self.first_word, self.no_run) = (other.free, other.first_word, other.no_run);
+        self.caches = other.caches;
+    }
+
+    /// Becomes a copy of an image that is at most as large, all of it in use.
+    pub(super) fn become_compact(&mut self, image: &[u8]) {
+        let (before, size) = (self.size, image.len() as u32);
+        self.bytes_mut()[..image.len()].copy_from_slice(image);
+        self.zero(size, before - size);
+        self.mark(size / GRANULE, (before - size) / GRANULE, false);
+        self.set_end(size);
+        self.mark(0, size / GRANULE, true);
+        self.free = 0;
+        self.first_word = size / GRANULE / 64;
+        self.no_run = u32::MAX;
+        self.caches = [Cache::default(); CACHED_SIZES];
+    }
+
+    /// Ends the memory. Its backing, which came from a box; none if the memory had none.
+    pub(super) fn into_backing(mut self) -> Option<NonNull<dyn Backing>> {
+        let Store::Other(backing) = self.store else { return None };
+        self.store = Store::Borrowed;
+        Some(backing)
     }
 }
 
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.own_bits != 0 {
+            let words = std::ptr::slice_from_raw_parts_mut(self.bits.as_ptr(), self.own_bits);
+            // SAFETY: `over` leaked a box of so many words, and nobody else frees it.
+            drop(unsafe { Box::from_raw(words) });
+        }
+        match self.store {
+            Store::Borrowed => {}
+            // SAFETY: the memory came from `allocate_zeroed` with this size.
+            Store::Heap(total) => unsafe { std::alloc::dealloc(self.base.as_ptr(), heap_layout(total)) },
+            // SAFETY: the store owns the backing, which came from a box.
+            Store::Other(backing) => drop(unsafe { Box::from_raw(backing.as_ptr()) }),
+        }
+    }
+}
+
+/// Memory on the heap lies at the beginning of a cache line.
+fn heap_layout(total: usize) -> Layout {
+    // Sizes are at most those of a region and its bitmap, about 2.02 GiB.
+    Layout::from_size_align(total, 64).unwrap_or(Layout::new::<[u8; 64]>())
+}
+
+fn allocate_zeroed(total: usize) -> NonNull<u8> {
+    let layout = heap_layout(total);
+    // SAFETY: the size is not zero: a region has a header.
+    let fresh = unsafe { std::alloc::alloc_zeroed(layout) };
+    NonNull::new(fresh).unwrap_or_else(|| std::alloc::handle_alloc_error(layout))
+}
+
+#[inline]
 pub(super) fn u32_at(image: &[u8], at: u32) -> u32 {
     let at = at as usize;
     u32::from_le_bytes([image[at], image[at + 1], image[at + 2], image[at + 3]])
 }
 
 /// Where the link at `at` leads; `at` itself where there is none.
+#[inline]
 pub(super) fn target(image: &[u8], at: u32) -> u32 {
     at.wrapping_add(u32_at(image, at))
 }

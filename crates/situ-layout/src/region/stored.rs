@@ -1,10 +1,11 @@
 //! What may lie in a region: types that know their size, how they are moved, freed, copied and checked. None of the containers
 //! is ever a Rust value; their types are names for what lies at an offset.
 
-use super::check::{Check, Invalid};
+use super::check::Check;
 use super::copy::Writer;
+use super::error::{Full, Invalid};
 use super::layout::Lines;
-use super::memory::{Full, Memory};
+use super::memory::Memory;
 
 /// A type of which values lie in regions. Everything speaks of a value by its offset from the header.
 pub trait Stored: Sized + 'static {

@@ -2,10 +2,11 @@
 
 use std::ops::Deref;
 
-use super::check::{Check, Invalid, InvalidProblem, invalid};
+use super::check::{Check, invalid};
 use super::copy::Writer;
+use super::error::{Full, Invalid, InvalidProblem};
 use super::handle::{Mut, Ref};
-use super::memory::{Full, MAX_SIZE, Memory, in_granules, target, u32_at};
+use super::memory::{MAX_SIZE, Memory, in_granules, target, u32_at};
 use super::stored::{Assign, Stored};
 
 /// The longest text without a block.
@@ -77,12 +78,32 @@ fn reserve(memory: &mut Memory, at: u32, len: usize) -> Result<(), Full> {
     Ok(())
 }
 
+fn shrink(memory: &mut Memory, at: u32) {
+    if !has_block(memory.bytes(), at) {
+        return;
+    }
+    let (begin, len, cap) = extent(memory.bytes(), at);
+    if len as usize > INLINE {
+        let kept = in_granules(u64::from(len));
+        memory.shorten(begin, u64::from(cap), kept);
+        memory.set_u32(at + 8, cap.min(kept as u32));
+        return;
+    }
+    memory.zero(at, 12);
+    memory.copy_within(begin, at, len);
+    memory.free(begin, u64::from(cap));
+    if len != 0 {
+        memory.bytes_mut()[at as usize + INLINE] = TAG | len as u8;
+    }
+}
+
 fn append(memory: &mut Memory, at: u32, text: &str) -> Result<(), Full> {
     let (_, before, cap) = extent(memory.bytes(), at);
     let len = before as usize + text.len();
     if len > cap as usize {
-        // Twice as much where there is room for it, else what is needed.
-        reserve(memory, at, len.max(before as usize * 2)).or_else(|_| reserve(memory, at, len))?;
+        // More where there is room for it, else what is needed.
+        let wanted = u32::try_from(len).map_or(len, |len| memory.next_capacity(before, len) as usize);
+        reserve(memory, at, wanted).or_else(|_| reserve(memory, at, len))?;
     }
     let in_block = has_block(memory.bytes(), at);
     let begin = extent(memory.bytes(), at).0 as usize + before as usize;
@@ -135,7 +156,7 @@ impl Stored for Text {
         let (begin, len, _) = extent(writer.image(), from);
         if len as usize > INLINE {
             writer.container(to, len, len);
-            let block = writer.place(to, u64::from(len));
+            let block = writer.place_dense(to, u64::from(len));
             writer.copy(begin, block, len);
         } else {
             writer.container(to, 0, 0);
@@ -201,6 +222,18 @@ impl Mut<'_, Text> {
     pub fn push_str(&mut self, text: &str) -> Result<(), Full> {
         let at = self.at();
         append(self.memory(), at, text)
+    }
+
+    /// Makes room for so many bytes in all.
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), Full> {
+        let at = self.at();
+        reserve(self.memory(), at, bytes)
+    }
+
+    /// Gives back the room that is not used; short text comes to lie in the string itself.
+    pub fn shrink_to_fit(&mut self) {
+        let at = self.at();
+        shrink(self.memory(), at);
     }
 
     /// Makes the text empty; the room stays.

@@ -2,11 +2,12 @@
 
 use std::marker::PhantomData;
 
-use super::check::{Check, Invalid};
+use super::check::Check;
 use super::copy::Writer;
+use super::error::{Full, Invalid};
 use super::handle::{Mut, Ref, plain_slice, plain_slice_mut};
 use super::layout::Lines;
-use super::memory::{Full, MAX_SIZE, Memory, in_granules, target, u32_at};
+use super::memory::{MAX_SIZE, Memory, in_granules, target, u32_at};
 use super::stored::{Assign, Plain, Stored, relocate};
 
 /// A vector. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
@@ -31,7 +32,7 @@ pub(super) fn reserve<T: Stored>(memory: &mut Memory, at: u32, needed: u32, exac
     if needed <= cap {
         return Ok(());
     }
-    let wanted = if exact { needed } else { needed.max(cap.saturating_mul(2)) };
+    let wanted = if exact { needed } else { memory.next_capacity(cap, needed) };
     let room = in_granules(bytes::<T>(wanted));
     if room > u64::from(MAX_SIZE) {
         return Err(memory.full());
@@ -48,6 +49,24 @@ pub(super) fn reserve<T: Stored>(memory: &mut Memory, at: u32, needed: u32, exac
     }
     memory.set_u32(at + 8, (room / u64::from(T::SIZE)) as u32);
     Ok(())
+}
+
+/// Gives back the room that is not used.
+pub(super) fn shrink<T: Stored>(memory: &mut Memory, at: u32) {
+    let (count, cap) = (len(memory.bytes(), at), memory.u32(at + 8));
+    let block = target(memory.bytes(), at);
+    if cap == 0 {
+        return;
+    }
+    if count == 0 {
+        memory.free(block, bytes::<T>(cap));
+        memory.zero(at, 12);
+        return;
+    }
+    let kept = in_granules(bytes::<T>(count));
+    memory.shorten(block, bytes::<T>(cap), kept);
+    let cap = cap.min((kept / u64::from(T::SIZE)) as u32);
+    memory.set_u32(at + 8, cap);
 }
 
 /// A new default element at an index.
@@ -253,6 +272,12 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     pub fn clear(&mut self) {
         let (at, count) = (self.at(), self.len() as u32);
         close::<T>(self.memory(), at, 0, count);
+    }
+
+    /// Gives back the room that is not used.
+    pub fn shrink_to_fit(&mut self) {
+        let at = self.at();
+        shrink::<T>(self.memory(), at);
     }
 
     /// Makes room for so many elements in all.

@@ -1,0 +1,215 @@
+//! The errors of regions: no room, a buffer that will not do, and bytes that are no region.
+
+use thiserror::Error;
+
+use crate::error::FieldPath;
+
+/// A region may not become larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the region is full: it may have {limit} bytes; give it a higher limit")]
+pub struct Full {
+    /// The region's limit, in bytes.
+    pub limit: u32,
+}
+
+/// A buffer cannot hold a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BufferError {
+    /// The buffer does not begin at a multiple of 16.
+    #[error("the buffer does not begin at a multiple of 16")]
+    Misaligned,
+    /// The buffer is too small.
+    #[error("the buffer has {found} bytes, and {least} are needed")]
+    TooSmall {
+        /// The bytes there are.
+        found: usize,
+        /// The bytes needed.
+        least: usize,
+    },
+}
+
+/// An image cannot be adopted into the memory of a backing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AdoptError {
+    /// The bytes are no region of the type.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The memory is not enough.
+    #[error(transparent)]
+    Buffer(#[from] BufferError),
+}
+
+/// What is wrong with bytes that claim to be a region.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum InvalidProblem {
+    /// There are fewer bytes than header and root need.
+    #[error("{found} bytes are too few; header and root need {least}")]
+    TooSmall {
+        /// The bytes there are.
+        found: u64,
+        /// The bytes needed.
+        least: u64,
+    },
+    /// The bytes do not begin at a multiple of 16.
+    #[error("the bytes do not lie at a multiple of 16; copy them to memory that does, or adopt them")]
+    MisalignedImage,
+    /// The header does not begin with "SRGN".
+    #[error("no region: the bytes do not begin with SRGN")]
+    NotARegion,
+    /// The version or form of the image is not known.
+    #[error("version {version}, form {form} is not known; this program knows version 1, forms 0 and 1")]
+    Unknown {
+        /// The version found.
+        version: u16,
+        /// The form found.
+        form: u8,
+    },
+    /// The image holds another type.
+    #[error("the {which} hash {found:016x} is that of another type; this type's is {wanted:016x}")]
+    OtherType {
+        /// `schema` or `layout`.
+        which: &'static str,
+        /// The hash found.
+        found: u64,
+        /// The hash of the type asked for.
+        wanted: u64,
+    },
+    /// The size in the header is not one that the bytes have.
+    #[error("the header says {found} bytes, but there are {there}")]
+    WrongSize {
+        /// The size in the header.
+        found: u32,
+        /// The bytes there are.
+        there: u64,
+    },
+    /// A link leads out of the image.
+    #[error("offset {to} outside the image of {size} bytes")]
+    Outside {
+        /// Where it leads, or where its block would end.
+        to: i64,
+        /// The size of the image.
+        size: u32,
+    },
+    /// A block of a canonical image is not in its place.
+    #[error("offset {to} is not the canonical one, {wanted}")]
+    Misplaced {
+        /// Where the link leads.
+        to: i64,
+        /// Where it must lead.
+        wanted: u32,
+    },
+    /// A block does not begin at a multiple of 16.
+    #[error("offset {to} is no multiple of 16")]
+    Unaligned {
+        /// Where the link leads.
+        to: u32,
+    },
+    /// Two blocks share bytes.
+    #[error("the block at offset {to} is part of another one")]
+    Overlap {
+        /// The second block.
+        to: u32,
+    },
+    /// A container's link to the header leads elsewhere.
+    #[error("the link back to the header is {found}")]
+    WrongBackLink {
+        /// The link found.
+        found: i32,
+    },
+    /// A length is greater than the capacity.
+    #[error("length {len} exceeds the capacity {cap}")]
+    TooLong {
+        /// The length.
+        len: u32,
+        /// The capacity.
+        cap: u32,
+    },
+    /// A capacity is not one that the format allows there.
+    #[error("capacity {found} is not the canonical one, {wanted}")]
+    NotTrimmed {
+        /// The capacity found.
+        found: u32,
+        /// The capacity needed.
+        wanted: u32,
+    },
+    /// A boolean or presence flag is neither 0 nor 1.
+    #[error("{value} is not a boolean; only 0 and 1 are")]
+    NotABool {
+        /// The byte found.
+        value: u8,
+    },
+    /// Text is not UTF-8.
+    #[error("the text is not UTF-8 from byte {valid_up_to} on")]
+    NotUtf8 {
+        /// How many bytes are well formed.
+        valid_up_to: usize,
+    },
+    /// Keys do not ascend.
+    #[error("key {index} is not greater than the key before it")]
+    NotSorted {
+        /// The key that is out of order.
+        index: u32,
+    },
+    /// A hash table is not in order.
+    #[error("slot {slot} is not where its key belongs")]
+    NotHashed {
+        /// The first wrong slot.
+        slot: u32,
+    },
+    /// A hash table does not have as many entries as it says.
+    #[error("length {len}, but {occupied} slots are occupied")]
+    WrongCount {
+        /// The length.
+        len: u32,
+        /// Occupied slots seen.
+        occupied: u32,
+    },
+    /// The data is nested too deeply.
+    #[error("more than 64 links lead from one to the next")]
+    TooDeep,
+    /// A byte that belongs to nothing is not zero, in a canonical image.
+    #[error("the byte at offset {at} belongs to nothing and is not zero")]
+    NotZero {
+        /// Where it is.
+        at: u32,
+    },
+    /// A canonical image has bytes behind its last block.
+    #[error("the image has {size} bytes, but its parts end at {end}")]
+    LeftOver {
+        /// The size in the header.
+        size: u32,
+        /// Where the last block ends.
+        end: u32,
+    },
+}
+
+/// Bytes that claim to be a region are none.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{path}: {problem} (at offset {offset})")]
+pub struct Invalid {
+    /// The member at fault.
+    pub path: FieldPath,
+    /// Where in the image it lies, in bytes from the header.
+    pub offset: u32,
+    /// What is wrong.
+    pub problem: InvalidProblem,
+}
+
+impl Invalid {
+    /// Says that the fault lies within this member.
+    #[must_use]
+    pub fn in_member(mut self, name: &'static str) -> Self {
+        self.path.enter_member(name);
+        self
+    }
+
+    /// Says that the fault lies within this element.
+    #[must_use]
+    pub fn in_element(mut self, index: u32) -> Self {
+        self.path.enter_element(index as usize);
+        self
+    }
+}

@@ -1,0 +1,340 @@
+//! A region: a value, the memory that it is edited in, and its images.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use super::backing::{Backing, Buffer, Heap, Options, Store, total_for};
+use super::check::{MAGIC, VERSION, check_image, invalid};
+use super::copy::Writer;
+use super::error::{AdoptError, BufferError, Full, Invalid, InvalidProblem};
+use super::handle::{Mut, Ref};
+use super::layout::layout_hash;
+use super::memory::{GRANULE, Memory, ROOT, in_granules};
+use super::stored::Stored;
+
+/// A value of type `T` with all that belongs to it, in one piece of memory, which is on the heap, in a [`Buffer`], or what
+/// another [`Backing`] hands out.
+pub struct Region<T, B = Heap> {
+    memory: Memory,
+    of: PhantomData<(fn() -> T, B)>,
+}
+
+impl<T: Stored> Default for Region<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Stored, B> Clone for Region<T, B>
+where
+    Self: Copied,
+{
+    fn clone(&self) -> Self {
+        self.copied()
+    }
+}
+
+/// Regions that can be cloned, because their memory can be had again.
+#[doc(hidden)]
+pub trait Copied {
+    fn copied(&self) -> Self;
+}
+
+impl<T: Stored> Copied for Region<T> {
+    fn copied(&self) -> Self {
+        let mut memory = Memory::on_heap(self.memory.size(), self.memory.options());
+        memory.become_copy(&self.memory);
+        Self { memory, of: PhantomData }
+    }
+}
+
+impl<T: Stored> Region<T> {
+    /// The default value, in a region that may grow to 2 GiB.
+    pub fn new() -> Self {
+        Self::with_options(Options::default())
+    }
+
+    /// The default value, in a region that may grow to `limit` bytes (but has at least its root).
+    pub fn with_limit(limit: u32) -> Self {
+        Self::with_options(Options { limit, ..Options::default() })
+    }
+
+    /// The default value, in a region with policies.
+    pub fn with_options(options: Options) -> Self {
+        let first = first_size::<T>();
+        let memory = Memory::on_heap(first, Options { limit: options.limit.max(first), ..options });
+        Self { memory, of: PhantomData }.begun()
+    }
+
+    /// A region that begins as a copy of an image, canonical or live, wherever it lies. It is checked first; nothing is decoded.
+    pub fn adopt(image: &[u8]) -> Result<Self, Invalid> {
+        Self::adopt_with(image, Options::default())
+    }
+
+    /// The same with policies.
+    pub fn adopt_with(image: &[u8], options: Options) -> Result<Self, Invalid> {
+        let (image, bits) = check_image::<T>(image, layout_hash::<T>())?;
+        let size = image.len() as u32;
+        let options =
+            Options { limit: options.limit.max(size), reserve: options.reserve.max(size), ..options };
+        let mut region = Self { memory: Memory::on_heap(size, options), of: PhantomData };
+        region.memory.bytes_mut().copy_from_slice(image);
+        region.adopted(bits.as_deref());
+        Ok(region)
+    }
+}
+
+impl<'a, T: Stored> Region<T, Buffer<'a>> {
+    /// The default value in a buffer, such as a loan of shared memory. The image lies at the buffer's front and can grow to about
+    /// 127/128 of it; the rest is for what the region knows about its memory.
+    pub fn create(buffer: &'a mut [u8]) -> Result<Self, BufferError> {
+        Self::create_with(buffer, Options::default())
+    }
+
+    /// The same with policies; the limit is the buffer, or less.
+    pub fn create_with(buffer: &'a mut [u8], options: Options) -> Result<Self, BufferError> {
+        let first = first_size::<T>();
+        let memory = memory_in(buffer, first, false, options)?;
+        Ok(Self { memory, of: PhantomData }.begun())
+    }
+
+    /// A region that goes on where a received image lies: at the front of the buffer, which may be longer. It is checked first;
+    /// nothing is copied. If there is no room behind the image, what is known about the memory lies on the heap.
+    pub fn adopt_in_place(buffer: &'a mut [u8]) -> Result<Self, Invalid> {
+        Self::adopt_in_place_with(buffer, Options::default())
+    }
+
+    /// The same with policies.
+    pub fn adopt_in_place_with(buffer: &'a mut [u8], options: Options) -> Result<Self, Invalid> {
+        if !is_aligned(buffer) {
+            return invalid(0, InvalidProblem::MisalignedImage);
+        }
+        let (image, bits) = check_image::<T>(buffer, layout_hash::<T>())?;
+        let size = image.len() as u32;
+        let Ok(memory) = memory_in(buffer, size, true, options) else {
+            return invalid(0, InvalidProblem::MisalignedImage);
+        };
+        let mut region = Self { memory, of: PhantomData };
+        region.adopted(bits.as_deref());
+        Ok(region)
+    }
+
+    /// A copy of a region as it stands, in a buffer: for moving on into a larger one. [`total_for`] says how much an image needs.
+    pub fn copy_of<B>(from: &Region<T, B>, buffer: &'a mut [u8]) -> Result<Self, BufferError> {
+        let mut memory = memory_in(buffer, from.memory.size(), false, from.memory.options())?;
+        memory.become_copy(&from.memory);
+        Ok(Self { memory, of: PhantomData })
+    }
+}
+
+impl<T: Stored, B: Backing> Region<T, B> {
+    /// The default value, in the memory of a backing.
+    pub fn with_backing(backing: B, options: Options) -> Result<Self, BufferError> {
+        let memory = memory_of(backing, first_size::<T>(), options)?;
+        Ok(Self { memory, of: PhantomData }.begun())
+    }
+
+    /// A region that begins as a copy of an image, in the memory of a backing.
+    pub fn adopt_into(backing: B, image: &[u8], options: Options) -> Result<Self, AdoptError> {
+        let (image, bits) = check_image::<T>(image, layout_hash::<T>())?;
+        let memory = memory_of(backing, image.len() as u32, options)?;
+        let mut region = Self { memory, of: PhantomData };
+        region.memory.bytes_mut().copy_from_slice(image);
+        region.adopted(bits.as_deref());
+        Ok(region)
+    }
+
+    /// Ends the region: the backing, with the live image at the front of its memory, and the image's size.
+    pub fn into_backing(mut self) -> (B, usize) {
+        let size = self.trim();
+        // SAFETY: a region of a backing was made by `memory_of`, which gave the memory one of this type, from a box.
+        let backing = unsafe {
+            let backing = self.memory.into_backing().unwrap_unchecked();
+            Box::from_raw(backing.cast::<B>().as_ptr())
+        };
+        (*backing, size)
+    }
+}
+
+impl<T: Stored, B> Region<T, B> {
+    /// The value, to be read.
+    pub fn root(&self) -> Ref<'_, T> {
+        Ref::new(self.memory.bytes(), ROOT)
+    }
+
+    /// The value, to be changed.
+    pub fn root_mut(&mut self) -> Mut<'_, T> {
+        Mut::new(&mut self.memory, ROOT)
+    }
+
+    /// The live image: the region as it stands.
+    pub fn bytes(&self) -> &[u8] {
+        self.memory.bytes()
+    }
+
+    /// Bytes within the live image that hold nothing.
+    pub fn free_bytes(&self) -> usize {
+        self.memory.free_bytes() as usize
+    }
+
+    /// How large the live image can become where it lies.
+    pub fn room(&self) -> usize {
+        self.memory.room() as usize
+    }
+
+    /// Makes room for a live image of so many bytes, so that it grows up to there without moving.
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), Full> {
+        let Ok(bytes) = u32::try_from(bytes) else { return Err(self.memory.full()) };
+        self.memory.make_room(u64::from(bytes.next_multiple_of(GRANULE)))
+    }
+
+    /// Lets the live image end behind the last block in use. Its size in bytes.
+    pub fn trim(&mut self) -> usize {
+        self.memory.flush_caches();
+        self.memory.size() as usize
+    }
+
+    /// The canonical image: equal values have equal bytes.
+    pub fn canonical(&self) -> Vec<u8> {
+        let mut image = vec![0; self.memory.size() as usize];
+        if let Err(size) = self.try_canonical_into(&mut image) {
+            image.resize(size, 0);
+            // It fits now.
+            let _ = self.try_canonical_into(&mut image);
+        }
+        let size = u32::from_le_bytes([image[24], image[25], image[26], image[27]]);
+        image.truncate(size as usize);
+        image
+    }
+
+    /// Writes the canonical image to the front of a buffer, such as a loan, and returns its size in bytes. It seldom is larger
+    /// than the live image; an error says how much is needed.
+    pub fn canonical_into(&self, buffer: &mut [u8]) -> Result<usize, BufferError> {
+        let found = buffer.len();
+        self.try_canonical_into(buffer).map_err(|least| BufferError::TooSmall { found, least })
+    }
+
+    /// The size of the canonical image in bytes.
+    pub fn canonical_size(&self) -> usize {
+        self.try_canonical_into(&mut []).unwrap_or_else(|needed| needed)
+    }
+
+    /// The size, which is the error if the buffer is too small.
+    fn try_canonical_into(&self, buffer: &mut [u8]) -> Result<usize, usize> {
+        let found = buffer.len();
+        let mut writer = Writer::new(self.memory.bytes(), buffer, first_size::<T>());
+        T::write(&mut writer, ROOT, ROOT);
+        let size = writer.end();
+        if size as usize > found {
+            return Err(size as usize);
+        }
+        write_header::<T>(buffer, 0, size);
+        Ok(size as usize)
+    }
+
+    /// Becomes the canonical arrangement of itself, without free memory. The memory stays as large as it is.
+    pub fn compact(&mut self) {
+        let mut image = self.canonical();
+        if image.len() <= self.memory.size() as usize {
+            image[6] = 1;
+            self.memory.become_compact(&image);
+        }
+    }
+
+    /// A new region's header and root.
+    fn begun(mut self) -> Self {
+        let size = self.memory.size();
+        write_header::<T>(self.memory.bytes_mut(), 1, size);
+        T::begin(&mut self.memory, ROOT);
+        self
+    }
+
+    /// Makes an image that lies in the memory, and was checked, the region's.
+    fn adopted(&mut self, bits: Option<&[u64]>) {
+        let size = self.memory.size();
+        write_header::<T>(self.memory.bytes_mut(), 1, size);
+        if let Some(bits) = bits {
+            self.memory.use_only(bits);
+        }
+    }
+}
+
+impl<T: Stored> Region<T> {
+    /// Gives memory back: the region is compacted, and there is room for what is in it only.
+    pub fn shrink_to_fit(&mut self) {
+        let image = self.canonical();
+        let options = Options { reserve: 0, ..self.memory.options() };
+        let mut memory = Memory::on_heap(image.len() as u32, options);
+        memory.bytes_mut().copy_from_slice(&image);
+        memory.bytes_mut()[6] = 1;
+        self.memory = memory;
+    }
+}
+
+/// The value of an image, to be read where it lies, after everything in it has been checked. The image begins at a multiple of 16.
+pub fn view<T: Stored>(image: &[u8]) -> Result<Ref<'_, T>, Invalid> {
+    if !is_aligned(image) {
+        return invalid(0, InvalidProblem::MisalignedImage);
+    }
+    let (image, _) = check_image::<T>(image, layout_hash::<T>())?;
+    Ok(Ref::new(image, ROOT))
+}
+
+fn is_aligned(image: &[u8]) -> bool {
+    image.as_ptr().addr().is_multiple_of(GRANULE as usize)
+}
+
+/// The size of a region that holds a default value.
+const fn first_size<T: Stored>() -> u32 {
+    ROOT + in_granules(T::SIZE as u64) as u32
+}
+
+/// Memory over a buffer, for an image of `size` bytes.
+fn memory_in(buffer: &mut [u8], size: u32, kept: bool, options: Options) -> Result<Memory, BufferError> {
+    if !is_aligned(buffer) {
+        return Err(BufferError::Misaligned);
+    }
+    // What lies beyond the largest region is not used.
+    let total = buffer.len().min(total_for(super::MAX_SIZE));
+    let least = if kept { size as usize } else { total_for(size) };
+    if total < least {
+        return Err(BufferError::TooSmall { found: total, least });
+    }
+    let base = NonNull::from(buffer).cast::<u8>();
+    // SAFETY: the buffer is aligned and large enough, and borrowed exclusively for the time that is in the region's type.
+    Ok(unsafe { Memory::over((base, total), size, kept, false, options, Store::Borrowed) })
+}
+
+/// Memory of a backing, for an image of `size` bytes.
+fn memory_of<B: Backing>(backing: B, size: u32, options: Options) -> Result<Memory, BufferError> {
+    let mut backing = Box::new(backing);
+    let zero = backing.is_zero();
+    let least = total_for(size.max(options.reserve.min(options.limit)));
+    let (mut base, mut total) = backing.memory();
+    if total < least {
+        let Some(grown) = backing.grow(least) else {
+            return Err(BufferError::TooSmall { found: total, least });
+        };
+        (base, total) = grown;
+    }
+    total = total.min(total_for(super::MAX_SIZE));
+    let backing: NonNull<dyn Backing + '_> = NonNull::from(Box::leak(backing));
+    // SAFETY: only the lifetime in the type changes. The region is generic over the backing and cannot outlive what it borrows.
+    let backing =
+        unsafe { std::mem::transmute::<NonNull<dyn Backing + '_>, NonNull<dyn Backing + 'static>>(backing) };
+    let options = Options { limit: options.limit.max(size), ..options };
+    // SAFETY: the backing's memory is what `Backing` says, and the store keeps it.
+    Ok(unsafe { Memory::over((base, total), size, false, zero, options, Store::Other(backing)) })
+}
+
+/// The header of an image of `size` bytes; everything else in it is zero.
+fn write_header<T: Stored>(image: &mut [u8], form: u8, size: u32) {
+    let header = &mut image[..ROOT as usize];
+    header.fill(0);
+    header[..4].copy_from_slice(&MAGIC.to_le_bytes());
+    header[4] = VERSION;
+    header[6] = form;
+    header[16..24].copy_from_slice(&layout_hash::<T>().to_le_bytes());
+    header[24..28].copy_from_slice(&size.to_le_bytes());
+    header[28..32].copy_from_slice(&ROOT.to_le_bytes());
+}
