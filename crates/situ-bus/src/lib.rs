@@ -54,8 +54,6 @@ mod qos;
 mod reactor;
 pub mod ring;
 #[cfg(not(loom))]
-mod root;
-#[cfg(not(loom))]
 mod spans;
 #[cfg(not(loom))]
 mod subscriber;
@@ -65,8 +63,13 @@ mod topic;
 mod typed;
 #[cfg(not(loom))]
 mod wait;
-pub mod wake;
 pub mod window;
+
+#[cfg(not(loom))]
+pub(crate) use situ_memory::root;
+pub use situ_memory::wake;
+#[cfg(not(loom))]
+pub use situ_memory::{Root, RootError};
 
 #[cfg(not(loom))]
 pub use self::{
@@ -81,7 +84,6 @@ pub use self::{
     publisher::{LoanError, PublishError, RawPublisher},
     qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
     reactor::EventFd,
-    root::{Root, RootError},
     subscriber::{CopyCounter, RawSample, RawSubscriber, TakeError},
     topic::{Encoding, RegisterError, TypeDescription},
     typed::{

@@ -35,6 +35,8 @@ mod mapping;
 #[cfg(not(loom))]
 mod pool;
 #[cfg(not(loom))]
+pub mod root;
+#[cfg(not(loom))]
 mod share;
 mod size_class;
 pub mod sync;
@@ -42,6 +44,7 @@ pub mod sync;
 mod transfer;
 #[cfg(not(loom))]
 pub mod vulkan;
+pub mod wake;
 
 pub use control::{HOLDERS, Held, SlotControl};
 #[cfg(not(loom))]
@@ -65,6 +68,8 @@ pub use pool::{
     AllocateError, DEVICE_GRANULE, GRANULE, PoolHeader, PoolMetadata, PoolOptions, PoolOwner, PoolStatistics,
     PoolView, SlotId, Strategy, ViewError,
 };
+#[cfg(not(loom))]
+pub use root::{Root, RootError};
 pub use size_class::{class_of, class_size};
 #[cfg(not(loom))]
 pub use transfer::{Copier, Route};

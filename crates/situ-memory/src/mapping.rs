@@ -148,6 +148,23 @@ impl Mapping {
         Some(self.base.as_ptr().wrapping_add(offset).cast())
     }
 
+    /// Puts private zeroes in the place of the shared bytes, at the same address: from then on this process reads and writes
+    /// memory that nobody else sees, and that cannot run out of a file system's space. Other threads may use the mapping
+    /// meanwhile: each of their accesses finds the one or the other. May be called between `fork` and `exec`.
+    pub fn detach(&self) -> io::Result<()> {
+        // SAFETY: the range is this mapping, which is replaced by one of the same length; whoever points into it goes on
+        // pointing to memory of the same extent. What it holds is no Rust object but memory that others may change at any time.
+        unsafe {
+            rustix::mm::mmap_anonymous(
+                self.base.as_ptr().cast::<c_void>(),
+                self.len,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::FIXED,
+            )
+        }?;
+        Ok(())
+    }
+
     /// Makes pages present for writing, so that using them costs no page fault. Best effort: an older kernel
     /// (before 5.14) faults them in one by one as ever.
     pub fn populate(&self, offset: usize, len: usize) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Gid, Mode};
 
-/// The directory under which nodes and topics lie, and the permissions of what is made in it.
+/// The directory under which nodes, topics and traces lie, and the permissions of what is made in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     path: PathBuf,
@@ -96,12 +96,21 @@ impl Root {
         self.topics().join(file_name(name))
     }
 
-    /// Makes the directories, if they are missing, and checks that they are ours alone.
+    /// Where whoever traces and whoever is traced find each other.
+    pub fn trace(&self) -> PathBuf {
+        self.path.join("trace")
+    }
+
+    /// Makes the directories of nodes and topics, if they are missing, and checks that they are ours alone.
     pub fn prepare(&self) -> Result<(), RootError> {
+        self.prepare_only(&[self.nodes(), self.topics()])
+    }
+
+    /// Makes the root directory and some in it, if they are missing, and checks that it is ours alone.
+    pub fn prepare_only(&self, directories: &[PathBuf]) -> Result<(), RootError> {
         self.make(&self.path)?;
         self.check()?;
-        self.make(&self.nodes())?;
-        self.make(&self.topics())
+        directories.iter().try_for_each(|directory| self.make(directory))
     }
 
     /// Makes one directory with the right permissions. One that is there is left as it is, unless it is ours, empty, and not yet
@@ -178,7 +187,7 @@ fn group_number(name: &str) -> Result<u32, RootError> {
 }
 
 /// The file name of a topic: everything but letters, digits, `_`, `-` and inner dots is written as `%XX`.
-pub(crate) fn file_name(topic: &str) -> String {
+pub fn file_name(topic: &str) -> String {
     let mut name = String::with_capacity(topic.len());
     for (index, byte) in topic.bytes().enumerate() {
         match byte {
@@ -191,7 +200,7 @@ pub(crate) fn file_name(topic: &str) -> String {
 }
 
 /// The topic of a file name; nothing if [`file_name`] does not write it so.
-pub(crate) fn topic_name(file: &str) -> Option<String> {
+pub fn topic_name(file: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(file.len());
     let mut rest = file.bytes();
     while let Some(byte) = rest.next() {

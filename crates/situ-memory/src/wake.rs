@@ -1,4 +1,4 @@
-//! Sleeping and waking: one futex word that costs publishers a load unless somebody sleeps.
+//! Sleeping and waking between processes: one futex word that costs the waker a load unless somebody sleeps.
 //!
 //! The lowest bit says that somebody sleeps or is about to; the rest counts wake-ups, so that the value changes.
 //!
@@ -19,8 +19,8 @@
 
 use std::time::Duration;
 
-use situ_memory::sync::atomic::{AtomicU32, Ordering};
-use situ_memory::sync::between_sequentially_consistent;
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::between_sequentially_consistent;
 
 /// The longest sleep without a look around.
 pub const SLICE: Duration = Duration::from_millis(100);

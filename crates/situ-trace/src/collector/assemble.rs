@@ -1,0 +1,233 @@
+//! From fragments to packets: one writer's, in their order.
+
+use situ_wire::protobuf::Fields;
+
+use crate::format::{PATCH, PATCHES, PREFIX};
+use crate::word::Word;
+
+use super::summary::WriterSummary;
+
+/// The longest packet that is put together, in bytes.
+pub(super) const MOST_PACKET: usize = 64 << 20;
+/// What a length is until it is patched.
+const UNPATCHED: [u8; 5] = [0x80, 0x80, 0x80, 0x80, 0];
+/// Fields of `TracePacket` that only a collector may set.
+const SEQUENCE: u32 = 10;
+const DROPPED: u32 = 42;
+const FIRST: u32 = 87;
+
+/// Takes packets that are whole.
+pub(super) trait Packets {
+    /// A packet, and the fields that the collector adds behind it.
+    fn put(&mut self, sequence: u32, packet: &[u8], added: &[u8]);
+}
+
+/// What came so far of a packet that is not complete.
+#[derive(Debug, Default)]
+struct Partial {
+    bytes: Vec<u8>,
+    /// Where each fragment begins in them.
+    starts: Vec<u32>,
+}
+
+impl Partial {
+    fn append(&mut self, fragment: &[u8]) -> Result<(), ()> {
+        if self.bytes.len() + fragment.len() > MOST_PACKET || self.starts.len() > MOST_PACKET / PREFIX {
+            return Err(());
+        }
+        self.starts.push(self.bytes.len() as u32);
+        self.bytes.extend_from_slice(fragment);
+        Ok(())
+    }
+
+    /// Writes lengths where their places are, and only there.
+    fn patch(&mut self, patches: &[u8]) -> Result<(), ()> {
+        for patch in patches.chunks(PATCH) {
+            let (number, rest) = patch.split_first_chunk::<4>().ok_or(())?;
+            let (offset, length) = rest.split_first_chunk::<2>().ok_or(())?;
+            let start = self.starts.get(u32::from_le_bytes(*number) as usize).ok_or(())?;
+            let at = *start as usize + u16::from_le_bytes(*offset) as usize;
+            let place = self.bytes.get_mut(at..at + UNPATCHED.len()).ok_or(())?;
+            if place != UNPATCHED || length.len() != UNPATCHED.len() {
+                return Err(());
+            }
+            place.copy_from_slice(length);
+        }
+        Ok(())
+    }
+}
+
+/// One writer.
+#[derive(Debug)]
+pub(super) struct Stream {
+    /// The writer's number in its ring.
+    pub(super) number: u32,
+    pub(super) summary: WriterSummary,
+    partial: Option<Partial>,
+    /// How many packets the writer had lost when it took the chunk that came last.
+    lost: u32,
+    /// Packets were lost since the last one that was taken.
+    has_lost: bool,
+}
+
+/// A chunk's own words, copied.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    pub(super) word: Word,
+    pub(super) lost: u32,
+}
+
+impl Stream {
+    pub(super) fn new(number: u32, sequence: u32, thread: u32) -> Self {
+        let summary = WriterSummary { sequence, thread, ..Default::default() };
+        Self { number, summary, partial: None, lost: 0, has_lost: false }
+    }
+
+    /// Begins a chunk: what was begun before goes on in it, or never.
+    pub(super) fn begin_chunk(&mut self, head: Head) {
+        if head.lost != self.lost {
+            (self.lost, self.has_lost) = (head.lost, true);
+        }
+        if !head.word.first_continues() {
+            self.abandon();
+        }
+    }
+
+    /// The writer will not go on with what it has begun.
+    pub(super) fn abandon(&mut self) {
+        if self.partial.take().is_some() {
+            self.summary.unfinished += 1;
+            self.has_lost = true;
+        }
+    }
+
+    /// How many bytes wait for the rest of their packet.
+    pub(super) fn partial_bytes(&self) -> usize {
+        self.partial.as_ref().map_or(0, |partial| partial.bytes.len())
+    }
+
+    /// Nothing more comes of this writer.
+    pub(super) fn finish(&mut self) -> WriterSummary {
+        self.abandon();
+        std::mem::take(&mut self.summary)
+    }
+
+    /// Takes the fragments in `bytes`, which begins with the chunk's header, from fragment `from` at offset `at` on, as many as the
+    /// word counts. Gives the offset behind them, and how many things were malformed. A packet that goes on in the next chunk
+    /// waits for it.
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        word: Word,
+        from: u32,
+        mut at: usize,
+        to: &mut dyn Packets,
+    ) -> (usize, u64) {
+        let mut malformed = 0;
+        // Up to the first bytes in such a chunk everything is for the packet of the chunk before.
+        let mut goes_on = word.first_continues() && from == 0;
+        // A packet that lies here alone; the one that does not is in `partial`.
+        let mut alone: Option<&[u8]> = None;
+        for _ in from..word.count() {
+            let Some((fragment, is_patch, behind)) = fragment(bytes, at) else {
+                // Where the next one begins, nobody knows.
+                self.abandon();
+                return (bytes.len(), malformed + 1);
+            };
+            at = behind;
+            let result = if is_patch {
+                // A packet that lies alone has no patches.
+                match &mut self.partial {
+                    Some(partial) if alone.is_none() => partial.patch(fragment),
+                    // Of a packet that began before we lost track of it.
+                    None if goes_on || self.has_lost => Ok(()),
+                    _ => Err(()),
+                }
+            } else if goes_on {
+                goes_on = false;
+                match &mut self.partial {
+                    Some(partial) => partial.append(fragment),
+                    None => Ok(()),
+                }
+            } else {
+                malformed += self.put(alone.replace(fragment), to);
+                Ok(())
+            };
+            if result.is_err() {
+                malformed += 1;
+                self.abandon();
+            }
+        }
+        if !word.last_continues() {
+            // In such a chunk without bytes for it, the packet was given up; or it has not come so far.
+            if !goes_on {
+                malformed += self.put(alone, to);
+            } else if word.state() == Some(crate::word::State::Complete) {
+                self.abandon();
+            }
+        } else if let Some(fragment) = alone {
+            malformed += self.put_partial(to);
+            let mut partial = Partial::default();
+            malformed += u64::from(partial.append(fragment).is_err());
+            self.partial = Some(partial);
+        }
+        (at, malformed)
+    }
+
+    /// A packet has come to its end: the one before it in `partial`, then the one that lies alone. How many were malformed.
+    fn put(&mut self, alone: Option<&[u8]>, to: &mut dyn Packets) -> u64 {
+        let malformed = self.put_partial(to);
+        malformed + alone.map_or(0, |packet| self.give(packet, to))
+    }
+
+    fn put_partial(&mut self, to: &mut dyn Packets) -> u64 {
+        self.partial.take().map_or(0, |partial| self.give(&partial.bytes, to))
+    }
+
+    fn give(&mut self, packet: &[u8], to: &mut dyn Packets) -> u64 {
+        if !is_well_formed(packet) {
+            self.has_lost = true;
+            return 1;
+        }
+        let mut added = [0u8; 16];
+        let mut len = field(&mut added, 0, SEQUENCE, self.summary.sequence);
+        if std::mem::take(&mut self.has_lost) {
+            len = field(&mut added, len, DROPPED, 1);
+        }
+        if self.summary.packets == 0 {
+            len = field(&mut added, len, FIRST, 1);
+        }
+        self.summary.packets += 1;
+        to.put(self.summary.sequence, packet, &added[..len]);
+        0
+    }
+}
+
+/// The fragment at an offset, whether it holds patches, and where the next begins.
+fn fragment(bytes: &[u8], at: usize) -> Option<(&[u8], bool, usize)> {
+    let (prefix, rest) = bytes.get(at..)?.split_first_chunk::<PREFIX>()?;
+    let prefix = u16::from_le_bytes(*prefix);
+    let len = (prefix & !PATCHES) as usize;
+    Some((rest.get(..len)?, prefix & PATCHES != 0, at + PREFIX + len))
+}
+
+/// Whether a packet consists of whole fields, and has none that only a collector may set.
+fn is_well_formed(packet: &[u8]) -> bool {
+    Fields::new(packet)
+        .all(|field| field.is_ok_and(|field| !matches!(field.number, SEQUENCE | DROPPED | FIRST)))
+}
+
+/// Writes a varint field, and gives the offset behind it.
+pub(super) fn field(bytes: &mut [u8; 16], at: usize, number: u32, value: u32) -> usize {
+    let at = varint(bytes, at, number << 3);
+    varint(bytes, at, value)
+}
+
+fn varint(bytes: &mut [u8; 16], mut at: usize, mut value: u32) -> usize {
+    while value >= 0x80 {
+        bytes[at] = value as u8 | 0x80;
+        (at, value) = (at + 1, value >> 7);
+    }
+    bytes[at] = value as u8;
+    at + 1
+}

@@ -1,0 +1,40 @@
+//! Clock snapshots: how the clocks that timestamps may be of relate to each other.
+
+use rustix::time::ClockId;
+use situ_wire::protobuf::{Fixed, Writer};
+
+use crate::system::clock_ns;
+
+use super::assemble::Packets;
+
+/// The sequence of the collector's own packets.
+pub(super) const SEQUENCE: u32 = 1;
+/// What Perfetto calls the clocks.
+const CLOCKS: [(u32, ClockId); 4] =
+    [(6, ClockId::Boottime), (3, ClockId::Monotonic), (1, ClockId::Realtime), (5, ClockId::MonotonicRaw)];
+
+/// Writes a packet that says what time it is now on all clocks, by the collector itself.
+pub(super) fn snapshot(is_first: bool, to: &mut dyn Packets) {
+    let mut memory = [0; 256];
+    let mut buffer = Fixed::new(&mut memory);
+    let mut writer = Writer::new(&mut buffer);
+    {
+        let mut packet = writer.message();
+        packet.uint64(8, clock_ns(ClockId::Boottime));
+        packet.uint32(58, 6);
+        packet.uint32(10, SEQUENCE);
+        if is_first {
+            packet.bool(87, true);
+        }
+        let mut snapshot = packet.message(6);
+        for (number, clock) in CLOCKS {
+            let mut entry = snapshot.message(1);
+            entry.uint32(1, number);
+            entry.uint64(2, clock_ns(clock));
+        }
+        snapshot.uint32(2, 6);
+    }
+    if writer.finish().is_ok() {
+        to.put(SEQUENCE, buffer.written(), &[]);
+    }
+}

@@ -1,0 +1,274 @@
+//! The collector: announces a session, empties the rings of all who take part, and writes the trace.
+
+mod assemble;
+mod clocks;
+mod options;
+mod remote;
+mod round;
+mod sink;
+mod state;
+mod summary;
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use situ_memory::Root;
+
+use crate::control::{Control, ControlError, MOST_CATEGORIES};
+use crate::fork::{Hold, Registered, register};
+use crate::session::Session;
+use crate::system;
+
+pub use options::{CollectorOptions, Sink};
+use round::Worker;
+use sink::Output;
+pub use summary::{ProducerSummary, Summary, WriterSummary};
+
+/// Why a session could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The control file cannot be used.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// Somebody else collects already.
+    #[error("process {pid} collects a trace here already; end that first, with `situ trace stop`")]
+    Busy {
+        /// The process.
+        pid: u32,
+    },
+    /// The control file has no room for so much text.
+    #[error("the categories have {length} bytes; at most {most} fit", most = MOST_CATEGORIES)]
+    TooLong {
+        /// How long the text is.
+        length: usize,
+    },
+    /// The trace's file could not be made.
+    #[error("cannot create {path}: {source}")]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// The kernel refused.
+    #[error("cannot {action} {path}: {source}")]
+    System {
+        /// What was tried.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+}
+
+/// Why a trace is not complete.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// It could not be written.
+    #[error("cannot write the trace: {0}; what was written before is whole")]
+    Write(#[from] io::Error),
+    /// The collector's thread has failed.
+    #[error("the thread that collects has failed; the trace ends where it did")]
+    Failed,
+}
+
+/// What the collector's thread and its owner share.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub(crate) control: Control,
+    pub(crate) session: Session,
+    pub(crate) stop: AtomicBool,
+    pub(crate) producers: AtomicUsize,
+    /// Somebody has asked for the end, or nothing can be written any more.
+    pub(crate) should_end: Mutex<bool>,
+    pub(crate) ended: Condvar,
+}
+
+/// A session that is being collected, by a thread of its own. Dropped, it ends, and nobody hears what came of it.
+pub struct Collector {
+    common: Arc<Common>,
+    thread: Option<JoinHandle<io::Result<Summary>>>,
+    /// Carries the lock; see [`Registered`] for forked children, in which it is closed already.
+    lock: Option<File>,
+    held: Option<Registered>,
+    inherited: Arc<AtomicBool>,
+    _inherited: Registered,
+}
+
+impl Collector {
+    /// Begins a session. Who is connected hears of it at once, but writes only some moments later.
+    pub fn start(root: &Root, options: CollectorOptions) -> Result<Self, StartError> {
+        if options.categories.len() > MOST_CATEGORIES {
+            return Err(StartError::TooLong { length: options.categories.len() });
+        }
+        let control = Control::open(root)?;
+        let failed = |action, path: PathBuf| move |source| StartError::System { action, path, source };
+        let lock = control.lock().map_err(failed("lock", control.directory().to_owned()))?;
+        let Some(lock) = lock else {
+            return Err(StartError::Busy {
+                pid: control.session().map_or(0, |session| session.collector_pid),
+            });
+        };
+        remove_leftovers(&control);
+        let output = match options.sink {
+            Sink::File(path) => {
+                Output::to_file(&path).map_err(|source| StartError::Output { path, source })?
+            }
+            Sink::Ring { path, bytes } => {
+                Output::to_ring(&path, bytes).map_err(|source| StartError::Output { path, source })?
+            }
+            Sink::Writer(writer) => Output::to_writer(writer),
+        };
+        let mut session = Session {
+            generation: 0,
+            id: system::unique(),
+            categories: options.categories,
+            collector_pid: std::process::id(),
+            ring_bytes: options.ring_bytes as u64,
+            chunk_bytes: options.chunk_bytes,
+            policy: options.policy,
+        };
+        let directory = control.rings(session.id);
+        root.make(&directory).map_err(ControlError::from)?;
+        control.announce(&mut session);
+        let inherited = Arc::new(AtomicBool::new(false));
+        let common = Arc::new(Common {
+            control,
+            session,
+            stop: AtomicBool::new(false),
+            producers: AtomicUsize::new(0),
+            should_end: Mutex::new(false),
+            ended: Condvar::new(),
+        });
+        let worker = Worker::new(common.clone(), directory.clone(), output, options.period);
+        let thread = std::thread::Builder::new()
+            .name("situ-collector".to_owned())
+            .spawn(move || worker.run())
+            .map_err(|source| {
+                common.control.conclude(&common.session);
+                StartError::System { action: "start the thread that reads", path: directory, source }
+            })?;
+        Ok(Self {
+            held: Some(register(Hold::Lock(std::os::fd::AsRawFd::as_raw_fd(&lock)))),
+            _inherited: register(Hold::Inherited(inherited.clone())),
+            lock: Some(lock),
+            thread: Some(thread),
+            inherited,
+            common,
+        })
+    }
+
+    /// The session, as producers see it.
+    pub fn session(&self) -> &Session {
+        &self.common.session
+    }
+
+    /// How many producers have taken part so far and have not ended.
+    pub fn producers(&self) -> usize {
+        self.common.producers.load(Ordering::Relaxed)
+    }
+
+    /// Waits until somebody asks for the end of the session ([`request_stop`](crate::request_stop)) or nothing can be written any more, at
+    /// most so long (for ever without a limit). Whether that happened.
+    pub fn wait(&self, time: Option<Duration>) -> bool {
+        let deadline = time.map(|time| Instant::now() + time);
+        let mut should_end = self.common.should_end.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*should_end {
+            let left = match deadline {
+                None => Duration::from_secs(3600),
+                Some(deadline) => match deadline.checked_duration_since(Instant::now()) {
+                    Some(left) if !left.is_zero() => left,
+                    _ => return false,
+                },
+            };
+            should_end = match self.common.ended.wait_timeout(should_end, left) {
+                Ok((should_end, _)) => should_end,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+        true
+    }
+
+    /// Ends the session: all that was finished before is in the trace.
+    pub fn stop(mut self) -> Result<Summary, StopError> {
+        self.end().unwrap_or(Err(StopError::Failed))
+    }
+
+    fn end(&mut self) -> Option<Result<Summary, StopError>> {
+        let thread = self.thread.take()?;
+        if self.inherited.load(Ordering::Relaxed) {
+            // There is no such thread in this process, nor a lock; the descriptor's number may be somebody else's.
+            std::mem::forget((thread, self.lock.take()));
+            return None;
+        }
+        self.common.stop.store(true, Ordering::Release);
+        while !thread.is_finished() {
+            // It may be about to sleep: so again, until it has heard.
+            self.common.control.work().wake();
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        let result = match thread.join() {
+            Ok(result) => result.map_err(StopError::Write),
+            Err(_) => Err(StopError::Failed),
+        };
+        // In this order: a child must not close a number that is somebody else's by then.
+        self.held = None;
+        self.lock = None;
+        Some(result)
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collector").field("session", self.session()).finish()
+    }
+}
+
+/// Removes the rings of sessions whose collector died. The caller holds the lock, so there is no session now.
+fn remove_leftovers(control: &Control) {
+    let entries = std::fs::read_dir(control.directory()).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let is_session = name.len() == 16 && u64::from_str_radix(&name.to_string_lossy(), 16).is_ok();
+        if is_session && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The session of a root directory, if there is one and its collector lives.
+pub fn running(root: &Root) -> Option<Session> {
+    let control = Control::find(root).ok()??;
+    control.session().filter(|_| control.is_collected())
+}
+
+/// Asks the collector of a root directory's session, in whichever process, to end it. Whether there is one.
+pub fn request_stop(root: &Root) -> bool {
+    let Ok(Some(control)) = Control::find(root) else { return false };
+    let Some(session) = control.session().filter(|_| control.is_collected()) else { return false };
+    control.request_stop(&session);
+    true
+}
+
+/// Removes what sessions left whose collector died. Nothing, if one lives.
+pub fn clean(root: &Root) {
+    if let Ok(Some(control)) = Control::find(root)
+        && !control.is_collected()
+        && let Ok(Some(_lock)) = control.lock()
+    {
+        remove_leftovers(&control);
+    }
+}

@@ -1,0 +1,400 @@
+//! A producer's ring as the collector sees it: nothing in it is believed.
+//!
+//! Bytes are copied out before they are looked at, numbers are compared with the collector's own books, and what does not
+//! fit ends the reading of a chunk, or of the ring. (One thing is not guarded against: who may write the ring file may also
+//! shorten it, which no check can outrun.)
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::FlockOperation;
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{Access, Mapping};
+
+use crate::format::{
+    CHUNK_HEADER, EntryState, Header, MOST_NAME, NAME_OFFSET, PATCHES, PREFIX, QUIET, WriterEntry,
+};
+use crate::ring::Parts;
+use crate::word::{State, Word};
+use crate::writer::Lost;
+
+use super::assemble::{Head, MOST_PACKET, Packets, Stream};
+use super::summary::{ProducerSummary, WriterSummary};
+
+/// How many writers of one producer are told apart in the summary; those beyond are added to the last.
+const MOST_WRITERS: usize = 65_536;
+/// How many chunks of a ring are read before it is another's turn.
+const TURN: usize = 64;
+
+/// A chunk that a writer has taken.
+#[derive(Debug)]
+struct Out {
+    chunk: u32,
+    /// How many of its fragments were read, and where the next one begins.
+    read: u32,
+    at: usize,
+    /// What the word was when it changed last, and in which round.
+    word: Word,
+    since: u64,
+    is_begun: bool,
+}
+
+/// A ring that is being read.
+#[derive(Debug)]
+pub(super) struct Remote {
+    parts: Parts,
+    path: PathBuf,
+    /// To ask for the producer's lock.
+    file: File,
+    /// The numbers in the list, in their order: our copy.
+    free: VecDeque<u32>,
+    /// How many chunks were taken, as far as we know, and how many were given.
+    taken: u64,
+    given: u64,
+    out: VecDeque<Out>,
+    /// By place. Boxed: most places are never used.
+    streams: Vec<Option<Box<Stream>>>,
+    /// Entries that were seen left.
+    left: Vec<bool>,
+    /// Which writers have a chunk that is not done in this round: what they have behind it must wait.
+    waits: Vec<bool>,
+    buffer: Vec<u8>,
+    partial_bytes: usize,
+    pub(super) summary: ProducerSummary,
+}
+
+/// What a round over a ring has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drained {
+    /// All that there was.
+    All,
+    /// As much as one turn allows: there may be more.
+    Turn,
+}
+
+impl Remote {
+    /// Opens a ring; the reason if it is none. Nothing if it has gone meanwhile.
+    pub(super) fn open(path: &Path, session: u64) -> Result<Option<Self>, String> {
+        let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32;
+        let file = match OpenOptions::new().read(true).write(true).custom_flags(flags).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let size = file.metadata().map_err(|error| error.to_string())?.len();
+        let mut bytes = [0u8; size_of::<Header>()];
+        file.read_exact_at(&mut bytes, 0).map_err(|error| error.to_string())?;
+        // SAFETY: a header is plain numbers without padding, for which any bytes are valid.
+        let header = unsafe { bytes.as_ptr().cast::<Header>().read_unaligned() };
+        header.check(size)?;
+        if header.session != session {
+            return Err("it is of another session".to_owned());
+        }
+        let mut name = vec![0; (header.name_len as usize).min(MOST_NAME)];
+        file.read_exact_at(&mut name, NAME_OFFSET as u64).map_err(|error| error.to_string())?;
+        let map = Mapping::new(file.as_fd(), 0, header.len(), Access::ReadWrite)
+            .map_err(|error| error.to_string())?;
+        let slots = header.writers as usize;
+        let summary = ProducerSummary {
+            name: String::from_utf8_lossy(&name).into_owned(),
+            pid: header.pid,
+            ..Default::default()
+        };
+        Ok(Some(Self {
+            parts: Parts { map: Arc::new(map), header },
+            path: path.to_owned(),
+            file,
+            free: (0..header.chunks).collect(),
+            taken: 0,
+            given: header.chunks.into(),
+            out: VecDeque::new(),
+            streams: (0..slots).map(|_| None).collect(),
+            left: vec![false; slots],
+            waits: vec![false; slots],
+            buffer: vec![0; header.chunk_size as usize],
+            partial_bytes: 0,
+            summary,
+        }))
+    }
+
+    /// Whether the producer lives. In doubt, it does.
+    pub(super) fn is_alive(&self) -> bool {
+        if rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
+            return true;
+        }
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+        false
+    }
+
+    /// Whether the producer has heard that the session ended.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.parts.words().status.load(Ordering::Acquire) == QUIET
+    }
+
+    pub(super) fn is_given_up(&self) -> bool {
+        self.summary.given_up.is_some()
+    }
+
+    fn give_up(&mut self, reason: &str) -> Drained {
+        self.summary.given_up = Some(reason.to_owned());
+        self.out.clear();
+        Drained::All
+    }
+
+    /// Reads what is finished. `round` counts the collector's rounds; a chunk that has been idle for `patience` of them is
+    /// taken from its writer. `is_dead`: nobody writes any more, so that every chunk is.
+    pub(super) fn drain(
+        &mut self,
+        round: u64,
+        patience: u64,
+        is_dead: bool,
+        sequences: &mut u32,
+        to: &mut dyn Packets,
+    ) -> Drained {
+        if self.is_given_up() {
+            return Drained::All;
+        }
+        // Everything that was taken before this is looked at behind it: see `out` in the order of the taking.
+        let taken = self.parts.free().taken();
+        if taken.wrapping_sub(self.taken) > self.free.len() as u64 {
+            return self.give_up("it has taken more chunks than there are");
+        }
+        while self.taken != taken {
+            let Some(chunk) = self.free.pop_front() else { break };
+            let word = Word(0);
+            self.out.push_back(Out { chunk, read: 0, at: 0, word, since: round, is_begun: false });
+            self.taken = self.taken.wrapping_add(1);
+        }
+        // Writers that have few chunks left get idle ones at once.
+        let patience = if self.free.len() < self.parts.header.chunks as usize / 8 { 0 } else { patience };
+        self.waits.fill(false);
+        let (mut done, mut index) = (0, 0);
+        while index < self.out.len() && done < TURN {
+            if self.visit(index, round, patience, is_dead, sequences, to) {
+                let Some(out) = self.out.remove(index) else { break };
+                self.give(out.chunk);
+                done += 1;
+            } else {
+                index += 1;
+            }
+        }
+        if done > 0 {
+            self.parts.words().room.notify();
+        }
+        if done == TURN { Drained::Turn } else { Drained::All }
+    }
+
+    /// Gives a chunk back to the writers.
+    fn give(&mut self, chunk: u32) {
+        self.parts.chunk(chunk).word.free();
+        self.parts.free().give(self.given, chunk);
+        self.given = self.given.wrapping_add(1);
+        self.free.push_back(chunk);
+    }
+
+    /// Reads what is new in a chunk. Whether it is done, so that it can be freed.
+    fn visit(
+        &mut self,
+        index: usize,
+        round: u64,
+        patience: u64,
+        is_dead: bool,
+        sequences: &mut u32,
+        to: &mut dyn Packets,
+    ) -> bool {
+        let out = &mut self.out[index];
+        let chunk = self.parts.chunk(out.chunk);
+        let mut word = chunk.word.look();
+        if word != out.word {
+            (out.word, out.since) = (word, round);
+        }
+        let slot = word.writer() as usize;
+        match word.state() {
+            // Taken, but not begun; or its taker died just then.
+            Some(State::Free) => return is_dead,
+            Some(_) if slot < self.streams.len() => {}
+            _ => {
+                self.summary.malformed += 1;
+                return true;
+            }
+        }
+        if self.waits[slot] {
+            return false;
+        }
+        if word.state() == Some(State::Idle)
+            && (is_dead || round - out.since >= patience)
+            && chunk.word.reclaim(word)
+        {
+            word = word.with(State::Complete);
+        }
+        let is_done = is_dead || word.state() == Some(State::Complete);
+        if !out.is_begun || out.read != word.count() || is_done {
+            self.read(index, word, is_done, sequences, to);
+        }
+        self.waits[slot] = !is_done;
+        is_done
+    }
+
+    fn read(&mut self, index: usize, word: Word, is_done: bool, sequences: &mut u32, to: &mut dyn Packets) {
+        let out = &mut self.out[index];
+        let slot = word.writer();
+        let header = self.parts.chunk(out.chunk);
+        let number = header.number.load(Ordering::Relaxed);
+        let lost = header.lost.load(Ordering::Relaxed);
+        let place = &mut self.streams[slot as usize];
+        if let Some(stream) = place
+            && stream.number != number
+        {
+            let entry = self.parts.entry(slot.into());
+            if entry.number.load(Ordering::Relaxed) == stream.number {
+                note(stream, entry);
+            }
+            self.partial_bytes -= stream.partial_bytes();
+            add(&mut self.summary, stream.finish());
+            *place = None;
+        }
+        let stream = place.get_or_insert_with(|| {
+            *sequences = sequences.wrapping_add(1).max(2);
+            let thread = self.parts.entry(slot.into()).thread.load(Ordering::Relaxed);
+            Box::new(Stream::new(number, *sequences, thread))
+        });
+        let before = stream.partial_bytes();
+        if !out.is_begun {
+            (out.is_begun, out.at) = (true, CHUNK_HEADER);
+            stream.begin_chunk(Head { word, lost });
+        }
+        // A word whose count has gone back is nonsense; then there is nothing new.
+        let word = if is_done { word.with(State::Complete) } else { word };
+        let fragments = word.count().saturating_sub(out.read);
+        let end = copy(&self.parts, out.chunk, fragments, out.at, &mut self.buffer);
+        let (at, malformed) = stream.read(&self.buffer[..end], word, out.read, out.at, to);
+        (out.at, out.read) = (at, word.count().max(out.read));
+        self.summary.malformed += malformed;
+        self.partial_bytes = self.partial_bytes + stream.partial_bytes() - before;
+        if self.partial_bytes > 2 * MOST_PACKET {
+            self.partial_bytes -= stream.partial_bytes();
+            self.summary.malformed += 1;
+            stream.abandon();
+        }
+    }
+
+    /// Looks which writers have left since the last time, and ends their streams when nothing of theirs is out any more.
+    pub(super) fn look_after_writers(&mut self) {
+        if self.is_given_up() {
+            return;
+        }
+        self.waits.fill(false);
+        for out in &self.out {
+            if let Some(waits) = self.waits.get_mut(self.parts.chunk(out.chunk).word.look().writer() as usize)
+            {
+                *waits = true;
+            }
+        }
+        for slot in 0..self.parts.header.writers {
+            let entry = self.parts.entry(slot);
+            // Acquire: what it said last, and that its last chunk was handed in.
+            let has_left = entry.state.load(Ordering::Acquire) == EntryState::Left as u32;
+            let known = &mut self.left[slot as usize];
+            // What it handed in before it left was out by then, and is read before the next time.
+            if has_left && *known && !self.waits[slot as usize] {
+                self.end_stream(slot);
+                self.left[slot as usize] = false;
+                let entry = self.parts.entry(slot);
+                entry.state.store(EntryState::Free as u32, Ordering::Release);
+            } else {
+                *known = has_left;
+            }
+        }
+    }
+
+    fn end_stream(&mut self, slot: u32) {
+        let entry = self.parts.entry(slot);
+        let number = entry.number.load(Ordering::Relaxed);
+        let state = entry.state.load(Ordering::Relaxed);
+        let stream = match self.streams[slot as usize].take() {
+            Some(mut stream) if stream.number != number => {
+                self.partial_bytes -= stream.partial_bytes();
+                add(&mut self.summary, stream.finish());
+                None
+            }
+            stream => stream,
+        };
+        let stream = match stream {
+            // One that has lost all that it wrote.
+            None if state != EntryState::Free as u32 && number != 0 => {
+                let thread = entry.thread.load(Ordering::Relaxed);
+                Some(Box::new(Stream::new(number, 0, thread)))
+            }
+            stream => stream,
+        };
+        if let Some(mut stream) = stream {
+            note(&mut stream, entry);
+            self.partial_bytes -= stream.partial_bytes();
+            add(&mut self.summary, stream.finish());
+        }
+    }
+
+    /// Ends everything: what the summary says is final. Removes the file.
+    pub(super) fn finish(&mut self, ended: bool) -> ProducerSummary {
+        (0..self.parts.header.writers).for_each(|slot| self.end_stream(slot));
+        let words = self.parts.words();
+        self.summary.crowd = Lost {
+            packets: words.crowd_packets.load(Ordering::Relaxed),
+            bytes: words.crowd_bytes.load(Ordering::Relaxed),
+        };
+        self.summary.ended = ended;
+        let _ = fs::remove_file(&self.path);
+        std::mem::take(&mut self.summary)
+    }
+}
+
+/// What a writer says of itself.
+fn note(stream: &mut Stream, entry: &WriterEntry) {
+    stream.summary.finished = entry.packets.load(Ordering::Relaxed);
+    stream.summary.lost = Lost {
+        packets: entry.lost_packets.load(Ordering::Relaxed),
+        bytes: entry.lost_bytes.load(Ordering::Relaxed),
+    };
+}
+
+fn add(summary: &mut ProducerSummary, writer: WriterSummary) {
+    if writer.packets == 0 && writer.finished == 0 && writer.lost.packets == 0 && writer.unfinished == 0 {
+        return;
+    }
+    let is_full = summary.writers.len() >= MOST_WRITERS;
+    match summary.writers.last_mut() {
+        Some(last) if is_full => {
+            last.packets += writer.packets;
+            last.finished = last.finished.saturating_add(writer.finished);
+            last.lost.packets = last.lost.packets.saturating_add(writer.lost.packets);
+            last.lost.bytes = last.lost.bytes.saturating_add(writer.lost.bytes);
+            last.unfinished += writer.unfinished;
+        }
+        _ => summary.writers.push(writer),
+    }
+}
+
+/// Copies some fragments from an offset on, so that what is looked at does not change any more. Gives the offset behind them.
+///
+/// What is finished does not change, and the word that counted it was read with acquire ordering; so this is no race. Whoever
+/// changes it all the same is another process, and gets nonsense into packets of its own.
+fn copy(parts: &Parts, chunk: u32, fragments: u32, at: usize, buffer: &mut [u8]) -> usize {
+    let start = parts.map.base().wrapping_add(parts.chunk_offset(chunk));
+    let mut end = at;
+    for _ in 0..fragments {
+        if end + PREFIX > buffer.len() {
+            break;
+        }
+        // SAFETY: the prefix lies in the chunk, which lies in the mapping.
+        let prefix = unsafe { start.add(end).cast::<[u8; PREFIX]>().read_volatile() };
+        end += PREFIX + (u16::from_le_bytes(prefix) & !PATCHES) as usize;
+    }
+    let end = end.min(buffer.len());
+    // SAFETY: the range lies in the chunk, and the buffer is as long as that.
+    unsafe { start.add(at).copy_to_nonoverlapping(buffer.as_mut_ptr().add(at), end - at) };
+    end
+}

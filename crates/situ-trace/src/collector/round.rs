@@ -1,0 +1,199 @@
+//! The collector's thread: rounds over all rings, until the session ends.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::ring::EXTENSION;
+
+use super::remote::{Drained, Remote};
+use super::sink::Output;
+use super::summary::{ProducerSummary, Summary};
+use super::{Common, clocks};
+
+/// How often it is looked who has died or left.
+const CARE: Duration = Duration::from_millis(100);
+/// How often the clocks are compared.
+const SNAPSHOTS: Duration = Duration::from_secs(1);
+/// How long an idle chunk stays its writer's.
+const IDLE: Duration = Duration::from_millis(200);
+/// How long it is waited for producers to hear that the session has ended. They are woken for it; but they may be stopped, or the
+/// machine may be busy.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+pub(super) struct Worker {
+    common: Arc<Common>,
+    directory: PathBuf,
+    output: Output,
+    period: Duration,
+    rings: Vec<Remote>,
+    /// The files that are rings of ours, or were.
+    known: HashSet<OsString>,
+    arrivals: Option<u32>,
+    summary: Summary,
+    sequences: u32,
+    round: u64,
+    patience: u64,
+}
+
+impl Worker {
+    pub(super) fn new(common: Arc<Common>, directory: PathBuf, output: Output, period: Duration) -> Self {
+        let period = period.max(Duration::from_micros(100));
+        Self {
+            common,
+            directory,
+            output,
+            period,
+            rings: Vec::new(),
+            known: HashSet::new(),
+            arrivals: None,
+            summary: Summary::default(),
+            sequences: clocks::SEQUENCE,
+            round: 0,
+            patience: (IDLE.as_nanos() / period.as_nanos()).max(1) as u64,
+        }
+    }
+
+    pub(super) fn run(mut self) -> io::Result<Summary> {
+        clocks::snapshot(true, &mut self.output);
+        let (mut cared, mut compared) = (Instant::now(), Instant::now());
+        while !self.common.stop.load(Ordering::Acquire) {
+            let announced = self.common.control.work().announce();
+            self.find();
+            let everything = self.drain_all();
+            if cared.elapsed() >= CARE {
+                self.care();
+                cared = Instant::now();
+            }
+            if compared.elapsed() >= SNAPSHOTS {
+                clocks::snapshot(false, &mut self.output);
+                self.output.flush();
+                compared = Instant::now();
+            }
+            if self.common.control.is_stop_requested(&self.common.session) || self.output.has_failed() {
+                self.say_that_it_should_end();
+            }
+            // Sleeping is worth it only if nothing is left.
+            if everything == Drained::All && !self.common.stop.load(Ordering::Acquire) {
+                self.common.control.work().sleep(announced, self.period);
+            }
+        }
+        self.finish()
+    }
+
+    fn say_that_it_should_end(&self) {
+        let mut should_end = self.common.should_end.lock().unwrap_or_else(PoisonError::into_inner);
+        if !std::mem::replace(&mut *should_end, true) {
+            self.common.ended.notify_all();
+        }
+    }
+
+    /// Opens the rings that have come since the last time.
+    fn find(&mut self) {
+        let arrivals = self.common.control.arrivals();
+        if self.arrivals == Some(arrivals) {
+            return;
+        }
+        self.arrivals = Some(arrivals);
+        let Ok(entries) = std::fs::read_dir(&self.directory) else { return };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if path.extension().is_none_or(|extension| extension != EXTENSION)
+                || !self.known.insert(entry.file_name())
+            {
+                continue;
+            }
+            match Remote::open(&path, self.common.session.id) {
+                Ok(Some(ring)) => self.rings.push(ring),
+                Ok(None) => {}
+                Err(reason) => {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    self.summary.producers.push(ProducerSummary {
+                        name,
+                        given_up: Some(reason),
+                        ..Default::default()
+                    });
+                }
+            }
+        }
+        self.common.producers.store(self.rings.len(), Ordering::Relaxed);
+    }
+
+    /// One turn for each ring.
+    fn drain_all(&mut self) -> Drained {
+        self.round += 1;
+        let mut all = Drained::All;
+        for ring in &mut self.rings {
+            let drained = ring.drain(self.round, self.patience, false, &mut self.sequences, &mut self.output);
+            if drained == Drained::Turn {
+                all = Drained::Turn;
+            }
+        }
+        all
+    }
+
+    /// Reads a ring to its end, as it is now.
+    fn drain_to_the_end(ring: &mut Remote, is_dead: bool, sequences: &mut u32, output: &mut Output) {
+        // A producer that goes on writing could keep us here: not longer than its ring is long, several times.
+        for _ in 0..10_000 {
+            if ring.drain(u64::MAX, u64::MAX, is_dead, sequences, output) == Drained::All {
+                return;
+            }
+        }
+    }
+
+    /// Looks who has died, and which writers have left.
+    fn care(&mut self) {
+        let mut index = 0;
+        while index < self.rings.len() {
+            let ring = &mut self.rings[index];
+            if ring.is_alive() {
+                ring.look_after_writers();
+                index += 1;
+            } else {
+                Self::drain_to_the_end(ring, true, &mut self.sequences, &mut self.output);
+                self.summary.producers.push(ring.finish(true));
+                self.rings.remove(index);
+            }
+        }
+        self.common.producers.store(self.rings.len(), Ordering::Relaxed);
+    }
+
+    /// Ends the session.
+    fn finish(mut self) -> io::Result<Summary> {
+        let common = self.common.clone();
+        common.control.conclude(&common.session);
+        let deadline = Instant::now() + GOODBYE;
+        loop {
+            let announced = common.control.work().announce();
+            self.find();
+            self.drain_all();
+            let are_quiet = self.rings.iter().all(|ring| ring.is_quiet() || ring.is_given_up());
+            if are_quiet || Instant::now() >= deadline {
+                break;
+            }
+            if self.round.is_multiple_of(16) {
+                self.care();
+            }
+            common.control.work().sleep(announced, self.period.min(Duration::from_millis(5)));
+        }
+        for mut ring in std::mem::take(&mut self.rings) {
+            let is_dead = !ring.is_alive();
+            Self::drain_to_the_end(&mut ring, is_dead, &mut self.sequences, &mut self.output);
+            self.summary.producers.push(ring.finish(is_dead));
+        }
+        clocks::snapshot(false, &mut self.output);
+        let written = self.output.finish();
+        let _ = std::fs::remove_dir_all(&self.directory);
+        written?;
+        self.summary.packets =
+            self.summary.producers.iter().flat_map(|producer| &producer.writers).map(|w| w.packets).sum();
+        self.summary.bytes = self.output.bytes;
+        self.summary.evicted = self.output.evicted;
+        Ok(self.summary)
+    }
+}

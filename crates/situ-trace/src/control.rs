@@ -1,0 +1,347 @@
+//! The control file: where a collector announces its session, and producers wait for one.
+//!
+//! ```text
+//!   collector (holds the file's lock)            producer
+//!   1. generation is even: make it so            1. g = generation          (acquire) even: no session
+//!   2. write the session      (relaxed)          2. read the session        (relaxed)
+//!   3. generation += 1, odd   (release)          3. generation is still g?  (fence)   no: again
+//!   4. wake whoever sleeps on it                 4. sleep until it is not g
+//!   ...
+//!   5. generation += 1, even  (release), wake
+//! ```
+//!
+//! A collector that dies leaves the generation odd and the lock free: producers look at the lock from time to time, and the next
+//! collector begins with 1. The file is never removed while anybody may sleep on it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::FlockOperation;
+use rustix::thread::futex;
+use situ_memory::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use situ_memory::wake::WakeWord;
+use situ_memory::{Access, Mapping, MemoryError, Root, RootError, find_memory};
+
+use crate::session::{Policy, Session};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"SITUTRAC");
+const VERSION: u32 = 1;
+const SIZE: usize = 4096;
+const TEXT_OFFSET: usize = 1024;
+/// How long a session's categories may be, in bytes.
+pub const MOST_CATEGORIES: usize = SIZE - TEXT_OFFSET;
+const FILE: &str = "control";
+/// How long a collector that starts waits for those who only look whether there is one.
+const LOOKS: u32 = 100;
+
+/// The words of the file. Zeroed memory has no session.
+#[repr(C)]
+struct Page {
+    magic: AtomicU64,
+    version: AtomicU32,
+    reserved: [u32; 29],
+    /// Odd while there is a session. Producers sleep on it.
+    generation: AtomicU32,
+    reserved1: [u32; 31],
+    /// How many rings were ever made.
+    arrivals: AtomicU32,
+    reserved2: [u32; 31],
+    /// Where the collector sleeps.
+    work: WakeWord,
+    reserved3: [u64; 8],
+    /// The generation that somebody wants to end.
+    stop: AtomicU32,
+    reserved4: [u32; 31],
+    id: AtomicU64,
+    ring_bytes: AtomicU64,
+    pid: AtomicU32,
+    chunk_bytes: AtomicU32,
+    stall: AtomicU32,
+    stall_ms: AtomicU32,
+    categories_len: AtomicU32,
+}
+
+const _: () = assert!(size_of::<Page>() <= TEXT_OFFSET && size_of::<WakeWord>() == 64);
+
+/// The control file, mapped.
+#[derive(Debug)]
+pub(crate) struct Control {
+    directory: PathBuf,
+    map: Mapping,
+    /// To ask whether somebody holds the lock.
+    file: File,
+    inode: u64,
+}
+
+/// Why the control file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// The root directory cannot be used.
+    #[error(transparent)]
+    Root(#[from] RootError),
+    /// The file could not be made or mapped, or is something else.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
+    MemoryError::System { action, path: path.to_owned(), source }
+}
+
+impl Control {
+    /// Opens the file, and makes it if it is not there.
+    pub(crate) fn open(root: &Root) -> Result<Self, ControlError> {
+        root.prepare_only(&[root.trace()])?;
+        let directory = root.trace();
+        let path = directory.join(FILE);
+        loop {
+            if let Some(control) = Self::open_existing(&directory)? {
+                return Ok(control);
+            }
+            // Complete under another name; the link fails if somebody was faster.
+            let hidden = directory.join(format!("{:016x}.new", crate::system::unique()));
+            let made = Self::make(root, &hidden).and_then(|()| match fs::hard_link(&hidden, &path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    Err(system("name", &path, error))
+                }
+                _ => Ok(()),
+            });
+            let _ = fs::remove_file(&hidden);
+            made?;
+        }
+    }
+
+    /// Opens the file; nothing if it is not there.
+    pub(crate) fn find(root: &Root) -> Result<Option<Self>, ControlError> {
+        Ok(Self::open_existing(&root.trace())?)
+    }
+
+    fn make(root: &Root, path: &Path) -> Result<(), MemoryError> {
+        let file = crate::system::create(root, path)?;
+        let map = file
+            .set_len(SIZE as u64)
+            .and_then(|()| find_memory(file.as_fd(), 0, SIZE as u64))
+            .and_then(|()| Mapping::new(file.as_fd(), 0, SIZE, Access::ReadWrite))
+            .map_err(|error| system("find memory for", path, error))?;
+        // SAFETY: the mapping is zeroed, larger than the words, and all of them are atomics or reserved.
+        let page = unsafe { &*map.base().cast::<Page>() };
+        page.version.store(VERSION, Ordering::Relaxed);
+        page.magic.store(MAGIC, Ordering::Release);
+        Ok(())
+    }
+
+    fn open_existing(directory: &Path) -> Result<Option<Self>, MemoryError> {
+        let path = directory.join(FILE);
+        let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32;
+        let file = match OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(system("open", &path, error)),
+        };
+        let metadata = file.metadata().map_err(|error| system("look at", &path, error))?;
+        let malformed =
+            |reason: &str| MemoryError::Malformed { path: path.clone(), reason: reason.to_owned() };
+        if !metadata.is_file() || metadata.len() != SIZE as u64 {
+            return Err(malformed("it is no control file of traces"));
+        }
+        let map = Mapping::new(file.as_fd(), 0, SIZE, Access::ReadWrite)
+            .map_err(|error| system("map", &path, error))?;
+        let control = Self { directory: directory.to_owned(), map, file, inode: metadata.ino() };
+        let page = control.page();
+        if page.magic.load(Ordering::Acquire) != MAGIC || page.version.load(Ordering::Relaxed) != VERSION {
+            return Err(malformed("it is no control file of traces, or of another version"));
+        }
+        Ok(Some(control))
+    }
+
+    fn page(&self) -> &Page {
+        // SAFETY: the mapping is larger than the words, which are atomics or reserved, and lives as long as `self`.
+        unsafe { &*self.map.base().cast::<Page>() }
+    }
+
+    fn text(&self) -> &[AtomicU8] {
+        // SAFETY: the text lies in the mapping, behind the words; atomics may be shared with anybody.
+        unsafe {
+            std::slice::from_raw_parts(self.map.base().add(TEXT_OFFSET).cast::<AtomicU8>(), MOST_CATEGORIES)
+        }
+    }
+
+    /// The directory of a session's rings.
+    pub(crate) fn rings(&self, session: u64) -> PathBuf {
+        self.directory.join(format!("{session:016x}"))
+    }
+
+    /// Where the control file and the sessions' directories lie.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Whether the file is still the one that others find under its name.
+    pub(crate) fn is_current(&self) -> bool {
+        fs::symlink_metadata(self.directory.join(FILE)).is_ok_and(|now| now.ino() == self.inode)
+    }
+
+    /// Where the collector sleeps.
+    pub(crate) fn work(&self) -> &WakeWord {
+        &self.page().work
+    }
+
+    /// How many rings were ever made.
+    pub(crate) fn arrivals(&self) -> u32 {
+        self.page().arrivals.load(Ordering::Acquire)
+    }
+
+    /// A producer has made its ring.
+    pub(crate) fn arrive(&self) {
+        self.page().arrivals.fetch_add(1, Ordering::AcqRel);
+        self.work().notify();
+    }
+
+    pub(crate) fn generation(&self) -> u32 {
+        self.page().generation.load(Ordering::Acquire)
+    }
+
+    /// The session that is announced, whether its collector lives or not.
+    pub(crate) fn session(&self) -> Option<Session> {
+        let page = self.page();
+        // Whoever writes nonsense for ever does not keep us here.
+        for _ in 0..1000 {
+            let generation = self.generation();
+            if generation.is_multiple_of(2) {
+                return None;
+            }
+            let length = page.categories_len.load(Ordering::Relaxed) as usize;
+            let bytes = self.text()[..length.min(MOST_CATEGORIES)].iter();
+            let bytes: Vec<u8> = bytes.map(|byte| byte.load(Ordering::Relaxed)).collect();
+            let policy = match page.stall.load(Ordering::Relaxed) {
+                0 => Policy::Drop,
+                _ => Policy::Stall {
+                    at_most: Duration::from_millis(page.stall_ms.load(Ordering::Relaxed).into()),
+                },
+            };
+            let session = Session {
+                generation,
+                id: page.id.load(Ordering::Relaxed),
+                categories: String::from_utf8_lossy(&bytes).into_owned(),
+                collector_pid: page.pid.load(Ordering::Relaxed),
+                ring_bytes: page.ring_bytes.load(Ordering::Relaxed),
+                chunk_bytes: page.chunk_bytes.load(Ordering::Relaxed),
+                policy,
+            };
+            // Keeps the reads above in front of the one below.
+            fence(Ordering::Acquire);
+            if page.generation.load(Ordering::Relaxed) == generation {
+                return Some(session);
+            }
+        }
+        None
+    }
+
+    /// Whether a collector lives. In doubt, it does.
+    pub(crate) fn is_collected(&self) -> bool {
+        if rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
+            return true;
+        }
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+        false
+    }
+
+    /// Producer: sleeps until the generation is not this one any more, or for so long. May return early.
+    pub(crate) fn sleep(&self, generation: u32, time: Duration) {
+        let time = futex::Timespec {
+            tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        };
+        let _ = futex::wait(&self.page().generation, futex::Flags::empty(), generation, Some(&time));
+    }
+
+    /// Wakes all producers, to look around.
+    pub(crate) fn wake(&self) {
+        let _ = futex::wake(&self.page().generation, futex::Flags::empty(), i32::MAX as u32);
+    }
+
+    /// Collector: takes the lock, through a descriptor of its own. Nothing if another collector has it.
+    pub(crate) fn lock(&self) -> io::Result<Option<File>> {
+        let file = OpenOptions::new().read(true).write(true).open(self.directory.join(FILE))?;
+        for _ in 0..LOOKS {
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(file)),
+                // Maybe somebody who only looks.
+                Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Collector, with the lock: announces a session; its generation is chosen here.
+    pub(crate) fn announce(&self, session: &mut Session) {
+        let page = self.page();
+        // If a collector died in its session, or while it wrote one: there is none from here on.
+        let even = self.generation().next_multiple_of(2);
+        page.generation.store(even, Ordering::Relaxed);
+        // Keeps the writes below behind the one above.
+        fence(Ordering::Release);
+        page.id.store(session.id, Ordering::Relaxed);
+        page.ring_bytes.store(session.ring_bytes, Ordering::Relaxed);
+        page.chunk_bytes.store(session.chunk_bytes, Ordering::Relaxed);
+        page.pid.store(session.collector_pid, Ordering::Relaxed);
+        let (stall, ms) = match session.policy {
+            Policy::Drop => (0, 0),
+            Policy::Stall { at_most } => (1, u32::try_from(at_most.as_millis()).unwrap_or(u32::MAX)),
+        };
+        page.stall.store(stall, Ordering::Relaxed);
+        page.stall_ms.store(ms, Ordering::Relaxed);
+        let text = session.categories.as_bytes();
+        page.categories_len.store(text.len() as u32, Ordering::Relaxed);
+        for (place, byte) in self.text().iter().zip(text) {
+            place.store(*byte, Ordering::Relaxed);
+        }
+        session.generation = even.wrapping_add(1);
+        page.generation.store(session.generation, Ordering::Release);
+        self.wake();
+    }
+
+    /// Collector, with the lock: ends its session.
+    pub(crate) fn conclude(&self, session: &Session) {
+        self.page().generation.store(session.generation.wrapping_add(1), Ordering::Release);
+        self.wake();
+    }
+
+    /// Anybody: asks the collector of a session to end it.
+    pub(crate) fn request_stop(&self, session: &Session) {
+        self.page().stop.store(session.generation, Ordering::Release);
+        self.work().notify();
+    }
+
+    /// Whether somebody has asked for the end of a session.
+    pub(crate) fn is_stop_requested(&self, session: &Session) -> bool {
+        self.page().stop.load(Ordering::Acquire) == session.generation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    #[test]
+    fn offsets_are_those_of_the_specification() {
+        assert_eq!(offset_of!(Page, generation), 128);
+        assert_eq!(offset_of!(Page, arrivals), 256);
+        assert_eq!(offset_of!(Page, work), 384);
+        assert_eq!(offset_of!(Page, stop), 512);
+        assert_eq!(offset_of!(Page, id), 640);
+        assert_eq!(offset_of!(Page, ring_bytes), 648);
+        assert_eq!(offset_of!(Page, pid), 656);
+        assert_eq!(offset_of!(Page, chunk_bytes), 660);
+        assert_eq!(offset_of!(Page, stall), 664);
+        assert_eq!(offset_of!(Page, stall_ms), 668);
+        assert_eq!(offset_of!(Page, categories_len), 672);
+    }
+}

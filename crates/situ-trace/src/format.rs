@@ -1,0 +1,260 @@
+//! Where things lie in a producer's ring file (`spec/trace.md`).
+
+use situ_memory::sync::atomic::{AtomicU32, AtomicU64};
+use situ_memory::wake::WakeWord;
+
+use crate::free::End;
+use crate::word::ChunkWord;
+
+/// The first bytes of a ring file.
+pub const MAGIC: [u8; 8] = *b"SITURING";
+/// The version of the format.
+pub const VERSION: u32 = 1;
+/// How many threads of a producer may write at once.
+pub const WRITERS: u32 = 1024;
+/// How long a producer's name may be, in bytes.
+pub const MOST_NAME: usize = 256;
+
+pub(crate) const PAGE: usize = 4096;
+pub(crate) const NAME_OFFSET: usize = 1024;
+pub(crate) const WORDS_OFFSET: usize = 2048;
+
+/// The smallest and the largest chunk, in bytes.
+pub const CHUNK_SIZES: std::ops::RangeInclusive<u32> = 256..=32768;
+/// The fewest and the most chunks of a ring.
+pub const CHUNKS: std::ops::RangeInclusive<u32> = 4..=65536;
+
+/// What a ring file begins with; it never changes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub magic: [u8; 8],
+    pub version: u32,
+    pub header_size: u32,
+    /// Of this ring; random.
+    pub id: u64,
+    /// The session that it is for.
+    pub session: u64,
+    pub pid: u32,
+    /// In bytes.
+    pub chunk_size: u32,
+    /// How many there are.
+    pub chunks: u32,
+    /// How many writers there can be.
+    pub writers: u32,
+    pub list_offset: u64,
+    pub writers_offset: u64,
+    pub chunks_offset: u64,
+    /// How long the producer's name is.
+    pub name_len: u32,
+    pub reserved: u32,
+}
+
+/// The words that change, behind the header.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Words {
+    /// How many chunks were taken: see [`free`](crate::free).
+    pub head: End,
+    /// How many were freed.
+    pub tail: End,
+    /// Where writers sleep until a chunk is free.
+    pub room: WakeWord,
+    reserved: [u64; 8],
+    /// What the producer has to say: 0 or [`QUIET`].
+    pub status: AtomicU32,
+    reserved2: [u32; 31],
+    /// How many packets were lost, and how many bytes, because there were too many writers.
+    pub crowd_packets: AtomicU64,
+    pub crowd_bytes: AtomicU64,
+}
+
+/// The producer has heard that the session ended: packets may still end, but none begins.
+pub const QUIET: u32 = 1;
+
+/// What is known of one writer. Only its thread writes, but for the state.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct WriterEntry {
+    /// An [`EntryState`].
+    pub state: AtomicU32,
+    /// Which writer it is: no other of this ring ever has the same.
+    pub number: AtomicU32,
+    /// The thread, as the system numbers it.
+    pub thread: AtomicU32,
+    reserved: u32,
+    /// How many packets it finished.
+    pub packets: AtomicU64,
+    /// How many packets it lost.
+    pub lost_packets: AtomicU64,
+    /// How many bytes those had.
+    pub lost_bytes: AtomicU64,
+    reserved2: [u64; 3],
+}
+
+/// Who has a writer's entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum EntryState {
+    /// Nobody.
+    Free = 0,
+    /// A writer.
+    Used = 1,
+    /// A writer that has left: the collector reads the numbers and frees it.
+    Left = 2,
+}
+
+/// What a chunk begins with.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ChunkHeader {
+    /// Who has it, and how much is finished.
+    pub word: ChunkWord,
+    /// The writer's number.
+    pub number: AtomicU32,
+    /// Which of the writer's chunks it is, from 0, modulo 2^32.
+    pub sequence: AtomicU32,
+    /// How many packets the writer had lost when it took the chunk, modulo 2^32.
+    pub lost: AtomicU32,
+}
+
+/// The size of [`ChunkHeader`].
+pub const CHUNK_HEADER: usize = 16;
+/// In front of each fragment: its length, of two bytes.
+pub const PREFIX: usize = 2;
+/// In the prefix: the fragment holds patches, not bytes of the packet.
+pub const PATCHES: u16 = 1 << 15;
+/// A patch: the fragment's number (4 bytes), the offset in it (2), the length (5).
+pub const PATCH: usize = 11;
+
+const _: () = {
+    assert!(size_of::<Header>() == 80);
+    #[cfg(not(loom))]
+    {
+        assert!(size_of::<ChunkHeader>() == CHUNK_HEADER);
+        assert!(size_of::<WriterEntry>() == 64);
+        assert!(size_of::<Words>() == 640);
+    }
+};
+
+impl Header {
+    /// The header of a ring with chunks of `chunk_size` bytes that together have about `bytes`.
+    pub fn new(id: u64, session: u64, bytes: u64, chunk_size: u32, name_len: usize) -> Self {
+        let chunk_size = chunk_size.clamp(*CHUNK_SIZES.start(), *CHUNK_SIZES.end()).next_power_of_two();
+        let chunks =
+            (bytes / u64::from(chunk_size)).clamp((*CHUNKS.start()).into(), (*CHUNKS.end()).into()) as u32;
+        let list_offset = PAGE;
+        let writers_offset = (list_offset + chunks as usize * 4).next_multiple_of(PAGE);
+        let chunks_offset = writers_offset + WRITERS as usize * size_of::<WriterEntry>();
+        Self {
+            magic: MAGIC,
+            version: VERSION,
+            header_size: size_of::<Self>() as u32,
+            id,
+            session,
+            pid: std::process::id(),
+            chunk_size,
+            chunks,
+            writers: WRITERS,
+            list_offset: list_offset as u64,
+            writers_offset: writers_offset as u64,
+            chunks_offset: chunks_offset as u64,
+            name_len: name_len as u32,
+            reserved: 0,
+        }
+    }
+
+    /// How long the file is, in bytes.
+    pub fn len(&self) -> usize {
+        self.chunks_offset as usize + self.chunks as usize * self.chunk_size as usize
+    }
+
+    /// What is wrong with a header that somebody else wrote, in a file of so many bytes.
+    pub fn check(&self, size: u64) -> Result<(), &'static str> {
+        if self.magic != MAGIC {
+            return Err("it is no ring");
+        }
+        if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
+            return Err("its format is of another version");
+        }
+        if !self.chunk_size.is_power_of_two()
+            || !CHUNK_SIZES.contains(&self.chunk_size)
+            || !CHUNKS.contains(&self.chunks)
+        {
+            return Err("its chunks are of no possible number or size");
+        }
+        let bytes = u64::from(self.chunks) * u64::from(self.chunk_size);
+        let mut like = Self::new(self.id, self.session, bytes, self.chunk_size, self.name_len as usize);
+        like.pid = self.pid;
+        if like != *self || self.name_len as usize > MOST_NAME {
+            return Err("its offsets are not what its sizes imply");
+        }
+        if size < self.len() as u64 {
+            return Err("it is too short");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    #[test]
+    fn offsets_are_those_of_the_specification() {
+        for (is, name) in [
+            (offset_of!(Header, version), 8),
+            (offset_of!(Header, header_size), 12),
+            (offset_of!(Header, id), 16),
+            (offset_of!(Header, session), 24),
+            (offset_of!(Header, pid), 32),
+            (offset_of!(Header, chunk_size), 36),
+            (offset_of!(Header, chunks), 40),
+            (offset_of!(Header, writers), 44),
+            (offset_of!(Header, list_offset), 48),
+            (offset_of!(Header, writers_offset), 56),
+            (offset_of!(Header, chunks_offset), 64),
+            (offset_of!(Header, name_len), 72),
+            (offset_of!(Words, tail), 128),
+            (offset_of!(Words, room), 256),
+            (offset_of!(Words, status), 384),
+            (offset_of!(Words, crowd_packets), 512),
+            (offset_of!(WriterEntry, number), 4),
+            (offset_of!(WriterEntry, thread), 8),
+            (offset_of!(WriterEntry, packets), 16),
+            (offset_of!(WriterEntry, lost_packets), 24),
+            (offset_of!(WriterEntry, lost_bytes), 32),
+            (offset_of!(ChunkHeader, number), 4),
+            (offset_of!(ChunkHeader, sequence), 8),
+            (offset_of!(ChunkHeader, lost), 12),
+        ] {
+            assert_eq!(is, name);
+        }
+    }
+
+    #[test]
+    fn a_header_that_lies_is_refused() {
+        let header = Header::new(1, 2, 1 << 20, 4096, 5);
+        assert_eq!((header.chunks, header.writers_offset, header.chunks_offset), (256, 8192, 8192 + 65536));
+        assert_eq!(header.len(), 8192 + 65536 + (1 << 20));
+        assert_eq!(header.check(header.len() as u64), Ok(()));
+        assert!(header.check(header.len() as u64 - 1).is_err());
+        for lie in [
+            Header { magic: *b"SITUPOOL", ..header },
+            Header { version: 2, ..header },
+            Header { chunk_size: 4095, ..header },
+            Header { chunk_size: 65536, ..header },
+            Header { chunk_size: 0, ..header },
+            Header { chunks: 0, ..header },
+            Header { chunks: u32::MAX, ..header },
+            Header { chunks_offset: u64::MAX, ..header },
+            Header { list_offset: 0, ..header },
+            Header { writers: 1 << 30, ..header },
+            Header { name_len: 3000, ..header },
+        ] {
+            assert!(lie.check(u64::MAX).is_err(), "{lie:?}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The list of free chunks: a ring of chunk numbers that the collector fills and the writers of one process empty.
+//!
+//! ```text
+//!   collector: free chunk c                     writer: take a chunk
+//!   1. read the chunk's bytes                   1. h = head             (acquire)
+//!   2. list[tail % n] = c      (relaxed)        2. tail > h?            (acquire) no: none is free
+//!   3. tail += 1               (release)        3. c = list[h % n]      (relaxed)
+//!                                               4. swap head: h -> h+1  (acquire, release)  failed: again from 1
+//! ```
+//!
+//! A writer's 2 pairs with the collector's 3, so the number in 3 is the one that was meant, and the collector's reads of the chunk
+//! come before the writer's writes. The place `h % n` is not written again while `head` is `h`: for that `tail` would have to be
+//! `h + n`, and then all `n` chunks are free already. Numbers of 64 bits do not come round, so the swap is safe however long a
+//! writer stood still.
+//!
+//! The collector knows which numbers it has put where. From `head` alone (acquire, paired with the swap of 4) it knows which chunks are
+//! out, in the order in which they were taken, and never has to look at the others, nor to believe anything in the list.
+//!
+//! A writer that dies after 4 has the chunk without a sign in it: the collector sees it FREE although it is out, and gets
+//! it back with the rest when the whole process is dead.
+
+use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Both ends, each alone on a pair of cache lines (processors fetch lines in pairs).
+#[repr(C, align(128))]
+#[derive(Debug)]
+pub struct End(AtomicU64);
+
+impl End {
+    /// An end in private memory.
+    #[allow(clippy::new_without_default, reason = "shared memory begins as zeroes instead")]
+    pub fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+}
+
+/// A list of free chunks.
+#[derive(Clone, Copy, Debug)]
+pub struct FreeList<'a> {
+    /// How many were taken.
+    pub head: &'a End,
+    /// How many were freed.
+    pub tail: &'a End,
+    /// The numbers, as many places as there are chunks.
+    pub list: &'a [AtomicU32],
+}
+
+impl FreeList<'_> {
+    /// Writer: takes the number of a free chunk, and tells how many are left. Nothing: none is free.
+    pub fn take(&self) -> Option<(u32, u64)> {
+        loop {
+            let head = self.head.0.load(Ordering::Acquire);
+            let tail = self.tail.0.load(Ordering::Acquire);
+            // In this order `tail` is at least what it was when `head` was `head`.
+            let left = tail.wrapping_sub(head);
+            if left == 0 || left > self.list.len() as u64 {
+                // More than there are: other takers have passed in between, or somebody wrote nonsense.
+                if left == 0 || self.head.0.load(Ordering::Acquire) == head {
+                    return None;
+                }
+                continue;
+            }
+            let number = self.list[(head % self.list.len() as u64) as usize].load(Ordering::Relaxed);
+            let swapped =
+                self.head.0.compare_exchange_weak(head, head + 1, Ordering::AcqRel, Ordering::Relaxed);
+            if swapped.is_ok() {
+                return Some((number, left - 1));
+            }
+        }
+    }
+
+    /// Collector: gives a chunk back. `freed` is how many it gave before.
+    pub fn give(&self, freed: u64, number: u32) {
+        self.list[(freed % self.list.len() as u64) as usize].store(number, Ordering::Relaxed);
+        self.tail.0.store(freed.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Collector: how many were taken.
+    pub fn taken(&self) -> u64 {
+        self.head.0.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_out_in_the_order_in_which_they_went_in() {
+        let (head, tail) = (End::new(), End::new());
+        let list: Vec<_> = (0..2).map(|_| AtomicU32::new(9)).collect();
+        let free = FreeList { head: &head, tail: &tail, list: &list };
+        assert_eq!(free.take(), None);
+        for round in 0..3 {
+            free.give(round * 2, 1);
+            free.give(round * 2 + 1, 0);
+            assert_eq!((free.take(), free.take(), free.take()), (Some((1, 1)), Some((0, 0)), None));
+            assert_eq!(free.taken(), round * 2 + 2);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_no_free_chunk() {
+        let (head, tail) = (End::new(), End::new());
+        tail.0.store(77, Ordering::Relaxed);
+        let list = [AtomicU32::new(0)];
+        assert_eq!(FreeList { head: &head, tail: &tail, list: &list }.take(), None);
+    }
+}

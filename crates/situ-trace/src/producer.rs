@@ -1,0 +1,295 @@
+//! A process that can be traced: waits for sessions on a thread of its own, and makes a ring for each.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use situ_memory::Root;
+
+use crate::control::{Control, ControlError};
+use crate::fork::{Hold, Registered, register};
+use crate::ring::Ring;
+use crate::session::Session;
+use crate::writer::Writer;
+
+/// How long to sleep without a session before looking whether the control file is still there.
+const LONG: Duration = Duration::from_secs(1);
+/// How long to sleep in a session before looking whether its collector lives.
+const SHORT: Duration = Duration::from_millis(100);
+
+/// Why a process cannot be traced.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The control file cannot be used.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The system gives no thread.
+    #[error("cannot start the thread that waits for traces to begin: {0}")]
+    Thread(std::io::Error),
+}
+
+/// What writers and the thread share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// The generation of the session that writers should be in; 0: none.
+    session: Arc<AtomicU32>,
+    current: Mutex<Current>,
+    /// Notified when `current` changes.
+    changed: Condvar,
+    closing: AtomicBool,
+    inherited: Arc<AtomicBool>,
+    _session: Registered,
+    _inherited: Registered,
+}
+
+#[derive(Debug, Default)]
+struct Current {
+    ring: Option<Arc<Ring>>,
+    control: Option<Arc<Control>>,
+    /// Whoever wanted to hear of the ring, or of its end, has heard.
+    is_told: bool,
+}
+
+impl Shared {
+    #[inline(always)]
+    pub(crate) fn session(&self) -> &AtomicU32 {
+        &self.session
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The ring of a session, if that is still the one.
+    pub(crate) fn ring(&self, session: u32) -> Option<Arc<Ring>> {
+        self.lock().ring.clone().filter(|ring| ring.session.generation == session)
+    }
+}
+
+/// A process that can be traced. As long as it lives it takes part in the sessions of its root directory.
+pub struct Producer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Producer {
+    /// Takes part in sessions, the present one included, under a name for people to read (at most 256 bytes of it are kept).
+    ///
+    /// `changed` is called on the thread that waits: with a session when it begins and writers write, with nothing when it has
+    /// ended.
+    pub fn connect(
+        root: &Root,
+        name: &str,
+        changed: impl Fn(Option<&Session>) + Send + 'static,
+    ) -> Result<Self, ConnectError> {
+        let control = Arc::new(Control::open(root)?);
+        let (session, inherited) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+        let shared = Arc::new(Shared {
+            _session: register(Hold::Session(session.clone())),
+            _inherited: register(Hold::Inherited(inherited.clone())),
+            session,
+            inherited,
+            current: Mutex::new(Current { ring: None, control: Some(control.clone()), is_told: true }),
+            changed: Condvar::new(),
+            closing: AtomicBool::new(false),
+        });
+        let waiter = Waiter {
+            root: root.clone(),
+            name: name.to_owned(),
+            shared: shared.clone(),
+            control,
+            ended: Vec::new(),
+            given_up: 0,
+            changed,
+        };
+        let thread = std::thread::Builder::new()
+            .name("situ-trace".to_owned())
+            .spawn(move || waiter.run())
+            .map_err(ConnectError::Thread)?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// A writer for the calling thread, or for one that it is sent to.
+    pub fn writer(&self) -> Writer {
+        Writer::new(self.shared.clone())
+    }
+
+    /// Whether there is a session: one relaxed load.
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        self.shared.session.load(Ordering::Relaxed) != 0
+    }
+
+    /// The session that there is.
+    pub fn session(&self) -> Option<Session> {
+        self.shared.lock().ring.as_ref().map(|ring| ring.session.clone())
+    }
+
+    /// Waits until there is a session, at most so long. Whether there is one.
+    pub fn wait_for_session(&self, time: Duration) -> bool {
+        self.wait(time, true)
+    }
+
+    /// Waits until there is no session, at most so long. Whether there is none.
+    pub fn wait_for_end(&self, time: Duration) -> bool {
+        self.wait(time, false)
+    }
+
+    fn wait(&self, time: Duration, session: bool) -> bool {
+        let deadline = Instant::now() + time;
+        let mut current = self.shared.lock();
+        while current.ring.is_some() != session || !current.is_told {
+            let now = Instant::now();
+            if now >= deadline || self.is_inherited() {
+                return false;
+            }
+            current = match self.shared.changed.wait_timeout(current, deadline - now) {
+                Ok((current, _)) => current,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+        true
+    }
+
+    /// Whether this is a copy in a forked child. Nothing is written there; connect another one to trace the child too.
+    pub fn is_inherited(&self) -> bool {
+        self.shared.inherited.load(Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for Producer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("session", &self.shared.session).finish()
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        if self.is_inherited() {
+            // There is no such thread in this process.
+            std::mem::forget(thread);
+            return;
+        }
+        self.shared.closing.store(true, Ordering::Release);
+        while !thread.is_finished() {
+            // It may be about to sleep: so again, until it has heard.
+            let control = self.shared.lock().control.clone();
+            if let Some(control) = control {
+                control.wake();
+            }
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        let _ = thread.join();
+    }
+}
+
+/// What the thread has.
+struct Waiter<F> {
+    root: Root,
+    name: String,
+    shared: Arc<Shared>,
+    control: Arc<Control>,
+    /// Rings of sessions that have ended, until the collector has read them.
+    ended: Vec<Arc<Ring>>,
+    /// The generation of a session that we do not take part in any more: its collector is dead, or there is no ring for it.
+    given_up: u32,
+    changed: F,
+}
+
+impl<F: Fn(Option<&Session>)> Waiter<F> {
+    fn run(mut self) {
+        while !self.shared.closing.load(Ordering::Acquire) {
+            let generation = self.control.generation();
+            self.look(generation);
+            let is_calm = self.ended.is_empty() && self.shared.session.load(Ordering::Relaxed) == 0;
+            self.control.sleep(generation, if is_calm { LONG } else { SHORT });
+        }
+        self.end();
+        // The collector takes the rings of those who are gone; without one, nobody does.
+        if !self.control.is_collected() {
+            self.ended.iter().for_each(|ring| ring.abandon());
+        }
+    }
+
+    /// Finds out what there is to do.
+    fn look(&mut self, generation: u32) {
+        let mine = self.shared.session.load(Ordering::Relaxed);
+        if mine != 0 && mine != generation {
+            self.end();
+        }
+        let is_on = generation % 2 == 1 && generation != self.given_up;
+        let is_collected = (!is_on && self.ended.is_empty()) || self.control.is_collected();
+        if mine == generation && mine != 0 && !is_collected {
+            self.given_up = generation;
+            self.end();
+        } else if is_on
+            && mine != generation
+            && is_collected
+            && let Some(session) = self.control.session()
+        {
+            self.begin(&session);
+        }
+        self.ended.retain(|ring| {
+            let is_done = ring.is_collected() || !is_collected;
+            if is_done {
+                ring.abandon();
+            }
+            !is_done
+        });
+        if generation.is_multiple_of(2) && !self.control.is_current() {
+            self.reopen();
+        }
+    }
+
+    /// Somebody has removed the control file: nobody would wake us any more.
+    fn reopen(&mut self) {
+        if let Ok(control) = Control::open(&self.root) {
+            self.control = Arc::new(control);
+            self.given_up = 0;
+            self.shared.lock().control = Some(self.control.clone());
+        }
+    }
+
+    fn begin(&mut self, session: &Session) {
+        let directory: PathBuf = self.control.rings(session.id);
+        let inherited = self.shared.inherited.clone();
+        let made = Ring::create(&self.root, &directory, session, &self.name, &self.control, inherited);
+        let Ok(ring) = made else {
+            // No memory, or the session ended meanwhile: we stay out of it.
+            self.given_up = session.generation;
+            return;
+        };
+        self.control.arrive();
+        {
+            let mut current = self.shared.lock();
+            (current.ring, current.is_told) = (Some(Arc::new(ring)), false);
+            // Writers that see this take the ring under the lock.
+            self.shared.session.store(session.generation, Ordering::Release);
+        }
+        (self.changed)(Some(session));
+        self.told();
+    }
+
+    fn told(&self) {
+        self.shared.lock().is_told = true;
+        self.shared.changed.notify_all();
+    }
+
+    fn end(&mut self) {
+        let ring = {
+            let mut current = self.shared.lock();
+            let Some(ring) = current.ring.take() else { return };
+            current.is_told = false;
+            self.shared.session.store(0, Ordering::Release);
+            ring
+        };
+        (self.changed)(None);
+        ring.quiet();
+        self.ended.push(ring);
+        self.told();
+    }
+}

@@ -1,0 +1,237 @@
+//! A producer's ring file: made, locked, mapped, and its parts by name.
+
+use std::fs::{self, File};
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rustix::fs::FlockOperation;
+use situ_memory::sync::atomic::{AtomicU32, Ordering};
+use situ_memory::{Access, Mapping, MemoryError, Root, find_memory};
+
+use crate::control::Control;
+use crate::fork::{Hold, Registered, register};
+use crate::format::{
+    CHUNK_HEADER, ChunkHeader, EntryState, Header, MOST_NAME, NAME_OFFSET, QUIET, WORDS_OFFSET, Words,
+    WriterEntry,
+};
+use crate::free::FreeList;
+use crate::session::{Policy, Session};
+use crate::system;
+
+/// The end of a ring file's name.
+pub(crate) const EXTENSION: &str = "ring";
+/// The same while it is made.
+pub(crate) const UNFINISHED: &str = "new";
+
+/// The parts of a mapped ring. Both sides have one, each of its own mapping and its own copy of the header.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) map: Arc<Mapping>,
+    pub(crate) header: Header,
+}
+
+impl Parts {
+    fn part<T>(&self, offset: usize) -> &T {
+        debug_assert!(self.map.at::<T>(offset).is_some());
+        // SAFETY: offsets follow from the header, which was made or checked against the mapping's length, and are aligned;
+        // all parts consist of atomics, for which any bits are valid and sharing is no data race.
+        unsafe { &*self.map.base().add(offset).cast::<T>() }
+    }
+
+    pub(crate) fn words(&self) -> &Words {
+        self.part(WORDS_OFFSET)
+    }
+
+    pub(crate) fn free(&self) -> FreeList<'_> {
+        // SAFETY: as in `part`: the list has as many places as there are chunks.
+        let list = unsafe {
+            let start = self.map.base().add(self.header.list_offset as usize);
+            std::slice::from_raw_parts(start.cast::<AtomicU32>(), self.header.chunks as usize)
+        };
+        FreeList { head: &self.words().head, tail: &self.words().tail, list }
+    }
+
+    /// A writer's entry; the number must be below [`WRITERS`](crate::format::WRITERS).
+    pub(crate) fn entry(&self, slot: u32) -> &WriterEntry {
+        assert!(slot < self.header.writers);
+        self.part(self.header.writers_offset as usize + slot as usize * size_of::<WriterEntry>())
+    }
+
+    /// Where a chunk begins in the mapping; the number must be one.
+    pub(crate) fn chunk_offset(&self, number: u32) -> usize {
+        assert!(number < self.header.chunks);
+        self.header.chunks_offset as usize + number as usize * self.header.chunk_size as usize
+    }
+
+    pub(crate) fn chunk(&self, number: u32) -> &ChunkHeader {
+        self.part(self.chunk_offset(number))
+    }
+}
+
+/// The producer's side of a ring.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    pub(crate) parts: Parts,
+    pub(crate) session: Session,
+    path: PathBuf,
+    /// Carries the lock by which the collector knows that we live. Not closed twice in a forked child.
+    file: ManuallyDrop<File>,
+    inherited: Arc<AtomicBool>,
+    control: Arc<Control>,
+    /// The numbers that writers were given so far.
+    numbers: AtomicU32,
+    _ring: Registered,
+    lock: Option<Registered>,
+}
+
+fn failed(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
+    MemoryError::System { action, path: path.to_owned(), source }
+}
+
+impl Ring {
+    /// Makes a ring for a session, and gives it its name in the session's directory.
+    pub(crate) fn create(
+        root: &Root,
+        directory: &Path,
+        session: &Session,
+        name: &str,
+        control: &Arc<Control>,
+        inherited: Arc<AtomicBool>,
+    ) -> Result<Self, MemoryError> {
+        let id = system::unique();
+        let name = &name.as_bytes()[..name.floor_char_boundary(MOST_NAME)];
+        let header = Header::new(id, session.id, session.ring_bytes, session.chunk_bytes, name.len());
+        let path = directory.join(format!("{id:016x}.{EXTENSION}"));
+        let hidden = path.with_extension(UNFINISHED);
+        let made = (|| {
+            let file = system::create(root, &hidden)?;
+            // Locked before anybody can find it, so that whoever sees it sees it locked.
+            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+                .map_err(|error| failed("lock", &hidden, error.into()))?;
+            let len = header.len();
+            // All of it has memory from the start, so that no writer can meet a full file system.
+            file.set_len(len as u64)
+                .and_then(|()| find_memory(file.as_fd(), 0, len as u64))
+                .map_err(|error| failed("find memory for", &hidden, error))?;
+            let map = Mapping::new(file.as_fd(), 0, len, Access::ReadWrite)
+                .map_err(|error| failed("map", &hidden, error))?;
+            map.populate(0, len);
+            // SAFETY: the mapping begins on a page and is larger than the header and the name, at their offsets;
+            // nobody else knows the file yet.
+            unsafe {
+                map.base().cast::<Header>().write(header);
+                map.base().add(NAME_OFFSET).copy_from_nonoverlapping(name.as_ptr(), name.len());
+            }
+            let parts = Parts { map: Arc::new(map), header };
+            (0..header.chunks).for_each(|number| parts.free().give(number.into(), number));
+            fs::rename(&hidden, &path).map_err(|error| failed("name", &path, error))?;
+            Ok((file, parts))
+        })();
+        if made.is_err() {
+            let _ = fs::remove_file(&hidden);
+        }
+        let (file, parts) = made?;
+        Ok(Self {
+            _ring: register(Hold::Ring(parts.map.clone())),
+            lock: Some(register(Hold::Lock(file.as_raw_fd()))),
+            file: ManuallyDrop::new(file),
+            session: session.clone(),
+            control: control.clone(),
+            numbers: AtomicU32::new(0),
+            parts,
+            path,
+            inherited,
+        })
+    }
+
+    /// Finds an entry for a writer of this thread, and gives its place.
+    pub(crate) fn enter(&self) -> Option<u32> {
+        for slot in 0..self.parts.header.writers {
+            let entry = self.parts.entry(slot);
+            if entry.state.load(Ordering::Relaxed) == EntryState::Free as u32
+                // Acquire: the collector has read the numbers of the writer before.
+                && entry
+                    .state
+                    .compare_exchange(
+                        EntryState::Free as u32,
+                        EntryState::Used as u32,
+                        Ordering::Acquire,
+                        Ordering::Relaxed,
+                    )
+                    .is_ok()
+            {
+                // Whoever dies in here leaves an entry of nobody with a number that no chunk has.
+                entry.packets.store(0, Ordering::Relaxed);
+                entry.lost_packets.store(0, Ordering::Relaxed);
+                entry.lost_bytes.store(0, Ordering::Relaxed);
+                let thread = rustix::thread::gettid().as_raw_nonzero().get();
+                entry.thread.store(thread.cast_unsigned(), Ordering::Relaxed);
+                let number = self.numbers.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+                entry.number.store(number, Ordering::Release);
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    /// Where the bytes of a chunk begin.
+    pub(crate) fn chunk_base(&self, number: u32) -> *mut u8 {
+        // Inside of the mapping: `chunk_offset` checks the number.
+        self.parts.map.base().wrapping_add(self.parts.chunk_offset(number))
+    }
+
+    /// How many bytes of fragments, prefixes included, a chunk holds.
+    pub(crate) fn capacity(&self) -> usize {
+        self.parts.header.chunk_size as usize - CHUNK_HEADER
+    }
+
+    /// How long writers wait for a chunk; nothing if they do not.
+    pub(crate) fn patience_ns(&self) -> Option<u64> {
+        match self.session.policy {
+            Policy::Drop => None,
+            Policy::Stall { at_most } => Some(u64::try_from(at_most.as_nanos()).unwrap_or(u64::MAX)),
+        }
+    }
+
+    /// Tells the collector that no packet begins any more.
+    pub(crate) fn quiet(&self) {
+        self.parts.words().status.store(QUIET, Ordering::Release);
+        self.control.work().notify();
+    }
+
+    /// Wakes the collector, if it sleeps.
+    pub(crate) fn ask_for_room(&self) {
+        self.control.work().notify();
+    }
+
+    /// Whether the collector is done with it.
+    pub(crate) fn is_collected(&self) -> bool {
+        !self.path.exists()
+    }
+
+    /// Nobody collects any more: takes the name away, so that the memory is freed with the last mapping. Writers that have not
+    /// heard of it go on into private zeroes, where they find no chunk of theirs.
+    pub(crate) fn abandon(&self) {
+        let _ = fs::remove_file(&self.path);
+        if let Some(directory) = self.path.parent() {
+            // Only if it was the last.
+            let _ = fs::remove_dir(directory);
+        }
+        let _ = self.parts.map.detach();
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // In this order: the descriptor's number may be somebody else's as soon as it is closed.
+        self.lock = None;
+        if !self.inherited.load(Ordering::Relaxed) {
+            // SAFETY: it is dropped once, here.
+            unsafe { ManuallyDrop::drop(&mut self.file) };
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What the system is asked for: files of the right permissions, random numbers, clocks.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::{Gid, Mode};
+use situ_memory::{MemoryError, Root};
+
+/// A number that no other process draws.
+pub(crate) fn unique() -> u64 {
+    let mut bytes = [0u8; 8];
+    match File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)) {
+        Ok(()) => u64::from_ne_bytes(bytes),
+        // It is missing: the clock and the process are unique enough on one machine.
+        Err(_) => now_ns().rotate_left(20) ^ u64::from(std::process::id()),
+    }
+}
+
+/// A new, empty file with the permissions of the root directory.
+pub(crate) fn create(root: &Root, path: &Path) -> Result<File, MemoryError> {
+    let system = |action, source: io::Error| MemoryError::System { action, path: path.to_owned(), source };
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create_new(true).mode(root.file_mode()).open(path);
+    let file = file.map_err(|error| system("create", error))?;
+    if let Some(group) = root.group() {
+        rustix::fs::fchown(&file, None, Some(Gid::from_raw(group)))
+            .and_then(|()| rustix::fs::fchmod(&file, Mode::from_raw_mode(root.file_mode())))
+            .map_err(|error| system("give to the group", error.into()))?;
+    }
+    Ok(file)
+}
+
+/// Nanoseconds since the machine started: `CLOCK_MONOTONIC`.
+pub(crate) fn now_ns() -> u64 {
+    clock_ns(rustix::time::ClockId::Monotonic)
+}
+
+/// What a clock says, in nanoseconds.
+pub(crate) fn clock_ns(clock: rustix::time::ClockId) -> u64 {
+    let time = rustix::time::clock_gettime(clock);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

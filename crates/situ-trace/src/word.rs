@@ -1,0 +1,219 @@
+//! The word in front of each chunk: who has it, and how much of it is finished.
+//!
+//! ```text
+//!  31            16 15          5   4      3    2     0
+//!  +---------------+-------------+------+-------+-------+
+//!  |  writer (16)  |  count (11) | last | first | state |
+//!  +---------------+-------------+------+-------+-------+
+//! ```
+//!
+//! `count` fragments at the chunk's beginning are finished: their bytes never change again. `first`: the first of them goes on with a
+//! packet of the writer's chunk before; `last`: the last one is gone on with in the writer's next.
+//!
+//! ```text
+//!                 W take                  W end                    W hand in, C reclaim
+//!      FREE ------------------> BUSY ------------------> IDLE ------------------------------> COMPLETE
+//!       ^                        |  <------------------                                          |  ^
+//!       |                        |        W begin                                                |  |
+//!       |                        +----------------------- W leave; C scrape, if W is dead -------|--+
+//!       +------------------------------------------ C free --------------------------------------+
+//! ```
+//!
+//! | | by | how | publishes |
+//! |---|---|---|---|
+//! | take | writer | store, release | the chunk's header. The chunk is the writer's since it took its number from the [list](crate::free) |
+//! | end | writer | store, release | the fragments counted |
+//! | begin | writer | compare and swap, relaxed | nothing: it only has to fail if the collector has reclaimed |
+//! | leave | writer | store, release | the fragments counted |
+//! | hand in | writer | compare and swap, relaxed | nothing: what is finished was published by *end* |
+//! | reclaim | collector | compare and swap, acquire | nothing |
+//! | scrape | collector | store | nothing: the writer is dead, nobody else writes the word |
+//! | free | collector | store, relaxed | nothing: the list publishes it |
+//!
+//! The collector reads the word with acquire ordering and then the first `count` fragments, in any state: a swap
+//! that follows a release store belongs to its release sequence. It need not own the chunk for that, because finished fragments do
+//! not change, and because nobody but the collector itself frees chunks. So whatever was finished is read, also from a
+//! chunk whose writer is in the middle of a packet, hangs, or is dead.
+//!
+//! Only between packets (IDLE) can the collector take a chunk away: to begin and to reclaim are swaps of the same word, and one of
+//! them fails. A writer that fails takes another chunk. So no thread that has nothing to say keeps a chunk from others,
+//! and none is disturbed in a packet.
+//!
+//! The word names its writer, and a writer has one chunk at a time (while a packet moves, two, and it begins nothing meanwhile).
+//! Hence a word that a writer expects (IDLE, its own number) cannot be there by chance after the chunk has been through other
+//! hands: there is no ABA problem, however long it slept.
+//!
+//! Who dies: between any two of these the word is in a state from which the collector goes on, see *scrape*.
+
+use situ_memory::sync::atomic::{AtomicU32, Ordering};
+
+/// Who has a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum State {
+    /// Nobody: its number is in the list, or has just been taken from there.
+    Free = 0,
+    /// A writer, in the middle of a packet.
+    Busy = 1,
+    /// A writer, between packets.
+    Idle = 2,
+    /// The collector.
+    Complete = 3,
+}
+
+/// The most fragments that a chunk may have.
+pub const MOST_FRAGMENTS: u32 = (1 << 11) - 1;
+
+const STATE_BITS: u32 = 7;
+const FIRST_CONTINUES: u32 = 1 << 3;
+const LAST_CONTINUES: u32 = 1 << 4;
+const COUNT_SHIFT: u32 = 5;
+const WRITER_SHIFT: u32 = 16;
+
+/// A value of the word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word(pub u32);
+
+impl Word {
+    /// What a writer writes when it has taken a chunk.
+    pub const fn taken(writer: u16, first_continues: bool) -> Self {
+        let first = if first_continues { FIRST_CONTINUES } else { 0 };
+        Self((writer as u32) << WRITER_SHIFT | first | State::Busy as u32)
+    }
+
+    /// The same in another state.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, state: State) -> Self {
+        Self(self.0 & !STATE_BITS | state as u32)
+    }
+
+    /// The same with so many more fragments.
+    #[inline]
+    #[must_use]
+    pub const fn plus(self, fragments: u32) -> Self {
+        Self(self.0 + (fragments << COUNT_SHIFT))
+    }
+
+    /// The same, but the last fragment is gone on with in the next chunk.
+    #[must_use]
+    pub const fn continued(self) -> Self {
+        Self(self.0 | LAST_CONTINUES)
+    }
+
+    /// Who has the chunk; nothing if no such state exists.
+    #[inline]
+    pub const fn state(self) -> Option<State> {
+        Some(match self.0 & STATE_BITS {
+            0 => State::Free,
+            1 => State::Busy,
+            2 => State::Idle,
+            3 => State::Complete,
+            _ => return None,
+        })
+    }
+
+    /// How many fragments are finished.
+    #[inline]
+    pub const fn count(self) -> u32 {
+        self.0 >> COUNT_SHIFT & MOST_FRAGMENTS
+    }
+
+    /// The writer's place.
+    #[inline]
+    pub const fn writer(self) -> u16 {
+        (self.0 >> WRITER_SHIFT) as u16
+    }
+
+    /// Whether the first fragment goes on with a packet of the chunk before.
+    pub const fn first_continues(self) -> bool {
+        self.0 & FIRST_CONTINUES != 0
+    }
+
+    /// Whether the last fragment is gone on with in the next chunk.
+    pub const fn last_continues(self) -> bool {
+        self.0 & LAST_CONTINUES != 0
+    }
+}
+
+/// The word in shared memory. Zeroed memory is that of a free chunk.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct ChunkWord(AtomicU32);
+
+impl ChunkWord {
+    /// A word of a free chunk, in private memory.
+    #[allow(clippy::new_without_default, reason = "words in shared memory begin as zeroes instead")]
+    pub fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// Writer: take, end, leave.
+    #[inline]
+    pub fn publish(&self, word: Word) {
+        self.0.store(word.0, Ordering::Release);
+    }
+
+    /// Writer: begin. `idle` is what it published last. False: the collector has the chunk, or had it.
+    #[inline]
+    #[must_use]
+    pub fn begin(&self, idle: Word) -> bool {
+        self.swap(idle, State::Busy, Ordering::Relaxed)
+    }
+
+    /// Writer: hand in. False: the collector has reclaimed it.
+    #[inline]
+    pub fn hand_in(&self, idle: Word) -> bool {
+        self.swap(idle, State::Complete, Ordering::Relaxed)
+    }
+
+    /// Collector: what is there, and all that is finished.
+    #[inline]
+    pub fn look(&self) -> Word {
+        Word(self.0.load(Ordering::Acquire))
+    }
+
+    /// Collector: reclaim a chunk that was seen idle. False: its writer goes on writing.
+    #[must_use]
+    pub fn reclaim(&self, idle: Word) -> bool {
+        self.swap(idle, State::Complete, Ordering::Acquire)
+    }
+
+    /// Collector: free, before the number goes back to the list.
+    #[inline]
+    pub fn free(&self) {
+        self.0.store(State::Free as u32, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn swap(&self, from: Word, state: State, ordering: Ordering) -> bool {
+        self.0.compare_exchange(from.0, from.with(state).0, ordering, Ordering::Relaxed).is_ok()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_holds_what_the_format_says() {
+        let word = Word::taken(0x1234, true).plus(3).with(State::Idle);
+        assert_eq!(word.0, 0x1234_0000 | 3 << 5 | 1 << 3 | 2);
+        assert_eq!((word.state(), word.count(), word.writer()), (Some(State::Idle), 3, 0x1234));
+        assert!(word.first_continues() && !word.last_continues());
+        let left = word.plus(MOST_FRAGMENTS - 3).with(State::Complete).continued();
+        assert_eq!(left.0, 0x1234_fff8 | 3);
+        assert!(left.last_continues() && left.count() == 2047);
+        assert_eq!(Word(5).state(), None);
+    }
+
+    #[test]
+    fn either_the_writer_begins_or_the_collector_reclaims() {
+        let (chunk, idle) = (ChunkWord::new(), Word::taken(1, false).plus(1).with(State::Idle));
+        chunk.publish(idle);
+        assert!(chunk.begin(idle) && !chunk.reclaim(idle));
+        chunk.publish(idle);
+        assert!(chunk.reclaim(idle) && !chunk.begin(idle) && !chunk.hand_in(idle));
+        assert_eq!(chunk.look().state(), Some(State::Complete));
+    }
+}

@@ -1,0 +1,225 @@
+//! What the tests of traces share: a root directory of their own, packets that can be checked, and a reader of traces.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub mod process;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use situ_memory::Root;
+use situ_trace::{Collector, CollectorOptions, Producer, Writer};
+use situ_wire::protobuf::{Fields, Value};
+
+/// More than anything takes.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Something that is seldom the same twice.
+pub fn now_ns() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64
+}
+
+/// A root directory that is removed when dropped, by its maker.
+pub struct Scratch(pub PathBuf, bool);
+
+impl Scratch {
+    pub fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(PathBuf::from(format!("/dev/shm/situ-test-trace-{}-{count}", std::process::id())), true)
+    }
+
+    /// One that belongs to somebody else.
+    pub fn shared(path: PathBuf) -> Self {
+        Self(path, false)
+    }
+
+    pub fn root(&self) -> Root {
+        Root::at(&self.0, None)
+    }
+
+    /// Where a trace may lie.
+    pub fn file(&self) -> PathBuf {
+        self.root().prepare_only(&[]).unwrap();
+        self.0.join("test.pftrace")
+    }
+
+    pub fn collect(&self, change: impl FnOnce(&mut CollectorOptions)) -> Collector {
+        let mut options = CollectorOptions::to_file(self.file());
+        change(&mut options);
+        Collector::start(&self.root(), options).unwrap()
+    }
+
+    /// A producer that hears of the session.
+    pub fn producer(&self, name: &str) -> Producer {
+        let producer = Producer::connect(&self.root(), name, |_| {}).unwrap();
+        assert!(producer.wait_for_session(PATIENCE));
+        producer
+    }
+
+    pub fn trace(&self) -> Trace {
+        Trace::read(&std::fs::read(self.file()).unwrap())
+    }
+
+    /// What lies where sessions lie.
+    pub fn left(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.root().trace()).unwrap().flatten();
+        entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if self.1 {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+/// The field in which the tests' packets have their content (`TracePacket.for_testing`), and those in it.
+pub const TEST: u32 = 900;
+const NUMBER: u32 = 1;
+const NESTED: u32 = 2;
+const FILL: u32 = 3;
+const SUM: u32 = 4;
+
+/// The byte at a place of a packet's filling.
+fn fill(number: u64, index: usize) -> u8 {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u8 ^ index as u8
+}
+
+/// Writes a packet with a number, so many bytes that follow from it, in messages nested so deep, and a sum over them. Whether there is a
+/// session.
+pub fn write(writer: &mut Writer, number: u64, bytes: usize, depth: u32) -> bool {
+    let Some(mut packet) = writer.packet() else { return false };
+    let mut message = packet.message();
+    message.uint64(8, number);
+    let mut test = message.message(TEST);
+    test.fixed64(NUMBER, number);
+    nest(&mut test, number, bytes, depth);
+    true
+}
+
+fn nest(message: &mut situ_wire::protobuf::Message<'_>, number: u64, bytes: usize, depth: u32) {
+    if depth > 0 {
+        nest(&mut message.message(NESTED), number, bytes, depth - 1);
+        // Behind the nested message too, so that its length matters.
+        message.uint64(SUM, number ^ u64::from(depth));
+        return;
+    }
+    let mut sum = 0u64;
+    {
+        let mut field = message.bytes_in_pieces(FILL);
+        for start in (0..bytes).step_by(64) {
+            let mut piece = [0; 64];
+            let piece = &mut piece[..64.min(bytes - start)];
+            for (index, byte) in piece.iter_mut().enumerate() {
+                *byte = fill(number, start + index);
+                sum = sum.wrapping_mul(31).wrapping_add((*byte).into());
+            }
+            field.push(piece);
+        }
+    }
+    message.uint64(SUM, sum);
+}
+
+/// Checks a packet's content, and gives its number and how many bytes it was filled with.
+pub fn check(test: &[u8]) -> (u64, usize) {
+    let mut number = None;
+    let (mut level, mut depth) = (test, Vec::new());
+    loop {
+        let (mut nested, mut sum, mut filling) = (None, None, None);
+        for field in Fields::new(level) {
+            let field = field.expect("whole fields");
+            match (field.number, field.value) {
+                (NUMBER, Value::Fixed64(value)) => number = Some(value),
+                (NESTED, Value::Bytes(bytes)) => nested = Some(bytes),
+                (FILL, Value::Bytes(bytes)) => filling = Some(bytes),
+                (SUM, Value::Varint(value)) => sum = Some(value),
+                other => panic!("no such field: {other:?}"),
+            }
+        }
+        let number = number.expect("a number");
+        match (nested, filling) {
+            (Some(bytes), None) => {
+                depth.push(sum.expect("a sum behind the nested message"));
+                level = bytes;
+            }
+            (None, Some(filling)) => {
+                let is =
+                    filling.iter().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into()));
+                assert_eq!(Some(is), sum, "packet {number}");
+                assert!(filling.iter().enumerate().all(|(index, byte)| *byte == fill(number, index)));
+                for (index, sum) in depth.iter().rev().enumerate() {
+                    assert_eq!(*sum, number ^ (index as u64 + 1));
+                }
+                return (number, filling.len());
+            }
+            other => panic!("packet {number} is torn: {other:?}"),
+        }
+    }
+}
+
+/// A packet as it stands in a trace.
+#[derive(Debug, Default, Clone)]
+pub struct Found {
+    pub sequence: u32,
+    pub dropped: bool,
+    pub first: bool,
+    pub flags: u64,
+    /// Of the tests' packets: the number and how many bytes it was filled with.
+    pub test: Option<(u64, usize)>,
+    pub clocks: bool,
+    pub interned: Vec<u8>,
+    pub tracks: Vec<u8>,
+}
+
+/// A trace, read by the book: `Trace.packet` is field 1.
+#[derive(Debug, Default)]
+pub struct Trace {
+    pub packets: Vec<Found>,
+}
+
+impl Trace {
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut packets = Vec::new();
+        for field in Fields::new(bytes) {
+            let field = field.expect("a trace consists of whole packets");
+            let (1, Value::Bytes(packet)) = (field.number, field.value) else { panic!("{field:?}") };
+            let mut found = Found::default();
+            for field in Fields::new(packet) {
+                let field = field.expect("a packet consists of whole fields");
+                match (field.number, field.value) {
+                    (10, Value::Varint(sequence)) => found.sequence = sequence as u32,
+                    (42, Value::Varint(1)) => found.dropped = true,
+                    (87, Value::Varint(1)) => found.first = true,
+                    (13, Value::Varint(flags)) => found.flags = flags,
+                    (6, _) => found.clocks = true,
+                    (12, Value::Bytes(bytes)) => found.interned = bytes.to_vec(),
+                    (60, Value::Bytes(bytes)) => found.tracks = bytes.to_vec(),
+                    (TEST, Value::Bytes(test)) => found.test = Some(check(test)),
+                    _ => {}
+                }
+            }
+            packets.push(found);
+        }
+        Self { packets }
+    }
+
+    /// The tests' packets of each sequence, in their order.
+    pub fn sequences(&self) -> HashMap<u32, Vec<&Found>> {
+        let mut sequences: HashMap<u32, Vec<&Found>> = HashMap::new();
+        for packet in self.packets.iter().filter(|packet| packet.test.is_some()) {
+            sequences.entry(packet.sequence).or_default().push(packet);
+        }
+        sequences
+    }
+
+    /// The numbers of the only sequence of tests' packets.
+    pub fn numbers(&self) -> Vec<u64> {
+        let sequences = self.sequences();
+        assert!(sequences.len() <= 1, "{:?}", sequences.keys());
+        sequences.into_values().flatten().map(|packet| packet.test.unwrap().0).collect()
+    }
+}

@@ -1,0 +1,155 @@
+//! From writers to the trace: every packet that was finished arrives whole and in order, and what is lost is counted.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{PATIENCE, Scratch, write};
+use situ_trace::{Lost, Policy, Producer};
+
+#[test]
+fn packets_arrive_in_order_on_a_sequence_for_each_thread() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|_| {});
+    let producer = scratch.producer("several threads");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let mut writer = producer.writer();
+            scope.spawn(move || {
+                for number in 0..2000 {
+                    assert!(write(&mut writer, number, (number % 100) as usize, (number % 3) as u32));
+                }
+            });
+        }
+    });
+    let summary = collector.stop().unwrap();
+    assert!(producer.wait_for_end(PATIENCE) && !producer.is_enabled());
+    let trace = scratch.trace();
+    let sequences = trace.sequences();
+    assert_eq!(sequences.len(), 4);
+    for (sequence, packets) in &sequences {
+        assert!(*sequence > 1);
+        let numbers: Vec<_> = packets.iter().map(|packet| packet.test.unwrap()).collect();
+        assert_eq!(numbers, (0..2000).map(|number| (number, (number % 100) as usize)).collect::<Vec<_>>());
+        assert!(packets[0].first && packets[1..].iter().all(|packet| !packet.first));
+        assert!(packets.iter().all(|packet| !packet.dropped));
+    }
+    assert!(trace.packets[0].clocks && trace.packets[0].sequence == 1);
+    assert_eq!(summary.packets, 8000);
+    assert_eq!(summary.bytes, std::fs::metadata(scratch.file()).unwrap().len());
+    let [process] = &summary.producers[..] else { panic!("{summary:?}") };
+    assert_eq!((process.name.as_str(), process.pid), ("several threads", std::process::id()));
+    assert_eq!((process.malformed, process.given_up.as_deref()), (0, None));
+    assert_eq!(process.writers.len(), 4);
+    for writer in &process.writers {
+        assert_eq!((writer.packets, writer.finished, writer.unfinished), (2000, 2000, 0));
+        assert_eq!(writer.lost, Lost::default());
+    }
+    assert_eq!(scratch.left(), ["control"]);
+}
+
+#[test]
+fn packets_longer_than_a_chunk_are_put_together_and_patched() {
+    for chunk_bytes in [256, 1024, 4096] {
+        let scratch = Scratch::new();
+        let collector = scratch.collect(|options| {
+            options.chunk_bytes = chunk_bytes;
+            options.policy = Policy::Stall { at_most: PATIENCE };
+        });
+        let producer = scratch.producer("long");
+        let mut writer = producer.writer();
+        let sizes = [0, 1, 100, 200, 230, 240, 250, 1000, 5000, 100_000, 3];
+        let mut expected = Vec::new();
+        for depth in [0, 1, 5, 30, 120] {
+            for size in sizes {
+                expected.push((expected.len() as u64, size));
+                assert!(write(&mut writer, expected.len() as u64 - 1, size, depth));
+            }
+        }
+        // Longer than the whole ring.
+        expected.push((77, 6 << 20));
+        assert!(write(&mut writer, 77, 6 << 20, 3));
+        assert_eq!(writer.lost(), Lost::default());
+        let summary = collector.stop().unwrap();
+        let trace = scratch.trace();
+        let found: Vec<_> = trace.packets.iter().filter_map(|packet| packet.test).collect();
+        assert_eq!(found, expected, "chunks of {chunk_bytes}");
+        assert_eq!(summary.producers[0].malformed, 0);
+        assert_eq!(summary.producers[0].writers[0].unfinished, 0);
+    }
+}
+
+#[test]
+fn losses_are_counted_exactly_and_told_to_the_writer() {
+    let scratch = Scratch::new();
+    // So that it does not come to read before the ring is full.
+    let collector = scratch.collect(|options| {
+        options.ring_bytes = 64 << 10;
+        options.chunk_bytes = 1024;
+        options.period = Duration::from_secs(5);
+    });
+    let producer = scratch.producer("fast");
+    let mut writer = producer.writer();
+    let epoch = writer.state_epoch();
+    assert_ne!(epoch, 0);
+    let (mut written, mut lost) = (Vec::new(), Lost::default());
+    let mut number = 0;
+    let mut epochs = vec![epoch];
+    while lost.packets < 100 || written.last() != Some(&(number - 1)) {
+        let size = (number * 37 % 3000) as usize;
+        let before = writer.lost();
+        assert!(write(&mut writer, number, size, 2));
+        let now = writer.lost();
+        if now == before {
+            written.push(number);
+            assert_eq!(writer.state_epoch(), *epochs.last().unwrap());
+        } else {
+            assert_eq!(now.packets, before.packets + 1);
+            assert!((now.bytes - before.bytes) as usize >= size);
+            assert!(!epochs.contains(&writer.state_epoch()), "each loss is another epoch");
+            epochs.push(writer.state_epoch());
+            lost = now;
+        }
+        number += 1;
+    }
+    let summary = collector.stop().unwrap();
+    let trace = scratch.trace();
+    assert_eq!(trace.numbers(), written, "all that was not lost is there");
+    for pair in trace.sequences().values().flat_map(|packets| packets.windows(2)) {
+        let [before, after] = [pair[0].test.unwrap().0, pair[1].test.unwrap().0];
+        assert_eq!(pair[1].dropped, after != before + 1, "between {before} and {after}");
+    }
+    let [process] = &summary.producers[..] else { panic!("{summary:?}") };
+    assert_eq!(process.writers[0].lost, lost);
+    assert_eq!(
+        (process.writers[0].packets, process.writers[0].finished),
+        (written.len() as u64, written.len() as u64)
+    );
+    assert_eq!((summary.lost(), process.malformed), (lost, 0));
+}
+
+#[test]
+fn without_a_session_nothing_is_written_and_the_next_one_begins_anew() {
+    let scratch = Scratch::new();
+    let producer = Producer::connect(&scratch.root(), "patient", |_| {}).unwrap();
+    let mut writer = producer.writer();
+    assert!(writer.packet().is_none() && writer.state_epoch() == 0 && !producer.is_enabled());
+    let mut epochs = Vec::new();
+    for round in 0..3 {
+        let collector = scratch.collect(|options| options.categories = format!("bus,round{round}"));
+        assert!(producer.wait_for_session(PATIENCE));
+        let session = producer.session().unwrap();
+        assert_eq!(&session, collector.session());
+        assert_eq!(session.categories, format!("bus,round{round}"));
+        let epoch = writer.state_epoch();
+        assert!(!epochs.contains(&epoch));
+        epochs.push(epoch);
+        assert!(write(&mut writer, round, 10, 0));
+        collector.stop().unwrap();
+        assert_eq!(scratch.trace().numbers(), [round]);
+        assert!(producer.wait_for_end(PATIENCE));
+        assert!(writer.packet().is_none() && writer.state_epoch() == 0);
+    }
+    assert_eq!(scratch.left(), ["control"]);
+}
