@@ -10,7 +10,7 @@ clang=$(command -v clang++ || command -v clang++-14) || {
   exit 1
 }
 cmake -S cpp -B build/fuzz/cpp -G Ninja -DSITU_FUZZ=ON -DSITU_TESTS=OFF -DSITU_BUS=OFF -DCMAKE_CXX_COMPILER="$clang" >/dev/null
-cmake --build build/fuzz/cpp --target fuzz_cdr fuzz_validate fuzz_region
+cmake --build build/fuzz/cpp --target fuzz_cdr fuzz_validate fuzz_protobuf fuzz_region
 
 # The vectors are a good beginning. The first byte chooses the type, see the targets.
 seed() { # <target> <choice> <file>...
@@ -26,9 +26,11 @@ for choice in "${!cases[@]}"; do
   seed fuzz_validate "$choice" spec/vectors/flat/"${cases[choice]}".{head,body}.bin 2>/dev/null || true
 done
 
+mkdir -p build/fuzz/cpp/fuzz_protobuf/corpus
+cp spec/vectors/protobuf/*.bin build/fuzz/cpp/fuzz_protobuf/corpus
 for file in spec/vectors/region/kitchen.*.bin; do seed fuzz_region 0 "$file"; done
 
-for target in fuzz_cdr fuzz_validate fuzz_region; do
+for target in fuzz_cdr fuzz_validate fuzz_protobuf fuzz_region; do
   echo "==> $target, $seconds s"
   found=build/fuzz/cpp/$target
   mkdir -p "$found/artifacts"

@@ -32,6 +32,7 @@ fn main() {
         .include(&schema)
         .file(protobuf.join("kitchen.proto"))
         .file(schema.join("legacy.proto"))
+        .file(schema.join("edition.proto"))
         .file_stem("protobuf")
         .run();
     println!("cargo::rustc-check-cfg=cfg(situ_ros)");

@@ -313,6 +313,24 @@ fn proto_files_become_code_with_and_without_protoc() {
     let output = sandbox.run(&["gen", "--lang", "cpp", "--out", &out, &group]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && error.contains("M.g is a group"), "{error}");
+    assert!(error.contains("group.proto:1:47") && error.contains("^ a group"), "{error}");
+
+    // Of an edition, with a mistake and with a group; then right.
+    let edition = |child: &str| {
+        let text = format!("edition = \"2023\";\nmessage M {{\n  int32 a = 1;\n  {child}\n}}\n");
+        let schema = sandbox.file("edition.proto", &text);
+        let output = sandbox.run(&["gen", "--lang", "cpp", "--out", &out, &schema]);
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (_, error) = edition("Nobody b = 2;");
+    assert!(error.contains("edition.proto:4:3") && error.contains("^^^^^^"), "{error}");
+    let (_, error) = edition("M b = 2 [features.message_encoding = DELIMITED];");
+    assert!(error.contains("M.b is a group") && error.contains("edition.proto:4:5"), "{error}");
+    let (_, error) = edition("repeated int32 b = 2 [features.repeated_field_encoding = LOOSE];");
+    assert!(error.contains("no feature `repeated_field_encoding = LOOSE`"), "{error}");
+    assert!(edition("repeated int32 b = 2 [features.repeated_field_encoding = EXPANDED];").0);
+    let header = std::fs::read_to_string(format!("{out}/edition.situ.hpp")).unwrap();
+    assert!(header.contains("void add_b(std::int32_t value)"), "{header}");
 
     let protoc = |option: &str| {
         std::process::Command::new("protoc")
@@ -332,6 +350,14 @@ fn proto_files_become_code_with_and_without_protoc() {
     let header = std::fs::read_to_string(format!("{out}/tour.situ.hpp")).unwrap();
     assert!(header.contains("namespace outer::inner::tour {"), "{header}");
     assert!(protoc("lang=rust:").unwrap().status.success());
+    let refused = std::process::Command::new("protoc")
+        .arg(concat!("--plugin=", env!("CARGO_BIN_EXE_protoc-gen-situ")))
+        .args([format!("--situ_out={out}"), "group.proto".to_owned()])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(error.contains("M.g is a group") && error.contains("^ a group"), "{error}");
     let error = protoc("lang=cobol:").unwrap().stderr;
     assert!(String::from_utf8_lossy(&error).contains("unknown option `lang=cobol`"));
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use situ::wire::protobuf::{Growing, ReadError, Writer};
+use situ_generated::protobuf::situ::edition::{self, EditionReader, EditionWriter, Loose};
 use situ_generated::protobuf::situ::kitchen::{Fruit, KitchenReader, KitchenWriter};
 use situ_generated::protobuf::situ::legacy::legacy::Side;
 use situ_generated::protobuf::situ::legacy::{LegacyReader, LegacyWriter, Mode, NothingReader};
@@ -136,5 +137,44 @@ fn proto2_has_defaults_and_closed_enums() -> Result<(), ReadError> {
     let word = it.words().next().unwrap()?;
     assert_eq!((word.key(), word.value()?), (-1, "minus"));
     assert_eq!(NothingReader::new(buffer.written())?.unknown_fields().count(), 11);
+    Ok(())
+}
+
+#[test]
+fn an_edition_has_the_features_that_it_asks_for() -> Result<(), ReadError> {
+    let empty = EditionReader::new(&[])?;
+    assert_eq!((empty.plain(), empty.text()?), (7, "a\0b"));
+    assert_eq!((empty.mode(), empty.loose()), (edition::Mode::SLOW, Loose::NONE));
+
+    let mut buffer = Growing::default();
+    let mut writer = Writer::new(&mut buffer);
+    {
+        let mut it = EditionWriter(writer.message());
+        it.set_packed(&[1, 2]);
+        it.add_expanded(3);
+        it.add_expanded(4);
+        it.set_mode(edition::Mode(9));
+        it.set_loose(Loose(9));
+        it.set_child().set_plain(5);
+        it.add_modes("x", edition::Mode::FAST);
+        it.set_other(6);
+        it.set_one(edition::Mode(9));
+        it.set_all(&[edition::Mode::FAST, edition::Mode(9), edition::Mode::SLOW]);
+    }
+    writer.finish().unwrap();
+    // Packed, expanded, and each field's tag as the guide to the encoding has it.
+    let expected = [
+        &[0x1a, 2, 1, 2, 0x20, 3, 0x20, 4, 0x28, 9, 0x30, 9, 0x3a, 2, 0x08, 5][..],
+        &[0x42, 5, 0x0a, 1, b'x', 0x10, 2, 0x50, 6, 0x48, 9, 0x5a, 3, 2, 9, 1],
+    ];
+    assert_eq!(buffer.written(), expected.concat());
+    let it = EditionReader::new(buffer.written())?;
+    // Closed enums do not take what they do not have, open ones do.
+    assert_eq!((it.has_mode(), it.mode(), it.loose()), (false, edition::Mode::SLOW, Loose(9)));
+    assert_eq!((it.has_one(), it.has_other(), it.other()), (false, true, 6));
+    let all = it.all().collect::<Result<Vec<_>, _>>()?;
+    assert_eq!(all, [edition::Mode::FAST, edition::Mode::SLOW]);
+    assert_eq!(it.unknown_fields().map(|it| it.number).collect::<Vec<_>>(), [5, 9]);
+    assert_eq!(it.child()?.unwrap().plain(), 5);
     Ok(())
 }

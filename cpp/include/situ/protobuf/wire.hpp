@@ -1,4 +1,4 @@
-// The words of protobuf: tags, varints, zigzag, and what can go wrong while writing.
+// The words of protobuf: tags, varints, zigzag, and what can go wrong while a message is written or read.
 #pragma once
 
 #include <bit>
@@ -26,12 +26,21 @@ inline constexpr std::uint32_t max_field = (1U << 29) - 1;
 inline constexpr std::uint64_t max_length = 0x7fffffff;
 /// How deep messages may nest below the first one. Readers commonly stop at 100.
 inline constexpr std::uint32_t max_levels = 128;
+/// How deep a reader follows groups, and messages within messages.
+inline constexpr std::uint32_t max_read_levels = 100;
 /// The width of the length of a message that crosses chunks, in bytes; also the smallest chunk a message can
 /// begin in.
 inline constexpr std::size_t wide = 5;
 
-/// How a field is stored.
-enum class wire_type : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+/// How a field is stored. Groups are read as unknown fields, and never written.
+enum class wire_type : std::uint8_t {
+  varint = 0,
+  fixed64 = 1,
+  bytes = 2,
+  group = 3,
+  group_end = 4,
+  fixed32 = 5
+};
 
 /// Why a message could not be written. The first error stays; what is written after it goes nowhere.
 enum class write_error : std::uint8_t {
@@ -71,6 +80,48 @@ constexpr std::string_view describe(write_error error) noexcept {
   return "unknown";
 }
 
+/// What is wrong with a message that is read.
+enum class read_problem : std::uint8_t {
+  none,                  ///< Nothing.
+  truncated,             ///< The message ends within a field.
+  long_varint,           ///< A varint has more than ten bytes.
+  invalid_tag,           ///< Field number 0, a wire type that does not exist, or more than 32 bits.
+  unexpected_group_end,  ///< A group ends that did not begin.
+  too_deep,              ///< Messages or groups nest deeper than max_read_levels.
+  too_long,              ///< The message has more than 2^31 - 1 bytes.
+};
+
+/// What a problem means, in words.
+constexpr std::string_view describe(read_problem problem) noexcept {
+  switch (problem) {
+    case read_problem::none:
+      return "nothing is wrong";
+    case read_problem::truncated:
+      return "the message ends within a field";
+    case read_problem::long_varint:
+      return "a varint has more than ten bytes";
+    case read_problem::invalid_tag:
+      return "this is no tag; is it protobuf at all?";
+    case read_problem::unexpected_group_end:
+      return "a group ends here that did not begin";
+    case read_problem::too_deep:
+      return "messages or groups nest deeper than 100";
+    case read_problem::too_long:
+      return "a message is longer than 2147483647 bytes";
+  }
+  return "unknown";
+}
+
+/// What is wrong, and where: at which byte of the message that is read, which may be a nested one or a packed
+/// field. True if something is.
+struct read_error {
+  read_problem problem = read_problem::none;
+  std::size_t at = 0;
+
+  constexpr explicit operator bool() const noexcept { return problem != read_problem::none; }
+  friend constexpr bool operator==(const read_error&, const read_error&) = default;
+};
+
 /// What stands in front of a field.
 constexpr std::uint32_t tag(std::uint32_t field, wire_type wire) noexcept {
   return field << 3U | static_cast<std::uint32_t>(wire);
@@ -82,6 +133,14 @@ constexpr std::uint32_t zigzag(std::int32_t value) noexcept {
 }
 constexpr std::uint64_t zigzag(std::int64_t value) noexcept {
   return static_cast<std::uint64_t>(value) << 1U ^ static_cast<std::uint64_t>(value >> 63);
+}
+
+/// The inverse of zigzag().
+constexpr std::int32_t unzigzag(std::uint32_t value) noexcept {
+  return static_cast<std::int32_t>(value >> 1U ^ (0U - (value & 1U)));
+}
+constexpr std::int64_t unzigzag(std::uint64_t value) noexcept {
+  return static_cast<std::int64_t>(value >> 1U ^ (std::uint64_t{0} - (value & 1U)));
 }
 
 /// How many bytes a number has as a varint: 1 to 10.

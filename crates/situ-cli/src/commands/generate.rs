@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use situ_schema::Schema;
 use situ_schema::generate::{self, GeneratedFile, Options};
-use situ_schema::proto::ProtoBuild;
+use situ_schema::proto::{ProtoBuild, ProtoError};
 
 use super::{Context, schema};
 use crate::cli::{GenArgs, Language};
@@ -100,7 +100,10 @@ fn protobuf(
     }
     let build = sources.include.iter().fold(ProtoBuild::new(), ProtoBuild::include);
     let build = sources.files.iter().fold(build, ProtoBuild::file);
-    build.generate(language).map_err(|error| CliError::Failed(error.to_string()))
+    build.generate(language).map_err(|error| match error {
+        ProtoError::Schema(error) => CliError::Schema(error),
+        other => CliError::Failed(other.to_string()),
+    })
 }
 
 /// The files that a schema was read from; what comes with Situ is no file.

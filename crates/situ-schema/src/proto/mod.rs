@@ -8,6 +8,10 @@
 //! ```
 
 mod cpp;
+mod cpp_reader;
+mod descriptor;
+mod edition;
+mod load;
 mod model;
 mod rust;
 
@@ -16,12 +20,11 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use prost::Message as _;
-use prost_types::FileDescriptorProto;
-use prost_types::compiler::code_generator_response::{Feature, File};
-use prost_types::compiler::{CodeGeneratorRequest, CodeGeneratorResponse};
-use protox::Compiler;
 
+use crate::diagnostic::SchemaError;
 use crate::generate::{GeneratedFile, Language, Options};
+use crate::source::Sources;
+use descriptor::{Generated, Request, Response};
 use model::Model;
 
 /// Why no code could be generated for `.proto` files.
@@ -29,16 +32,10 @@ use model::Model;
 #[non_exhaustive]
 pub enum ProtoError {
     /// The files are not right, or cannot be found.
-    #[error("{0}")]
-    Compile(String),
-    /// A field is a group.
-    #[error("{field} is a group, which Situ does not write; make it a message field")]
-    Group {
-        /// The field's full name.
-        field: String,
-    },
-    /// The files are of an edition.
-    #[error("{file} is of an edition, which is not supported yet; use proto2 or proto3")]
+    #[error(transparent)]
+    Schema(Box<SchemaError>),
+    /// The file is of an edition that is not known.
+    #[error("{file} is of an edition that is not supported; 2023, proto2 and proto3 are")]
     Edition {
         /// The file.
         file: String,
@@ -66,6 +63,16 @@ pub enum ProtoError {
         /// Why not.
         source: io::Error,
     },
+}
+
+impl ProtoError {
+    /// The error as text; with source lines and carets, where it has a place.
+    pub fn render(&self, color: bool) -> String {
+        match self {
+            Self::Schema(error) => error.render(color),
+            other => format!("{other}\n"),
+        }
+    }
 }
 
 /// Collects `.proto` files and where to look for what they import, then generates.
@@ -116,10 +123,6 @@ impl ProtoBuild {
 
     /// Reads the files and generates: the code, and the files that were read.
     pub fn generate(&self, language: Language) -> Result<(Vec<GeneratedFile>, Vec<PathBuf>), ProtoError> {
-        let failed = |error: protox::Error| {
-            let place = error.file().map(|file| format!("{file}: ")).unwrap_or_default();
-            ProtoError::Compile(format!("{place}{error}"))
-        };
         // A file is known by its path from a folder of the search path; the current one and its own folder are the last.
         let mut folders = self.folders.clone();
         for file in &self.files {
@@ -128,12 +131,7 @@ impl ProtoBuild {
                 folders.push(own.to_owned());
             }
         }
-        let mut compiler = Compiler::new(folders).map_err(failed)?;
-        compiler.include_imports(true);
-        for file in &self.files {
-            compiler.open_file(file).map_err(failed)?;
-        }
-        let read = compiler.files().filter_map(|it| it.path().map(Path::to_owned)).collect();
+        let read = load::load(&self.files, folders)?;
         let mut options = Options::new(language);
         if let Some(stem) = &self.stem {
             options.file_stem = stem.clone();
@@ -141,9 +139,9 @@ impl ProtoBuild {
         if let Some(path) = &self.situ_path {
             options.situ_path = path.clone();
         }
-        let files = compiler.file_descriptor_set().file;
-        let generated = generate(&files, &|_| true, &options, self.namespace.as_deref().unwrap_or(""))?;
-        Ok((generated, read))
+        let namespace = self.namespace.as_deref().unwrap_or("");
+        let model = Model::new(&read.files, namespace, &read.sources)?;
+        Ok((generate(&model, &|_| true, &options)?, read.paths))
     }
 
     /// Generates Rust code in a build script, and again whenever a file changes. On failure, says what is wrong and ends the
@@ -151,7 +149,7 @@ impl ProtoBuild {
     pub fn run(&self) {
         if let Err(error) = self.write() {
             // If nobody listens, the exit code tells.
-            let _ = writeln!(io::stderr(), "{error}");
+            let _ = write!(io::stderr(), "{}", error.render(false));
             std::process::exit(1);
         }
     }
@@ -173,49 +171,55 @@ impl ProtoBuild {
 }
 
 fn generate(
-    files: &[FileDescriptorProto],
+    model: &Model,
     wanted: &dyn Fn(&str) -> bool,
     options: &Options,
-    namespace: &str,
 ) -> Result<Vec<GeneratedFile>, ProtoError> {
-    let model = Model::new(files, namespace)?;
     Ok(match options.language {
         Language::Rclrs => return Err(ProtoError::NotForRos),
-        Language::Rust => vec![rust::generate(&model, options)],
+        Language::Rust => vec![rust::generate(model, options)],
         Language::Cpp => {
             let files = model.files.iter().filter(|file| wanted(&file.name));
-            files.map(|file| cpp::generate(&model, file)).collect()
+            files.map(|file| cpp::generate(model, file)).collect()
         }
     })
 }
 
+/// protoc's names for what a plugin knows: `optional` in proto3, and editions.
+const PROTO3_OPTIONAL: u64 = 1;
+const SUPPORTS_EDITIONS: u64 = 2;
+/// In protoc's words.
+const EDITION_PROTO2: i32 = 998;
+
 /// Answers a request of protoc (a `CodeGeneratorRequest`) by a `CodeGeneratorResponse`, both encoded. Options:
 /// `lang=cpp` (the default) or `lang=rust`, and `namespace=<name>` around everything.
 pub fn answer_protoc(request: &[u8]) -> Vec<u8> {
-    let mut response = CodeGeneratorResponse {
-        supported_features: Some(Feature::Proto3Optional as u64),
-        ..CodeGeneratorResponse::default()
+    let mut response = Response {
+        supported_features: Some(PROTO3_OPTIONAL | SUPPORTS_EDITIONS),
+        minimum_edition: Some(EDITION_PROTO2),
+        maximum_edition: Some(descriptor::EDITION_2023),
+        ..Response::default()
     };
     match plugin(request) {
         Ok(files) => {
             response.file = files
                 .into_iter()
-                .map(|file| File {
+                .map(|file| Generated {
                     name: Some(file.path.to_string_lossy().into_owned()),
                     content: Some(file.text),
-                    ..File::default()
                 })
                 .collect();
         }
-        Err(error) => response.error = Some(error.to_string()),
+        Err(error) => response.error = Some(error.render(false)),
     }
     response.encode_to_vec()
 }
 
 fn plugin(request: &[u8]) -> Result<Vec<GeneratedFile>, ProtoError> {
-    let request = CodeGeneratorRequest::decode(request)?;
+    let request = Request::decode(request)?;
     let (mut language, mut namespace) = (Language::Cpp, "");
-    for option in request.parameter().split(',').map(str::trim).filter(|it| !it.is_empty()) {
+    let parameter = request.parameter.as_deref().unwrap_or("");
+    for option in parameter.split(',').map(str::trim).filter(|it| !it.is_empty()) {
         match option.split_once('=') {
             Some(("lang", "cpp")) => language = Language::Cpp,
             Some(("lang", "rust")) => language = Language::Rust,
@@ -223,6 +227,15 @@ fn plugin(request: &[u8]) -> Result<Vec<GeneratedFile>, ProtoError> {
             _ => return Err(ProtoError::Option { option: option.to_owned() }),
         }
     }
+    // protoc says where things stand, but not what stands there. Where it runs in the folder of the sources, they are found;
+    // otherwise errors name line and column.
+    let mut sources = Sources::default();
+    for file in &request.proto_file {
+        if let Ok(text) = fs::read_to_string(&file.name) {
+            sources.add(&file.name, text, true);
+        }
+    }
     let wanted = |name: &str| request.file_to_generate.iter().any(|it| it == name);
-    generate(&request.proto_file, &wanted, &Options::new(language), namespace)
+    let model = Model::new(&request.proto_file, namespace, &sources)?;
+    generate(&model, &wanted, &Options::new(language))
 }

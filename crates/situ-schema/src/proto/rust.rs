@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use super::model::{Enum, Field, Kind, Message, Model, Scalar};
+use super::model::{Enum, Field, Kind, Message, Model, Scalar, oneofs};
 use crate::generate::{GeneratedFile, Options};
 
 const KEYWORDS: &[&str] = &[
@@ -162,9 +162,7 @@ impl Generator<'_> {
     fn message(&self, it: &Message, module: &[String], text: &mut String) {
         let name = &it.path[it.path.len() - 1];
         let (full, protobuf) = (&it.full_name[1..], &self.protobuf);
-        // Members of a oneof stand side by side.
-        let mut slots: Vec<&Field> = it.fields.iter().collect();
-        slots.sort_by_key(|field| field.oneof.map_or(0, |oneof| oneof + 1));
+        let slots = it.slots();
         let count = slots.len();
 
         let _ = writeln!(text, "\n/// Writes a `{full}`. It ends when this is dropped.\n#[derive(Debug)]");
@@ -180,15 +178,7 @@ impl Generator<'_> {
             "\n/// Which fields a `{full}` has.\n#[derive(Debug)]\npub enum {name}Layout {{}}\n"
         );
         let _ = writeln!(text, "impl {protobuf}::Layout<{count}> for {name}Layout {{");
-        let oneofs: Vec<String> = slots
-            .iter()
-            .map(|field| {
-                let Some(oneof) = field.oneof else { return "(0, 0)".to_owned() };
-                let begin = slots.iter().position(|it| it.oneof == Some(oneof)).unwrap_or(0);
-                let members = slots.iter().filter(|it| it.oneof == Some(oneof)).count();
-                format!("({begin}, {})", begin + members)
-            })
-            .collect();
+        let oneofs: Vec<String> = oneofs(&slots).iter().map(|it| format!("{it:?}")).collect();
         let _ = writeln!(text, "    const ONEOFS: [(u16, u16); {count}] = [{}];\n", oneofs.join(", "));
         let _ = writeln!(
             text,
@@ -201,7 +191,22 @@ impl Generator<'_> {
             let _ =
                 writeln!(text, "            ({}, WireType::{wire}{packed}) => Some({slot}),", field.number);
         }
-        text.push_str("            _ => None,\n        }\n    }\n}\n");
+        text.push_str("            _ => None,\n        }\n    }\n");
+        let closed: Vec<(usize, &[i32])> = (0..)
+            .zip(&slots)
+            .filter_map(|(slot, field)| Some((slot, self.model.closed_numbers(field)?)))
+            .collect();
+        if !closed.is_empty() {
+            text.push_str(
+                "\n    #[inline]\n    fn accepts(slot: usize, number: i32) -> bool {\n        match slot {\n",
+            );
+            for (slot, numbers) in closed {
+                let numbers: Vec<String> = numbers.iter().map(i32::to_string).collect();
+                let _ = writeln!(text, "            {slot} => matches!(number, {}),", numbers.join(" | "));
+            }
+            text.push_str("            _ => true,\n        }\n    }\n");
+        }
+        text.push_str("}\n");
 
         let table = format!("{protobuf}::Table<'a, {name}Layout, {count}>");
         let _ = writeln!(text, "\n/// Reads a `{full}` where it lies.\n#[derive(Debug)]");
@@ -217,7 +222,7 @@ impl Generator<'_> {
              self.0.as_bytes()\n    }}"
         );
         for (slot, field) in slots.iter().enumerate() {
-            self.getter(slot, field, module, text);
+            self.getter(it, slot, field, module, text);
         }
         text.push_str("}\n");
         let _ = writeln!(
@@ -302,7 +307,7 @@ impl Generator<'_> {
         }
     }
 
-    fn getter(&self, slot: usize, it: &Field, module: &[String], text: &mut String) {
+    fn getter(&self, message: &Message, slot: usize, it: &Field, module: &[String], text: &mut String) {
         let (name, number, protobuf) = (&it.name, it.number, &self.protobuf);
         let error = format!("{protobuf}::ReadError");
         let own = method(name);
@@ -332,29 +337,24 @@ impl Generator<'_> {
             }
             (Kind::Enum(other), false) => {
                 let value = self.named(other, "", module);
-                let place = &self.model.places[other];
                 let default = match &it.default {
                     Some(default) => format!("{value}::{}", word(default)),
                     None => format!("{value}::default()"),
                 };
-                let get = if place.is_closed {
-                    let numbers: Vec<String> = place.numbers.iter().map(i32::to_string).collect();
-                    format!("get_closed({slot}, |number| matches!(number, {}))", numbers.join(" | "))
-                } else {
-                    format!("get::<{protobuf}::kind::Int32>({slot})")
-                };
-                (value.clone(), format!("self.0.{get}.map_or({default}, {value})"))
+                let get = format!("self.0.get::<{protobuf}::kind::Int32>({slot})");
+                (value.clone(), format!("{get}.map_or({default}, {value})"))
             }
             (Kind::Enum(other), true) => {
                 let value = self.named(other, "", module);
-                let place = &self.model.places[other];
                 let numbers = format!("self.0.all::<{protobuf}::kind::Int32>({slot})");
-                let known = if place.is_closed {
-                    let known: Vec<String> = place.numbers.iter().map(i32::to_string).collect();
-                    format!(
-                        ".filter(|number| !matches!(number, Ok(it) if !matches!(it, {})))",
-                        known.join(" | ")
-                    )
+                // Those in packed fields have not been looked at yet.
+                let known = if self.model.closed_numbers(it).is_some() {
+                    let accepts = format!(
+                        "<{}Layout as {protobuf}::Layout<{count}>>::accepts({slot}, *it)",
+                        message.path[message.path.len() - 1],
+                        count = message.fields.len()
+                    );
+                    format!(".filter(|number| !matches!(number, Ok(it) if !{accepts}))")
                 } else {
                     String::new()
                 };

@@ -14,9 +14,27 @@ pub trait Layout<const N: usize> {
     /// The slot of a field, below `N`, by its number and how it is stored. `None`: the field is unknown.
     fn slot(number: u32, wire: WireType) -> Option<usize>;
 
+    /// Whether the enum of a slot has a number, or is an open one. Of a closed enum, numbers that it does not have are unknown
+    /// fields; those in packed fields are passed over.
+    #[inline]
+    fn accepts(slot: usize, number: i32) -> bool {
+        let _ = (slot, number);
+        true
+    }
+
     /// For each slot the first slot of the oneof that it belongs to, and the one behind the last; the same twice: it belongs
     /// to none.
     const ONEOFS: [(u16, u16); N] = [(0, 0); N];
+}
+
+/// The slot of a field, if it is known.
+#[inline]
+fn slot_of<L: Layout<N>, const N: usize>(field: &Field<'_>) -> Option<usize> {
+    let slot = L::slot(field.number, field.wire_type())?;
+    match field.value {
+        Value::Varint(number) if !L::accepts(slot, number as i32) => None,
+        _ => Some(slot),
+    }
 }
 
 /// Where one field is.
@@ -75,7 +93,7 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
         let mut entries = [Entry::default(); N];
         for field in Fields::new(&bytes) {
             let field = field?;
-            let Some(slot) = L::slot(field.number, field.wire_type()) else { continue };
+            let Some(slot) = slot_of::<L, N>(&field) else { continue };
             // A member takes the place of the others of its oneof.
             let (begin, end) = L::ONEOFS[slot];
             if begin != end {
@@ -105,16 +123,6 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
     pub fn get<K: Kind>(&self, slot: usize) -> Option<K::Value> {
         let mut cursor = self.value(slot)?;
         K::Stored::read(&mut cursor).ok().map(K::value)
-    }
-
-    /// The last number of an enum that `is_known`; others count as unknown fields, as closed enums demand.
-    pub fn get_closed(&self, slot: usize, is_known: impl Fn(i32) -> bool) -> Option<i32> {
-        let last = self.get::<super::kinds::Int32>(slot)?;
-        if is_known(last) || !self.entries[slot].is_repeated {
-            return is_known(last).then_some(last);
-        }
-        let numbers = self.all::<super::kinds::Int32>(slot);
-        numbers.filter_map(Result::ok).filter(|number| is_known(*number)).last()
     }
 
     /// A field of type `bytes`; of several, the last.
@@ -176,7 +184,7 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
     /// The fields that the layout does not know, in their order.
     pub fn unknown(&self) -> impl Iterator<Item = Field<'_>> {
         let fields = Fields::new(&self.bytes).filter_map(Result::ok);
-        fields.filter(|field| L::slot(field.number, field.wire_type()).is_none())
+        fields.filter(|field| slot_of::<L, N>(field).is_none())
     }
 
     /// The message as bytes.
@@ -236,7 +244,7 @@ impl<'t, L: Layout<N>, const N: usize> Iterator for Occurrences<'t, L, N> {
         }
         loop {
             let field = self.fields.next()?.ok()?;
-            if L::slot(field.number, field.wire_type()) == Some(self.slot) {
+            if slot_of::<L, N>(&field) == Some(self.slot) {
                 if field.value_at == self.last {
                     self.last = 0;
                 }
