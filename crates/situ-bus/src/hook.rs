@@ -152,12 +152,6 @@ fn found(hook: *mut Hook) -> Watcher {
     Watcher { hook: unsafe { &*hook } }
 }
 
-/// When something began that is told only when it has come to something.
-#[inline(always)]
-pub(crate) fn began() -> Option<Began> {
-    watcher().map(|watcher| Began { watcher, at_ns: watcher.now_ns() })
-}
-
 /// Somebody watches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watcher {

@@ -1,7 +1,8 @@
 //! What publishers and subscribers tell whoever watches: off the way of those whom nobody watches.
 
 use crate::hook::{Began, Event, Open, Step, Subject, Watcher, Why};
-use crate::publisher::{Inner, RawPublisher};
+use crate::loan::RawLoan;
+use crate::publisher::{Inner, LoanError, PublishError, RawPublisher};
 use crate::subscriber::{RawSample, RawSubscriber, TakeError};
 use crate::topic::Topic;
 
@@ -17,21 +18,25 @@ impl RawPublisher {
         self.topic.subject(self.entry)
     }
 
-    /// A slot was lent.
+    /// Lends a slot, and tells of it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn tell_lent(&self, began: Began, head_size: usize, body_size: usize) {
-        let (subject, bytes) = (Some(self.subject()), head_size as u64 + body_size as u64);
-        let Began { watcher, at_ns } = began;
-        watcher.tell_at(at_ns, subject, Event::Begin { step: Step::Loan, number: None, bytes });
-        watcher.tell(subject, Event::End { step: Step::Loan, number: None, bytes });
+    pub(crate) fn lend_watched(
+        &self,
+        (head_size, head_align): (usize, usize),
+        body_size: usize,
+        watcher: Watcher,
+    ) -> Result<RawLoan<'_>, LoanError> {
+        let bytes = head_size as u64 + body_size as u64;
+        let _step = watcher.step(Some(self.subject()), Step::Loan, None, bytes);
+        self.lend((head_size, head_align), body_size)
     }
 
-    /// A slot is about to be lent with a body elsewhere, which may take other steps.
+    /// Publishes, and tells of it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn tell_lending(&self, watcher: Watcher, head_size: usize, body_size: usize) -> Open<'_> {
-        watcher.step(Some(self.subject()), Step::Loan, None, head_size as u64 + body_size as u64)
+    pub(crate) fn publish_watched(&self, loan: &RawLoan<'_>, watcher: Watcher) -> Result<u64, PublishError> {
+        self.publish_since(loan, Some(Began { watcher, at_ns: watcher.now_ns() }))
     }
 
     /// A message was put into the order.

@@ -293,15 +293,29 @@ impl RawPublisher {
         if u32::try_from(head_size).is_err() {
             return Err(size("a head must be smaller than 4 GiB; mark large fields @bulk"));
         }
+        if let Some(watcher) = hook::watcher() {
+            return self.lend_watched((head_size, head_align), body_size, watcher);
+        }
+        self.lend((head_size, head_align), body_size)
+    }
+
+    #[inline(always)]
+    pub(crate) fn lend(
+        &self,
+        (head_size, head_align): (usize, usize),
+        body_size: usize,
+    ) -> Result<RawLoan<'_>, LoanError> {
         let mut inner = self.inner.borrow_mut();
         if inner.bodies.is_some() {
-            let _step = hook::watcher().map(|it| self.tell_lending(it, head_size, body_size));
             return self.loan_in_device(&mut inner, head_size, body_size);
         }
-        let began = hook::began();
         let body_offset = (DESCRIPTOR + head_size).next_multiple_of(64);
-        let total =
-            body_offset.checked_add(body_size).ok_or(size("they are larger than the address space"))?;
+        let total = body_offset.checked_add(body_size).ok_or(LoanError::Size {
+            head_size,
+            head_align,
+            body_size,
+            reason: "they are larger than the address space",
+        })?;
         if total >= WARM_SIZE {
             self.retire_passed(&mut inner);
         }
@@ -317,9 +331,6 @@ impl RawPublisher {
         };
         let (memory, len) = inner.pool.memory(slot);
         debug_assert!(len >= total);
-        if let Some(began) = began {
-            self.tell_lent(began, head_size, body_size);
-        }
         Ok(RawLoan {
             publisher: self,
             slot,
@@ -427,7 +438,20 @@ impl RawPublisher {
     }
 
     pub(crate) fn publish(&self, loan: &RawLoan<'_>) -> Result<u64, PublishError> {
-        let mut began = hook::began();
+        match hook::watcher() {
+            None => self.publish_since(loan, None),
+            Some(watcher) => self.publish_watched(loan, watcher),
+        }
+    }
+
+    /// Publishes, and tells of it if it `began` at a time that somebody wants to know. In line, so that nothing is left of
+    /// that where nobody does.
+    #[inline(always)]
+    pub(crate) fn publish_since(
+        &self,
+        loan: &RawLoan<'_>,
+        mut began: Option<Began>,
+    ) -> Result<u64, PublishError> {
         let mut inner = self.inner.borrow_mut();
         let inner = &mut *inner;
         if let Some(bodies) = &inner.bodies
