@@ -35,6 +35,11 @@ fn main() {
         .file(schema.join("edition.proto"))
         .file_stem("protobuf")
         .run();
+    ProtoBuild::new()
+        .file(root.join("schema/trace/trace.proto"))
+        .file_stem("trace")
+        .situ_path("crate::proto::situ")
+        .run();
     println!("cargo::rustc-check-cfg=cfg(situ_ros)");
     if cfg!(feature = "ros") {
         let ros = ros(&root);

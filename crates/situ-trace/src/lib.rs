@@ -11,6 +11,26 @@
 //!                           +------+------+------+------+------+           writes Trace.packet
 //!                              a word in front of each says who has it
 //! ```
+//!
+//! What people use stands on top of that: [`category!`], [`slice!`], [`instant!`] and [`counter!`] write events with arguments
+//! and flows, and the bus is traced by itself.
+//!
+//! ```
+//! use situ_trace::{category, counter, instant, slice};
+//!
+//! category!(PLANNER, "planner");
+//!
+//! fn plan(goal: f64, cloud: u64) {
+//!     // Ends with the scope. An arrow comes from whatever had the same flow number before.
+//!     let _slice = slice!(PLANNER, "plan", flow = cloud, "goal" => goal);
+//!     instant!(PLANNER, "replanned", "reason" => "a pedestrian");
+//!     counter!(PLANNER, "candidates", 17);
+//! }
+//! # plan(1.0, 2);
+//! ```
+//!
+//! A process takes part in sessions from its first node on, or from [`join`]; `SITU_TRACE=0` keeps it out. A category that is off
+//! costs one relaxed load.
 
 #[cfg(not(loom))]
 mod collector;
@@ -24,7 +44,13 @@ mod fork;
 mod format;
 pub mod free;
 #[cfg(not(loom))]
+mod people;
+#[cfg(not(loom))]
 mod producer;
+#[cfg(not(loom))]
+mod proto;
+#[cfg(not(loom))]
+pub mod read;
 #[cfg(not(loom))]
 mod ring;
 #[cfg(not(loom))]
@@ -42,6 +68,10 @@ pub use self::{
         clean, request_stop, running,
     },
     control::{ControlError, MOST_CATEGORIES},
+    people::{
+        Argument, Category, Counter, Event, Kind, Name, Slice, Unit, Value, install, is_traced, join, now_ns,
+        write_event,
+    },
     producer::{ConnectError, Producer},
     session::{Policy, Session},
     writer::{Lost, Packet, Writer},

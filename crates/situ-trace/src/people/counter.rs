@@ -1,0 +1,97 @@
+//! Counters: numbers over time, each on a track of its own.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use situ_wire::protobuf::Message;
+
+use super::category::Category;
+use super::event::{introduce_category, put_category};
+use super::names::{Name, Sent};
+use super::process::{mix, now_ns, process_track};
+use super::thread;
+use crate::proto::{TracePacketWriter, counter_descriptor, track_event::Type};
+
+/// What a counter counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Anything.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Nanoseconds.
+    Nanoseconds,
+}
+
+/// A number over time. Made by [`counter!`](crate::counter), or as a static.
+#[derive(Debug)]
+pub struct Counter {
+    category: &'static Category,
+    /// Its number stands for the track's description.
+    name: Name,
+    unit: Unit,
+    /// The bits of what was written last, so that nothing is written twice.
+    last: AtomicU64,
+}
+
+impl Counter {
+    /// A counter, for a static.
+    pub const fn new(category: &'static Category, name: &'static str, unit: Unit) -> Self {
+        Self { category, name: Name::new(name), unit, last: AtomicU64::new(u64::MAX) }
+    }
+
+    /// Says what its number is from now on.
+    #[inline(always)]
+    pub fn set(&'static self, value: f64) {
+        if self.category.is_enabled() {
+            thread::count(self, now_ns(), value);
+        }
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.name.number()
+    }
+
+    /// Whether this is what was written last; from now on it is.
+    pub(super) fn is_repeated(&self, value: f64) -> bool {
+        self.last.swap(value.to_bits(), Ordering::Relaxed) == value.to_bits()
+    }
+
+    fn track(&self) -> u64 {
+        mix(process_track(), u64::from(self.number()))
+    }
+
+    /// Writes the packet that describes the track.
+    #[cold]
+    pub(super) fn describe(&self, message: Message<'_>) {
+        let mut packet = TracePacketWriter(message);
+        let mut track = packet.set_track_descriptor();
+        track.set_uuid(self.track());
+        track.set_parent_uuid(process_track());
+        track.set_name(self.name.text());
+        track.set_counter().set_unit(match self.unit {
+            Unit::Count => counter_descriptor::Unit::UNIT_COUNT,
+            Unit::Bytes => counter_descriptor::Unit::UNIT_SIZE_BYTES,
+            Unit::Nanoseconds => counter_descriptor::Unit::UNIT_TIME_NS,
+        });
+    }
+
+    /// Writes the packet of a value.
+    pub(super) fn write(&self, message: Message<'_>, at_ns: u64, value: f64, sent: &mut Sent) {
+        let mut packet = TracePacketWriter(message);
+        packet.set_timestamp(at_ns);
+        packet.set_sequence_flags(2);
+        if !sent.has(self.category.name().number()) {
+            introduce_category(&mut packet.set_interned_data(), self.category, sent);
+        }
+        let mut event = packet.set_track_event();
+        event.set_type(Type::TYPE_COUNTER);
+        event.set_track_uuid(self.track());
+        put_category(&mut event, self.category);
+        // Whole numbers as such: they are shorter.
+        if value.trunc() == value && value.abs() < 9e15 {
+            event.set_counter_value(value as i64);
+        } else {
+            event.set_double_counter_value(value);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Events, and how they are encoded.
+
+use situ_wire::protobuf::Message;
+
+use super::category::Category;
+use super::names::{MOST_INTERNED, Name, Sent};
+use super::value::Value;
+use crate::proto::{
+    DebugAnnotationWriter, InternedDataWriter, TracePacketWriter, TrackEventWriter, track_event::Type,
+};
+
+/// `SEQ_NEEDS_INCREMENTAL_STATE`.
+const NEEDS_STATE: u32 = 2;
+
+/// What kind of event it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A slice begins.
+    Begin,
+    /// The slice that began last ends.
+    End,
+    /// Something happens.
+    Instant,
+}
+
+/// An argument of an event.
+#[derive(Debug, Clone, Copy)]
+pub struct Argument<'a> {
+    /// What it is called.
+    pub name: &'static Name,
+    /// Its value.
+    pub value: Value<'a>,
+}
+
+/// Something to be written into the trace, on the track of this thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Event<'a> {
+    /// What kind of event it is.
+    pub kind: Kind,
+    /// When, by [`now_ns`](super::now_ns). Events of a thread come in this order.
+    pub at_ns: u64,
+    /// What it belongs to. Not needed for an end.
+    pub category: Option<&'static Category>,
+    /// What it is called. Not needed for an end.
+    pub name: Option<&'static Name>,
+    /// Numbers that connect it with other events by arrows.
+    pub flows: &'a [u64],
+    /// The same, for arrows that end here.
+    pub last_flows: &'a [u64],
+    /// Arguments.
+    pub arguments: &'a [Argument<'a>],
+}
+
+impl Event<'_> {
+    /// Writes the fields of the event's packet, and the names that were not sent yet.
+    #[inline]
+    pub(super) fn write(&self, message: Message<'_>, sent: &mut Sent) {
+        let mut packet = TracePacketWriter(message);
+        packet.set_timestamp(self.at_ns);
+        packet.set_sequence_flags(NEEDS_STATE);
+        if !self.is_known(sent) {
+            self.introduce(&mut packet.set_interned_data(), sent);
+        }
+        let mut event = packet.set_track_event();
+        event.set_type(match self.kind {
+            Kind::Begin => Type::TYPE_SLICE_BEGIN,
+            Kind::End => Type::TYPE_SLICE_END,
+            Kind::Instant => Type::TYPE_INSTANT,
+        });
+        if let Some(category) = self.category {
+            put_category(&mut event, category);
+        }
+        if let Some(name) = self.name {
+            match name.number() {
+                number if number < MOST_INTERNED => event.set_name_iid(u64::from(number)),
+                _ => event.set_name(name.text()),
+            }
+        }
+        for flow in self.flows {
+            event.add_flow_ids(*flow);
+        }
+        for flow in self.last_flows {
+            event.add_terminating_flow_ids(*flow);
+        }
+        for argument in self.arguments {
+            argument.write(event.add_debug_annotations());
+        }
+    }
+
+    /// Whether all its names were sent.
+    #[inline(always)]
+    fn is_known(&self, sent: &Sent) -> bool {
+        self.category.is_none_or(|category| sent.has(category.name().number()))
+            && self.name.is_none_or(|name| sent.has(name.number()))
+            && self.arguments.iter().all(|argument| sent.has(argument.name.number()))
+    }
+
+    /// Sends those that were not, grouped as the format wants it.
+    #[cold]
+    #[inline(never)]
+    fn introduce(&self, data: &mut InternedDataWriter<'_>, sent: &mut Sent) {
+        if let Some(category) = self.category {
+            introduce_category(data, category, sent);
+        }
+        if let Some(name) = self.name
+            && sent.add(name.number())
+        {
+            let mut entry = data.add_event_names();
+            entry.set_iid(u64::from(name.number()));
+            entry.set_name(name.text());
+        }
+        for Argument { name, .. } in self.arguments {
+            if sent.add(name.number()) {
+                let mut entry = data.add_debug_annotation_names();
+                entry.set_iid(u64::from(name.number()));
+                entry.set_name(name.text());
+            }
+        }
+    }
+}
+
+impl Argument<'_> {
+    #[inline]
+    fn write(&self, mut annotation: DebugAnnotationWriter<'_>) {
+        match self.name.number() {
+            number if number < MOST_INTERNED => annotation.set_name_iid(u64::from(number)),
+            _ => annotation.set_name(self.name.text()),
+        }
+        match self.value {
+            Value::Bool(value) => annotation.set_bool_value(value),
+            Value::Uint(value) => annotation.set_uint_value(value),
+            Value::Int(value) => annotation.set_int_value(value),
+            Value::Double(value) => annotation.set_double_value(value),
+            Value::Text(value) => annotation.set_string_value(value),
+        }
+    }
+}
+
+pub(super) fn put_category(event: &mut TrackEventWriter<'_>, category: &Category) {
+    match category.name().number() {
+        number if number < MOST_INTERNED => event.add_category_iids(u64::from(number)),
+        _ => event.add_categories(category.name().text()),
+    }
+}
+
+pub(super) fn introduce_category(data: &mut InternedDataWriter<'_>, category: &Category, sent: &mut Sent) {
+    let name = category.name();
+    if sent.add(name.number()) {
+        let mut entry = data.add_event_categories();
+        entry.set_iid(u64::from(name.number()));
+        entry.set_name(name.text());
+    }
+}

@@ -1,0 +1,165 @@
+//! This process as one that can be traced: when it takes part, by what clock, and how it is described.
+
+use std::ptr::{from_ref, null_mut};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use situ_bus::Root;
+use situ_wire::protobuf::Message;
+
+use super::{bus, category};
+use crate::proto::TracePacketWriter;
+use crate::{Producer, Session};
+
+/// A process that takes part in sessions. It does for as long as it lives.
+pub(super) struct Process {
+    pub(super) producer: Producer,
+    pid: u32,
+    name: String,
+    cmdline: Vec<String>,
+    track: u64,
+}
+
+static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
+
+/// The process, if it takes part.
+#[inline(always)]
+pub(super) fn current() -> Option<&'static Process> {
+    let process = PROCESS.load(Ordering::Acquire);
+    // SAFETY: `join` stores only what it has leaked.
+    unsafe { process.as_ref() }
+}
+
+/// Takes part in the sessions of a root directory from now on, unless the environment says `SITU_TRACE=0`. The first directory stays;
+/// a forked child has to ask for itself.
+///
+/// Every node does this by itself. That it is not possible (no memory, no thread) is no reason for anybody to fail: then there is
+/// no trace of this process, and [`is_traced`] says so.
+pub fn join(root: &Root) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    if std::env::var_os("SITU_TRACE").is_some_and(|value| value == "0") {
+        return;
+    }
+    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if current().is_some_and(|process| !process.producer.is_inherited()) {
+        return;
+    }
+    let pid = std::process::id();
+    let cmdline = command_line();
+    let name = program(&cmdline);
+    let Ok(producer) = Producer::connect(root, &name, changed) else { return };
+    // Another one after a fork, or in a process that gets the same number later.
+    let track = mix(mix(u64::from(pid), now_ns()), from_ref(&PROCESS).addr() as u64);
+    let process = Process { producer, pid, name, cmdline, track };
+    PROCESS.store(Box::into_raw(Box::new(process)), Ordering::Release);
+}
+
+/// Whether this process takes part in sessions.
+pub fn is_traced() -> bool {
+    current().is_some_and(|process| !process.producer.is_inherited())
+}
+
+/// A session has begun, or ended.
+fn changed(session: Option<&Session>) {
+    category::decide_all(session.map(|session| session.categories.as_str()));
+    bus::watch();
+}
+
+/// The clock of traces: nanoseconds since the machine was started, sleep included (`CLOCK_BOOTTIME`).
+#[inline]
+pub fn now_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The number of this process' track.
+pub(super) fn process_track() -> u64 {
+    current().map_or(0, |process| process.track)
+}
+
+/// The number of this thread's track.
+pub(super) fn thread_track() -> u64 {
+    mix(process_track(), u64::from(thread_id()) | 1 << 63)
+}
+
+fn thread_id() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get() as u32
+}
+
+/// Two numbers as one that others hardly ever make (the finalizer of splitmix64); never 0.
+pub(super) fn mix(one: u64, other: u64) -> u64 {
+    let mut mixed = one.wrapping_add(other.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ mixed >> 31).max(1)
+}
+
+/// Writes the packet that describes the process, with which the sequence begins anew.
+pub(super) fn describe_process(message: Message<'_>) {
+    let Some(process) = current() else { return };
+    let mut packet = TracePacketWriter(message);
+    packet.set_sequence_flags(1);
+    packet.set_trace_packet_defaults().set_track_event_defaults().set_track_uuid(thread_track());
+    let mut track = packet.set_track_descriptor();
+    track.set_uuid(process.track);
+    let mut description = track.set_process();
+    description.set_pid(process.pid as i32);
+    process.cmdline.iter().for_each(|argument| description.add_cmdline(argument));
+    description.set_process_name(&process.name);
+}
+
+/// Writes the packet that describes this thread.
+pub(super) fn describe_thread(message: Message<'_>, track: u64) {
+    let Some(process) = current() else { return };
+    let mut packet = TracePacketWriter(message);
+    packet.set_sequence_flags(2);
+    let mut descriptor = packet.set_track_descriptor();
+    descriptor.set_uuid(track);
+    descriptor.set_parent_uuid(process.track);
+    let mut description = descriptor.set_thread();
+    description.set_pid(process.pid as i32);
+    description.set_tid(thread_id() as i32);
+    description.set_thread_name(&thread_name());
+}
+
+/// What the system calls this thread.
+fn thread_name() -> String {
+    let path = format!("/proc/self/task/{}/comm", thread_id());
+    let name = std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+    name.unwrap_or_else(|_| thread_id().to_string())
+}
+
+fn command_line() -> Vec<String> {
+    let bytes = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let arguments =
+        bytes.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned());
+    let mut arguments: Vec<String> = arguments.take(64).collect();
+    while arguments.last().is_some_and(String::is_empty) {
+        arguments.pop();
+    }
+    arguments
+}
+
+/// The program's name, without the folders in front of it.
+fn program(cmdline: &[String]) -> String {
+    let first = cmdline.first().map(String::as_str).unwrap_or_default();
+    let name = first.rsplit('/').next().unwrap_or_default();
+    if name.is_empty() { format!("process {}", std::process::id()) } else { name.to_owned() }
+}
+
+/// Runs before `main`: from then on every node takes part.
+// Nothing else would run in a program that only links the crate, and the bus does not know it. It stores one pointer, which needs
+// nothing of what `main` sets up.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_START: extern "C" fn() = {
+    extern "C" fn at_start() {
+        situ_bus::hook::on_joined(join);
+    }
+    at_start
+};
+
+/// As [`AT_START`], for libraries that a linker may take apart.
+pub fn install() {
+    situ_bus::hook::on_joined(join);
+}

@@ -1,0 +1,335 @@
+//! From packets to a trace.
+
+use std::collections::HashMap;
+
+use situ_wire::protobuf::ReadError;
+
+use super::packets::Packets;
+use super::strings::{TextId, Texts};
+use super::trace::{
+    ArgumentValue, Instant, ProcessTrack, ReadTrace, Reading, Sample, SliceEnd, TimedSlice, Track, TrackKind,
+};
+use crate::proto::{
+    DebugAnnotationReader, InternedDataReader, TracePacketReader, TrackDescriptorReader, TrackEventReader,
+    track_event::Type,
+};
+
+const STATE_CLEARED: u32 = 1;
+const NEEDS_STATE: u32 = 2;
+/// The clock of traces, if nobody says otherwise.
+const BOOT_TIME: u32 = 6;
+
+/// What a sequence has said so far.
+#[derive(Default)]
+struct Sequence {
+    is_valid: bool,
+    track: u64,
+    clock: u32,
+    categories: HashMap<u64, TextId>,
+    names: HashMap<u64, TextId>,
+    annotations: HashMap<u64, TextId>,
+}
+
+/// An event, before all are in order.
+struct Raw {
+    at_ns: u64,
+    track: usize,
+    what: What,
+}
+
+enum What {
+    Begin(Box<Details>),
+    End(Box<Details>),
+    Instant(Box<Details>),
+    Count(f64),
+}
+
+#[derive(Default)]
+struct Details {
+    category: TextIdOrEmpty,
+    name: TextIdOrEmpty,
+    arguments: Vec<(TextId, ArgumentValue)>,
+    flows: Vec<u64>,
+}
+
+#[derive(Clone, Copy)]
+struct TextIdOrEmpty(TextId);
+
+impl Default for TextIdOrEmpty {
+    fn default() -> Self {
+        Self(Texts::EMPTY)
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    trace: ReadTrace,
+    sequences: HashMap<u32, Sequence>,
+    /// By their numbers.
+    tracks: HashMap<u64, usize>,
+    processes: HashMap<u64, usize>,
+    parents: HashMap<u64, u64>,
+    pids: HashMap<u64, i32>,
+    /// By how much a clock is behind the boot time.
+    behind: HashMap<u32, i128>,
+    raw: Vec<Raw>,
+}
+
+pub(super) fn read(bytes: &[u8], reading: Reading) -> ReadTrace {
+    let mut builder = Builder::default();
+    let mut packets = Packets::new(bytes);
+    let most = if reading.most_packets == 0 { u64::MAX } else { reading.most_packets };
+    for packet in packets.by_ref() {
+        if builder.trace.packets >= most {
+            break;
+        }
+        builder.trace.packets += 1;
+        if builder.packet(packet).is_err() {
+            builder.trace.troubles.malformed += 1;
+        }
+    }
+    builder.trace.troubles.unread_bytes = packets.unread;
+    builder.finish()
+}
+
+impl Builder {
+    fn packet(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
+        let packet = TracePacketReader::new(bytes)?;
+        let number = packet.trusted_packet_sequence_id();
+        let flags = packet.sequence_flags();
+        let sequence = self.sequences.entry(number).or_default();
+        if packet.previous_packet_dropped() {
+            self.trace.troubles.losses += 1;
+            sequence.is_valid = false;
+        }
+        if flags & STATE_CLEARED != 0 {
+            *sequence = Sequence { is_valid: true, clock: BOOT_TIME, ..Sequence::default() };
+        }
+        if flags & NEEDS_STATE != 0 && !sequence.is_valid {
+            self.trace.troubles.without_state += 1;
+            return Ok(());
+        }
+        if let Some(defaults) = packet.trace_packet_defaults()? {
+            sequence.clock = defaults.timestamp_clock_id();
+            sequence.track = defaults.track_event_defaults()?.map_or(0, |defaults| defaults.track_uuid());
+        }
+        if let Some(data) = packet.interned_data()? {
+            sequence.learn(&data, &mut self.trace.texts)?;
+        }
+        if let Some(snapshot) = packet.clock_snapshot()? {
+            let clocks = snapshot.clocks().map(|clock| clock.map(|it| (it.clock_id(), it.timestamp())));
+            let clocks = clocks.collect::<Result<Vec<_>, _>>()?;
+            if let Some((_, boot)) = clocks.iter().find(|(id, _)| *id == BOOT_TIME) {
+                let behind = clocks.iter().map(|(id, at)| (*id, i128::from(*boot) - i128::from(*at)));
+                self.behind.extend(behind);
+            }
+        }
+        if let Some(descriptor) = packet.track_descriptor()? {
+            self.descriptor(&descriptor)?;
+        }
+        if let Some(event) = packet.track_event()? {
+            let clock = if packet.has_timestamp_clock_id() {
+                packet.timestamp_clock_id()
+            } else {
+                self.sequences.get(&number).map_or(0, |sequence| sequence.clock)
+            };
+            let behind = match clock {
+                0 | BOOT_TIME => Some(0),
+                _ => self.behind.get(&clock).copied(),
+            };
+            let at_ns = behind.and_then(|behind| u64::try_from(i128::from(packet.timestamp()) + behind).ok());
+            match at_ns {
+                Some(at_ns) => self.event(number, at_ns, &event)?,
+                None => self.trace.troubles.malformed += 1,
+            }
+        }
+        Ok(())
+    }
+
+    fn descriptor(&mut self, descriptor: &TrackDescriptorReader<'_>) -> Result<(), ReadError> {
+        let uuid = descriptor.uuid();
+        let mut name = descriptor.name()?.to_owned();
+        if descriptor.has_parent_uuid() {
+            self.parents.insert(uuid, descriptor.parent_uuid());
+        }
+        if let Some(process) = descriptor.process()? {
+            if let (Some(first), true) = (process.cmdline().next(), process.process_name()?.is_empty()) {
+                name = first?.to_owned();
+            } else if !process.process_name()?.is_empty() {
+                name = process.process_name()?.to_owned();
+            }
+            let name = self.trace.texts.id(&name);
+            let track = ProcessTrack { uuid, pid: process.pid(), name };
+            let index = *self.processes.entry(uuid).or_insert(self.trace.processes.len());
+            match self.trace.processes.get_mut(index) {
+                Some(process) => *process = track,
+                None => self.trace.processes.push(track),
+            }
+            return Ok(());
+        }
+        let mut kind = TrackKind::Other;
+        if let Some(thread) = descriptor.thread()? {
+            kind = TrackKind::Thread(thread.tid());
+            if !thread.thread_name()?.is_empty() {
+                name = thread.thread_name()?.to_owned();
+            }
+            self.pids.insert(uuid, thread.pid());
+        } else if descriptor.counter()?.is_some() {
+            kind = TrackKind::Counter;
+        }
+        let index = self.track(uuid);
+        let name = self.trace.texts.id(&name);
+        let track = &mut self.trace.tracks[index];
+        (track.kind, track.name) = (kind, name);
+        Ok(())
+    }
+
+    /// The index of a track, which is made if it was not described yet.
+    fn track(&mut self, uuid: u64) -> usize {
+        let tracks = &mut self.trace.tracks;
+        *self.tracks.entry(uuid).or_insert_with(|| {
+            tracks.push(Track { uuid, process: None, name: Texts::EMPTY, kind: TrackKind::Other });
+            tracks.len() - 1
+        })
+    }
+
+    fn event(&mut self, number: u32, at_ns: u64, event: &TrackEventReader<'_>) -> Result<(), ReadError> {
+        let uuid = match (event.has_track_uuid(), self.sequences.get(&number)) {
+            (true, _) => event.track_uuid(),
+            (false, Some(sequence)) => sequence.track,
+            (false, None) => 0,
+        };
+        let track = self.track(uuid);
+        let what = match event.r#type() {
+            Type::TYPE_SLICE_BEGIN => What::Begin(Box::new(self.details(number, event)?)),
+            Type::TYPE_SLICE_END => What::End(Box::new(self.details(number, event)?)),
+            Type::TYPE_INSTANT => What::Instant(Box::new(self.details(number, event)?)),
+            Type::TYPE_COUNTER if event.has_double_counter_value() => {
+                What::Count(event.double_counter_value())
+            }
+            Type::TYPE_COUNTER => What::Count(event.counter_value() as f64),
+            _ => return Ok(()),
+        };
+        self.raw.push(Raw { at_ns, track, what });
+        Ok(())
+    }
+
+    fn details(&mut self, number: u32, event: &TrackEventReader<'_>) -> Result<Details, ReadError> {
+        let unknown = Sequence::default();
+        let sequence = self.sequences.get(&number).unwrap_or(&unknown);
+        let texts = &mut self.trace.texts;
+        let mut details = Details::default();
+        if let Some(iid) = event.category_iids().next() {
+            details.category.0 = sequence.categories.get(&iid?).copied().unwrap_or(Texts::EMPTY);
+        } else if let Some(name) = event.categories().next() {
+            details.category.0 = texts.id(name?);
+        }
+        details.name.0 = if event.has_name_iid() {
+            sequence.names.get(&event.name_iid()).copied().unwrap_or(Texts::EMPTY)
+        } else {
+            texts.id(event.name()?)
+        };
+        details.flows = event.flow_ids().chain(event.terminating_flow_ids()).collect::<Result<_, _>>()?;
+        for annotation in event.debug_annotations() {
+            let annotation = annotation?;
+            let name = if annotation.has_name_iid() {
+                sequence.annotations.get(&annotation.name_iid()).copied().unwrap_or(Texts::EMPTY)
+            } else {
+                texts.id(annotation.name()?)
+            };
+            if let Some(value) = value(&annotation, texts)? {
+                details.arguments.push((name, value));
+            }
+        }
+        Ok(details)
+    }
+
+    /// Puts everything in order, and ends with beginnings.
+    fn finish(mut self) -> ReadTrace {
+        for track in &mut self.trace.tracks {
+            let parent = self.parents.get(&track.uuid);
+            let by_parent = parent.and_then(|parent| self.processes.get(parent)).copied();
+            let pid = self.pids.get(&track.uuid);
+            let processes = &self.trace.processes;
+            track.process =
+                by_parent.or_else(|| processes.iter().rposition(|process| Some(&process.pid) == pid));
+        }
+        let mut raw = std::mem::take(&mut self.raw);
+        raw.sort_by_key(|event| event.at_ns);
+        // The slices that are open on each track, as indices.
+        let mut open: Vec<Vec<usize>> = vec![Vec::new(); self.trace.tracks.len()];
+        let trace = &mut self.trace;
+        for Raw { at_ns, track, what } in raw {
+            match what {
+                What::Begin(details) => {
+                    let Details { category, name, arguments, flows } = *details;
+                    let depth = open[track].len() as u32;
+                    open[track].push(trace.slices.len());
+                    trace.slices.push(TimedSlice {
+                        track,
+                        depth,
+                        begin_ns: at_ns,
+                        end: SliceEnd::Open,
+                        category: category.0,
+                        name: name.0,
+                        arguments,
+                        flows,
+                    });
+                }
+                What::End(details) => match open[track].pop() {
+                    Some(index) => {
+                        let slice = &mut trace.slices[index];
+                        slice.end = SliceEnd::At(at_ns);
+                        slice.arguments.extend(details.arguments);
+                        slice.flows.extend(details.flows);
+                    }
+                    None => trace.troubles.ends_without_begin += 1,
+                },
+                What::Instant(details) => {
+                    let Details { category, name, arguments, flows } = *details;
+                    let (category, name) = (category.0, name.0);
+                    trace.instants.push(Instant { track, at_ns, category, name, arguments, flows });
+                }
+                What::Count(value) => trace.samples.push(Sample { track, at_ns, value }),
+            }
+        }
+        self.trace
+    }
+}
+
+impl Sequence {
+    fn learn(&mut self, data: &InternedDataReader<'_>, texts: &mut Texts) -> Result<(), ReadError> {
+        for entry in data.event_categories() {
+            let entry = entry?;
+            self.categories.insert(entry.iid(), texts.id(entry.name()?));
+        }
+        for entry in data.event_names() {
+            let entry = entry?;
+            self.names.insert(entry.iid(), texts.id(entry.name()?));
+        }
+        for entry in data.debug_annotation_names() {
+            let entry = entry?;
+            self.annotations.insert(entry.iid(), texts.id(entry.name()?));
+        }
+        Ok(())
+    }
+}
+
+fn value(
+    annotation: &DebugAnnotationReader<'_>,
+    texts: &mut Texts,
+) -> Result<Option<ArgumentValue>, ReadError> {
+    Ok(if annotation.has_bool_value() {
+        Some(ArgumentValue::Bool(annotation.bool_value()))
+    } else if annotation.has_uint_value() {
+        Some(ArgumentValue::Uint(annotation.uint_value()))
+    } else if annotation.has_int_value() {
+        Some(ArgumentValue::Int(annotation.int_value()))
+    } else if annotation.has_double_value() {
+        Some(ArgumentValue::Double(annotation.double_value()))
+    } else if annotation.has_string_value() {
+        Some(ArgumentValue::Text(texts.id(annotation.string_value()?)))
+    } else {
+        None
+    })
+}

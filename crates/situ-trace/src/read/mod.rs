@@ -1,0 +1,14 @@
+//! Reading traces: any file that Perfetto would open, as far as Situ writes such things. No file crashes it, and memory stays in
+//! proportion to the file.
+
+mod build;
+mod packets;
+mod strings;
+mod summary;
+mod trace;
+
+pub use summary::{CounterSummary, Latency, NameSummary, Summary, TopicSummary};
+pub use trace::{
+    ArgumentValue, Instant, ProcessTrack, ReadTrace, Reading, Sample, SliceEnd, TextId, TimedSlice, Track,
+    TrackKind, Troubles,
+};

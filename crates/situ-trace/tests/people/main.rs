@@ -1,0 +1,194 @@
+//! Traces as people see them, decoded by another implementation of protobuf: tracks, slices, arguments, flows, counters, and that
+//! nothing refers to what was not said before, whatever is lost.
+
+mod perfetto;
+mod rules;
+mod session;
+
+use std::time::Duration;
+
+use perfetto::Value;
+use rules::Checked;
+use session::Recording;
+use situ_bus::{Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TypeDescription};
+use situ_trace::{CollectorOptions, Policy, Unit, category, counter, instant, slice};
+
+category!(PLANNER, "planner");
+category!(UNWANTED, "unwanted");
+
+fn numbers() -> TypeDescription {
+    TypeDescription {
+        name: "test::Numbers".to_owned(),
+        schema: "module test {\n  struct Numbers {\n    uint64 value;\n  };\n};\n".to_owned(),
+        schema_hash: 0x1234,
+        layout_hash: 0x5678,
+        encoding: Encoding::Flat,
+    }
+}
+
+/// The tests are one process, which is traced in one session at a time: so all are one test.
+#[test]
+fn what_happens_is_in_the_trace() {
+    let recording = Recording::new();
+    events_have_names_arguments_and_flows(&recording);
+    categories_are_on_only_if_they_are_wanted(&recording);
+    threads_have_tracks_of_their_own(&recording);
+    messages_of_the_bus_have_arrows(&recording);
+    losses_take_no_more_than_themselves(&recording);
+}
+
+fn events_have_names_arguments_and_flows(recording: &Recording) {
+    assert!(!PLANNER.is_enabled(), "there is no session");
+    let mut looked_at = false;
+    {
+        let _slice = slice!(PLANNER, "before", "never" => { looked_at = true; 1u32 });
+    }
+    assert!(!looked_at, "arguments of what is off are not even looked at");
+
+    let bytes = recording.record("", || {
+        assert!(PLANNER.is_enabled());
+        for round in 0..3u64 {
+            let _outer =
+                slice!(PLANNER, "plan", flow = 7, flow = round + 100, "goal" => 2.5f64, "round" => round);
+            {
+                let _inner = slice!(PLANNER, "search", last_flow = 7, "deep" => true, "delta" => -3i32);
+                instant!(PLANNER, "found", "what" => "a way");
+            }
+            counter!(PLANNER, "candidates", round);
+            counter!(PLANNER, "cost", 0.25 + round as f64, Unit::Bytes);
+        }
+    });
+    let trace = Checked::read(&bytes);
+    assert_eq!(trace.losses, 0);
+    let (pid, name) = trace.processes.values().next().unwrap();
+    assert_eq!(*pid as u32, std::process::id());
+    assert!(name.starts_with("people"), "the program's name: {name}");
+
+    let (plans, searches) = (trace.named("plan"), trace.named("search"));
+    assert_eq!((plans.len(), searches.len()), (3, 3));
+    for (round, (plan, search)) in plans.iter().zip(&searches).enumerate() {
+        let round = round as u64;
+        assert_eq!((plan.depth, search.depth), (0, 1));
+        assert!(plan.begin <= search.begin && search.end <= plan.end, "nested");
+        assert_eq!((plan.category.as_str(), search.category.as_str()), ("planner", "planner"));
+        assert_eq!(plan.flows, [7, round + 100]);
+        assert_eq!(
+            plan.arguments,
+            [("goal".to_owned(), Value::Double(2.5)), ("round".to_owned(), Value::Uint(round))]
+        );
+        assert_eq!(
+            search.arguments,
+            [("deep".to_owned(), Value::Bool(true)), ("delta".to_owned(), Value::Int(-3))]
+        );
+    }
+    let begins = |name: &str| trace.events.iter().filter(|it| it.name == name).cloned().collect::<Vec<_>>();
+    assert!(begins("search").iter().all(|search| search.last_flows == [7]));
+    let found = begins("found");
+    assert_eq!(found.len(), 3);
+    assert_eq!(found[0].kind, 3);
+    assert_eq!(found[0].arguments, [("what".to_owned(), Value::Text("a way".to_owned()))]);
+
+    for (name, values) in [("candidates", [0.0, 1.0, 2.0]), ("cost", [0.25, 1.25, 2.25])] {
+        let track = trace.counters.iter().find(|(_, (other, _))| other == name).unwrap().0;
+        let said: Vec<f64> =
+            trace.events.iter().filter(|it| it.track == *track).filter_map(|it| it.value).collect();
+        assert_eq!(said, values, "{name}");
+    }
+}
+
+fn categories_are_on_only_if_they_are_wanted(recording: &Recording) {
+    let bytes = recording.record("plan*", || {
+        assert!(PLANNER.is_enabled() && !UNWANTED.is_enabled());
+        let _wanted = slice!(PLANNER, "wanted");
+        let _unwanted = slice!(UNWANTED, "unwanted");
+    });
+    let trace = Checked::read(&bytes);
+    assert_eq!(trace.named("wanted").len(), 1);
+    assert!(trace.events.iter().all(|event| event.name != "unwanted"));
+    assert!(!PLANNER.is_enabled(), "the session is over");
+}
+
+fn threads_have_tracks_of_their_own(recording: &Recording) {
+    let bytes = recording.record("", || {
+        let threads = (0..3).map(|number| {
+            let thread = std::thread::Builder::new().name(format!("worker {number}"));
+            thread.spawn(|| drop(slice!(PLANNER, "work"))).unwrap()
+        });
+        threads.for_each(|thread| thread.join().unwrap());
+    });
+    let trace = Checked::read(&bytes);
+    let mut names: Vec<&str> =
+        trace.named("work").iter().map(|slice| trace.threads[&slice.track].2.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["worker 0", "worker 1", "worker 2"]);
+    let process = *trace.processes.keys().next().unwrap();
+    assert_eq!(trace.processes.len(), 1);
+    assert!(
+        trace
+            .threads
+            .values()
+            .all(|(pid, _, _, parent)| { *pid as u32 == std::process::id() && *parent == process })
+    );
+}
+
+fn messages_of_the_bus_have_arrows(recording: &Recording) {
+    let node = Node::in_root("traced", recording.root()).unwrap();
+    let publisher = RawPublisher::create(&node, "lidar/points", &numbers(), PublisherQos::default()).unwrap();
+    let subscriber =
+        RawSubscriber::create(&node, "lidar/points", &numbers(), SubscriberQos::default()).unwrap();
+    let publish = |value: u64| {
+        let mut loan = publisher.loan(8, 8, 100).unwrap();
+        loan.head_bytes().copy_from_slice(&value.to_ne_bytes());
+        loan.publish().unwrap()
+    };
+    publish(1);
+    let bytes = recording.record("bus", || {
+        (2..5).for_each(|value| assert_eq!(publish(value), value - 1));
+        while subscriber.take().unwrap().is_some() {}
+        assert!(!subscriber.wait(Some(Duration::from_millis(1))));
+    });
+    let trace = Checked::read(&bytes);
+    let (published, taken) = (trace.named("publish lidar/points"), trace.named("take lidar/points"));
+    assert_eq!((published.len(), taken.len()), (3, 4), "the first was published before the session");
+    assert_eq!(trace.named("loan lidar/points").len(), 3);
+    assert_eq!(trace.named("wait for lidar/points").len(), 1);
+    for (index, published) in published.iter().enumerate() {
+        let taken = taken[index + 1];
+        assert_eq!(published.flows.len(), 1);
+        assert_eq!(published.flows, taken.flows, "an arrow from the one to the other");
+        assert!(published.begin <= taken.begin);
+        let arguments =
+            [("number".to_owned(), Value::Uint(index as u64 + 1)), ("bytes".to_owned(), Value::Uint(108))];
+        assert_eq!(published.arguments, arguments);
+        assert_eq!(taken.arguments, arguments);
+    }
+    let counters: Vec<&str> = trace.counters.values().map(|(name, _)| name.as_str()).collect();
+    assert!(counters.contains(&"slots of lidar/points #0"), "{counters:?}");
+    assert!(counters.contains(&"queue of lidar/points #0"), "{counters:?}");
+    let queue = trace.counters.iter().find(|(_, (name, _))| name.starts_with("queue")).unwrap().0;
+    let queued: Vec<f64> =
+        trace.events.iter().filter(|it| it.track == *queue).filter_map(|it| it.value).collect();
+    assert_eq!(queued, [3.0, 2.0, 1.0, 0.0]);
+}
+
+/// A ring of the smallest size, filled faster than it is emptied: whatever is lost, no packet that is left depends on it.
+fn losses_take_no_more_than_themselves(recording: &Recording) {
+    const EVENTS: u64 = 20_000;
+    let options = |options: CollectorOptions| CollectorOptions {
+        ring_bytes: 4 * 1024,
+        chunk_bytes: 1024,
+        policy: Policy::Drop,
+        period: Duration::from_millis(50),
+        ..options
+    };
+    let bytes = recording.record_with(options, || {
+        for number in 0..EVENTS {
+            instant!(PLANNER, "tick", "number" => number, "text" => "so that it is longer");
+        }
+    });
+    // The rules are checked by reading.
+    let trace = Checked::read(&bytes);
+    let ticks = trace.events.iter().filter(|event| event.name == "tick").count() as u64;
+    assert!(trace.losses > 0, "the test wants losses: {ticks} came");
+    assert!(ticks > 0 && ticks < EVENTS);
+}

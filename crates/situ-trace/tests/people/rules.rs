@@ -1,0 +1,180 @@
+//! The rules of the format, held against a whole trace: every reference is explained before it is used, time does not run backwards on
+//! a track, slices nest. Gives what was said, with names in place of numbers.
+
+use std::collections::HashMap;
+
+use prost::Message;
+
+use super::perfetto::{Packet, Trace, Value};
+
+/// An event with its names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    pub at: u64,
+    pub kind: i32,
+    pub track: u64,
+    pub category: String,
+    pub name: String,
+    pub flows: Vec<u64>,
+    pub last_flows: Vec<u64>,
+    pub arguments: Vec<(String, Value)>,
+    pub value: Option<f64>,
+}
+
+/// A slice, from both of its ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Whole {
+    pub track: u64,
+    pub depth: usize,
+    pub begin: u64,
+    pub end: u64,
+    pub category: String,
+    pub name: String,
+    pub flows: Vec<u64>,
+    pub arguments: Vec<(String, Value)>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    pub events: Vec<Said>,
+    pub slices: Vec<Whole>,
+    /// By track: the process' number and name.
+    pub processes: HashMap<u64, (i32, String)>,
+    /// By track: the process' number, the thread's, its name, the parent track.
+    pub threads: HashMap<u64, (i32, i32, String, u64)>,
+    /// By track: name and parent track.
+    pub counters: HashMap<u64, (String, u64)>,
+    pub losses: usize,
+}
+
+#[derive(Default)]
+struct Sequence {
+    is_valid: bool,
+    track: u64,
+    names: [HashMap<u64, String>; 3],
+}
+
+impl Checked {
+    pub fn read(bytes: &[u8]) -> Self {
+        let trace = Trace::decode(bytes).expect("it is protobuf");
+        let mut checked = Self::default();
+        let mut sequences: HashMap<u32, Sequence> = HashMap::new();
+        for packet in &trace.packet {
+            checked
+                .packet(packet, sequences.entry(packet.sequence.expect("every packet has one")).or_default());
+        }
+        checked.check_tracks();
+        checked.pair();
+        checked
+    }
+
+    fn packet(&mut self, packet: &Packet, sequence: &mut Sequence) {
+        let flags = packet.flags.unwrap_or_default();
+        if packet.previous_packet_dropped == Some(true) {
+            self.losses += 1;
+            sequence.is_valid = false;
+        }
+        if flags & 1 != 0 {
+            *sequence = Sequence { is_valid: true, ..Sequence::default() };
+        }
+        assert!(flags & 2 == 0 || sequence.is_valid, "a packet comes before its state: {packet:?}");
+        if let Some(defaults) = packet.defaults.as_ref().and_then(|defaults| defaults.track_event.as_ref()) {
+            sequence.track = defaults.track_uuid.unwrap_or_default();
+        }
+        if let Some(data) = &packet.interned_data {
+            for (names, entries) in sequence.names.iter_mut().zip([
+                &data.event_categories,
+                &data.event_names,
+                &data.debug_annotation_names,
+            ]) {
+                for entry in entries {
+                    names.insert(entry.iid.unwrap(), entry.name.clone().unwrap());
+                }
+            }
+        }
+        if let Some(track) = &packet.track_descriptor {
+            let (uuid, parent) = (track.uuid.unwrap(), track.parent_uuid.unwrap_or_default());
+            if let Some(process) = &track.process {
+                self.processes.insert(uuid, (process.pid.unwrap(), process.name.clone().unwrap()));
+            } else if let Some(thread) = &track.thread {
+                let name = thread.name.clone().unwrap();
+                self.threads.insert(uuid, (thread.pid.unwrap(), thread.tid.unwrap(), name, parent));
+            } else if track.counter.is_some() {
+                self.counters.insert(uuid, (track.name.clone().unwrap(), parent));
+            }
+        }
+        let Some(event) = &packet.track_event else { return };
+        assert!(packet.timestamp_clock_id.is_none_or(|clock| clock == 6), "the boot time");
+        let name = |which: usize, iid: &u64| {
+            sequence.names[which]
+                .get(iid)
+                .cloned()
+                .unwrap_or_else(|| panic!("{iid} was never said: {packet:?}"))
+        };
+        let categories = event.category_iids.iter().map(|iid| name(0, iid)).chain(event.categories.clone());
+        self.events.push(Said {
+            at: packet.timestamp.expect("an event has a time"),
+            kind: event.kind.unwrap(),
+            track: event.track_uuid.unwrap_or(sequence.track),
+            category: categories.collect(),
+            name: event.name.clone().or(event.name_iid.as_ref().map(|iid| name(1, iid))).unwrap_or_default(),
+            flows: event.flow_ids.clone(),
+            last_flows: event.terminating_flow_ids.clone(),
+            arguments: event
+                .debug_annotations
+                .iter()
+                .map(|it| {
+                    let name = it.name.clone().or(it.name_iid.as_ref().map(|iid| name(2, iid)));
+                    (name.expect("an argument has a name"), it.value.clone().expect("and a value"))
+                })
+                .collect(),
+            value: event.double_counter_value.or(event.counter_value.map(|value| value as f64)),
+        });
+    }
+
+    fn check_tracks(&self) {
+        let mut last: HashMap<u64, u64> = HashMap::new();
+        for event in &self.events {
+            let known = self.threads.contains_key(&event.track) || self.counters.contains_key(&event.track);
+            assert!(known, "nobody described the track of {event:?}");
+            let last = last.entry(event.track).or_default();
+            assert!(*last <= event.at, "time runs backwards at {event:?}");
+            *last = event.at;
+        }
+        let parents =
+            self.threads.values().map(|thread| thread.3).chain(self.counters.values().map(|it| it.1));
+        parents.for_each(|parent| assert!(self.processes.contains_key(&parent), "whose track is it?"));
+    }
+
+    fn pair(&mut self) {
+        let mut open: HashMap<u64, Vec<Whole>> = HashMap::new();
+        for event in self.events.clone() {
+            let open = open.entry(event.track).or_default();
+            match event.kind {
+                1 => open.push(Whole {
+                    track: event.track,
+                    depth: open.len(),
+                    begin: event.at,
+                    end: 0,
+                    category: event.category,
+                    name: event.name,
+                    flows: event.flows,
+                    arguments: event.arguments,
+                }),
+                2 => {
+                    let Some(mut slice) = open.pop() else { continue };
+                    slice.end = event.at;
+                    slice.flows.extend(event.flows);
+                    slice.arguments.extend(event.arguments);
+                    self.slices.push(slice);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The slices of a name.
+    pub fn named(&self, name: &str) -> Vec<&Whole> {
+        self.slices.iter().filter(|slice| slice.name == name).collect()
+    }
+}
