@@ -24,6 +24,8 @@ pub struct Options {
     pub svg: PathBuf,
     /// The cores to use, if chosen by hand.
     pub cpus: Vec<usize>,
+    /// The graphs to measure, if chosen by hand, and in how many rounds.
+    pub graphs: (Vec<usize>, Option<usize>),
 }
 
 /// A row of a table: what is measured.
@@ -123,6 +125,16 @@ impl Bench {
     /// The first number, or the second in a full run.
     pub fn scale(&self, normal: usize, full: usize) -> usize {
         if self.options.full { full } else { normal }
+    }
+
+    /// The graphs to measure, if chosen by hand.
+    pub fn chosen_graphs(&self) -> &[usize] {
+        &self.options.graphs.0
+    }
+
+    /// In how many rounds graphs are measured, if chosen by hand.
+    pub fn chosen_rounds(&self) -> Option<usize> {
+        self.options.graphs.1
     }
 
     /// How long one case may take: a table stays under a minute even on a busy machine.

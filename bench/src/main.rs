@@ -59,7 +59,7 @@ enum Command {
     /// Two bilateral filters in two processes, on the device.
     Domains(RunArgs),
     /// Random graphs of processes, half of them on the device.
-    Graphs(RunArgs),
+    Graphs(GraphArgs),
     /// One process of a measurement; started by the program itself.
     #[command(hide = true)]
     Worker(worker::WorkerArgs),
@@ -81,9 +81,26 @@ struct RunArgs {
     cpus: Vec<usize>,
 }
 
+#[derive(Args, Debug)]
+struct GraphArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Only these graphs, from 0, and only beside the host baseline.
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(0..98))]
+    only: Vec<u64>,
+    /// So many rounds, whatever else.
+    #[arg(long)]
+    rounds: Option<usize>,
+}
+
 fn run(tables: &[Table], args: RunArgs) -> Result<(), Failure> {
+    run_with(tables, args, (Vec::new(), None))
+}
+
+fn run_with(tables: &[Table], args: RunArgs, graphs: (Vec<usize>, Option<usize>)) -> Result<(), Failure> {
     os::catch_signals();
-    let mut bench = Bench::new(Options { json: args.json, full: args.full, svg: args.svg, cpus: args.cpus })?;
+    let RunArgs { json, full, svg, cpus } = args;
+    let mut bench = Bench::new(Options { json, full, svg, cpus, graphs })?;
     for table in tables {
         table.run(&mut bench)?;
     }
@@ -100,7 +117,10 @@ fn main() -> ExitCode {
         Command::Setup(args) => run(&[Table::Setup], args),
         Command::Bounded(args) => run(&[Table::Bounded], args),
         Command::Domains(args) => run(&[Table::Domains], args),
-        Command::Graphs(args) => run(&[Table::Graphs], args),
+        Command::Graphs(args) => {
+            let only = args.only.into_iter().map(|number| number as usize).collect();
+            run_with(&[Table::Graphs], args.run, (only, args.rounds))
+        }
         Command::Worker(args) => {
             // The driver reads what a worker has to say from its output.
             return worker::main(&args).map_or_else(

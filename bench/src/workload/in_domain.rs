@@ -1,11 +1,9 @@
 //! Messages in the device's memory: nodes on the device take and publish them there, in stream order. A message is copied when
 //! somebody in the other domain takes it, once for all who do.
 
-use std::rc::Rc;
-use std::time::Duration;
-
 use situ::bus::{DeviceSpan, Loan, Node, Publisher, Root, Sample, Subscriber, inspect};
-use situ::memory::{DomainId, HOST};
+use situ::memory::{DomainId, HOST, Stream};
+use std::rc::Rc;
 
 use super::bilateral::{Bilateral, Extent, picture};
 use super::device::{Device, EMULATED, Kernel, Span};
@@ -19,7 +17,6 @@ use crate::session::Session;
 use crate::systems::situ::wrap;
 
 const NAME: &str = "situ";
-const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A process of Situ.
 pub struct InDomain {
@@ -103,10 +100,18 @@ fn lend(publisher: &Publisher<Frame>, size: usize, sequence: u64) -> Result<Loan
     Ok(loan)
 }
 
-/// The next message, which must be this one.
-fn expect(subscriber: &Subscriber<Frame>, sequence: u64) -> Result<Sample<Frame>, Failure> {
+/// The next message, which must be this one; in stream order if a stream is given.
+fn expect(
+    subscriber: &Subscriber<Frame>,
+    sequence: u64,
+    stream: Option<&dyn Stream>,
+) -> Result<Sample<Frame>, Failure> {
     loop {
-        if let Some(sample) = subscriber.take().map_err(wrap("take"))? {
+        let taken = match stream {
+            Some(stream) => subscriber.take_on(stream).map_err(wrap("take_on"))?,
+            None => subscriber.take().map_err(wrap("take"))?,
+        };
+        if let Some(sample) = taken {
             if sample.sequence_number != sequence {
                 return Err(Failure::Wrong { system: NAME, expected: sequence, got: sample.sequence_number });
             }
@@ -123,8 +128,6 @@ pub struct InDomainStation {
     inputs: Vec<Subscriber<Frame>>,
     /// What goes out, how many bytes, and on which topic.
     output: Option<(Publisher<Frame>, usize, String)>,
-    /// Whether it copies its messages to the host by itself.
-    eager: bool,
 }
 
 impl Rails for InDomain {
@@ -145,14 +148,14 @@ impl Rails for InDomain {
             .iter()
             .map(|&from| entered.subscriber(&topic(from), domain, graph.nodes[from].size))
             .collect::<Result<_, _>>()?;
-        // Bringing a message to the host is then not left to a taker who may have several to bring.
+        // The copy to the host is then enqueued right behind the kernel.
         let eager = own.device && own.outputs.iter().any(|&to| !graph.nodes[to].device);
         let output = if own.outputs.is_empty() {
             None
         } else {
             Some((entered.publisher(&topic(node), domain, own.size, eager)?, own.size, topic(node)))
         };
-        Ok(InDomainStation { device, inputs, output, eager })
+        Ok(InDomainStation { device, inputs, output })
     }
 
     fn settle(&self) {}
@@ -163,8 +166,7 @@ impl InDomainStation {
         let mut samples = Vec::with_capacity(self.inputs.len());
         let mut spans = Vec::with_capacity(self.inputs.len());
         for subscriber in &self.inputs {
-            let sample = expect(subscriber, sequence)?;
-            sample.wait_on(device.stream(), PATIENCE).map_err(wrap("wait_on"))?;
+            let sample = expect(subscriber, sequence, Some(device.stream()))?;
             spans.push(Span::from(sample.span(|frame| &frame.data)));
             samples.push(sample);
         }
@@ -175,13 +177,7 @@ impl InDomainStation {
                 let loan = lend(publisher, *size, sequence)?;
                 let target = Span::from(loan.span(|frame| &frame.data));
                 let receipt = device.launch(kernel, spans, Some(target))?;
-                if self.eager {
-                    // Only what is complete can be copied at once.
-                    device.finish()?;
-                    loan.publish().map_err(wrap("publish"))?;
-                } else {
-                    loan.publish_on(device.stream()).map_err(wrap("publish_on"))?;
-                }
+                loan.publish_on(device.stream()).map_err(wrap("publish_on"))?;
                 receipt
             }
         };
@@ -193,7 +189,7 @@ impl InDomainStation {
     fn on_host(&self, sequence: u64) -> Result<(), Failure> {
         let byte = sequence as u8;
         for subscriber in &self.inputs {
-            let sample = expect(subscriber, sequence)?;
+            let sample = expect(subscriber, sequence, None)?;
             let data = sample.bulk(|frame| &frame.data);
             if (data.first(), data.last()) != (Some(&byte), Some(&byte)) {
                 let got = data.last().copied().unwrap_or_default();
@@ -285,8 +281,7 @@ impl Lens for InDomain {
             return Err(not_open());
         };
         let before = device.copies() + copies_of(topic)?;
-        let sample = expect(subscriber, sequence)?;
-        sample.wait_on(device.stream(), PATIENCE).map_err(wrap("wait_on"))?;
+        let sample = expect(subscriber, sequence, Some(device.stream()))?;
         let input = Span::from(sample.span(|frame| &frame.data));
         let kernel = Kernel::Filter(filter.clone(), *extent);
         let receipt = device.launch(kernel, vec![input], Some(output.clone()))?;

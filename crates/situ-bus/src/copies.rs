@@ -4,7 +4,12 @@
 //! its own (see `entry` for the protocol). That pool belongs to the topic like a publisher's: it has an entry, others map
 //! it and hold its slots, and repair looks after it when its owner dies. Like a publisher, its owner takes slots out of
 //! circulation that nobody can still want, and looks for it whenever it comes by.
+//!
+//! A copy is made in the call, or *enqueued* on a stream: then its entry is `READY` at once, and the fence of its slot says when it is
+//! complete, as for a message that was published before it was. Who dies with a copy under way leaves a fence that repair poisons; whoever
+//! finds a copy poisoned that need not be makes another, from the very word that it found.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,15 +17,15 @@ use std::time::{Duration, Instant};
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, Copier, Domain, DomainError, DomainId, Fence, FenceState, Held, Memory, PoolOptions,
-    PoolOwner, Sharing, SlotId, Strategy, ViewError,
+    AllocateError, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, Held, Memory, POISON,
+    PoolOptions, PoolOwner, Sharing, SlotId, Strategy, Stream, ViewError,
 };
 
 use crate::entry::{Entry, Found};
 use crate::hook::{self, Step};
 use crate::liveness::{NodeId, is_alive, unique};
 use crate::node::NodeInner;
-use crate::pools::Mapped;
+use crate::pools::{Mapped, Pin};
 use crate::publisher::capacity_of;
 use crate::ring::{Look, Reference};
 use crate::topic::format::{domain_from_word, state};
@@ -91,6 +96,25 @@ pub(crate) struct Source<'a> {
     pub origin: Option<(&'a Arc<Mapped>, SlotId, u16)>,
 }
 
+/// How a message is to be brought.
+#[derive(Clone, Copy)]
+pub(crate) enum How<'a> {
+    /// It is complete when it is there: the call waits.
+    Complete,
+    /// It is complete when its fence is: copies are enqueued on this stream, if it can, and keep hold of the message until it has
+    /// passed them.
+    On(&'a dyn Stream, &'a Arc<Pin>),
+}
+
+/// A message in the domain in which it was wanted.
+pub(crate) struct Brought {
+    pub pin: Pin,
+    /// When it is complete, if it is not yet, and who makes the copy.
+    pub fence: Option<(Fence, NodeId)>,
+    /// Whether work that is enqueued on the stream that was given comes after the copy by itself.
+    pub ordered: bool,
+}
+
 /// A copy that was made, and what tells that nobody wants it any more.
 struct Made {
     number: u64,
@@ -104,8 +128,8 @@ struct Own {
     entry: usize,
     pool: PoolOwner,
     made: VecDeque<Made>,
-    /// Retired while somebody held them.
-    held: VecDeque<SlotId>,
+    /// Retired while somebody held them, or a stream was still copying into them: until its fence is not pending.
+    held: VecDeque<(SlotId, Option<Fence>)>,
 }
 
 /// The copies that one participant makes into one domain.
@@ -149,6 +173,11 @@ pub(crate) fn pool_options(
     }
 }
 
+/// How long somebody else may take for a copy of so many bytes.
+fn patience_with(len: u64) -> Duration {
+    SLOW + Duration::from_nanos(len.saturating_mul(SLOW_NS_PER_BYTE))
+}
+
 /// What it takes to wait for a fence: `Ok` when it is complete. Looks now and then whether its owner is alive.
 pub(crate) fn await_fence(
     topic: &Topic,
@@ -187,19 +216,17 @@ impl Copies {
     /// Has message `number` in this domain: copies it if nobody else has or does, and shares what is there. `share` takes
     /// hold of the slot that it is given, if it is still that, while the entry still holds the word. Nothing if the
     /// message has passed.
-    pub(crate) fn bring<S>(
+    pub(crate) fn bring(
         &mut self,
         number: u64,
         source: &Source<'_>,
-        mut share: impl FnMut(Reference, &dyn Fn() -> bool) -> Result<Option<S>, ViewError>,
-    ) -> Result<Option<S>, CopyError> {
+        how: How<'_>,
+        mut share: impl FnMut(Reference, &dyn Fn() -> bool) -> Result<Option<Pin>, ViewError>,
+    ) -> Result<Option<Brought>, CopyError> {
         self.tidy(0);
-        // Before the claim, so that who claims is only copying, and can be expected to be done soon.
-        if let Some(fence) = source.fence {
-            await_fence(&self.topic, source.owner, fence, FENCE_PATIENCE)?;
-        }
         let topic = self.topic.clone();
         let entry = topic.entry(self.column, number);
+        let mut ordered = false;
         for _ in 0..MOST_TURNS {
             let (found, word) = entry.look();
             match found {
@@ -207,7 +234,11 @@ impl Copies {
                 Found::Ready(slot) => {
                     let ours = self.own.as_ref().is_some_and(|own| own.entry == usize::from(slot.pool));
                     match share(slot, &|| entry.still(word)) {
-                        Ok(Some(shared)) => return Ok(Some(shared)),
+                        Ok(Some(pin)) => {
+                            if let Some(fence) = self.usable(&pin, slot, source, how)? {
+                                return Ok(Some(Brought { pin, fence, ordered: ordered && ours }));
+                            }
+                        }
                         // Recycled, or its pool is gone or cannot be reached from here.
                         Ok(None) => {}
                         Err(error) if ours => return Err(error.into()),
@@ -217,18 +248,98 @@ impl Copies {
                 Found::Copying(slot) if self.wait_for(entry, word, slot, source.len) => continue,
                 Found::Copying(_) | Found::Absent => {}
             }
-            self.copy(entry, word, number, source)?;
+            let stream = match how {
+                How::On(stream, _) => self.stream_for(Some(stream), source)?,
+                How::Complete => None,
+            };
+            match source.fence.map(Fence::state) {
+                Some(FenceState::Poisoned) => return Err(CopyError::Poisoned),
+                Some(FenceState::Pending) if stream.is_none() => {
+                    // Before the claim, so that who claims is only copying, and can be expected to be done soon. Then another look:
+                    // its publisher may have brought it meanwhile.
+                    if let Some(fence) = source.fence {
+                        await_fence(&self.topic, source.owner, fence, FENCE_PATIENCE)?;
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            match (stream, how) {
+                (Some(stream), How::On(_, pin)) => {
+                    ordered = stream.is_given();
+                    self.copy_on(&stream, entry, word, number, source, Box::new(pin.clone()))?;
+                }
+                _ => self.copy(entry, word, number, source)?,
+            }
         }
         Err(CopyError::Contended)
     }
 
-    /// Copies message `number` if nobody has or does.
-    pub(crate) fn bring_if_absent(&mut self, number: u64, source: &Source<'_>) -> Result<(), CopyError> {
+    /// Copies message `number` if nobody has or does, and if it is complete. If it is not, enqueues the copy behind it: on this
+    /// stream, if its completion is enqueued there, or on one of its own that waits for it. Gives the copy's fence if it is pending: until
+    /// then the source must stay as it is.
+    pub(crate) fn bring_if_absent(
+        &mut self,
+        number: u64,
+        source: &Source<'_>,
+        on: Option<&dyn Stream>,
+    ) -> Result<Option<Fence>, CopyError> {
         let topic = self.topic.clone();
         let entry = topic.entry(self.column, number);
-        match entry.look() {
-            (Found::Absent, word) => self.copy(entry, word, number, source),
-            _ => Ok(()),
+        let (Found::Absent, word) = entry.look() else { return Ok(None) };
+        if source.fence.is_none_or(|fence| fence.state() == FenceState::Complete) {
+            return self.copy(entry, word, number, source).map(|()| None);
+        }
+        let Some(stream) = self.stream_for(on, source)? else { return Ok(None) };
+        // The node, so that nobody takes the copier for dead before the stream has passed.
+        let kept = Box::new(self.node.clone());
+        if !stream.is_given() {
+            return self.copy_on(&stream, entry, word, number, source, kept);
+        }
+        // The stream itself is going to complete it: there is nothing to wait for.
+        self.enqueue_copy(&stream, entry, word, number, source, kept)
+    }
+
+    /// Whether a copy that is held can be used as it is wanted: nothing if its copier died, failed or is too slow; otherwise its
+    /// fence, if it is pending.
+    #[allow(clippy::option_option, reason = "whether it is usable, and whether it has a fence")]
+    fn usable(
+        &self,
+        pin: &Pin,
+        slot: Reference,
+        source: &Source<'_>,
+        how: How<'_>,
+    ) -> Result<Option<Option<(Fence, NodeId)>>, CopyError> {
+        let Some(fence) = pin.mapped.view.fence(pin.slot) else { return Ok(None) };
+        let copier = NodeId(self.topic.publisher(usize::from(slot.pool)).node.load(Ordering::Relaxed));
+        match (fence.state(), how) {
+            (FenceState::Complete, _) => Ok(Some(None)),
+            (FenceState::Poisoned, _) => Ok(None),
+            (FenceState::Pending, How::On(..)) => Ok(Some(Some((fence, copier)))),
+            (FenceState::Pending, How::Complete) => {
+                Ok(self.await_copy(&fence, copier, source)?.then_some(None))
+            }
+        }
+    }
+
+    /// Waits until a copy is complete. Not if its copier died or failed, or takes longer than a copy can once there is something to copy.
+    fn await_copy(&self, fence: &Fence, copier: NodeId, source: &Source<'_>) -> Result<bool, CopyError> {
+        let start = Instant::now();
+        let mut possible = None;
+        loop {
+            match fence.wait(LOOK) {
+                FenceState::Complete => return Ok(true),
+                FenceState::Poisoned => return Ok(false),
+                FenceState::Pending => self.topic.look_after(copier),
+            }
+            if source.fence.is_some_and(|fence| fence.state() == FenceState::Pending) {
+                self.topic.look_after(source.owner);
+                if start.elapsed() > FENCE_PATIENCE {
+                    return Err(CopyError::Incomplete { waited: start.elapsed() });
+                }
+            } else if possible.get_or_insert_with(Instant::now).elapsed() > patience_with(source.len) {
+                return Ok(false);
+            }
         }
     }
 
@@ -236,7 +347,7 @@ impl Copies {
     /// from it.
     fn wait_for(&self, entry: Entry<'_>, word: u64, by: Reference, len: u64) -> bool {
         let start = Instant::now();
-        let limit = SLOW + Duration::from_nanos(len.saturating_mul(SLOW_NS_PER_BYTE));
+        let limit = patience_with(len);
         let copier = self.topic.publisher(usize::from(by.pool));
         for _ in 0..SPINS {
             if !entry.still(word) {
@@ -263,6 +374,46 @@ impl Copies {
         false
     }
 
+    /// A slot of the own pool for a copy, and the entry claimed for it from the word that was seen. Nothing if somebody else came
+    /// first.
+    fn claim(&mut self, entry: Entry<'_>, seen: u64, len: u64) -> Result<Option<(SlotId, u64)>, CopyError> {
+        let slot = self.allocate(len)?;
+        let Some(own) = &mut self.own else { return Ok(None) };
+        let target =
+            Reference { pool: own.entry as u8, slot: slot as u16, generation: own.pool.share(slot) as u16 };
+        let claim = entry.claim(seen, target);
+        if claim.is_none() {
+            own.pool.deallocate(slot);
+        }
+        // If the process dies from here on, the claim is found by the pool's entry, and taken over.
+        Ok(claim.map(|claim| (slot, claim)))
+    }
+
+    /// The copy failed: somebody else may try.
+    fn abandon(&mut self, entry: Entry<'_>, (slot, claim): (SlotId, u64), reuse: bool) {
+        entry.abandon(claim);
+        self.topic.wake().notify();
+        // What may still be written to is never used again.
+        if reuse {
+            self.retire(slot);
+        }
+    }
+
+    /// The copy is made, or will be: shows it, if the claim was not taken over. It counts in either case, unless the process dies here.
+    fn finish(&mut self, entry: Entry<'_>, (slot, claim): (SlotId, u64), number: u64, source: &Source<'_>) {
+        let ready = entry.finish(claim);
+        let counters = self.topic.copies(self.column);
+        counters.copies.fetch_add(1, Ordering::Relaxed);
+        counters.bytes.fetch_add(source.len, Ordering::Relaxed);
+        if ready.is_none() {
+            return self.retire(slot);
+        }
+        let Some(own) = &mut self.own else { return };
+        let origin = source.origin.map(|(mapped, slot, generation)| (mapped.clone(), slot, generation));
+        own.made.push_back(Made { number, slot, keeps: source.keeps, origin });
+        self.topic.wake().notify();
+    }
+
     /// Claims the entry from the word that was seen, copies, and says that it is done. That somebody else came first, at
     /// either end, is no error.
     fn copy(
@@ -272,49 +423,77 @@ impl Copies {
         number: u64,
         source: &Source<'_>,
     ) -> Result<(), CopyError> {
-        let slot = self.allocate(source.len)?;
-        let Some(own) = &mut self.own else { return Ok(()) };
-        let target =
-            Reference { pool: own.entry as u8, slot: slot as u16, generation: own.pool.share(slot) as u16 };
-        let Some(claim) = entry.claim(seen, target) else {
-            own.pool.deallocate(slot);
-            return Ok(());
-        };
+        let Some(claimed) = self.claim(entry, seen, source.len)? else { return Ok(()) };
         let topic = self.topic.clone();
-        let _step = hook::watcher().map(|watcher| {
-            let step = Step::Copy { from: source.memory.domain(), into: self.domain };
-            watcher.step(Some(topic.subject(self.column)), step, Some(number), source.len)
-        });
-        // If the process dies from here on, the claim is found by the pool's entry, and taken over.
-        match self.transfer(slot, source) {
-            Ok(()) => {}
-            Err(error) => {
-                entry.abandon(claim);
-                self.topic.wake().notify();
-                // What may still be written to is never used again.
-                if !matches!(error, DomainError::TimedOut { .. }) {
-                    self.retire(slot);
-                }
-                return Err(error.into());
-            }
+        let _step = self.tell_copying(&topic, number, source);
+        if let Err(error) = self.transfer(claimed.0, source) {
+            self.abandon(entry, claimed, !matches!(error, DomainError::TimedOut { .. }));
+            return Err(error.into());
         }
-        let Some(own) = &mut self.own else { return Ok(()) };
-        own.pool.fence(slot).complete();
-        if entry.finish(claim).is_none() {
-            self.retire(slot);
-            return Ok(());
+        if let Some(own) = &self.own {
+            own.pool.fence(claimed.0).complete();
         }
-        let origin = source.origin.map(|(mapped, slot, generation)| (mapped.clone(), slot, generation));
-        own.made.push_back(Made { number, slot, keeps: source.keeps, origin });
-        let counters = self.topic.copies(self.column);
-        counters.copies.fetch_add(1, Ordering::Relaxed);
-        counters.bytes.fetch_add(source.len, Ordering::Relaxed);
-        self.topic.wake().notify();
+        self.finish(entry, claimed, number, source);
         Ok(())
     }
 
-    fn transfer(&mut self, slot: SlotId, source: &Source<'_>) -> Result<(), DomainError> {
-        let from = source.memory.domain();
+    /// The same, but only enqueues the copy, on a stream that first waits until there is something to copy. Gives the copy's fence.
+    fn copy_on(
+        &mut self,
+        stream: &Enqueuing<'_>,
+        entry: Entry<'_>,
+        seen: u64,
+        number: u64,
+        source: &Source<'_>,
+        kept: Box<dyn Any + Send>,
+    ) -> Result<Option<Fence>, CopyError> {
+        if let Some(fence) = source.fence.filter(|fence| fence.state() == FenceState::Pending) {
+            // First: who looks after its owner has to know before a device waits. Without, the wait may not end.
+            if self.node.fences.watch(&self.topic, source.owner, fence).is_err() {
+                await_fence(&self.topic, source.owner, fence, FENCE_PATIENCE)?;
+            }
+            stream.stream().wait(fence, PATIENCE)?;
+        }
+        self.enqueue_copy(stream, entry, seen, number, source, kept)
+    }
+
+    /// Claims the entry, enqueues the copy and its completion, and shows the entry `READY`: what comes of it, the fence says.
+    fn enqueue_copy(
+        &mut self,
+        stream: &Enqueuing<'_>,
+        entry: Entry<'_>,
+        seen: u64,
+        number: u64,
+        source: &Source<'_>,
+        kept: Box<dyn Any + Send>,
+    ) -> Result<Option<Fence>, CopyError> {
+        let Some(claimed) = self.claim(entry, seen, source.len)? else { return Ok(None) };
+        let topic = self.topic.clone();
+        let _step = self.tell_copying(&topic, number, source);
+        let Some(own) = &self.own else { return Ok(None) };
+        let fence = own.pool.fence(claimed.0);
+        let (from, to) = ((source.memory, source.offset), (own.pool.bytes(), own.pool.place(claimed.0).0));
+        let enqueued = Copier::enqueue(stream, from, to, source.len, (&fence, source.fence), kept);
+        if let Err(error) = enqueued {
+            self.abandon(entry, claimed, false);
+            return Err(error.into());
+        }
+        // Who dies before this has claimed and not finished, and who dies after it has left a fence that is pending: the one is
+        // taken over, the other poisoned when the process has ended, and then taken over.
+        self.finish(entry, claimed, number, source);
+        Ok(Some(fence))
+    }
+
+    /// Tells whoever watches the process that a copy begins; it ends, or is enqueued, when the result is dropped.
+    fn tell_copying<'t>(&self, topic: &'t Topic, number: u64, source: &Source<'_>) -> Option<hook::Open<'t>> {
+        hook::watcher().map(|watcher| {
+            let step = Step::Copy { from: source.memory.domain(), into: self.domain };
+            watcher.step(Some(topic.subject(self.column)), step, Some(number), source.len)
+        })
+    }
+
+    /// The copier from the source's domain.
+    fn copier(&mut self, from: DomainId) -> Result<&mut Copier, DomainError> {
         let index = match self.copiers.iter().position(|(known, _)| *known == from) {
             Some(index) => index,
             None => {
@@ -324,31 +503,53 @@ impl Copies {
                 self.copiers.len() - 1
             }
         };
+        Ok(&mut self.copiers[index].1)
+    }
+
+    /// The stream on which a copy can be enqueued, if there is any: see [`Copier::stream_for`].
+    fn stream_for<'s>(
+        &mut self,
+        given: Option<&'s dyn Stream>,
+        source: &Source<'_>,
+    ) -> Result<Option<Enqueuing<'s>>, CopyError> {
+        self.make_own()?;
+        let Some(to) = self.own.as_ref().map(|own| own.pool.bytes().clone()) else { return Ok(None) };
+        Ok(self.copier(source.memory.domain())?.stream_for(given, source.memory, &to)?)
+    }
+
+    fn transfer(&mut self, slot: SlotId, source: &Source<'_>) -> Result<(), DomainError> {
         let Some(own) = &self.own else { return Ok(()) };
-        let (offset, _) = own.pool.place(slot);
-        let copier = &mut self.copiers[index].1;
-        copier
-            .copy((source.memory, source.offset), (own.pool.bytes(), offset), source.len, None, PATIENCE)
-            .map(drop)
+        let (to, (offset, _)) = (own.pool.bytes().clone(), own.pool.place(slot));
+        let copier = self.copier(source.memory.domain())?;
+        copier.copy((source.memory, source.offset), (&to, offset), source.len, None, PATIENCE).map(drop)
+    }
+
+    fn make_own(&mut self) -> Result<(), CopyError> {
+        if self.own.is_none() {
+            self.own = Some(self.make_pool()?);
+        }
+        Ok(())
     }
 
     /// A slot of the own pool, which is made with the first.
     fn allocate(&mut self, len: u64) -> Result<SlotId, CopyError> {
         let size = usize::try_from(len).unwrap_or(usize::MAX);
-        if self.own.is_none() {
-            self.own = Some(self.make_pool()?);
-        }
+        self.make_own()?;
         let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
-        match own.pool.allocate(size) {
+        let slot = match own.pool.allocate(size) {
             Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
                 self.topic.repair_if_free();
                 self.tidy(0);
                 let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
                 own.give_back(usize::MAX);
-                Ok(own.pool.allocate(size)?)
+                own.pool.allocate(size)?
             }
-            slot => Ok(slot?),
+            slot => slot?,
+        };
+        if let Some(own) = &self.own {
+            forget_poison(&own.pool, slot);
         }
+        Ok(slot)
     }
 
     fn make_pool(&self) -> Result<Own, CopyError> {
@@ -405,22 +606,33 @@ impl Copies {
 
 impl Own {
     fn retire(&mut self, slot: SlotId) {
+        // Of the generation that it has now: retiring changes that.
+        let fence = Some(self.pool.fence(slot)).filter(|fence| fence.state() == FenceState::Pending);
         match self.pool.control(slot).retire() {
-            Held::No => self.pool.deallocate(slot),
-            Held::Yes => self.held.push_back(slot),
+            Held::No if fence.is_none() => self.pool.deallocate(slot),
+            Held::Yes | Held::No => self.held.push_back((slot, fence)),
         }
     }
 
     /// Looks at the next so many slots that were held, and frees those that are not any more.
     fn give_back(&mut self, most: usize) {
         for _ in 0..self.held.len().min(most) {
-            let Some(slot) = self.held.pop_front() else { return };
+            let Some((slot, fence)) = self.held.pop_front() else { return };
+            let fence = fence.filter(|fence| fence.state() == FenceState::Pending);
             match self.pool.control(slot).held() {
-                Held::No => self.pool.deallocate(slot),
-                Held::Yes => self.held.push_back(slot),
+                Held::No if fence.is_none() => self.pool.deallocate(slot),
+                Held::Yes | Held::No => self.held.push_back((slot, fence)),
             }
         }
     }
+}
+
+/// A stream that failed has poisoned the fence of what was in a slot that is lent again. That is over, and nobody knows of what comes:
+/// whoever still waits for an older generation goes on.
+pub(crate) fn forget_poison(pool: &PoolOwner, slot: SlotId) {
+    let control = pool.control(slot);
+    let _ =
+        control.fence().compare_exchange(POISON, control.generation(), Ordering::Relaxed, Ordering::Relaxed);
 }
 
 /// The smallest cursor of those who take in this domain.

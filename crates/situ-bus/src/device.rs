@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, DomainError, DomainId, Fence, FenceState, HOST, Memory, POISON, PoolOwner, SlotId,
+    AllocateError, DomainError, DomainId, Fence, FenceState, HOST, Memory, PoolOwner, SlotId, Stream,
     StreamOrder, ViewError,
 };
 
-use crate::copies::{CopyError, Source, await_fence};
+use crate::copies::{Brought, CopyError, How, Source, await_fence, forget_poison};
 use crate::liveness::NodeId;
 use crate::pools::{Mapped, Pin};
 use crate::ring::Reference;
@@ -109,8 +109,10 @@ impl<U> std::fmt::Debug for DeviceSpan<'_, U> {
     }
 }
 
-/// A head without a body in the pool of bodies.
+/// A head without a body in the pool of bodies: no slot has this number.
 const NO_BODY: SlotId = SlotId::MAX;
+/// How long a stream may take to wait for a message that is taken.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The pool of a publisher's bodies. A body's slot is used for as long as its head's.
 pub(crate) struct Bodies {
@@ -118,19 +120,19 @@ pub(crate) struct Bodies {
     pub(crate) pool: PoolOwner,
     /// The body of each head, by their slots.
     of: Vec<SlotId>,
+    /// Copies that are enqueued, with the head whose body they are of.
+    copies: Vec<(SlotId, Fence)>,
 }
 
 impl Bodies {
     pub(crate) fn new(entry: usize, pool: PoolOwner) -> Self {
-        Self { entry, pool, of: Vec::new() }
+        Self { entry, pool, of: Vec::new(), copies: Vec::new() }
     }
 
     /// Gives a head that is lent a body of so many bytes.
     pub(crate) fn allocate(&mut self, head: SlotId, size: usize) -> Result<(), AllocateError> {
         let slot = self.pool.allocate(size)?;
-        // A stream that failed has poisoned the fence of what was here before. That is over, and nobody knows of this one.
-        let _ =
-            self.pool.control(slot).fence().compare_exchange(POISON, 0, Ordering::Relaxed, Ordering::Relaxed);
+        forget_poison(&self.pool, slot);
         let index = head as usize;
         if self.of.len() <= index {
             self.of.resize(index + 1, NO_BODY);
@@ -147,10 +149,18 @@ impl Bodies {
         self.of(head).map(|slot| self.pool.fence(slot))
     }
 
-    /// Whether a device is still filling the body. Then its slot must not be used again yet: a signal that comes late would
-    /// undo that of the next message.
+    /// Whether a device is still filling the body, or copying it elsewhere. Then its slot must not be used again yet: a signal that
+    /// comes late would undo that of the next message, and a copy would hold some of that.
     pub(crate) fn is_pending(&self, head: SlotId) -> bool {
-        self.fence(head).is_some_and(|fence| fence.state() == FenceState::Pending)
+        let is_pending = |fence: &Fence| fence.state() == FenceState::Pending;
+        self.fence(head).is_some_and(|fence| is_pending(&fence))
+            || self.copies.iter().any(|(of, fence)| *of == head && is_pending(fence))
+    }
+
+    /// Notes copies of a head's body that are only enqueued.
+    pub(crate) fn note_copies(&mut self, head: SlotId, fences: Vec<Fence>) {
+        self.copies.retain(|(_, fence)| fence.state() == FenceState::Pending);
+        self.copies.extend(fences.into_iter().map(|fence| (head, fence)));
     }
 
     /// The fences of all bodies that a device is still filling.
@@ -183,6 +193,8 @@ pub(crate) struct Payload {
     owner: NodeId,
     /// The hold on a copy; the hold on the head is enough for what its publisher put there.
     _copy: Option<Pin>,
+    /// The hold on the head, if a stream shares it that copies what the head belongs to.
+    _head: Option<Arc<Pin>>,
 }
 
 /// Why a message's bytes are not complete.
@@ -308,9 +320,46 @@ impl RawSample {
 
 impl RawSubscriber {
     /// Takes a message whose payload is not behind its head, or has to be brought elsewhere. `taken` holds the head, whose
-    /// descriptor was read but not checked. Nothing if it has passed meanwhile.
+    /// descriptor was read but not checked. With a stream it need not be complete: the stream waits. Nothing if it has passed meanwhile.
     #[cold]
-    pub(crate) fn take_elsewhere(&self, taken: Taken) -> Result<Option<RawSample>, TakeError> {
+    pub(crate) fn take_elsewhere(
+        &self,
+        taken: Taken,
+        on: Option<&dyn Stream>,
+    ) -> Result<Option<RawSample>, TakeError> {
+        let number = taken.number;
+        let Some((sample, ordered)) = self.take_from_elsewhere(taken, on)? else { return Ok(None) };
+        if let Some(stream) = on.filter(|_| !ordered) {
+            sample.wait_on(stream, PATIENCE).map_err(|error| TakeError::Copy {
+                topic: self.core().topic.name.clone(),
+                sequence: number,
+                domain: self.domain(),
+                source: match error {
+                    IncompleteError::Poisoned { .. } => CopyError::Poisoned,
+                    IncompleteError::Pending { waited, .. } => CopyError::Incomplete { waited },
+                    IncompleteError::Domain(error) => CopyError::Domain(error),
+                },
+            })?;
+        }
+        Ok(Some(sample))
+    }
+
+    /// The sample, and whether its payload comes before whatever is enqueued on the stream from now on.
+    fn take_from_elsewhere(
+        &self,
+        mut taken: Taken,
+        on: Option<&dyn Stream>,
+    ) -> Result<Option<(RawSample, bool)>, TakeError> {
+        // Copies are enqueued where they are wanted. The stream then holds the head too, for as long as it copies what belongs to it.
+        let here = |stream: &&dyn Stream| stream.domain() == self.domain() && !taken.is_expired();
+        let hold = on.filter(here).map(|stream| {
+            let nothing = Pin { mapped: taken.pin.mapped.clone(), slot: NO_BODY };
+            let slot = taken.pin.slot;
+            (stream, Arc::new(std::mem::replace(&mut taken.pin, nothing)), slot)
+        });
+        let how = hold.as_ref().map_or(How::Complete, |(stream, pin, _)| How::On(*stream, pin));
+        let head_pin = || hold.as_ref().map(|(_, pin, _)| pin.clone());
+        let head_slot = hold.as_ref().map_or(taken.pin.slot, |(.., slot)| *slot);
         let Taken { pin, memory, len, number, generation, .. } = &taken;
         let publisher = self.core().topic.publisher(usize::from(taken.pool));
         let keeps = publisher.state.load(Ordering::SeqCst) & state::TRANSIENT_LOCAL != 0;
@@ -328,9 +377,9 @@ impl RawSubscriber {
         }
         let head = memory.wrapping_add(DESCRIPTOR);
         if taken.is_expired() {
-            return Ok(Some(taken.into_sample(head, (head, 0), None)));
+            return Ok(Some((taken.into_sample(head, (head, 0), None), true)));
         }
-        let origin = Some((&pin.mapped, pin.slot, *generation));
+        let origin = Some((&pin.mapped, head_slot, *generation));
         if taken.body_pool == BODY_IN_SLOT {
             // In host memory, but wanted on a device.
             if !taken.body_fits() {
@@ -346,10 +395,14 @@ impl RawSubscriber {
             let source =
                 Source { memory: bytes, offset, len: size as u64, fence: None, owner, keeps, origin };
             let body_size = taken.body_size;
-            let copy = self.brought(*number, &source)?;
+            let copy = match self.ready(*number, size as u64, how)? {
+                Some(copy) => Some(copy),
+                None => self.brought(*number, &source, how)?,
+            };
             return Ok(copy.map(|copy| {
-                let payload = self.payload_of(copy, size as u64, body_size, owner);
-                taken.into_sample(head, (head, 0), Some(payload))
+                let ordered = copy.ordered;
+                let payload = self.payload_of(copy, size as u64, body_size, head_pin());
+                (taken.into_sample(head, (head, 0), Some(payload)), ordered)
             }));
         }
         if taken.body_pool & !(BODY_ENTRY | BODY_IS_MESSAGE) != 0 {
@@ -369,9 +422,10 @@ impl RawSubscriber {
         // What lies in this domain is never copied; for anything else, a copy that is there needs no look at the original.
         let bodies = self.core().topic.publisher(usize::from(entry));
         let here = domain_from_word(&bodies.domain) == self.domain();
-        let copy = if here { None } else { self.ready(*number, taken.body_size as u64)? };
+        let copy = if here { None } else { self.ready(*number, taken.body_size as u64, how)? };
+        let mut ordered = false;
         let payload = match copy {
-            Some(copy) => self.payload_of(copy, taken.body_size as u64, body_size, owner),
+            Some(copy) => self.payload_of(copy, taken.body_size as u64, body_size, head_pin()),
             None => {
                 let mapped = match self.pools().get(self.core(), entry) {
                     Ok(mapped) => mapped,
@@ -390,7 +444,7 @@ impl RawSubscriber {
                 let view = &mapped.view;
                 if view.bytes().domain() == self.domain() {
                     let fence = Some(fence);
-                    Payload { mapped, offset, len, body_size, fence, owner, _copy: None }
+                    Payload { mapped, offset, len, body_size, fence, owner, _copy: None, _head: head_pin() }
                 } else {
                     let source = Source {
                         memory: view.bytes(),
@@ -401,8 +455,11 @@ impl RawSubscriber {
                         keeps,
                         origin,
                     };
-                    match self.brought(*number, &source)? {
-                        Some(copy) => self.payload_of(copy, len, body_size, owner),
+                    match self.brought(*number, &source, how)? {
+                        Some(copy) => {
+                            ordered = copy.ordered;
+                            self.payload_of(copy, len, body_size, head_pin())
+                        }
                         None => return Ok(None),
                     }
                 }
@@ -410,47 +467,52 @@ impl RawSubscriber {
         };
         // Where the CPU may look, the sample shows the payload as if it lay behind the head.
         let Some(base) = payload.mapped.view.bytes().host() else {
-            return Ok(Some(taken.into_sample(head, (head, 0), Some(payload))));
+            return Ok(Some((taken.into_sample(head, (head, 0), Some(payload)), ordered)));
         };
         let bytes = base.wrapping_add(payload.offset as usize).cast_const();
         let head = if whole { bytes } else { head };
-        Ok(Some(taken.into_sample(head, (bytes, body_size), Some(payload))))
+        Ok(Some((taken.into_sample(head, (bytes, body_size), Some(payload)), ordered)))
     }
 
     fn owner_of(&self, entry: u8) -> NodeId {
         NodeId(self.core().topic.publisher(usize::from(entry)).node.load(Ordering::Relaxed))
     }
 
-    fn payload_of(&self, copy: Pin, len: u64, body_size: usize, owner: NodeId) -> Payload {
+    fn payload_of(&self, copy: Brought, len: u64, body_size: usize, head: Option<Arc<Pin>>) -> Payload {
+        let Brought { pin, fence, .. } = copy;
         // The place was checked when it was pinned; what it says is read again, so it is checked again.
-        let (offset, has) = copy.mapped.view.place(copy.slot).unwrap_or((0, 0));
+        let (offset, has) = pin.mapped.view.place(pin.slot).unwrap_or((0, 0));
         let len = len.min(has);
-        let mapped = copy.mapped.clone();
-        Payload { mapped, offset, len, body_size, fence: None, owner, _copy: Some(copy) }
+        let mapped = pin.mapped.clone();
+        // A copy is completed by who makes it.
+        let (fence, owner) = fence.map_or((None, NodeId(0)), |(fence, copier)| (Some(fence), copier));
+        Payload { mapped, offset, len, body_size, fence, owner, _copy: Some(pin), _head: head }
     }
 
-    /// A copy in this domain, if there is one.
-    fn ready(&self, number: u64, len: u64) -> Result<Option<Pin>, TakeError> {
+    /// A copy in this domain, if there is one that can be used as it is.
+    fn ready(&self, number: u64, len: u64, how: How<'_>) -> Result<Option<Brought>, TakeError> {
         let entry = self.core().topic.entry(self.column(), number);
-        match entry.look() {
-            (crate::entry::Found::Ready(slot), word) => {
-                // If it cannot be had, it is brought, and then it is an error.
-                Ok(self.share(slot, len, &|| entry.still(word)).unwrap_or(None))
-            }
-            _ => Ok(None),
-        }
+        let (crate::entry::Found::Ready(slot), word) = entry.look() else { return Ok(None) };
+        // If it cannot be had, it is brought, and then it is an error.
+        let Some(pin) = self.share(slot, len, &|| entry.still(word)).unwrap_or(None) else { return Ok(None) };
+        let Some(fence) = pin.mapped.view.fence(pin.slot) else { return Ok(None) };
+        let fence = match fence.state() {
+            FenceState::Complete => None,
+            FenceState::Pending if matches!(how, How::On(..)) => Some((fence, self.owner_of(slot.pool))),
+            FenceState::Pending | FenceState::Poisoned => return Ok(None),
+        };
+        Ok(Some(Brought { pin, fence, ordered: false }))
     }
 
     /// A copy in this domain, made if need be; nothing if the message has passed.
-    fn brought(&self, number: u64, source: &Source<'_>) -> Result<Option<Pin>, TakeError> {
-        self.copies().bring(number, source, |slot, still| self.share(slot, source.len, still)).map_err(
-            |source| TakeError::Copy {
-                topic: self.core().topic.name.clone(),
-                sequence: number,
-                domain: self.domain(),
-                source,
-            },
-        )
+    fn brought(&self, number: u64, source: &Source<'_>, how: How<'_>) -> Result<Option<Brought>, TakeError> {
+        let share = |slot, still: &dyn Fn() -> bool| self.share(slot, source.len, still);
+        self.copies().bring(number, source, how, share).map_err(|source| TakeError::Copy {
+            topic: self.core().topic.name.clone(),
+            sequence: number,
+            domain: self.domain(),
+            source,
+        })
     }
 
     /// Takes hold of a copy that lies in a slot while its entry says so. Nothing if it was recycled.

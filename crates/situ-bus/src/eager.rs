@@ -1,10 +1,9 @@
 //! Eager copies: a publisher brings its messages where they are wanted before anybody asks.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, FenceState, SlotId};
+use situ_memory::{DomainId, Fence, FenceState, SlotId, Stream};
 
 use crate::copies::{Copies, Source};
 use crate::node::NodeInner;
@@ -23,36 +22,43 @@ pub(crate) struct Eager {
     copies: Vec<Copies>,
     /// The last message that was brought, or found to be none of ours.
     done: Option<u64>,
-    /// Messages that were not complete when they were looked at.
-    waiting: VecDeque<u64>,
 }
 
 impl Eager {
     pub(crate) fn new(topic: Arc<Topic>, node: Arc<NodeInner>, from: DomainId) -> Self {
-        Self { topic, node, from, copies: Vec::new(), done: None, waiting: VecDeque::new() }
+        Self { topic, node, from, copies: Vec::new(), done: None }
     }
 
-    /// Brings what is published, complete and wanted elsewhere. What fails here is left to those who take it, and to tell
+    /// Brings what is published and wanted elsewhere: what is complete now, the rest behind its completion. What fails here is left to those who take it, and to tell
     /// them why.
-    pub(crate) fn copy(&mut self, publisher: &RawPublisher, inner: &Inner) {
+    ///
+    /// The last message may have been published on a stream: then its copies are enqueued there, right behind what completes it.
+    pub(crate) fn copy(&mut self, publisher: &RawPublisher, inner: &mut Inner, on: Option<&dyn Stream>) {
         let oldest = inner.published.front().map_or(u64::MAX, |(number, _)| *number);
         self.copies.iter_mut().for_each(|copies| copies.tidy(oldest));
         self.look_around();
         let fresh = inner.published.iter().filter(|(number, _)| self.done.is_none_or(|done| *number > done));
-        self.waiting.extend(fresh.map(|(number, _)| *number));
+        let fresh = fresh.count();
         self.done = inner.published.back().map(|(number, _)| *number).or(self.done);
-        for _ in 0..self.waiting.len() {
-            let Some(number) = self.waiting.pop_front() else { return };
-            let found = inner.published.binary_search_by_key(&number, |(number, _)| *number);
-            let Ok(index) = found else { continue };
-            if !self.copy_one(publisher, inner, inner.published[index]) {
-                self.waiting.push_back(number);
+        let last = inner.published.len();
+        for index in last - fresh..last {
+            let (number, slot) = inner.published[index];
+            let on = on.filter(|_| index + 1 == last);
+            let pending = self.copy_one(publisher, inner, (number, slot), on);
+            if let Some(bodies) = &mut inner.bodies {
+                bodies.note_copies(slot, pending);
             }
         }
     }
 
-    /// Copies one message into all domains. Not if it is not complete.
-    fn copy_one(&mut self, publisher: &RawPublisher, inner: &Inner, (number, slot): (u64, SlotId)) -> bool {
+    /// Copies one message into all domains. Gives the fences of copies that are only enqueued.
+    fn copy_one(
+        &mut self,
+        publisher: &RawPublisher,
+        inner: &Inner,
+        (number, slot): (u64, SlotId),
+        on: Option<&dyn Stream>,
+    ) -> Vec<Fence> {
         let (head, _) = inner.pool.memory(slot);
         // SAFETY: every slot of the own pool that was published begins with a descriptor, aligned to 64; it consists of atomics.
         let descriptor = unsafe { &*head.cast::<Descriptor>() };
@@ -61,8 +67,7 @@ impl Eager {
         let body = inner.bodies.as_ref().filter(|_| !in_slot);
         let body = body.and_then(|bodies| Some((bodies, bodies.of(slot)?, bodies.fence(slot)?)));
         let (memory, offset, len, from) = match &body {
-            Some((_, _, fence)) if fence.state() == FenceState::Pending => return false,
-            Some((_, _, fence)) if fence.state() == FenceState::Poisoned => return true,
+            Some((_, _, fence)) if fence.state() == FenceState::Poisoned => return Vec::new(),
             Some((bodies, body, _)) => {
                 (bodies.pool.bytes(), bodies.pool.place(*body).0, body_size, self.from)
             }
@@ -80,15 +85,13 @@ impl Eager {
             memory,
             offset,
             len,
-            fence: None,
+            fence: body.as_ref().map(|(_, _, fence)| fence),
             owner: publisher.node.life.id(),
             keeps: publisher.qos.durability == Durability::TransientLocal,
             origin: None,
         };
-        for copies in self.copies.iter_mut().filter(|copies| copies.domain() != from) {
-            let _ = copies.bring_if_absent(number, &source);
-        }
-        true
+        let others = self.copies.iter_mut().filter(|copies| copies.domain() != from);
+        others.filter_map(|copies| copies.bring_if_absent(number, &source, on).ok().flatten()).collect()
     }
 
     /// Finds domains that somebody takes in.

@@ -111,7 +111,12 @@ impl RawLoan<'_> {
 
     /// Publishes the message; on failure gives it back along with the reason.
     pub fn publish_or_return(self) -> Result<u64, (PublishError, Self)> {
-        match self.publisher.publish(&self) {
+        self.publish_with(None)
+    }
+
+    #[inline]
+    fn publish_with(self, on: Option<&dyn Stream>) -> Result<u64, (PublishError, Self)> {
+        match self.publisher.publish(&self, on) {
             Ok(number) => {
                 std::mem::forget(self);
                 Ok(number)
@@ -140,7 +145,8 @@ impl RawLoan<'_> {
         match enqueued {
             Ok(()) => {
                 self.signalled = fence.is_some();
-                self.publish_or_return()
+                let on = self.signalled.then_some(stream);
+                self.publish_with(on)
             }
             Err(source) => {
                 let topic = self.publisher.topic().to_owned();

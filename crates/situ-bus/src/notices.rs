@@ -1,5 +1,7 @@
 //! What publishers and subscribers tell whoever watches: off the way of those whom nobody watches.
 
+use situ_memory::Stream;
+
 use crate::hook::{Began, Event, Open, Step, Subject, Watcher, Why};
 use crate::loan::RawLoan;
 use crate::publisher::{Inner, LoanError, PublishError, RawPublisher};
@@ -35,8 +37,13 @@ impl RawPublisher {
     /// Publishes, and tells of it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn publish_watched(&self, loan: &RawLoan<'_>, watcher: Watcher) -> Result<u64, PublishError> {
-        self.publish_since(loan, Some(Began { watcher, at_ns: watcher.now_ns() }))
+    pub(crate) fn publish_watched(
+        &self,
+        loan: &RawLoan<'_>,
+        on: Option<&dyn Stream>,
+        watcher: Watcher,
+    ) -> Result<u64, PublishError> {
+        self.publish_since(loan, on, Some(Began { watcher, at_ns: watcher.now_ns() }))
     }
 
     /// A message was put into the order.
@@ -105,7 +112,11 @@ impl RawSubscriber {
     /// As [`take`](Self::take), and tells of it. That there is nothing to take is not worth a word.
     #[cold]
     #[inline(never)]
-    pub(crate) fn take_watched(&self, watcher: Watcher) -> Result<Option<RawSample>, TakeError> {
+    pub(crate) fn take_watched(
+        &self,
+        watcher: Watcher,
+        on: Option<&dyn Stream>,
+    ) -> Result<Option<RawSample>, TakeError> {
         if !self.has_next() {
             return Ok(None);
         }
@@ -115,7 +126,7 @@ impl RawSubscriber {
         let counts =
             || [(Why::Lost, self.lost()), (Why::Skipped, self.skipped()), (Why::Expired, self.expired())];
         let before = counts();
-        let result = self.take_next();
+        let result = self.take_with(on);
         let at_ns = watcher.now_ns();
         for ((why, before), (_, now)) in before.into_iter().zip(counts()) {
             if now != before {

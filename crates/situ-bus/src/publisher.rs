@@ -8,7 +8,7 @@ use std::time::Duration;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
     AllocateError, DomainError, HOST, Held, HostDomain, Memory, MemoryError, PoolOwner, PoolStatistics,
-    SlotId,
+    SlotId, Stream,
 };
 
 use crate::clock::{Deadline, now_ns};
@@ -353,7 +353,10 @@ impl RawPublisher {
         body_size: usize,
     ) -> Result<RawLoan<'_>, LoanError> {
         give_back(inner, 2);
-        self.copy_eagerly(inner);
+        if body_size >= WARM_SIZE {
+            self.retire_passed(inner);
+        }
+        self.copy_eagerly(inner, None);
         let mut retried = false;
         loop {
             let slot = inner.pool.allocate(DESCRIPTOR + head_size)?;
@@ -437,10 +440,11 @@ impl RawPublisher {
         inner.window.refresh(&self.topic.registry().epoch, || self.slowest())
     }
 
-    pub(crate) fn publish(&self, loan: &RawLoan<'_>) -> Result<u64, PublishError> {
+    /// Puts a loan into the order. `on` is the stream that completes it, if one does.
+    pub(crate) fn publish(&self, loan: &RawLoan<'_>, on: Option<&dyn Stream>) -> Result<u64, PublishError> {
         match hook::watcher() {
-            None => self.publish_since(loan, None),
-            Some(watcher) => self.publish_watched(loan, watcher),
+            None => self.publish_since(loan, on, None),
+            Some(watcher) => self.publish_watched(loan, on, watcher),
         }
     }
 
@@ -450,6 +454,7 @@ impl RawPublisher {
     pub(crate) fn publish_since(
         &self,
         loan: &RawLoan<'_>,
+        on: Option<&dyn Stream>,
         mut began: Option<Began>,
     ) -> Result<u64, PublishError> {
         let mut inner = self.inner.borrow_mut();
@@ -494,7 +499,7 @@ impl RawPublisher {
             self.tell_published(began, number, bytes);
         }
         if inner.eager.is_some() {
-            self.copy_eagerly(inner);
+            self.copy_eagerly(inner, on);
         }
         self.retire_oldest(inner);
         if (EAGER_SIZE..WARM_SIZE).contains(&inner.pool.memory(loan.slot).1) {
@@ -637,10 +642,10 @@ impl RawPublisher {
 }
 
 impl RawPublisher {
-    /// Copies what was published, and is complete, into every domain that somebody takes in.
-    fn copy_eagerly(&self, inner: &mut Inner) {
+    /// Copies what was published into every domain that somebody takes in; the last message on this stream, if it completes it.
+    fn copy_eagerly(&self, inner: &mut Inner, on: Option<&dyn Stream>) {
         if let Some(mut eager) = inner.eager.take() {
-            eager.copy(self, inner);
+            eager.copy(self, inner, on);
             inner.eager = Some(eager);
         }
     }

@@ -7,7 +7,7 @@ use situ_memory::{DomainId, Fence, Stream, StreamOrder};
 
 use crate::device::{DeviceSpan, IncompleteError};
 use crate::publisher::{LoanError, PublishError};
-use crate::typed::{Loan, Sample};
+use crate::typed::{Loan, ReceiveError, Sample, Subscriber};
 
 impl<T: FlatMessage> Loan<'_, T> {
     /// A bulk member's elements where a device can write them: `loan.span(|cloud| &cloud.data)`. Empty if the descriptor is
@@ -41,6 +41,14 @@ impl<T: FlatMessage> Loan<'_, T> {
     /// far: see [`RawLoan::publish_on`](crate::RawLoan::publish_on).
     pub fn publish_on(self, stream: &dyn Stream) -> Result<u64, PublishError> {
         self.raw.publish_on(stream)
+    }
+}
+
+impl<T: Message> Subscriber<T> {
+    /// Takes the next message, if there is one, in stream order: work that is enqueued on `stream` from now on comes after what completes
+    /// it, or copies it: see [`RawSubscriber::take_on`](crate::RawSubscriber::take_on).
+    pub fn take_on(&self, stream: &dyn Stream) -> Result<Option<Sample<T>>, ReceiveError> {
+        self.raw().take_on(stream)?.map(|raw| self.open(raw)).transpose()
     }
 }
 

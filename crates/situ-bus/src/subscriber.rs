@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, HOST, SlotId, ViewError};
+use situ_memory::{DomainId, HOST, SlotId, Stream, ViewError};
 
 use crate::clock::{Deadline, now_ns};
 use crate::copies::{Copies, CopyError};
@@ -220,28 +220,43 @@ impl RawSubscriber {
     #[inline(always)]
     pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
         if let Some(watcher) = hook::watcher() {
-            return self.take_watched(watcher);
+            return self.take_watched(watcher, None);
         }
-        self.take_next()
+        self.take_with(None)
+    }
+
+    /// Takes the next message, if there is one, in stream order: work that is enqueued on `stream` from now on comes after what completes
+    /// the message. The call waits for no device. If the message lies in another domain than the subscriber's, and nobody has brought it,
+    /// the copy is enqueued on `stream`, which must be one of the subscriber's domain for that; the others who take there share it.
+    ///
+    /// Where the CPU itself would read the copy (a subscriber on the host), this is [`take`](Self::take).
+    ///
+    /// Should who completes the message, or copies it, die before: see [`RawSample::wait_on`].
+    pub fn take_on(&self, stream: &dyn Stream) -> Result<Option<RawSample>, TakeError> {
+        let on = Some(stream).filter(|_| self.domain != HOST);
+        match hook::watcher() {
+            Some(watcher) => self.take_watched(watcher, on),
+            None => self.take_with(on),
+        }
     }
 
     #[inline(always)]
-    pub(crate) fn take_next(&self) -> Result<Option<RawSample>, TakeError> {
+    pub(crate) fn take_with(&self, on: Option<&dyn Stream>) -> Result<Option<RawSample>, TakeError> {
         let number = self.cursor.get();
         // Nearly always the message is there, and everything else is kept out of its way.
         if self.keep_last == 0
             && let Look::Here(reference, word) = self.core.topic.ring_of(number).look(number)
         {
             let next = number.wrapping_add(1);
-            return match self.pin(reference, number, word, false) {
+            return match self.pin(reference, number, word, false, on) {
                 Ok(Some(sample)) if !sample.is_expired() => {
                     self.note_taken(next);
                     Ok(Some(sample))
                 }
-                other => self.pass_over(number, other),
+                other => self.pass_over(number, other, on),
             };
         }
-        self.take_from(number, false)
+        self.take_from(number, false, on)
     }
 
     /// Goes on behind a message that could not be had.
@@ -251,16 +266,17 @@ impl RawSubscriber {
         &self,
         number: u64,
         result: Result<Option<RawSample>, TakeError>,
+        on: Option<&dyn Stream>,
     ) -> Result<Option<RawSample>, TakeError> {
         let next = number.wrapping_add(1);
         match result {
             Ok(Some(_)) => {
                 self.expired.set(self.expired.get() + 1);
-                self.take_from(next, false)
+                self.take_from(next, false, on)
             }
             Ok(None) => {
                 self.count_lost(number, next);
-                self.take_from(next, true)
+                self.take_from(next, true, on)
             }
             Err(error) => {
                 self.count_lost(number, next);
@@ -280,7 +296,12 @@ impl RawSubscriber {
 
     /// Takes the first message from `number` on that is there. `behind`: whether others before it are known to be lost.
     #[inline(never)]
-    fn take_from(&self, mut number: u64, mut behind: bool) -> Result<Option<RawSample>, TakeError> {
+    fn take_from(
+        &self,
+        mut number: u64,
+        mut behind: bool,
+        on: Option<&dyn Stream>,
+    ) -> Result<Option<RawSample>, TakeError> {
         let topic = &self.core.topic;
         let mut ring = topic.ring_of(number);
         // Each step leaves a row behind. Were the rows nonsense, it could go on for ever: so it ends after a few rounds,
@@ -313,7 +334,7 @@ impl RawSubscriber {
                         ring = topic.ring_of(number);
                         continue;
                     }
-                    match self.pin(reference, number, word, behind) {
+                    match self.pin(reference, number, word, behind, on) {
                         Ok(Some(sample)) => {
                             if sample.is_expired() {
                                 self.expired.set(self.expired.get() + 1);
@@ -349,6 +370,7 @@ impl RawSubscriber {
         number: u64,
         word: u64,
         behind: bool,
+        on: Option<&dyn Stream>,
     ) -> Result<Option<RawSample>, TakeError> {
         let topic = &self.core.topic;
         let mapped = match self.pools.get(&self.core, reference.pool) {
@@ -416,7 +438,7 @@ impl RawSubscriber {
         };
         // Whoever takes in host memory what lies there has nothing more to do with domains than this look.
         if body_pool != BODY_IN_SLOT || self.domain != HOST {
-            return self.take_elsewhere(taken);
+            return self.take_elsewhere(taken, on);
         }
         if !taken.body_fits() {
             return Err(malformed("its head or body reaches out of its slot"));

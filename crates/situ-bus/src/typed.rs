@@ -446,7 +446,7 @@ impl<T: Message> Subscriber<T> {
 
     /// Makes a typed sample of an untyped one.
     #[inline(always)]
-    fn open(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
+    pub(crate) fn open(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
         match (raw.encoding(), T::STORAGE) {
             (Encoding::Flat, StorageKind::Flat) => self.view(raw),
             (Encoding::Xcdr1 | Encoding::Xcdr2, _) => self.decode(raw),

@@ -100,6 +100,15 @@ fn take(subscriber: &RawSubscriber) -> Option<RawSample> {
     }
 }
 
+/// The same in stream order.
+fn take_on(subscriber: &RawSubscriber, stream: &dyn Stream) -> Option<RawSample> {
+    match subscriber.take_on(stream) {
+        Ok(sample) => sample,
+        Err(TakeError::Copy { source: CopyError::Poisoned, .. }) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
 /// What a child does until it is killed.
 #[test]
 #[ignore = "played by the children of the other tests"]
@@ -107,6 +116,7 @@ fn child() {
     let Some((role, scratch)) = role() else { return };
     match role.as_str() {
         "copy slowly" => return copy_slowly(&scratch),
+        "copy behind a gate" => return copy_behind_a_gate(&scratch),
         "publish and stop" => return publish_and_stop(&scratch),
         "hold all" => return hold_all(&scratch),
         _ => {}
@@ -148,7 +158,9 @@ fn hold_for_ever(node: &Node, domain: DomainId, random: &mut Random, beat: impl 
             beat();
             continue;
         }
-        if let Some(sample) = take(&subscriber)
+        // On a device now and then in stream order: then copies are enqueued, and killed while they are under way.
+        let taken = if random.below(2) == 0 { take(&subscriber) } else { take_on(&subscriber, &*stream) };
+        if let Some(sample) = taken
             && let Some(body) = fetch(&sample, stream.as_ref())
         {
             order.note_bytes(&sample, &body);
@@ -329,6 +341,59 @@ fn a_killed_copier_is_replaced() {
     println!("taken over from killed copiers after at most {:.1?}", times.iter().max().unwrap());
 }
 
+/// A stream that does not come to its end, with a copy on it.
+fn copy_behind_a_gate(scratch: &Scratch) {
+    let subscriber = subscriber(&scratch.node("gated"), DEVICE);
+    let stream = stream(DEVICE);
+    say("ready");
+    while !subscriber.wait(None) {}
+    stream.wait(&never(), Duration::MAX).unwrap();
+    let _sample = subscriber.take_on(&*stream).unwrap().unwrap();
+    say("enqueued");
+    std::thread::sleep(Duration::MAX);
+}
+
+/// A fence that nobody completes.
+fn never() -> Fence {
+    let word = Arc::new(AtomicU64::new(0));
+    // SAFETY: the word lives as long as the fence, which keeps it.
+    unsafe { Fence::new(NonNull::from(&*word), 1, word.clone()) }
+}
+
+/// A process is killed whose stream has yet to make a copy that others already know of: whoever waits for it makes another.
+#[test]
+fn an_enqueued_copy_of_the_dead_is_replaced() {
+    let mut times = Vec::new();
+    for round in 0..(kills(120) / 24).min(50) {
+        let scratch = Scratch::new();
+        let node = scratch.node("all");
+        let publisher = publisher(&node, HOST, false);
+        let subscribers = [subscriber(&node, DEVICE), subscriber(&scratch.node("third"), DEVICE)];
+        let mut child = Role::start(&scratch, "copy behind a gate");
+        child.wait_for("ready");
+        send(&publisher, stream(HOST).as_ref(), (1, round), 100_000, When::Complete);
+        child.wait_for("enqueued");
+        assert_eq!(copies(&scratch, DEVICE), 1, "it is enqueued");
+        std::thread::scope(|scope| {
+            let [subscriber, waiting] = subscribers;
+            let waiting = scope.spawn(move || {
+                let sample = waiting.take().unwrap().unwrap();
+                check_bytes(&sample, &fetch(&sample, stream(DEVICE).as_ref()).unwrap());
+            });
+            std::thread::sleep(Duration::from_millis(10));
+            assert!(!waiting.is_finished(), "it waits for the copy");
+            child.kill();
+            let start = Instant::now();
+            let sample = subscriber.take().unwrap().unwrap();
+            check_bytes(&sample, &fetch(&sample, stream(DEVICE).as_ref()).unwrap());
+            waiting.join().unwrap();
+            times.push(start.elapsed());
+        });
+        assert_eq!(copies(&scratch, DEVICE), 2, "one was made anew, the others shared it");
+    }
+    println!("made anew for the dead after at most {:.1?}", times.iter().max().unwrap());
+}
+
 /// How many messages were copied into a domain.
 fn copies(scratch: &Scratch, domain: DomainId) -> u64 {
     let topic = inspect::topic(&scratch.root(), "image").unwrap().unwrap();
@@ -344,10 +409,7 @@ fn publish_and_stop(scratch: &Scratch) {
         std::thread::sleep(Duration::from_millis(1));
     }
     send(&publisher, stream.as_ref(), (1, 0), 50_000, When::Complete);
-    let word = Arc::new(AtomicU64::new(0));
-    // SAFETY: the word lives as long as the fence, which keeps it.
-    let never = unsafe { Fence::new(NonNull::from(&*word), 1, word.clone()) };
-    stream.wait(&never, Duration::MAX).unwrap();
+    stream.wait(&never(), Duration::MAX).unwrap();
     publisher.loan(8, 8, 50_000).unwrap().publish_on(stream.as_ref()).unwrap();
     say("published");
     std::thread::sleep(Duration::MAX);

@@ -9,6 +9,8 @@
 //! fail, and why each step is where it is can be read off.
 #![cfg(loom)]
 
+#[path = "model/enqueued.rs"]
+mod enqueued;
 #[path = "model/entries.rs"]
 mod entries;
 #[path = "model/fences.rs"]

@@ -298,6 +298,29 @@ pub trait Stream: Send + Sync + fmt::Debug {
     /// Enqueues completing a fence, after everything that was enqueued before.
     fn signal(&self, fence: &Fence) -> Result<(), DomainError>;
 
+    /// Enqueues completing the fence of a copy, after everything that was enqueued before, for others who are going to read the copy.
+    /// If `source`, the fence of what was copied, is poisoned by then, what was copied is garbage: the copy's is poisoned instead.
+    /// `kept` is what the copy needs; it is dropped when the stream has passed, at the latest when the stream itself is.
+    ///
+    /// After an error the copy's fence is poisoned, and what was kept is kept for ever, because the copy may be under way.
+    ///
+    /// Unless a domain has something better, the call waits for what was enqueued.
+    fn complete_copy(
+        &self,
+        fence: &Fence,
+        source: Option<&Fence>,
+        kept: Box<dyn Any + Send>,
+    ) -> Result<(), DomainError> {
+        const PATIENCE: Duration = Duration::from_secs(30);
+        if let Err(error) = self.synchronize(PATIENCE) {
+            fence.poison();
+            std::mem::forget(kept);
+            return Err(error);
+        }
+        fence.complete_unless_poisoned(source);
+        Ok(())
+    }
+
     /// Waits until everything that was enqueued is done, at most for `patience`.
     fn synchronize(&self, patience: Duration) -> Result<(), DomainError>;
 

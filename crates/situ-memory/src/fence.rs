@@ -147,6 +147,16 @@ impl Fence {
         self.wake();
     }
 
+    /// Completes the fence of a copy; poisons it if `source`, the fence of what was copied, is poisoned. Who made the copy has
+    /// waited for `source`, so it does not change any more, and has seen that the copy is done.
+    pub fn complete_unless_poisoned(&self, source: Option<&Self>) {
+        if source.is_some_and(|source| source.state() == FenceState::Poisoned) {
+            self.poison();
+        } else {
+            self.complete();
+        }
+    }
+
     /// Poisons it if it is pending: for whoever found the owner dead. Whether it was.
     pub fn poison(&self) -> bool {
         let word = self.word();

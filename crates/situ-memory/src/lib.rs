@@ -72,4 +72,4 @@ pub use pool::{
 pub use root::{Root, RootError};
 pub use size_class::{class_of, class_size};
 #[cfg(not(loom))]
-pub use transfer::{Copier, Route};
+pub use transfer::{Copier, Enqueuing, Route};

@@ -7,10 +7,11 @@
 //!   otherwise                                    through host memory, in pieces        staged
 //! ```
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::domain::{DomainError, DomainId, Memory, Stream, check_range};
+use crate::domain::{DomainError, DomainId, Memory, Stream, StreamOrder, check_range};
 use crate::domains::Domains;
 use crate::fence::Fence;
 
@@ -68,6 +69,61 @@ impl Copier {
         result
     }
 
+    /// The way from memory to memory, and whose stream goes it.
+    fn way(&self, from: &Arc<dyn Memory>, to: &Arc<dyn Memory>) -> Result<(DomainId, Route), DomainError> {
+        let reaches = self.domains.get(to.domain())?.reaches(from.domain());
+        Ok(match (from.host(), to.host()) {
+            _ if reaches => (to.domain(), Route::Direct),
+            (Some(_), _) => (to.domain(), Route::FromHost),
+            (None, Some(_)) => (from.domain(), Route::ToHost),
+            (None, None) => (from.domain(), Route::Staged),
+        })
+    }
+
+    /// The stream on which [`enqueue`](Self::enqueue) can copy from one memory to the other: the one that is given if it can, else
+    /// one of this copier's. Nothing if the copy is staged, or if such streams do everything in the call.
+    pub fn stream_for<'s>(
+        &mut self,
+        given: Option<&'s dyn Stream>,
+        from: &Arc<dyn Memory>,
+        to: &Arc<dyn Memory>,
+    ) -> Result<Option<Enqueuing<'s>>, DomainError> {
+        let (by, route) = self.way(from, to)?;
+        if route == Route::Staged || self.domains.get(by)?.capabilities().order == StreamOrder::Host {
+            return Ok(None);
+        }
+        Ok(Some(match given.filter(|stream| stream.domain() == by) {
+            Some(stream) => Enqueuing { route, stream: Chosen::Given(stream) },
+            None => Enqueuing { route, stream: Chosen::Own(self.stream(by)?) },
+        }))
+    }
+
+    /// Enqueues a copy on a stream that [`stream_for`](Self::stream_for) gave for these memories, then its completion: see
+    /// [`Stream::complete_copy`]. Waits for nothing.
+    ///
+    /// After an error the copy's fence is poisoned, and the target must not be used again.
+    pub fn enqueue(
+        stream: &Enqueuing<'_>,
+        (from, from_offset): (&Arc<dyn Memory>, u64),
+        (to, to_offset): (&Arc<dyn Memory>, u64),
+        len: u64,
+        (fence, source): (&Fence, Option<&Fence>),
+        kept: Box<dyn Any + Send>,
+    ) -> Result<(), DomainError> {
+        let (route, stream) = (stream.route, stream.stream());
+        let begun = check_range(from.as_ref(), from_offset, len)
+            .and_then(|()| check_range(to.as_ref(), to_offset, len))
+            .and_then(|()| begin(stream, route, (from, from_offset), (to, to_offset), len));
+        // The memories too: what is copied must stay mapped, whatever becomes of whoever enqueued it.
+        let kept = Box::new((kept, from.clone(), to.clone()));
+        if let Err(error) = begun {
+            fence.poison();
+            std::mem::forget(kept);
+            return Err(error);
+        }
+        stream.complete_copy(fence, source, kept)
+    }
+
     fn route(
         &mut self,
         (from, from_offset): (&Arc<dyn Memory>, u64),
@@ -76,35 +132,15 @@ impl Copier {
         after: Option<&Fence>,
         patience: Duration,
     ) -> Result<Route, DomainError> {
-        let reaches = self.domains.get(to.domain())?.reaches(from.domain());
-        let (by, route) = match (from.host(), to.host()) {
-            _ if reaches => (to.domain(), Route::Direct),
-            (Some(_), _) => (to.domain(), Route::FromHost),
-            (None, Some(_)) => (from.domain(), Route::ToHost),
-            (None, None) => (from.domain(), Route::Staged),
-        };
+        let (by, route) = self.way(from, to)?;
         let stream = self.stream(by)?;
         if let Some(fence) = after {
             stream.wait(fence, patience)?;
         }
-        match (route, from.host(), to.host()) {
-            (Route::FromHost, Some(base), _) => {
-                let source = base.wrapping_add(from_offset as usize).cast_const();
-                // SAFETY: the range is checked, and mapped as long as `from` is, which is kept until the stream has passed
-                // the copy: it is waited for below. That nobody writes it meanwhile is the bus' protocol; if somebody
-                // does all the same, the copy holds a mixture, as with any message of a broken publisher.
-                unsafe { stream.copy_from_host(source, to, to_offset, len)? };
-            }
-            (Route::ToHost, _, Some(base)) => {
-                let target = base.wrapping_add(to_offset as usize);
-                // SAFETY: as above; the target is the caller's own.
-                unsafe { stream.copy_to_host(from, from_offset, target, len)? };
-            }
-            (Route::Staged, ..) => {
-                return self.staged((from, from_offset), (to, to_offset), len, patience);
-            }
-            _ => stream.copy(from, from_offset, to, to_offset, len)?,
+        if route == Route::Staged {
+            return self.staged((from, from_offset), (to, to_offset), len, patience);
         }
+        begin(stream.as_ref(), route, (from, from_offset), (to, to_offset), len)?;
         stream.synchronize(patience)?;
         Ok(route)
     }
@@ -145,5 +181,59 @@ impl Copier {
         let stream = self.domains.get(domain)?.stream()?;
         self.streams.push(stream.clone());
         Ok(stream)
+    }
+}
+
+/// A stream to enqueue copies on: see [`Copier::stream_for`].
+#[derive(Debug)]
+pub struct Enqueuing<'s> {
+    route: Route,
+    stream: Chosen<'s>,
+}
+
+#[derive(Debug)]
+enum Chosen<'s> {
+    Given(&'s dyn Stream),
+    Own(Arc<dyn Stream>),
+}
+
+impl Enqueuing<'_> {
+    /// The stream.
+    pub fn stream(&self) -> &dyn Stream {
+        match &self.stream {
+            Chosen::Given(stream) => *stream,
+            Chosen::Own(stream) => stream.as_ref(),
+        }
+    }
+
+    /// Whether it is the one that was given: what is enqueued on that comes after the copy by itself.
+    pub fn is_given(&self) -> bool {
+        matches!(self.stream, Chosen::Given(_))
+    }
+}
+
+/// Enqueues a copy that takes one stream's work, on a stream of the domain that goes this way. Ranges are checked. The caller
+/// keeps both memories until the stream has passed the copy.
+fn begin(
+    stream: &dyn Stream,
+    route: Route,
+    (from, from_offset): (&Arc<dyn Memory>, u64),
+    (to, to_offset): (&Arc<dyn Memory>, u64),
+    len: u64,
+) -> Result<(), DomainError> {
+    match (route, from.host(), to.host()) {
+        (Route::FromHost, Some(base), _) => {
+            let source = base.wrapping_add(from_offset as usize).cast_const();
+            // SAFETY: the range is checked, and mapped as long as `from` is, which the caller keeps. That nobody writes it meanwhile
+            // is the bus' protocol; if somebody does all the same, the copy holds a mixture, as with any message of a
+            // broken publisher.
+            unsafe { stream.copy_from_host(source, to, to_offset, len) }
+        }
+        (Route::ToHost, _, Some(base)) => {
+            let target = base.wrapping_add(to_offset as usize);
+            // SAFETY: as above; the target is the caller's own.
+            unsafe { stream.copy_to_host(from, from_offset, target, len) }
+        }
+        _ => stream.copy(from, from_offset, to, to_offset, len),
     }
 }

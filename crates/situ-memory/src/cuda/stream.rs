@@ -12,6 +12,7 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -73,6 +74,8 @@ unsafe impl Send for Pinned {}
 enum Kept {
     Memory(Arc<dyn Memory>),
     Mapped(Mapped),
+    /// What a copy needs, until the stream says that it has passed it.
+    Copy(Arc<AtomicBool>, #[allow(dead_code, reason = "it is only kept")] Box<dyn Any + Send>),
 }
 
 impl std::fmt::Debug for Kept {
@@ -80,6 +83,7 @@ impl std::fmt::Debug for Kept {
         match self {
             Self::Memory(memory) => memory.fmt(f),
             Self::Mapped(_) => f.write_str("a mapping"),
+            Self::Copy(..) => f.write_str("what a copy needs"),
         }
     }
 }
@@ -131,6 +135,26 @@ unsafe extern "C" fn complete_on_host(data: *mut c_void) {
     fence.complete();
 }
 
+/// The end of a copy that others are going to read.
+struct CopyEnd {
+    fence: Fence,
+    source: Option<Fence>,
+    passed: Arc<AtomicBool>,
+}
+
+/// Called by the driver.
+///
+/// # Safety
+/// `data` is a `CopyEnd` in a box, which nobody else has.
+unsafe extern "C" fn complete_copy_on_host(data: *mut c_void) {
+    // SAFETY: by the contract above.
+    let end = unsafe { Box::from_raw(data.cast::<CopyEnd>()) };
+    // As in `complete_on_host`: the stream keeps both mappings too.
+    end.fence.complete_unless_poisoned(end.source.as_ref());
+    // Last: what the copy needs may go from here on, which a caller of the stream does, and not this thread.
+    end.passed.store(true, Ordering::Release);
+}
+
 impl CudaStream {
     pub(super) fn new(device: Arc<Device>) -> Result<Self, DomainError> {
         let entered = device.enter()?;
@@ -180,6 +204,7 @@ impl CudaStream {
     /// Enqueues something, under the stream's lock and in the device's context. A failure poisons what was to be signalled.
     fn enqueue(&self, work: impl FnOnce(&mut State) -> Result<(), DomainError>) -> Result<(), DomainError> {
         let mut state = lock(&self.state);
+        state.kept.retain(|kept| !matches!(kept, Kept::Copy(passed, _) if passed.load(Ordering::Acquire)));
         if state.kept.len() >= MANY_KEPT && self.device.enter().is_ok() {
             // SAFETY: the stream is ours, and lives.
             if unsafe { sys::cuStreamQuery(self.raw) } == CUresult::CUDA_SUCCESS {
@@ -486,6 +511,31 @@ impl Stream for CudaStream {
         if result.is_err() {
             // It will not be completed; nobody is to wait for it.
             fence.poison();
+        }
+        result
+    }
+
+    /// By a function of the host: the device cannot look whether what it has copied was complete.
+    fn complete_copy(
+        &self,
+        fence: &Fence,
+        source: Option<&Fence>,
+        kept: Box<dyn Any + Send>,
+    ) -> Result<(), DomainError> {
+        let passed = Arc::new(AtomicBool::new(false));
+        let end = CopyEnd { fence: fence.clone(), source: source.cloned(), passed: passed.clone() };
+        let mut kept = Some(kept);
+        let result = self.enqueue(|state| {
+            [Some(fence), source].into_iter().flatten().for_each(|fence| state.keep_mapped(fence.mapped()));
+            // SAFETY: the function frees what it is given, whose mappings this stream keeps, and calls nothing.
+            unsafe { self.on_host(complete_copy_on_host, Box::new(end)) }?;
+            state.signals.push_back(fence.clone());
+            state.kept.extend(kept.take().map(|kept| Kept::Copy(passed, kept)));
+            Ok(())
+        });
+        if result.is_err() {
+            fence.poison();
+            std::mem::forget(kept);
         }
         result
     }

@@ -60,6 +60,8 @@ enum Command {
     /// With how long it may still take once nobody has the stream any more.
     Wait(Fence, Duration),
     Signal(Fence),
+    /// The fence of a copy, that of what was copied, and what the copy needed.
+    CompleteCopy(Fence, Option<Fence>, Box<dyn Any + Send>),
     Launch(Kernel),
 }
 
@@ -157,11 +159,16 @@ impl EmulatedStream {
 
     fn enqueue(&self, command: Command) -> Result<(), DomainError> {
         self.queue.device.check()?;
+        self.enqueue_anyway(command);
+        Ok(())
+    }
+
+    /// Enqueues also on a device that is lost: what is in order behind a copy that may be under way.
+    fn enqueue_anyway(&self, command: Command) {
         let mut work = self.queue.work();
         work.commands.push_back(command);
         work.enqueued += 1;
         self.queue.came.notify_one();
-        Ok(())
     }
 
     /// The range of memory of this device that a command will read, or write.
@@ -233,6 +240,16 @@ impl Stream for EmulatedStream {
         self.enqueue(Command::Signal(fence.clone()))
     }
 
+    fn complete_copy(
+        &self,
+        fence: &Fence,
+        source: Option<&Fence>,
+        kept: Box<dyn Any + Send>,
+    ) -> Result<(), DomainError> {
+        self.enqueue_anyway(Command::CompleteCopy(fence.clone(), source.cloned(), kept));
+        Ok(())
+    }
+
     fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {
         let start = Instant::now();
         let mut work = self.queue.work();
@@ -289,7 +306,7 @@ fn work_off(queue: &Queue) {
 
 /// What is left of a command when the one before it failed: nobody may take the bytes for complete.
 fn abandon(command: Command) {
-    if let Command::Signal(fence) = command {
+    if let Command::Signal(fence) | Command::CompleteCopy(fence, ..) = command {
         fence.poison();
     }
 }
@@ -322,6 +339,12 @@ fn perform(queue: &Queue, command: Command) -> Result<(), DomainError> {
         }
         Command::Signal(fence) => {
             fence.complete();
+            Ok(())
+        }
+        Command::CompleteCopy(fence, source, kept) => {
+            fence.complete_unless_poisoned(source.as_ref());
+            // Pins among it come free before anybody who waits for the stream goes on.
+            drop(kept);
             Ok(())
         }
         Command::Launch(kernel) => {

@@ -64,6 +64,12 @@ enum Command {
     Signal {
         fence: Fence,
     },
+    /// The fence of a copy, that of what was copied, and what the copy needs.
+    CompleteCopy {
+        fence: Fence,
+        source: Option<Fence>,
+        kept: Box<dyn Any + Send>,
+    },
     /// Somebody waits for everything before this.
     Drain,
 }
@@ -178,13 +184,18 @@ impl VulkanStream {
     /// Enqueues, and gives how many commands there were by then.
     fn enqueue_numbered(&self, command: Command) -> Result<u64, DomainError> {
         self.device.check()?;
+        Ok(self.enqueue_anyway(command))
+    }
+
+    /// The same on a device that is lost.
+    fn enqueue_anyway(&self, command: Command) -> u64 {
         let mut state = lock(&self.shared.state);
         state.commands.push_back(command);
         state.enqueued += 1;
         let number = state.enqueued;
         drop(state);
         self.shared.work.notify_one();
-        Ok(number)
+        number
     }
 }
 
@@ -208,7 +219,7 @@ impl Shared {
             let drains = matches!(command, Command::Drain);
             // After a failure, what follows would work on bytes that are not there: nothing of it is done.
             let result = if failed {
-                abandon(command);
+                abandon(command, &mut transfer);
                 Ok(())
             } else {
                 self.perform(command, &mut transfer)
@@ -252,6 +263,15 @@ impl Shared {
                 fence.complete();
                 Ok(())
             }
+            Command::CompleteCopy { fence, source, kept } => {
+                if let Err(error) = transfer.drain() {
+                    give_up_copy(&fence, kept);
+                    return Err(error);
+                }
+                // As for a signal.
+                fence.complete_unless_poisoned(source.as_ref());
+                Ok(())
+            }
             Command::Drain => transfer.drain(),
         }
     }
@@ -269,10 +289,20 @@ impl Shared {
 }
 
 /// What is left of a command when one before it failed: nobody may take its bytes for complete.
-fn abandon(command: Command) {
-    if let Command::Signal { fence } = command {
-        fence.poison();
+fn abandon(command: Command, transfer: &mut Transfer) {
+    match command {
+        Command::Signal { fence } => _ = fence.poison(),
+        // What came before it may have been begun.
+        Command::CompleteCopy { fence, kept, .. } if transfer.drain().is_err() => give_up_copy(&fence, kept),
+        Command::CompleteCopy { fence, .. } => _ = fence.poison(),
+        _ => {}
     }
+}
+
+/// Nobody knows whether the device still uses what a copy needs.
+fn give_up_copy(fence: &Fence, kept: Box<dyn Any + Send>) {
+    fence.poison();
+    std::mem::forget(kept);
 }
 
 impl Stream for VulkanStream {
@@ -352,6 +382,16 @@ impl Stream for VulkanStream {
 
     fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
         self.enqueue(Command::Signal { fence: fence.clone() })
+    }
+
+    fn complete_copy(
+        &self,
+        fence: &Fence,
+        source: Option<&Fence>,
+        kept: Box<dyn Any + Send>,
+    ) -> Result<(), DomainError> {
+        self.enqueue_anyway(Command::CompleteCopy { fence: fence.clone(), source: source.cloned(), kept });
+        Ok(())
     }
 
     fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {

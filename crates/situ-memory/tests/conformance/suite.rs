@@ -51,7 +51,7 @@ macro_rules! conformance {
                 only_the_owner_gives_memory descriptors_of_anything_are_errors a_stream_keeps_its_order
                 a_stream_waits_for_a_fence waiting_ends_with_poison patience_ends copies_stay_within_the_domain
                 streams_of_many_threads_do_not_mix memory_and_streams_outlive_their_handle
-                copies_to_and_from_the_host
+                copies_to_and_from_the_host copies_are_completed_for_others
                 another_process_reads_what_was_written memory_is_as_good_after_its_owner_was_killed
                 an_owner_that_was_killed_before_the_import
                 what_somebody_holds_is_never_handed_out a_ring_comes_free_in_order
@@ -482,6 +482,61 @@ pub fn memory_and_streams_outlive_their_handle(site: &Site) {
     drop(domain);
     write(&*stream, &memory, 0, &[8; 4096]);
     assert_eq!(read(&*stream, &memory, 0, 4096), [8; 4096]);
+}
+
+/// Says when it is dropped.
+struct Kept(Arc<AtomicU64>);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+pub fn copies_are_completed_for_others(site: &Site) {
+    let mut pool = site.pool("p.pool", 64, 4 << 20, Strategy::SizeClasses);
+    let [source, target] = [(); 2].map(|()| pool.allocate(100_000).unwrap());
+    let (from, to) = (pool.place(source).0, pool.place(target).0);
+    let stream = site.stream();
+    let dropped = Arc::new(AtomicU64::new(0));
+    let mut turns = 0;
+    for poisoned in [false, true] {
+        pool.control(target).retire();
+        pool.control(source).retire();
+        let (fence, fence_of_source) = (pool.fence(target), pool.fence(source));
+        let bytes = pattern(100_000, turns);
+        write(&*stream, pool.bytes(), from, &bytes);
+        if poisoned {
+            _ = fence_of_source.poison()
+        } else {
+            fence_of_source.complete()
+        }
+        stream.copy(pool.bytes(), from, pool.bytes(), to, 100_000).unwrap();
+        stream.complete_copy(&fence, Some(&fence_of_source), Box::new(Kept(dropped.clone()))).unwrap();
+        let expected = if poisoned { FenceState::Poisoned } else { FenceState::Complete };
+        assert_eq!(fence.wait(PATIENCE), expected);
+        stream.synchronize(PATIENCE).unwrap();
+        turns += 1;
+        assert_eq!(dropped.load(Ordering::SeqCst), turns, "the stream has passed it");
+        if !poisoned {
+            assert!(read(&*site.stream(), pool.bytes(), to, 100_000) == bytes);
+        }
+        pool.control(source).fence().store(0, Ordering::SeqCst);
+    }
+    // A stream that goes away still does what it was given.
+    drop(stream);
+    let stream = site.stream();
+    pool.control(target).fence().store(0, Ordering::SeqCst);
+    let fence = pool.fence(target);
+    stream.copy(pool.bytes(), from, pool.bytes(), to, 100_000).unwrap();
+    stream.complete_copy(&fence, None, Box::new(Kept(dropped.clone()))).unwrap();
+    drop(stream);
+    assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
+    let start = std::time::Instant::now();
+    while dropped.load(Ordering::SeqCst) <= turns {
+        assert!(start.elapsed() < PATIENCE, "it is kept for ever");
+        std::thread::yield_now();
+    }
 }
 
 pub fn copies_to_and_from_the_host(site: &Site) {

@@ -1,0 +1,232 @@
+//! Copies that are enqueued: behind what completes a message, and behind whatever a taker's stream has to do.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use common::{Scratch, numbers};
+use situ_bus::{
+    CopyError, Node, Placement, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TakeError, inspect,
+};
+use situ_memory::{
+    DomainError, DomainId, DomainKind, EmulatedStream, Fence, FenceState, HOST, Memory, Stream,
+};
+
+const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
+const PATIENCE: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(20);
+const BODY: usize = 100_000;
+
+fn stream(domain: DomainId) -> Arc<dyn Stream> {
+    situ_memory::find(domain).unwrap().stream().unwrap()
+}
+
+fn publisher(node: &Node, domain: DomainId, eager_copies: bool) -> RawPublisher {
+    let placement = Placement { domain, eager_copies, ..Default::default() };
+    let qos = PublisherQos { depth: 1, ..Default::default() };
+    RawPublisher::create_in(node, "image", &numbers(), qos, &placement).unwrap()
+}
+
+fn subscriber(node: &Node, domain: DomainId) -> RawSubscriber {
+    let placement = Placement { domain, ..Default::default() };
+    RawSubscriber::create_in(node, "image", &numbers(), SubscriberQos::default(), &placement).unwrap()
+}
+
+fn copies(scratch: &Scratch, domain: DomainId) -> (u64, u64) {
+    let topic = inspect::topic(&scratch.root(), "image").unwrap().unwrap();
+    let used = topic.domains.iter().find(|used| used.domain == domain).unwrap();
+    (used.copies, used.bytes)
+}
+
+/// A fence that a test completes, to hold a stream up.
+fn gate() -> Fence {
+    let word = Arc::new(AtomicU64::new(0));
+    // SAFETY: the word lives as long as the fence, which keeps it.
+    unsafe { Fence::new(NonNull::from(&*word), 1, word.clone()) }
+}
+
+/// Has a stream write a body of one value, and publishes it before that is done. Gives where it lies.
+fn publish_early(publisher: &RawPublisher, stream: &dyn Stream, value: u8) -> u64 {
+    let mut loan = publisher.loan(8, 8, BODY).unwrap();
+    loan.head_bytes().copy_from_slice(&u64::from(value).to_ne_bytes());
+    let (memory, offset) = (loan.span().memory().clone(), loan.span().offset());
+    let stream_of_device = stream.as_any().downcast_ref::<EmulatedStream>().unwrap();
+    stream_of_device
+        .launch(move |view| {
+            // SAFETY: it is the loan's, and later only read by who waits for the fence.
+            unsafe { view.bytes_mut(&memory, offset, BODY as u64)?.fill(value) };
+            Ok(())
+        })
+        .unwrap();
+    loan.publish_on(stream).unwrap();
+    offset
+}
+
+fn publish_on_host(publisher: &RawPublisher, value: u8) -> *const u8 {
+    let mut loan = publisher.loan(8, 8, BODY).unwrap();
+    loan.head_bytes().copy_from_slice(&u64::from(value).to_ne_bytes());
+    loan.body_bytes().fill(value);
+    let at = loan.body_bytes().as_ptr();
+    loan.publish().unwrap();
+    at
+}
+
+/// Has a stream read bytes of its device.
+fn read_on(stream: &dyn Stream, memory: &Arc<dyn Memory>, offset: u64, into: &mut [u8]) {
+    // SAFETY: the callers wait for the stream before they look, and keep the bytes until then.
+    unsafe { stream.copy_to_host(memory, offset, into.as_mut_ptr(), into.len() as u64).unwrap() };
+}
+
+/// The publisher's stream copies behind its kernel: nobody waits for either, one copy serves all, and no memory that it uses is
+/// lent meanwhile.
+#[test]
+fn eager_copies_follow_the_kernel() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, DEVICE, true);
+    let subscribers = [subscriber(&node, HOST), subscriber(&scratch.node("other"), HOST)];
+    let (stream, kernel) = (stream(DEVICE), gate());
+    stream.wait(&kernel, PATIENCE).unwrap();
+    let mut used = vec![publish_early(&publisher, &*stream, 1)];
+    assert_eq!(copies(&scratch, HOST), (1, BODY as u64), "enqueued");
+    // Far beyond its depth: what streams use is not lent all the same.
+    for value in 2..6 {
+        let offset = publish_early(&publisher, &*stream, value);
+        assert!(!used.contains(&offset), "{offset} is in use");
+        used.push(offset);
+    }
+    std::thread::scope(|scope| {
+        let waiting = subscribers.each_ref().map(|subscriber| {
+            // SAFETY: only this thread uses it until it is joined.
+            let subscriber = Alone(subscriber);
+            scope.spawn(move || {
+                let subscriber = subscriber;
+                let sample = subscriber.0.take().unwrap().unwrap();
+                assert_eq!(sample.body(), [5; BODY]);
+                assert!(sample.was_brought() && sample.fence().is_none());
+            })
+        });
+        std::thread::sleep(SHORT);
+        assert!(waiting.iter().all(|waiting| !waiting.is_finished()), "there is nothing to take yet");
+        kernel.complete();
+        waiting.into_iter().for_each(|waiting| waiting.join().unwrap());
+    });
+    stream.synchronize(PATIENCE).unwrap();
+    assert_eq!(copies(&scratch, HOST), (5, 5 * BODY as u64), "each once");
+    assert!(used.contains(&publish_early(&publisher, &*stream, 6)), "now it comes free");
+    stream.synchronize(PATIENCE).unwrap();
+}
+
+/// A subscriber that one thread after the other uses.
+struct Alone<'s>(&'s RawSubscriber);
+
+// SAFETY: see its only use: the owner does not touch it while the other thread runs.
+unsafe impl Send for Alone<'_> {}
+
+/// Completed by something that Situ does not know, or never.
+#[test]
+fn eager_copies_wait_for_any_fence_and_share_its_fate() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, DEVICE, true);
+    let subscriber = subscriber(&node, HOST);
+    for poisoned in [false, true, false] {
+        let loan = publisher.loan(8, 8, BODY).unwrap();
+        let fence = loan.fence().unwrap();
+        loan.publish_signalled().map_err(|(error, _)| error).unwrap();
+        let before = copies(&scratch, HOST).0;
+        std::thread::scope(|scope| {
+            // SAFETY: only this thread uses it until it is joined.
+            let subscriber = Alone(&subscriber);
+            let waiting = scope.spawn(move || {
+                let subscriber = subscriber;
+                subscriber.0.take().map(|sample| sample.is_some())
+            });
+            std::thread::sleep(SHORT);
+            assert!(!waiting.is_finished());
+            if poisoned {
+                fence.poison();
+                let error = waiting.join().unwrap().unwrap_err();
+                assert!(matches!(error, TakeError::Copy { source: CopyError::Poisoned, .. }), "{error}");
+            } else {
+                fence.complete();
+                assert!(waiting.join().unwrap().unwrap());
+            }
+        });
+        assert_eq!(copies(&scratch, HOST).0, before, "it was enqueued when it was published");
+    }
+}
+
+/// A taker's copy goes onto its own stream: others share it before it is done, and the message is not overwritten while it is copied,
+/// also if the sample is dropped too early.
+#[test]
+fn a_takers_stream_makes_the_copy() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, HOST, false);
+    let takers = [subscriber(&node, DEVICE), subscriber(&scratch.node("other"), DEVICE)];
+    let streams = [stream(DEVICE), stream(DEVICE)];
+    let busy = gate();
+    streams[0].wait(&busy, PATIENCE).unwrap();
+    let first = publish_on_host(&publisher, 1);
+    let samples = [0, 1].map(|taker| takers[taker].take_on(&*streams[taker]).unwrap().unwrap());
+    assert_eq!(copies(&scratch, DEVICE), (1, BODY as u64));
+    for sample in &samples {
+        assert_eq!((sample.domain(), sample.was_brought()), (DEVICE, true));
+        assert_eq!(sample.fence().unwrap().state(), FenceState::Pending);
+        assert_eq!(sample.head(), 1u64.to_ne_bytes());
+    }
+    let mut seen = [vec![0u8; BODY], vec![0u8; BODY]];
+    for (seen, (sample, stream)) in seen.iter_mut().zip(samples.iter().zip(&streams)) {
+        read_on(&**stream, sample.span().memory(), sample.span().offset(), seen);
+        assert!(matches!(stream.synchronize(SHORT), Err(DomainError::TimedOut { .. })), "it waits");
+    }
+    let [mine, theirs] = samples;
+    drop(mine);
+    for value in 2..5 {
+        assert_ne!(publish_on_host(&publisher, value), first, "it has yet to be copied");
+    }
+    busy.complete();
+    streams.iter().for_each(|stream| stream.synchronize(PATIENCE).unwrap());
+    assert!(seen.iter().all(|seen| *seen == [1; BODY]));
+    drop(theirs);
+    // Nobody holds it any more: one of the next messages lies there.
+    assert!((5..10).any(|value| publish_on_host(&publisher, value) == first));
+    assert_eq!(copies(&scratch, DEVICE).0, 1);
+}
+
+/// What is complete, and what lies in the stream's domain, is taken in stream order too; and on a stream of another domain nothing
+/// is enqueued.
+#[test]
+fn taking_in_stream_order_copies_no_more_than_taking() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let on_host = publisher(&node, HOST, false);
+    let on_device = publisher(&node, DEVICE, false);
+    let takers = [subscriber(&node, DEVICE), subscriber(&node, DEVICE), subscriber(&node, HOST)];
+    let stream = stream(DEVICE);
+    publish_on_host(&on_host, 1);
+    let kernel = gate();
+    stream.wait(&kernel, PATIENCE).unwrap();
+    publish_early(&on_device, &*stream, 2);
+    let foreign = situ_memory::find(HOST).unwrap().stream().unwrap();
+    let own = self::stream(DEVICE);
+    let sample = takers[1].take_on(&*foreign).unwrap().unwrap();
+    assert!(sample.fence().is_none() && sample.was_brought(), "copied in the call");
+    let sample = takers[0].take_on(&*own).unwrap().unwrap();
+    assert!(sample.fence().is_none(), "it is there");
+    let sample = takers[0].take_on(&*own).unwrap().unwrap();
+    assert!(!sample.was_brought() && sample.fence().is_some());
+    assert!(matches!(own.synchronize(SHORT), Err(DomainError::TimedOut { .. })), "it waits for the kernel");
+    kernel.complete();
+    own.synchronize(PATIENCE).unwrap();
+    for value in [1, 2] {
+        let sample = takers[2].take_on(&*own).unwrap().unwrap();
+        assert_eq!(sample.body(), [value; BODY], "complete, as the CPU reads it");
+    }
+    assert_eq!((copies(&scratch, DEVICE).0, copies(&scratch, HOST).0), (1, 1));
+}

@@ -1,0 +1,219 @@
+//! Copies that are enqueued: shown before they are made, shared by way of their fence, made anew if their copier dies.
+
+use super::*;
+use loom::sync::atomic::AtomicBool;
+use situ_bus::entry::{Entry, Found};
+use situ_memory::{Fence, FenceState};
+
+/// One message in one domain: a copy pool of one slot for each taker, and the slot of the message itself.
+struct Shared {
+    word: AtomicU64,
+    controls: Vec<SlotControl>,
+    slots: Payloads,
+    source: SlotControl,
+    wake: Bed,
+    /// The copier was killed, and its process has ended.
+    ended: AtomicBool,
+    copies: std::sync::atomic::AtomicU32,
+}
+
+/// The payload of the message itself.
+const SOURCE: usize = 2;
+
+impl Shared {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            word: AtomicU64::new(0),
+            controls: vec![SlotControl::new(), SlotControl::new()],
+            slots: Payloads::new(3),
+            source: SlotControl::new(),
+            wake: Bed::new(),
+            ended: AtomicBool::new(false),
+            copies: std::sync::atomic::AtomicU32::new(0),
+        })
+    }
+    fn entry(&self) -> Entry<'_> {
+        Entry::new(&self.word, 0, 2)
+    }
+    fn slot_of(&self, taker: usize) -> Reference {
+        Reference { pool: taker as u8, slot: 0, generation: self.controls[taker].generation() as u16 }
+    }
+    fn count(&self) {
+        self.copies.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+fn fence_of(shared: &Arc<Shared>, control: &SlotControl) -> Fence {
+    let value = control.generation().wrapping_add(1);
+    // SAFETY: the word lies in what the fence keeps alive.
+    unsafe { Fence::new(std::ptr::NonNull::from(control.fence()), value, shared.clone()) }
+}
+
+/// Claims, and shows the entry before there is anything: `Copies::enqueue_copy`.
+fn enqueue(shared: &Arc<Shared>, taker: usize) -> Option<Fence> {
+    let (Found::Absent, word) = shared.entry().look() else { return None };
+    let fence = fence_of(shared, &shared.controls[taker]);
+    let claim = shared.entry().claim(word, shared.slot_of(taker))?;
+    shared.entry().finish(claim)?;
+    shared.count();
+    shared.wake.notify();
+    Some(fence)
+}
+
+/// What the stream does when it comes to it. A fence is completed by a store; loom may give either of two stores that nothing orders
+/// later on, so it is a read-modify-write here.
+fn make(shared: &Arc<Shared>, taker: usize, fence: &Fence) {
+    shared.slots.write(taker, 10);
+    fence.word().swap(fence.value(), Ordering::SeqCst);
+    shared.wake.notify();
+}
+
+/// Takes the message: shares what is there when `usable` says so, or makes a copy in the call.
+fn take(shared: &Arc<Shared>, taker: usize, usable: impl Fn(&Shared, &Fence) -> bool + Copy) -> u64 {
+    loop {
+        let (found, word) = shared.entry().look();
+        if let Found::Ready(slot) = found {
+            let control = &shared.controls[usize::from(slot.pool)];
+            if control.pin(taker * 64, slot.generation) && shared.entry().still(word) {
+                let is_usable = usable(shared, &fence_of(shared, control));
+                let bytes = is_usable.then(|| shared.slots.read(slot.pool.into()));
+                control.release(taker * 64);
+                if let Some(bytes) = bytes {
+                    return bytes;
+                }
+            }
+        } else if let Found::Copying(_) = found {
+            shared.wake.sleep_until(|| {
+                !matches!(shared.entry().look().0, Found::Copying(_)) || shared.ended.load(Ordering::SeqCst)
+            });
+            if !shared.ended.load(Ordering::SeqCst) {
+                continue;
+            }
+        }
+        if let Some(claim) = shared.entry().claim(word, shared.slot_of(taker)) {
+            shared.slots.write(taker, 10);
+            fence_of(shared, &shared.controls[taker]).complete();
+            assert!(shared.entry().finish(claim).is_some(), "nobody takes over from the living");
+            shared.count();
+            return 10;
+        }
+    }
+}
+
+fn is_complete_after_a_while(shared: &Shared, fence: &Fence) -> bool {
+    shared.wake.sleep_until(|| fence.state() != FenceState::Pending);
+    fence.state() == FenceState::Complete
+}
+
+/// A copier whose stream copies after the entry was shown, and somebody who takes meanwhile.
+fn shared_early(usable: impl Fn(&Shared, &Fence) -> bool + Copy + Send + Sync + 'static) {
+    explore(3, move || {
+        let shared = Shared::new();
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || assert_eq!(take(&shared, 1, usable), 10))
+        };
+        if let Some(fence) = enqueue(&shared, 0) {
+            make(&shared, 0, &fence);
+        }
+        other.join().unwrap();
+        assert_eq!(shared.copies.load(std::sync::atomic::Ordering::Relaxed), 1, "copied more than once");
+    });
+}
+
+#[test]
+fn an_enqueued_copy_is_shared_when_it_is_made() {
+    shared_early(is_complete_after_a_while);
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn broken_what_is_shown_is_taken_for_made() {
+    shared_early(|_, _| true);
+}
+
+#[test]
+#[should_panic(expected = "copied more than once")]
+fn broken_nobody_waits_for_an_enqueued_copy() {
+    shared_early(|_, fence| fence.state() == FenceState::Complete);
+}
+
+/// The copier dies after it has shown the entry; its stream may have made the copy, or half of it.
+fn copier_dies(poison: impl Fn(&Fence) + Copy + Send + Sync + 'static) {
+    explore(3, move || {
+        let shared = Shared::new();
+        let dying = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                if enqueue(&shared, 0).is_some() {
+                    shared.slots.write(0, 9);
+                }
+                shared.ended.store(true, Ordering::SeqCst);
+                shared.wake.notify();
+            })
+        };
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || assert_eq!(take(&shared, 1, is_complete_after_a_while), 10))
+        };
+        dying.join().unwrap();
+        poison(&fence_of(&shared, &shared.controls[0]));
+        shared.wake.notify();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn an_enqueued_copy_of_the_dead_is_made_anew() {
+    copier_dies(|fence| _ = fence.poison());
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn broken_nobody_poisons_an_enqueued_copy_of_the_dead() {
+    copier_dies(|_| {});
+}
+
+/// A copy of what never became complete: its publisher dies, its copier's stream goes on.
+fn source_dies(end: impl Fn(&Fence, &Fence) + Copy + Send + Sync + 'static) {
+    explore(3, move || {
+        let shared = Shared::new();
+        let copier = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let Some(fence) = enqueue(&shared, 0) else { return };
+                let source = fence_of(&shared, &shared.source);
+                shared.wake.sleep_until(|| source.state() != FenceState::Pending);
+                shared.slots.write(0, shared.slots.read(SOURCE));
+                end(&fence, &source);
+                shared.wake.notify();
+            })
+        };
+        let publisher = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                shared.slots.write(SOURCE, 9);
+                // Half written, when it dies.
+                fence_of(&shared, &shared.source).poison();
+                shared.wake.notify();
+            })
+        };
+        publisher.join().unwrap();
+        copier.join().unwrap();
+        if let (Found::Ready(_), _) = shared.entry().look() {
+            let complete = fence_of(&shared, &shared.controls[0]).state() == FenceState::Complete;
+            assert!(!complete || shared.slots.read(0) == 10, "garbage is taken for a message");
+        }
+    });
+}
+
+#[test]
+fn a_copy_of_what_is_poisoned_is_poisoned() {
+    source_dies(|fence, source| fence.complete_unless_poisoned(Some(source)));
+}
+
+#[test]
+#[should_panic(expected = "garbage is taken for a message")]
+fn broken_a_copy_is_complete_whatever_was_copied() {
+    source_dies(|fence, _| fence.complete());
+}
