@@ -19,6 +19,8 @@ fn main() {
     BuildScript::new(file("schema/situ/sensor.idl")).run();
     BuildScript::new(file("tests/generated/schema/edges.idl")).file_stem("edges").run();
 
+    BuildScript::new(file("tests/generated/schema/region.idl")).file_stem("region").run();
+
     let kinds = file("spec/vectors/cdr/cyclone/kinds.idl");
     BuildScript::new(kinds.clone()).file_stem("kinds").run();
     list_structs("kinds", kinds);

@@ -190,7 +190,15 @@ pub fn bulk<T: Plain, B: BulkField<T>>(
     source: &impl BulkField<T>,
     bodies: &mut Bodies<'_>,
 ) -> Result<(), AssignError> {
-    let elements = source.elements(bodies.source)?;
+    bulk_elements(target, source.elements(bodies.source)?, bodies)
+}
+
+/// A bulk member from its elements.
+pub(crate) fn bulk_elements<T: Plain, B: BulkField<T>>(
+    target: &mut B,
+    elements: &[T],
+    bodies: &mut Bodies<'_>,
+) -> Result<(), AssignError> {
     let too_long = BoundError::new(B::BOUND, elements.len());
     if elements.len() > B::BOUND {
         return Err(too_long.into());

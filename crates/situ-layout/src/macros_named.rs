@@ -45,6 +45,8 @@ macro_rules! enumeration {
         }
 
         $crate::__newtype! { $name(i32) enumeration Self::$default }
+        $crate::__region_newtype! { $name(i32) Self::$default }
+        $crate::__region_enumeration! { $name }
     };
 }
 
@@ -163,6 +165,7 @@ macro_rules! bitmask {
         }
 
         $crate::__newtype! { $name($bits) bitmask Self::empty() }
+        $crate::__region_newtype! { $name($bits) Self::empty() }
     };
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use crate::model::{Definition, Enum, Kind, Literal, Member, Struct, Type, TypeId, Union};
+use crate::model::{Definition, Enum, Kind, Link, Literal, Lookup, Member, Struct, Type, TypeId, Union};
 use crate::schema::Schema;
 
 /// What a canonical text tells.
@@ -225,6 +225,14 @@ impl Writer<'_> {
             if member.bulk {
                 line.push_str("@bulk(TRUE) ");
             }
+            let placement = [
+                (member.set, "@set(TRUE) "),
+                (member.lookup == Lookup::Hash, "@hash(TRUE) "),
+                (member.lookup == Lookup::Ordered, "@ordered(TRUE) "),
+                (member.link == Link::Unique, "@external(TRUE) "),
+                (member.link == Link::Shared, "@shared(TRUE) "),
+            ];
+            placement.iter().filter(|(on, _)| *on).for_each(|(_, word)| line.push_str(word));
             if let Some(default) = &member.default {
                 line.push_str(&format!("@default({}) ", self.literal(default)));
             }
@@ -250,9 +258,13 @@ impl Writer<'_> {
     }
 
     fn structure(&mut self, name: &str, it: &Struct) {
-        let flat = if it.flat && self.detail == Detail::Carried { " @flat" } else { "" };
+        let storage = match self.detail {
+            Detail::Carried if it.flat => " @flat",
+            Detail::Carried if it.region => " @region",
+            _ => "",
+        };
         let base = it.base.map(|base| format!(" : {}", self.absolute(base))).unwrap_or_default();
-        self.line(&format!("@{}{flat} struct {}{base} {{", it.extensibility.idl(), ident(name)));
+        self.line(&format!("@{}{storage} struct {}{base} {{", it.extensibility.idl(), ident(name)));
         let mut expected = self.first_id(it);
         for member in &it.members {
             let line = self.member(member, expected);
@@ -399,7 +411,8 @@ impl Schema {
         write(self, id, Detail::Carried)
     }
 
-    /// The text whose hash is the schema hash: [`Schema::canonical`] without `@flat`, `@bulk`, defaults and units.
+    /// The text whose hash is the schema hash: [`Schema::canonical`] without what says where
+    /// members lie (`@flat`, `@bulk`, `@region`, `@hash` and the like), defaults and units.
     pub fn identity(&self, id: TypeId) -> String {
         write(self, id, Detail::Identity)
     }

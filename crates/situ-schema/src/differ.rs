@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::model::{Bitmask, Enum, Kind, Member, Struct, Type, TypeId, Union};
+use crate::model::{Bitmask, Enum, Kind, Link, Lookup, Member, Struct, Type, TypeId, Union};
 use crate::schema::Schema;
 
 /// The first difference between two types.
@@ -116,7 +116,24 @@ impl Differ<'_> {
         same(a.optional, b.optional, |it| word("optional", *it))?;
         same(a.must_understand, b.must_understand, |it| word("must_understand", *it))?;
         self.types(&a.ty, &b.ty)?;
-        same(a.bulk, b.bulk, |it| word("bulk", *it))
+        same(a.bulk, b.bulk, |it| word("bulk", *it))?;
+        same(a.set, b.set, |it| word("set", *it))?;
+        same(a.lookup, b.lookup, |it| {
+            match it {
+                Lookup::Flat => "neither @hash nor @ordered",
+                Lookup::Hash => "@hash",
+                Lookup::Ordered => "@ordered",
+            }
+            .to_owned()
+        })?;
+        same(a.link, b.link, |it| {
+            match it {
+                Link::InPlace => "neither @external nor @shared",
+                Link::Unique => "@external",
+                Link::Shared => "@shared",
+            }
+            .to_owned()
+        })
     }
 
     fn types(&mut self, left: &Type, right: &Type) -> Found {

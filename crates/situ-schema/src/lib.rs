@@ -15,6 +15,7 @@ mod loader;
 pub mod model;
 #[cfg(feature = "proto")]
 pub mod proto;
+mod region_layout;
 mod resolve;
 mod ros;
 mod schema;
@@ -31,5 +32,8 @@ pub use flat_layout::{
 };
 pub use graph::MAX_NESTING;
 pub use loader::{Format, Loader};
+pub use region_layout::{
+    MAX_REGION_SIZE, RegionLayout, RegionMember, RegionObstacle, RegionReason, RegionType,
+};
 pub use schema::Schema;
 pub use source::{FileId, Source, Sources, Span};

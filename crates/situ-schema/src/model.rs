@@ -312,8 +312,34 @@ pub struct Struct {
     pub extensibility: Extensibility,
     /// Whether it is marked `@flat`: its default storage is then Flat.
     pub flat: bool,
+    /// Whether it is marked `@region`: its default storage is then Region.
+    pub region: bool,
     /// Whether it is marked `@nested`: not meant to be a topic of its own.
     pub nested: bool,
+}
+
+/// Which container of a region holds a map, or a sequence that is a set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Lookup {
+    /// Sorted, in one block.
+    #[default]
+    Flat,
+    /// `@hash`: a hash table.
+    Hash,
+    /// `@ordered`: a tree, for large ones.
+    Ordered,
+}
+
+/// How an optional member lies in a region.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Link {
+    /// In place.
+    #[default]
+    InPlace,
+    /// `@external`: behind a link of its own.
+    Unique,
+    /// `@shared`: behind a link that others may share.
+    Shared,
 }
 
 /// A member of a struct or of a union.
@@ -331,6 +357,12 @@ pub struct Member {
     pub optional: bool,
     /// Whether it lies in the body of a flat message.
     pub bulk: bool,
+    /// Whether it is a sequence that is marked `@set`: a set in regions.
+    pub set: bool,
+    /// Of a map or set: which container holds it in regions.
+    pub lookup: Lookup,
+    /// Of an optional member: how it lies in regions.
+    pub link: Link,
     /// Whether a reader that does not know it must refuse the message.
     pub must_understand: bool,
     /// Its default value, already checked against its type; `None` means zero, empty or the first enumerator.

@@ -53,6 +53,52 @@ error: `Cloud` is @flat, but its member `data` is an unbounded sequence
 }
 
 #[test]
+fn what_cannot_lie_in_a_region() {
+    check(&[
+        (
+            "@region struct A { map<boolean, int8> m; };",
+            1,
+            39,
+            "`A.m` has keys",
+            "integers, enums and strings",
+        ),
+        (
+            "struct B { map<char, int8> m; };\n@region struct A { sequence<B> bs; };",
+            1,
+            28,
+            "`A` is @region, but `B.m` has keys",
+            "integers",
+        ),
+        ("@region @flat struct A { long x; };", 1, 22, "both @flat and @region", "keep one"),
+        ("@region struct A { octet x[65536][65536]; };", 1, 26, "larger than 2 GiB", "shorter"),
+        ("struct A { @set long x; };", 1, 22, "`@set` marks sequences", "delete `@set`"),
+        ("struct A { @set sequence<float> x; };", 1, 33, "cannot be keys", "integers, enums or strings"),
+        ("struct A { @hash sequence<long> x; };", 1, 33, "`@hash` marks maps and sets", "`@set`"),
+        ("struct A { @hash @ordered map<long, long> x; };", 1, 18, "both @hash and @ordered", "keep one"),
+        ("struct A { @shared long x; };", 1, 12, "`@shared` needs `@optional`", "@optional @shared"),
+    ]);
+}
+
+#[test]
+fn where_members_lie_in_regions_is_carried_and_not_hashed() {
+    let load = |text: &str| Loader::new().sealed().text("a.idl", text, Format::Idl).load().unwrap();
+    let plain = load("struct A { map<long, long> m; sequence<long> s; @optional long o; };");
+    let placed = load(
+        "@region struct A { @hash map<long, long> m; @set @hash sequence<long> s; @optional @external long o; };",
+    );
+    let (a, b) = (plain.find("A").unwrap(), placed.find("A").unwrap());
+    assert_eq!(plain.schema_hash(a), placed.schema_hash(b));
+    let canonical = placed.canonical(b);
+    assert_eq!(
+        canonical,
+        "@final @region struct A {\n  @hash(TRUE) map<int32, int32> m;\n  @set(TRUE) @hash(TRUE) sequence<int32> s;\n  \
+         @optional(TRUE) @external(TRUE) int32 o;\n};\n"
+    );
+    let again = load(&canonical);
+    assert_eq!(again.canonical(again.find("A").unwrap()), canonical);
+}
+
+#[test]
 fn what_cannot_be_flat() {
     check(&[
         ("@flat struct A { string s; };", 1, 25, "`s` is an unbounded string", "string<N>"),

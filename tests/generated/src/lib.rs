@@ -15,6 +15,11 @@ pub mod edges {
     include!(concat!(env!("OUT_DIR"), "/edges.rs"));
 }
 
+/// `schema/region.idl`: what lies in regions.
+pub mod region {
+    include!(concat!(env!("OUT_DIR"), "/region.rs"));
+}
+
 /// ROS 2's packages; empty if they were not fetched.
 #[cfg(feature = "ros")]
 pub mod ros {

@@ -175,7 +175,7 @@ pub(super) fn check_image<T: Stored>(
     if image[7] != 0 {
         return invalid(7, InvalidProblem::NotZero { at: 7 });
     }
-    for (at, which, wanted) in [(8, "schema", 0), (16, "layout", layout)] {
+    for (at, which, wanted) in [(8, "schema", T::SCHEMA_HASH), (16, "layout", layout)] {
         let found = u64_at(at);
         if found != wanted {
             return invalid(at, InvalidProblem::OtherType { which, found, wanted });

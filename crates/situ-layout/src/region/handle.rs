@@ -7,9 +7,11 @@
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
+use super::convert::{LoadInto, StoreError, StoreFrom};
 use super::error::Full;
 use super::memory::Memory;
 use super::stored::{Assign, Bool, Plain, Stored};
+use crate::assign::{AssignError, Bodies};
 
 /// What lies at an offset of an image, to be read.
 pub struct Ref<'r, T> {
@@ -37,6 +39,24 @@ impl<'r, T: Stored> Ref<'r, T> {
 
     pub(super) fn at(self) -> u32 {
         self.at
+    }
+
+    /// The value as a message with another storage, whose bulk members go to `body` if it is flat.
+    pub fn load_into<M>(self, message: &mut M, body: &mut [u8]) -> Result<(), AssignError>
+    where
+        T: LoadInto<M>,
+    {
+        T::load(self, message, &mut Bodies::new(&[], body))
+    }
+
+    /// The value as a message on the heap.
+    pub fn to_message<M: Default>(self) -> Result<M, AssignError>
+    where
+        T: LoadInto<M>,
+    {
+        let mut message = M::default();
+        self.load_into(&mut message, &mut [])?;
+        Ok(message)
     }
 
     /// A part of the value; for the accessors that [`region_struct`](crate::region_struct) makes.
@@ -82,6 +102,14 @@ impl<'r, T: Stored> Mut<'r, T> {
         T: Assign<V>,
     {
         T::assign(self.memory, self.at, value)
+    }
+
+    /// Stores the value of a message with another storage. Bulk members of a flat message lie in its `body`.
+    pub fn store<V>(&mut self, message: &V, body: &[u8]) -> Result<(), StoreError>
+    where
+        T: StoreFrom<V>,
+    {
+        T::store(self.memory, self.at, message, body)
     }
 
     /// A part of the value; for the accessors that [`region_struct`](crate::region_struct) makes.

@@ -7,9 +7,12 @@
 
 mod backing;
 mod check;
+#[doc(hidden)]
+pub mod convert;
 mod copy;
 mod error;
 mod flat;
+mod generated;
 mod handle;
 mod hash;
 mod key;
@@ -24,9 +27,13 @@ mod vector;
 
 pub use backing::{Backing, Buffer, Heap, Options, total_for};
 pub use check::Check;
+pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};
+#[doc(hidden)]
+pub use convert::{begin_with, plain_values, put_plain};
 pub use copy::Writer;
 pub use error::{AdoptError, BufferError, Full, Invalid, InvalidProblem};
 pub use flat::{FlatMap, FlatSet};
+pub use generated::RegionMessage;
 pub use handle::{Mut, Ref};
 pub use hash::{HashMap, HashSet};
 pub use key::{Entry, Key};
@@ -34,7 +41,7 @@ pub use layout::{Lines, layout_hash, layout_text};
 pub use maybe::{Maybe, Unique};
 pub use memory::{GRANULE, MAX_SIZE, Memory};
 pub use place::{Region, view};
-pub use stored::{Assign, Bool, Plain, Stored};
+pub use stored::{Assign, Bool, Char, Plain, Stored};
 pub use text::Text;
 pub use vector::Vector;
 

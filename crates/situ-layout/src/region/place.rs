@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 use super::backing::{Backing, Buffer, Heap, Options, Store, total_for};
 use super::check::{MAGIC, VERSION, check_image, invalid};
+use super::convert::{StoreError, StoreFrom};
 use super::copy::Writer;
 use super::error::{AdoptError, BufferError, Full, Invalid, InvalidProblem};
 use super::handle::{Mut, Ref};
@@ -64,6 +65,16 @@ impl<T: Stored> Region<T> {
         let first = first_size::<T>();
         let memory = Memory::on_heap(first, Options { limit: options.limit.max(first), ..options });
         Self { memory, of: PhantomData }.begun()
+    }
+
+    /// A region that holds the value of a message with another storage. Bulk members of a flat message lie in its `body`.
+    pub fn of<M>(message: &M, body: &[u8]) -> Result<Self, StoreError>
+    where
+        T: StoreFrom<M>,
+    {
+        let mut region = Self::new();
+        region.root_mut().store(message, body)?;
+        Ok(region)
     }
 
     /// A region that begins as a copy of an image, canonical or live, wherever it lies. It is checked first; nothing is decoded.
@@ -334,6 +345,7 @@ fn write_header<T: Stored>(image: &mut [u8], form: u8, size: u32) {
     header[..4].copy_from_slice(&MAGIC.to_le_bytes());
     header[4] = VERSION;
     header[6] = form;
+    header[8..16].copy_from_slice(&T::SCHEMA_HASH.to_le_bytes());
     header[16..24].copy_from_slice(&layout_hash::<T>().to_le_bytes());
     header[24..28].copy_from_slice(&size.to_le_bytes());
     header[28..32].copy_from_slice(&ROOT.to_le_bytes());

@@ -19,6 +19,8 @@ pub trait Stored: Sized + 'static {
     const DENSE: bool;
     /// Whether any bytes are a value.
     const ANY: bool;
+    /// The hash of the schema that declares the type; 0 if none does.
+    const SCHEMA_HASH: u64 = 0;
 
     /// What stands in the lines of the layout.
     fn kind() -> String;
@@ -132,6 +134,34 @@ impl Assign<bool> for Bool {
         Ok(())
     }
 }
+
+/// A character of one byte, the IDL type `char`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Char(
+    /// The byte.
+    pub u8,
+);
+
+impl Stored for Char {
+    const SIZE: u32 = 1;
+    const ALIGN: u32 = 1;
+    const LINKS: bool = false;
+    const DENSE: bool = true;
+    const ANY: bool = true;
+    fn kind() -> String {
+        "char".to_owned()
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.copy(from, to, 1);
+    }
+    fn check(_: &mut Check<'_>, _: u32) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+
+// SAFETY: a byte has no padding, and any byte is one.
+unsafe impl Plain for Char {}
 
 impl<T: Stored, const N: usize> Stored for [T; N] {
     const SIZE: u32 = T::SIZE * N as u32;

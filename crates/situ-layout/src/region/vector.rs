@@ -81,6 +81,13 @@ pub(super) fn open<T: Stored>(memory: &mut Memory, at: u32, index: u32) -> Resul
     Ok(place)
 }
 
+/// Appends elements for which there is room, whose bytes are zero and which the caller is going to write; where they begin.
+pub(super) fn extend_zeroed<T: Stored>(memory: &mut Memory, at: u32, more: u32) -> u32 {
+    let count = len(memory.bytes(), at);
+    memory.set_u32(at + 4, count + more);
+    element::<T>(memory.bytes(), at, count)
+}
+
 /// Removes elements.
 pub(super) fn close<T: Stored>(memory: &mut Memory, at: u32, from: u32, to: u32) {
     let count = len(memory.bytes(), at);

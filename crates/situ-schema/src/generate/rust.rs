@@ -8,6 +8,7 @@ mod enumeration;
 mod names;
 mod page;
 pub mod rclrs;
+mod region;
 mod types;
 mod union;
 

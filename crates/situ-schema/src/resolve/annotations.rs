@@ -3,7 +3,7 @@
 use super::{Resolved, Resolver};
 use crate::ast::{Annotation, ExprKind, Prefix};
 use crate::diagnostic::Diagnostic;
-use crate::model::{self, Extensibility};
+use crate::model::{self, Extensibility, Link, Lookup};
 
 /// What an annotation stands in front of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,13 @@ const TYPES: &[Place] = &[Place::Struct, Place::Union, Place::Enum, Place::Bitma
 /// The annotations that Situ knows, and where they belong.
 const KNOWN: &[(&str, &[Place])] = &[
     ("flat", &[Place::Struct]),
+    ("region", &[Place::Struct]),
     ("bulk", &[Place::Member]),
+    ("set", &[Place::Member]),
+    ("hash", &[Place::Member]),
+    ("ordered", &[Place::Member]),
+    ("external", &[Place::Member, Place::Case]),
+    ("shared", &[Place::Member]),
     ("key", &[Place::Member]),
     ("optional", &[Place::Member]),
     ("must_understand", &[Place::Member]),
@@ -152,6 +158,37 @@ impl Resolver<'_> {
                 true
             }
         }
+    }
+
+    /// Which container of a region a member says holds it.
+    pub(super) fn lookup(&mut self, prefix: &Prefix) -> Lookup {
+        match (self.flag(prefix, "hash"), self.flag(prefix, "ordered")) {
+            (true, true) => {
+                if let Some(annotation) = find(prefix, "ordered") {
+                    let diagnostic = Diagnostic::new("both @hash and @ordered", annotation.span, "here")
+                        .help("keep one of them, or none for a sorted one in one block");
+                    self.diagnostics.push(diagnostic);
+                }
+                Lookup::Hash
+            }
+            (true, false) => Lookup::Hash,
+            (false, true) => Lookup::Ordered,
+            (false, false) => Lookup::Flat,
+        }
+    }
+
+    /// How a member says that it lies in a region. `@external` alone, which other tools know, changes nothing.
+    pub(super) fn link(&mut self, prefix: &Prefix) -> Link {
+        let optional = self.flag(prefix, "optional");
+        if self.flag(prefix, "shared") {
+            if !optional && let Some(annotation) = find(prefix, "shared") {
+                let diagnostic = Diagnostic::new("`@shared` needs `@optional`", annotation.span, "here")
+                    .help("a link may lead to nothing; write `@optional @shared`");
+                self.diagnostics.push(diagnostic);
+            }
+            return Link::Shared;
+        }
+        if self.flag(prefix, "external") && optional { Link::Unique } else { Link::InPlace }
     }
 
     /// What a type says about how it may change.

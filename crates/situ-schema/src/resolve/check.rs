@@ -3,7 +3,10 @@
 use crate::diagnostic::{Diagnostic, MAX_DIAGNOSTICS};
 use crate::flat_layout::{FlatObstacle, FlatReason};
 use crate::graph::{GraphError, MAX_NESTING};
-use crate::model::{Definition, Kind, MAX_ARRAY_LENGTH, MAX_DIMENSIONS, Member, Primitive, Type, TypeId};
+use crate::model::{
+    Definition, Kind, Lookup, MAX_ARRAY_LENGTH, MAX_DIMENSIONS, Member, Primitive, Type, TypeId,
+};
+use crate::region_layout::RegionReason;
 use crate::schema::Schema;
 use crate::source::Span;
 
@@ -43,6 +46,9 @@ pub(super) fn check(schema: &Schema) -> Vec<Diagnostic> {
                     && let Some(obstacle) = schema.flat_obstacle(id)
                 {
                     found.push(not_flat(definition, obstacle));
+                }
+                if it.region {
+                    found.extend(not_in_region(schema, id, definition, it.flat));
                 }
             }
             Kind::Union(it) => {
@@ -97,8 +103,57 @@ fn not_flat(definition: &Definition, obstacle: &FlatObstacle) -> Diagnostic {
     }
 }
 
+fn not_in_region(schema: &Schema, id: TypeId, definition: &Definition, flat: bool) -> Option<Diagnostic> {
+    let name = definition.name.simple();
+    if flat {
+        let message = format!("`{name}` is both @flat and @region");
+        let help = "keep one of the two: each names the default storage";
+        return Some(Diagnostic::new(message, definition.span, "here").help(help));
+    }
+    let obstacle = schema.region_obstacle(id)?;
+    let help = match obstacle.reason {
+        RegionReason::Key => "keys in a region are integers, enums and strings",
+        RegionReason::Kind => "hold a struct with optional members instead, or a flat or hash map",
+        RegionReason::TooLarge => "make the arrays shorter, or sequences of them",
+    };
+    let message = format!("`{name}` is @region, but `{}` {}", obstacle.path, obstacle.reason);
+    let diagnostic = Diagnostic::new(message, obstacle.span, "here").help(help);
+    Some(if obstacle.span == definition.span {
+        diagnostic
+    } else {
+        diagnostic.also(definition.span, "the struct")
+    })
+}
+
+/// What may be a set in regions, and what may say which container it is there.
+fn check_lookup(schema: &Schema, member: &Member, found: &mut Vec<Diagnostic>) {
+    let name = &member.name;
+    let ty = schema.resolve(&member.ty);
+    let mut refuse = |message: String, help: &str| {
+        found.push(Diagnostic::new(message, member.span, "here").help(help));
+    };
+    if member.set && !matches!(ty, Type::Sequence { .. }) {
+        refuse(
+            format!("`@set` marks sequences, but `{name}` is {}", with_article(schema, ty)),
+            "delete `@set`, or make it a sequence",
+        );
+    } else if member.set && schema.region_type(member).is_err() {
+        refuse(
+            format!("the elements of the set `{name}` cannot be keys"),
+            "a set holds integers, enums or strings",
+        );
+    } else if member.lookup != Lookup::Flat && !member.set && !matches!(ty, Type::Map { .. }) {
+        let word = if member.lookup == Lookup::Hash { "@hash" } else { "@ordered" };
+        refuse(
+            format!("`{word}` marks maps and sets, but `{name}` is {}", with_article(schema, ty)),
+            "delete it, or make it a map, or a sequence that is marked `@set`",
+        );
+    }
+}
+
 fn check_member(schema: &Schema, member: &Member, found: &mut Vec<Diagnostic>) {
     check_type(schema, &member.ty, member.span, found);
+    check_lookup(schema, member, found);
     let mut refuse = |message: String, label: &str, help: &str| {
         found.push(Diagnostic::new(message, member.span, label).help(help));
     };

@@ -10,7 +10,8 @@ use crate::ast::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::model::{
-    Bitmask, Case, Enum, Enumerator, Extensibility, Flag, Kind, Literal, Member, Struct, Type, TypeId, Union,
+    Bitmask, Case, Enum, Enumerator, Extensibility, Flag, Kind, Link, Literal, Lookup, Member, Struct, Type,
+    TypeId, Union,
 };
 use crate::source::Span;
 
@@ -168,6 +169,7 @@ impl Resolver<'_> {
             members,
             extensibility: Extensibility::Final,
             flat: self.flag(&declaration.prefix, "flat"),
+            region: self.flag(&declaration.prefix, "region"),
             nested: self.flag(&declaration.prefix, "nested"),
         }
     }
@@ -199,6 +201,9 @@ impl Resolver<'_> {
             key: self.flag(&it.prefix, "key"),
             optional: self.flag(&it.prefix, "optional"),
             bulk: self.flag(&it.prefix, "bulk"),
+            set: self.flag(&it.prefix, "set"),
+            lookup: self.lookup(&it.prefix),
+            link: self.link(&it.prefix),
             must_understand: self.flag(&it.prefix, "must_understand"),
             default,
             unit,
@@ -401,6 +406,9 @@ impl Resolver<'_> {
             key: false,
             optional: false,
             bulk: false,
+            set: false,
+            lookup: Lookup::Flat,
+            link: Link::InPlace,
             must_understand: false,
             default: None,
             unit,

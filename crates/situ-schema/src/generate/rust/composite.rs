@@ -127,6 +127,7 @@ impl Generator<'_> {
         self.members(page, scope, id, it, &spelling);
         let bulk = self.bulk_lengths(page, scope, id, it, &spelling);
         self.message(page, scope, id, &spelling, &bulk);
+        self.region(page, scope, id, it);
     }
 
     /// The documentation of a member, with its unit and its default.

@@ -1,0 +1,561 @@
+//! Conversion between regions and the other storages of a generated type, member by member. Generated code says how each member
+//! is converted ([`region_type`](crate::region_type)); this is what its words stand for.
+
+use thiserror::Error;
+
+use super::error::Full;
+use super::flat::{FlatMap, FlatSet};
+use super::handle::{Mut, Ref, plain_slice};
+use super::hash::{HashMap, HashSet};
+use super::key::Key;
+use super::maybe::{Maybe, Unique};
+use super::memory::Memory;
+use super::stored::{Assign, Bool, Char, Plain, Stored, put};
+use super::text::{Text, str_at};
+use super::vector::{self, Vector};
+use crate::api;
+use crate::assign::{self, AssignError, Bodies};
+use crate::bulk::{BulkError, BulkField};
+use crate::ros::within;
+use crate::value::{self, Value, default_value};
+
+/// Why a message could not be stored in a region.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The region may not become larger.
+    #[error(transparent)]
+    Full(#[from] Full),
+    /// A bulk member of the message does not lie in its body.
+    #[error(transparent)]
+    Bulk(#[from] BulkError),
+}
+
+/// What lies in a region as `Self` takes the value of a message with another storage. If it fails, what is there is valid, and
+/// a mixture.
+pub trait StoreFrom<V>: Stored {
+    /// Stores the members of a message whose bulk members lie in `body`.
+    fn store(memory: &mut Memory, at: u32, from: &V, body: &[u8]) -> Result<(), StoreError>;
+}
+
+/// What lies in a region as `Self` is read into a message with another storage. If it fails, that holds a mixture.
+pub trait LoadInto<V>: Stored {
+    /// Reads the members; bulk members go to the bodies.
+    fn load(from: Ref<'_, Self>, to: &mut V, bodies: &mut Bodies<'_>) -> Result<(), AssignError>;
+}
+
+/// What lies in a region as `Self` is a `V` that depends on no storage.
+pub trait Copied<V>: Stored {
+    /// Writes it.
+    fn put(memory: &mut Memory, at: u32, value: &V);
+    /// Reads it.
+    fn get(from: Ref<'_, Self>) -> V;
+    /// Writes several, one behind the other.
+    fn put_all(memory: &mut Memory, at: u32, values: &[V]) {
+        for (i, value) in (0..).zip(values) {
+            Self::put(memory, at + i * Self::SIZE, value);
+        }
+    }
+    /// Several, one behind the other, where they lie, if their bytes are those of `V`.
+    fn slice(_image: &[u8], _at: u32, _count: u32) -> Option<&[V]> {
+        None
+    }
+}
+
+/// Implements [`Copied`] for plain types, which are the same within regions and without.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_copied_plain {
+    ($($type:ty)*) => {$(
+        impl $crate::region::Copied<$type> for $type {
+            fn put(memory: &mut $crate::region::Memory, at: u32, value: &$type) {
+                $crate::region::put_plain(memory, at, ::core::slice::from_ref(value));
+            }
+            fn get(from: $crate::region::Ref<'_, $type>) -> $type {
+                *from
+            }
+            fn put_all(memory: &mut $crate::region::Memory, at: u32, values: &[$type]) {
+                $crate::region::put_plain(memory, at, values);
+            }
+            fn slice(image: &[u8], at: u32, count: u32) -> ::core::option::Option<&[$type]> {
+                ::core::option::Option::Some($crate::region::plain_values(image, at, count))
+            }
+        }
+    )*};
+}
+
+__region_copied_plain! { u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 }
+
+/// Writes plain values, one behind the other.
+#[doc(hidden)]
+pub fn put_plain<T: Plain>(memory: &mut Memory, at: u32, values: &[T]) {
+    // SAFETY: plain values have no padding, so that all bytes are initialized; the extent is that of the slice.
+    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+    memory.bytes_mut()[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+}
+
+/// Plain values, one behind the other, where they lie.
+#[doc(hidden)]
+pub fn plain_values<T: Plain>(image: &[u8], at: u32, count: u32) -> &[T] {
+    plain_slice(image, at, count)
+}
+
+impl Copied<bool> for Bool {
+    fn put(memory: &mut Memory, at: u32, value: &bool) {
+        put(memory, at, u8::from(*value));
+    }
+    fn get(from: Ref<'_, Self>) -> bool {
+        from.get()
+    }
+}
+
+impl Copied<u8> for Char {
+    fn put(memory: &mut Memory, at: u32, value: &u8) {
+        put(memory, at, *value);
+    }
+    fn get(from: Ref<'_, Self>) -> u8 {
+        from.0
+    }
+}
+
+impl<R: Copied<V>, V: value::Value + Copy, const N: usize> Copied<[V; N]> for [R; N] {
+    fn put(memory: &mut Memory, at: u32, value: &[V; N]) {
+        R::put_all(memory, at, value);
+    }
+    fn get(from: Ref<'_, Self>) -> [V; N] {
+        std::array::from_fn(|i| R::get(from.part(i as u32 * R::SIZE)))
+    }
+}
+
+/// A vector or set, and what its elements are.
+#[doc(hidden)]
+pub trait Holds: Stored {
+    /// The elements.
+    type Element: Stored;
+}
+
+/// A map, and what it holds.
+#[doc(hidden)]
+pub trait Maps: Stored {
+    /// The keys.
+    type Key: Key;
+    /// The values.
+    type Value: Stored;
+    /// Removes all entries.
+    fn clear(memory: &mut Memory, at: u32);
+    /// Where the value of a key is, which is made if there is none.
+    fn entry(memory: &mut Memory, at: u32, key: <Self::Key as Key>::View<'_>) -> Result<u32, Full>;
+    /// Calls for each entry.
+    fn each<'r, E>(
+        from: Ref<'r, Self>,
+        call: impl FnMut(<Self::Key as Key>::View<'r>, Ref<'r, Self::Value>) -> Result<(), E>,
+    ) -> Result<(), E>;
+}
+
+/// What holds a value or none.
+#[doc(hidden)]
+pub trait Holds01: Holds {
+    /// Where the value is, which is made if there is none.
+    fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full>;
+    /// The value.
+    fn value(from: Ref<'_, Self>) -> Option<Ref<'_, Self::Element>>;
+}
+
+/// A set, by its keys.
+#[doc(hidden)]
+pub trait Sets: Holds {
+    /// Removes all keys.
+    fn clear(memory: &mut Memory, at: u32);
+    /// Adds a key.
+    fn add(memory: &mut Memory, at: u32, key: <Self::Element as Key>::View<'_>) -> Result<(), Full>
+    where
+        Self::Element: Key;
+    /// The keys.
+    fn keys<'r>(from: Ref<'r, Self>) -> impl ExactSizeIterator<Item = <Self::Element as Key>::View<'r>>
+    where
+        Self::Element: Key;
+}
+
+impl<T: Stored> Holds for Vector<T> {
+    type Element = T;
+}
+impl<T: Stored, const N: usize> Holds for [T; N] {
+    type Element = T;
+}
+
+macro_rules! holds_one {
+    ($($name:ident)*) => {$(
+        impl<T: Stored> Holds for $name<T> {
+            type Element = T;
+        }
+    )*};
+}
+holds_one! { Maybe Unique }
+
+impl<T: Stored> Holds01 for Maybe<T> {
+    fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full> {
+        Ok(Mut::<Self>::new(memory, at).fill().at())
+    }
+    fn value(from: Ref<'_, Self>) -> Option<Ref<'_, T>> {
+        from.get()
+    }
+}
+
+impl<T: Stored> Holds01 for Unique<T> {
+    fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full> {
+        Ok(Mut::<Self>::new(memory, at).fill()?.at())
+    }
+    fn value(from: Ref<'_, Self>) -> Option<Ref<'_, T>> {
+        from.get()
+    }
+}
+
+macro_rules! keyed {
+    ($($set:ident $map:ident)*) => {$(
+        impl<K: Key> Holds for $set<K> {
+            type Element = K;
+        }
+
+        impl<K: Key> Sets for $set<K> {
+            fn clear(memory: &mut Memory, at: u32) {
+                Mut::<Self>::new(memory, at).clear();
+            }
+            fn add(memory: &mut Memory, at: u32, key: K::View<'_>) -> Result<(), Full> {
+                Mut::<Self>::new(memory, at).insert(key).map(drop)
+            }
+            fn keys<'r>(from: Ref<'r, Self>) -> impl ExactSizeIterator<Item = K::View<'r>> {
+                Counted { left: from.len(), inner: from.iter() }
+            }
+        }
+
+        impl<K: Key, V: Stored> Maps for $map<K, V> {
+            type Key = K;
+            type Value = V;
+            fn clear(memory: &mut Memory, at: u32) {
+                Mut::<Self>::new(memory, at).clear();
+            }
+            fn entry(memory: &mut Memory, at: u32, key: K::View<'_>) -> Result<u32, Full> {
+                Ok(Mut::<Self>::new(memory, at).entry(key)?.at())
+            }
+            fn each<'r, E>(
+                from: Ref<'r, Self>,
+                mut call: impl FnMut(K::View<'r>, Ref<'r, V>) -> Result<(), E>,
+            ) -> Result<(), E> {
+                from.iter().try_for_each(|(key, value)| call(key, value))
+            }
+        }
+    )*};
+}
+keyed! { FlatSet FlatMap HashSet HashMap }
+
+/// An iterator of which it is known how much it gives.
+struct Counted<I> {
+    left: usize,
+    inner: I,
+}
+
+impl<I: Iterator> Iterator for Counted<I> {
+    type Item = I::Item;
+    fn next(&mut self) -> Option<I::Item> {
+        let next = self.inner.next()?;
+        self.left = self.left.saturating_sub(1);
+        Some(next)
+    }
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<I: Iterator> ExactSizeIterator for Counted<I> {}
+
+/// A key of a message as one that is looked up in a region, and back.
+#[doc(hidden)]
+pub trait KeyOf<V>: Key {
+    /// To be looked up.
+    fn view_of(key: &V) -> Self::View<'_>;
+    /// As the message has it.
+    fn read(view: Self::View<'_>, to: &mut V) -> Result<(), AssignError>;
+}
+
+/// Implements [`KeyOf`] for keys that are the same within regions and without.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_key_of_self {
+    ($($type:ty)*) => {$(
+        impl $crate::region::KeyOf<$type> for $type {
+            fn view_of(key: &$type) -> $type {
+                *key
+            }
+            fn read(view: $type, to: &mut $type) -> ::core::result::Result<(), $crate::AssignError> {
+                *to = view;
+                ::core::result::Result::Ok(())
+            }
+        }
+    )*};
+}
+
+__region_key_of_self! { u8 u16 u32 u64 i8 i16 i32 i64 }
+
+impl<V: api::Text> KeyOf<V> for Text {
+    fn view_of(key: &V) -> &str {
+        key
+    }
+    fn read(view: &str, to: &mut V) -> Result<(), AssignError> {
+        Ok(to.try_assign(view)?)
+    }
+}
+
+/// How what lies within something else is stored.
+type Stores<V> = fn(&mut Memory, u32, &V, &[u8]) -> Result<(), StoreError>;
+/// How what lies within something else is read.
+type Loads<R, V> = fn(Ref<'_, R>, &mut V, &mut Bodies<'_>) -> Result<(), AssignError>;
+
+/// Makes what lies there the default, in zeroed memory.
+fn renew<R: Stored>(memory: &mut Memory, at: u32) {
+    R::release(memory, at);
+    memory.zero(at, R::SIZE);
+    R::begin(memory, at);
+}
+
+/// A value that depends on no storage.
+pub fn store_copy<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &V) -> Result<(), StoreError> {
+    R::put(memory, at, from);
+    Ok(())
+}
+
+/// A string.
+pub fn store_text<V: api::Text>(memory: &mut Memory, at: u32, from: &V) -> Result<(), StoreError> {
+    Ok(Text::assign(memory, at, &from.to_text())?)
+}
+
+/// A sequence of values that depend on no storage; also the units of a wide string.
+pub fn store_copies<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &[V]) -> Result<(), StoreError> {
+    let count = u32::try_from(from.len()).map_err(|_| memory.full())?;
+    let mut to = Mut::<Vector<R>>::new(memory, at);
+    to.clear();
+    to.reserve(from.len())?;
+    let begin = vector::extend_zeroed::<R>(memory, at, count);
+    R::put_all(memory, begin, from);
+    Ok(())
+}
+
+/// A sequence.
+pub fn store_list<R: Stored, V>(
+    memory: &mut Memory,
+    at: u32,
+    from: &[V],
+    body: &[u8],
+    store: Stores<V>,
+) -> Result<(), StoreError> {
+    let mut to = Mut::<Vector<R>>::new(memory, at);
+    to.clear();
+    to.reserve(from.len())?;
+    for value in from {
+        let place = Mut::<Vector<R>>::new(memory, at).push_default()?.at();
+        store(memory, place, value, body)?;
+    }
+    Ok(())
+}
+
+/// A sequence that is a set in regions.
+pub fn store_set<R: Sets, V>(memory: &mut Memory, at: u32, from: &[V]) -> Result<(), StoreError>
+where
+    R::Element: KeyOf<V>,
+{
+    R::clear(memory, at);
+    from.iter().try_for_each(|key| Ok(R::add(memory, at, R::Element::view_of(key))?))
+}
+
+/// An array.
+pub fn store_array<R: Stored, V, const N: usize>(
+    memory: &mut Memory,
+    at: u32,
+    from: &[V; N],
+    body: &[u8],
+    store: Stores<V>,
+) -> Result<(), StoreError> {
+    (0..).zip(from).try_for_each(|(i, value)| store(memory, at + i * R::SIZE, value, body))
+}
+
+/// A map.
+pub fn store_map<R: Maps, K: value::Key, V: Value>(
+    memory: &mut Memory,
+    at: u32,
+    from: &impl api::Table<K, V>,
+    body: &[u8],
+    store: Stores<V>,
+) -> Result<(), StoreError>
+where
+    R::Key: KeyOf<K>,
+{
+    R::clear(memory, at);
+    from.entries().try_for_each(|(key, value)| {
+        let place = R::entry(memory, at, R::Key::view_of(key))?;
+        store(memory, place, value, body)
+    })
+}
+
+/// An optional member.
+pub fn store_maybe<R: Holds01, V: Value>(
+    memory: &mut Memory,
+    at: u32,
+    from: &impl api::Maybe<V>,
+    body: &[u8],
+    store: Stores<V>,
+) -> Result<(), StoreError> {
+    let Some(value) = from.as_ref() else {
+        renew::<R>(memory, at);
+        return Ok(());
+    };
+    let place = R::fill_at(memory, at)?;
+    store(memory, place, value, body)
+}
+
+/// A bulk member.
+pub fn store_bulk<R: Copied<V>, V: value::Plain>(
+    memory: &mut Memory,
+    at: u32,
+    from: &impl BulkField<V>,
+    body: &[u8],
+) -> Result<(), StoreError> {
+    store_copies::<R, V>(memory, at, from.elements(body)?)
+}
+
+/// A value that depends on no storage.
+pub fn load_copy<R: Copied<V>, V>(from: Ref<'_, R>, to: &mut V) -> Result<(), AssignError> {
+    *to = R::get(from);
+    Ok(())
+}
+
+/// A string.
+pub fn load_text<V: api::Text>(from: Ref<'_, Text>, to: &mut V) -> Result<(), AssignError> {
+    Ok(to.try_assign(&within(str_at(from.image(), from.at()).into(), V::BOUND))?)
+}
+
+/// A wide string.
+pub fn load_wide<V: api::WideText>(from: Ref<'_, Vector<u16>>, to: &mut V) -> Result<(), AssignError> {
+    Ok(to.try_assign(from.as_slice())?)
+}
+
+/// A sequence of values that depend on no storage.
+pub fn load_copies<R: Copied<V>, V: Value>(
+    from: Ref<'_, Vector<R>>,
+    to: &mut impl api::List<V>,
+) -> Result<(), AssignError> {
+    if from.is_empty() {
+        to.clear();
+        return Ok(());
+    }
+    let begin = vector::element::<R>(from.image(), from.at(), 0);
+    if let Some(values) = R::slice(from.image(), begin, from.len() as u32) {
+        return Ok(to.try_assign(values)?);
+    }
+    to.try_resize_vacant(from.len())?;
+    to.iter_mut().zip(from.iter()).for_each(|(to, from)| *to = R::get(from));
+    Ok(())
+}
+
+/// A sequence.
+pub fn load_list<R: Stored, V: Value>(
+    from: Ref<'_, Vector<R>>,
+    to: &mut impl api::List<V>,
+    bodies: &mut Bodies<'_>,
+    load: Loads<R, V>,
+) -> Result<(), AssignError> {
+    to.try_resize_vacant(from.len())?;
+    for (index, (to, from)) in to.iter_mut().zip(from.iter()).enumerate() {
+        value::reset(to);
+        load(from, to, bodies).map_err(|error| error.in_element(index))?;
+    }
+    Ok(())
+}
+
+/// A sequence that is a set in regions.
+pub fn load_set<R: Sets, V: Value>(from: Ref<'_, R>, to: &mut impl api::List<V>) -> Result<(), AssignError>
+where
+    R::Element: KeyOf<V>,
+{
+    let keys = R::keys(from);
+    to.try_resize_vacant(keys.len())?;
+    for (index, (to, key)) in to.iter_mut().zip(keys).enumerate() {
+        value::reset(to);
+        R::Element::read(key, to).map_err(|error| error.in_element(index))?;
+    }
+    Ok(())
+}
+
+/// An array.
+pub fn load_array<R: Stored, V, const N: usize>(
+    from: Ref<'_, [R; N]>,
+    to: &mut [V; N],
+    bodies: &mut Bodies<'_>,
+    load: Loads<R, V>,
+) -> Result<(), AssignError> {
+    for (index, to) in to.iter_mut().enumerate() {
+        load(from.part(index as u32 * R::SIZE), to, bodies).map_err(|error| error.in_element(index))?;
+    }
+    Ok(())
+}
+
+/// A map.
+pub fn load_map<R: Maps, K: value::Key, V: Value>(
+    from: Ref<'_, R>,
+    to: &mut impl api::Table<K, V>,
+    bodies: &mut Bodies<'_>,
+    load: Loads<R::Value, V>,
+) -> Result<(), AssignError>
+where
+    R::Key: KeyOf<K>,
+{
+    to.clear();
+    let mut index = 0;
+    R::each(from, |key, value| {
+        let mut own: K = default_value();
+        let entry = R::Key::read(key, &mut own).and_then(|()| Ok(to.try_entry(own)?));
+        let loaded = entry.and_then(|to| load(value, to, bodies));
+        index += 1;
+        loaded.map_err(|error| error.in_element(index - 1))
+    })
+}
+
+/// An optional member.
+pub fn load_maybe<R: Holds01, V: Value>(
+    from: Ref<'_, R>,
+    to: &mut impl api::Maybe<V>,
+    bodies: &mut Bodies<'_>,
+    load: Loads<R::Element, V>,
+) -> Result<(), AssignError> {
+    match R::value(from) {
+        Some(value) => load(value, to.set_default(), bodies),
+        None => {
+            to.clear();
+            Ok(())
+        }
+    }
+}
+
+/// A bulk member.
+pub fn load_bulk<R: Copied<V>, V: value::Plain, B: BulkField<V>>(
+    from: Ref<'_, Vector<R>>,
+    to: &mut B,
+    bodies: &mut Bodies<'_>,
+) -> Result<(), AssignError> {
+    if from.is_empty() {
+        return assign::bulk_elements(to, &[], bodies);
+    }
+    let begin = vector::element::<R>(from.image(), from.at(), 0);
+    match R::slice(from.image(), begin, from.len() as u32) {
+        Some(values) => assign::bulk_elements(to, values, bodies),
+        None => {
+            let values: Vec<V> = from.iter().map(R::get).collect();
+            assign::bulk_elements(to, &values, bodies)
+        }
+    }
+}
+
+/// Writes the default of a member over the one that every value of its type begins with. Text of up to 11 bytes needs no memory.
+#[doc(hidden)]
+pub fn begin_with<R: Assign<V>, V>(memory: &mut Memory, at: u32, value: V) {
+    let assigned = R::assign(memory, at, value);
+    debug_assert!(assigned.is_ok());
+}

@@ -1,0 +1,498 @@
+//! The macros that generated region types are made of; see `macros.rs` of this crate for the words that say how members are
+//! converted.
+
+use crate::message::Message;
+
+use super::convert::{LoadInto, StoreFrom};
+use super::stored::Stored;
+
+/// A type that lies in regions and can be published: the region form of a generated structure.
+pub trait RegionMessage: Stored + LoadInto<Self::Message> + StoreFrom<Self::Message> {
+    /// The same structure outside of regions, with its default storage if that is not a region, else on the heap.
+    type Message: Message;
+    /// The fully qualified name, such as `sensor_msgs::msg::Image`.
+    const NAME: &'static str = <Self::Message as Message>::NAME;
+    /// The canonical schema: see [`Message::SCHEMA`].
+    const SCHEMA: &'static str = <Self::Message as Message>::SCHEMA;
+}
+
+/// The region form of a generated structure: a name for what lies in regions, and accessors for its members, which two traits add to
+/// [`Ref`](super::Ref) and [`Mut`](super::Mut).
+///
+/// ```text
+/// situ::layout::region_type! {
+///     CharacterRegion: CharacterRef, CharacterMut, "game::Character" 0x0123456789abcdef, Character;
+///     "id" id: u64, id copy;
+///     "name" name: Text, name text = "Hero";
+/// }
+/// situ::layout::region_conversion! {
+///     CharacterRegion, Character<S: Unbounded>;
+///     id: u64, id copy;
+/// }
+/// ```
+#[macro_export]
+#[doc(hidden)]
+macro_rules! region_type {
+    (
+        $name:ident: $ref:ident, $mut:ident, $full:literal $schema:literal, $message:ty;
+        $($label:literal $member:ident: $type:ty $(= $default:expr)?;)*
+    ) => {
+        /// The members of the structure in a region, to be read.
+        #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
+        pub trait $ref<'r> {
+            $(fn $member(self) -> $crate::region::Ref<'r, $type>;)*
+        }
+
+        /// The members of the structure in a region, to be changed.
+        #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
+        pub trait $mut {
+            $(fn $member(&mut self) -> $crate::region::Mut<'_, $type>;)*
+        }
+
+        const _: () = {
+            use $crate::region::{Check, Invalid, Lines, Memory, Mut, Ref, RegionMessage, Stored, Writer};
+
+            $crate::__region_members! { $($member: $type),* }
+            $crate::__region_stored! { $name $full $schema; $($label $member: $type $(= $default)?;)* }
+
+            impl RegionMessage for $name {
+                type Message = $message;
+            }
+
+            impl<'r> $ref<'r> for Ref<'r, $name> {
+                $(fn $member(self) -> Ref<'r, $type> {
+                    self.part(PLACES[Member::$member as usize])
+                })*
+            }
+
+            impl $mut for Mut<'_, $name> {
+                $(fn $member(&mut self) -> Mut<'_, $type> {
+                    self.part(PLACES[Member::$member as usize])
+                })*
+            }
+        };
+    };
+}
+
+/// The same for a structure that depends on no storage, and lies in regions under its own name. `plain` says that it has neither
+/// padding nor booleans, so that it is seen as a Rust value there.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! region_value {
+    (
+        plain $name:ident: $full:literal $schema:literal;
+        $($label:literal $member:ident $field:ident: $type:ty $(= $default:expr)?;)*
+    ) => {
+        const _: () = {
+            use $crate::region::{Check, Invalid, Lines, Memory, Plain, Stored, Writer};
+
+            $crate::__region_members! { $($member: $type),* }
+            $crate::__region_stored! { $name $full $schema; $($label $member: $type $(= $default)?;)* }
+            $crate::__region_whole! { $name }
+
+            const fn plain<T: Plain>() -> u32 {
+                T::SIZE
+            }
+            const _: () = assert!(
+                0 $(+ plain::<$type>())* == ::core::mem::size_of::<$name>() as u32,
+                "a plain struct has no padding"
+            );
+            $(const _: () = assert!(
+                PLACES[Member::$member as usize] == ::core::mem::offset_of!($name, $field) as u32
+            );)*
+
+            // SAFETY: the struct is repr(C), and its members are plain, lie where the region's do, and leave no padding.
+            unsafe impl Plain for $name {}
+
+            $crate::__region_copied_plain! { $name }
+        };
+    };
+    (
+        $name:ident: $ref:ident, $mut:ident, $full:literal $schema:literal;
+        $($label:literal $member:ident $field:ident: $type:ty $(= $default:expr)?;)*
+    ) => {
+        $crate::region_type! {
+            $name: $ref, $mut, $full $schema, $name;
+            $($label $member: $type $(= $default)?;)*
+        }
+
+        const _: () = {
+            use $crate::region::{Assign, Copied, Full, Memory, Ref};
+
+            $crate::__region_members! { $($member: $type),* }
+            $crate::__region_conversions_of_value! { $name }
+
+            impl Copied<$name> for $name {
+                fn put(memory: &mut Memory, at: u32, value: &$name) {
+                    $(<$type as Copied<_>>::put(memory, at + PLACES[Member::$member as usize], &value.$field);)*
+                }
+                fn get(from: Ref<'_, $name>) -> $name {
+                    $name { $($field: <$type as Copied<_>>::get(from.part(PLACES[Member::$member as usize]))),* }
+                }
+            }
+
+            impl Assign<$name> for $name {
+                fn assign(memory: &mut Memory, at: u32, value: $name) -> ::core::result::Result<(), Full> {
+                    <$name as Copied<$name>>::put(memory, at, &value);
+                    ::core::result::Result::Ok(())
+                }
+            }
+        };
+    };
+}
+
+/// What a plain structure has besides.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_whole {
+    ($name:ident) => {
+        impl $crate::region::RegionMessage for $name {
+            type Message = $name;
+        }
+        $crate::__region_conversions_of_value! { $name }
+    };
+}
+
+/// A structure that depends on no storage is converted by copying it.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_conversions_of_value {
+    ($name:ident) => {
+        impl $crate::region::StoreFrom<$name> for $name {
+            fn store(
+                memory: &mut $crate::region::Memory,
+                at: u32,
+                from: &$name,
+                _: &[u8],
+            ) -> ::core::result::Result<(), $crate::region::StoreError> {
+                $crate::region::convert::store_copy::<$name, $name>(memory, at, from)
+            }
+        }
+
+        impl $crate::region::LoadInto<$name> for $name {
+            fn load(
+                from: $crate::region::Ref<'_, $name>,
+                to: &mut $name,
+                _: &mut $crate::Bodies<'_>,
+            ) -> ::core::result::Result<(), $crate::AssignError> {
+                $crate::region::convert::load_copy::<$name, $name>(from, to)
+            }
+        }
+    };
+}
+
+/// How a generated structure lies in a region.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_stored {
+    ($name:ident $full:literal $schema:literal; $($label:literal $member:ident: $type:ty $(= $default:expr)?;)*) => {
+        impl Stored for $name {
+            const SIZE: u32 = PLACES[COUNT];
+            const ALIGN: u32 = ALIGNMENT;
+            const LINKS: bool = false $(|| <$type>::LINKS)*;
+            const DENSE: bool = true $(&& <$type>::DENSE)* && (0 $(+ <$type>::SIZE)*) == PLACES[COUNT];
+            const ANY: bool = true $(&& <$type>::ANY)*;
+            const SCHEMA_HASH: u64 = $schema;
+
+            fn kind() -> ::std::string::String {
+                ::std::borrow::ToOwned::to_owned($full)
+            }
+            fn needed(lines: &mut Lines) {
+                if lines.begin_struct($full) {
+                    lines.line($full, 0, Self::SIZE, Self::ALIGN, "struct");
+                    $(lines.value::<$type>(::core::concat!($full, ".", $label), PLACES[Member::$member as usize]);)*
+                    $(<$type>::needed(lines);)*
+                }
+            }
+            fn begin(memory: &mut Memory, at: u32) {
+                $(
+                    <$type>::begin(memory, at + PLACES[Member::$member as usize]);
+                    $($crate::region::begin_with::<$type, _>(memory, at + PLACES[Member::$member as usize], $default);)?
+                )*
+            }
+            fn moved(memory: &mut Memory, at: u32, distance: u32) {
+                $(<$type>::moved(memory, at + PLACES[Member::$member as usize], distance);)*
+            }
+            fn release(memory: &mut Memory, at: u32) {
+                $(<$type>::release(memory, at + PLACES[Member::$member as usize]);)*
+            }
+            fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                $({
+                    let place = PLACES[Member::$member as usize];
+                    <$type>::write(writer, from + place, to + place);
+                })*
+            }
+            fn check(check: &mut Check<'_>, at: u32) -> ::core::result::Result<(), Invalid> {
+                let mut end = at;
+                $({
+                    let place = at + PLACES[Member::$member as usize];
+                    check.zero(end, place)?;
+                    <$type>::check(check, place).map_err(|error| error.in_member($label))?;
+                    end = place + <$type>::SIZE;
+                })*
+                check.zero(end, at + Self::SIZE)
+            }
+        }
+    };
+}
+
+/// Conversion between the region form of a structure and its other storages.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! region_conversion {
+    ($name:ident, $message:ident<$s:ident: $storage:ident>; $($label:literal $member:ident $field:ident: $type:ty, $kind:tt;)*) => {
+        const _: () = {
+            $crate::__region_members! { $($member: $type),* }
+
+            impl<$s: $crate::$storage> $crate::region::StoreFrom<$message<$s>> for $name {
+                #[allow(unused_variables)]
+                fn store(
+                    memory: &mut $crate::region::Memory,
+                    at: u32,
+                    from: &$message<$s>,
+                    body: &[u8],
+                ) -> ::core::result::Result<(), $crate::region::StoreError> {
+                    $({
+                        let place = at + PLACES[Member::$member as usize];
+                        $crate::__region_store! { (memory, place, &from.$field, body, $type) $kind }?;
+                    })*
+                    ::core::result::Result::Ok(())
+                }
+            }
+
+            impl<$s: $crate::$storage> $crate::region::LoadInto<$message<$s>> for $name {
+                #[allow(unused_variables)]
+                fn load(
+                    from: $crate::region::Ref<'_, $name>,
+                    to: &mut $message<$s>,
+                    bodies: &mut $crate::Bodies<'_>,
+                ) -> ::core::result::Result<(), $crate::AssignError> {
+                    $({
+                        let part = from.part::<$type>(PLACES[Member::$member as usize]);
+                        $crate::__region_load! { (part, &mut to.$field, bodies, $type) $kind }
+                            .map_err(|error| error.in_member($label))?;
+                    })*
+                    ::core::result::Result::Ok(())
+                }
+            }
+        };
+    };
+}
+
+/// Stores a member.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_store {
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) copy) => {
+        $crate::region::convert::store_copy::<$type, _>($memory, $at, $from)
+    };
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) text) => {
+        $crate::region::convert::store_text($memory, $at, $from)
+    };
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) wide) => {
+        $crate::region::convert::store_copies::<u16, u16>($memory, $at, $from)
+    };
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) nested) => {
+        <$type as $crate::region::StoreFrom<_>>::store($memory, $at, $from, $body)
+    };
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) bulk) => {
+        $crate::region::convert::store_bulk::<<$type as $crate::region::Holds>::Element, _>(
+            $memory, $at, $from, $body,
+        )
+    };
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (list copy)) => {
+        $crate::region::convert::store_copies::<<$type as $crate::region::Holds>::Element, _>(
+            $memory, $at, $from,
+        )
+    };
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (set $kind:tt)) => {
+        $crate::region::convert::store_set::<$type, _>($memory, $at, $from)
+    };
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (list $kind:tt)) => {
+        $crate::region::convert::store_list::<<$type as $crate::region::Holds>::Element, _>(
+            $memory,
+            $at,
+            $from,
+            $body,
+            |memory, at, from, body| {
+                $crate::__region_store! {
+                    (memory, at, from, body, <$type as $crate::region::Holds>::Element) $kind
+                }
+            },
+        )
+    };
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (array $kind:tt)) => {
+        $crate::region::convert::store_array::<<$type as $crate::region::Holds>::Element, _, _>(
+            $memory,
+            $at,
+            $from,
+            $body,
+            |memory, at, from, body| {
+                $crate::__region_store! {
+                    (memory, at, from, body, <$type as $crate::region::Holds>::Element) $kind
+                }
+            },
+        )
+    };
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (maybe $kind:tt)) => {
+        $crate::region::convert::store_maybe::<$type, _>(
+            $memory,
+            $at,
+            $from,
+            $body,
+            |memory, at, from, body| {
+                $crate::__region_store! {
+                    (memory, at, from, body, <$type as $crate::region::Holds>::Element) $kind
+                }
+            },
+        )
+    };
+    (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) (map $key:tt $kind:tt)) => {
+        $crate::region::convert::store_map::<$type, _, _>(
+            $memory,
+            $at,
+            $from,
+            $body,
+            |memory, at, from, body| {
+                $crate::__region_store! {
+                    (memory, at, from, body, <$type as $crate::region::Maps>::Value) $kind
+                }
+            },
+        )
+    };
+}
+
+/// Reads a member.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_load {
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) copy) => {
+        $crate::region::convert::load_copy::<$type, _>($from, $to)
+    };
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) text) => {
+        $crate::region::convert::load_text($from, $to)
+    };
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) wide) => {
+        $crate::region::convert::load_wide($from, $to)
+    };
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) nested) => {
+        <$type as $crate::region::LoadInto<_>>::load($from, $to, $bodies)
+    };
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) bulk) => {
+        $crate::region::convert::load_bulk::<<$type as $crate::region::Holds>::Element, _, _>(
+            $from, $to, $bodies,
+        )
+    };
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) (list copy)) => {
+        $crate::region::convert::load_copies::<<$type as $crate::region::Holds>::Element, _>($from, $to)
+    };
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) (set $kind:tt)) => {
+        $crate::region::convert::load_set::<$type, _>($from, $to)
+    };
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) (list $kind:tt)) => {
+        $crate::region::convert::load_list::<<$type as $crate::region::Holds>::Element, _>(
+            $from,
+            $to,
+            $bodies,
+            |from, to, bodies| {
+                $crate::__region_load! {
+                    (from, to, bodies, <$type as $crate::region::Holds>::Element) $kind
+                }
+            },
+        )
+    };
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) (array $kind:tt)) => {
+        $crate::region::convert::load_array::<<$type as $crate::region::Holds>::Element, _, _>(
+            $from,
+            $to,
+            $bodies,
+            |from, to, bodies| {
+                $crate::__region_load! {
+                    (from, to, bodies, <$type as $crate::region::Holds>::Element) $kind
+                }
+            },
+        )
+    };
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) (maybe $kind:tt)) => {
+        $crate::region::convert::load_maybe::<$type, _>($from, $to, $bodies, |from, to, bodies| {
+            $crate::__region_load! {
+                (from, to, bodies, <$type as $crate::region::Holds>::Element) $kind
+            }
+        })
+    };
+    (($from:expr, $to:expr, $bodies:expr, $type:ty) (map $key:tt $kind:tt)) => {
+        $crate::region::convert::load_map::<$type, _, _>($from, $to, $bodies, |from, to, bodies| {
+            $crate::__region_load! {
+                (from, to, bodies, <$type as $crate::region::Maps>::Value) $kind
+            }
+        })
+    };
+}
+
+/// Enums and bitmasks lie in regions as their integers, under their own names.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_newtype {
+    ($name:ident($bits:ident) $default:expr) => {
+        impl $crate::region::Stored for $name {
+            const SIZE: u32 = <$bits as $crate::region::Stored>::SIZE;
+            const ALIGN: u32 = <$bits as $crate::region::Stored>::ALIGN;
+            const LINKS: bool = false;
+            const DENSE: bool = true;
+            const ANY: bool = true;
+
+            fn kind() -> ::std::string::String {
+                <$bits as $crate::region::Stored>::kind()
+            }
+            fn begin(memory: &mut $crate::region::Memory, at: u32) {
+                let initial: $name = $default;
+                if initial.0 != 0 {
+                    $crate::region::put_plain(memory, at, &[initial]);
+                }
+            }
+            fn write(writer: &mut $crate::region::Writer<'_>, from: u32, to: u32) {
+                <$bits as $crate::region::Stored>::write(writer, from, to);
+            }
+            fn check(
+                _: &mut $crate::region::Check<'_>,
+                _: u32,
+            ) -> ::core::result::Result<(), $crate::region::Invalid> {
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        // SAFETY: the type is transparent over an integer, which has no padding, and any bytes are one.
+        unsafe impl $crate::region::Plain for $name {}
+
+        $crate::__region_copied_plain! { $name }
+    };
+}
+
+/// Enums are keys in regions, as their integers are.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_enumeration {
+    ($name:ident) => {
+        impl $crate::region::Key for $name {
+            type View<'a> = $name;
+            fn view(image: &[u8], at: u32) -> $name {
+                $name(<i32 as $crate::region::Key>::view(image, at))
+            }
+            fn compare(image: &[u8], at: u32, other: $name) -> ::core::cmp::Ordering {
+                <i32 as $crate::region::Key>::compare(image, at, other.0)
+            }
+            fn hash(key: $name) -> u32 {
+                <i32 as $crate::region::Key>::hash(key.0)
+            }
+            fn put(
+                memory: &mut $crate::region::Memory,
+                at: u32,
+                key: $name,
+            ) -> ::core::result::Result<(), $crate::region::Full> {
+                <i32 as $crate::region::Key>::put(memory, at, key.0)
+            }
+        }
+
+        $crate::__region_key_of_self! { $name }
+    };
+}

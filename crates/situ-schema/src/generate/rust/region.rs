@@ -1,0 +1,195 @@
+//! The region form of structs in Rust: a name for what lies in regions, accessors, and conversions.
+
+use super::Generator;
+use super::names::{self, Scope};
+use super::page::Page;
+use super::types::{self, Dependence};
+use crate::RegionType;
+use crate::model::{Literal, Lookup, Member, Primitive, Struct, Type, TypeId};
+
+/// Methods that handles to what lies in regions have: members of these names get an underscore behind them.
+const METHODS: &[&str] = &["as_ref", "clone", "load_into", "part", "reborrow", "set", "store", "to_message"];
+/// The longest text that needs no block in a region.
+const INLINE_TEXT: usize = 11;
+
+/// The name of the accessor of a member.
+fn accessor(name: &str) -> String {
+    if METHODS.contains(&name) { format!("{name}_") } else { names::ident(name) }
+}
+
+/// A member of a region form.
+struct Part<'a> {
+    label: &'a str,
+    /// How the accessor is called, and the member outside of regions.
+    accessor: String,
+    field: String,
+    ty: String,
+    kind: String,
+    default: String,
+}
+
+impl Generator<'_> {
+    /// Whether the region form of a type is generated.
+    pub fn has_region(&self, id: TypeId) -> bool {
+        self.schema.has_region(id)
+    }
+
+    /// The name of the region form of a struct or union, beside it.
+    pub fn region_name(&self, id: TypeId) -> crate::model::Name {
+        match types::storage_of(self.schema, id) {
+            Dependence::None => self.schema.name(id).clone(),
+            _ => names::sibling(self.schema.name(id), &self.companion(id, "Region")),
+        }
+    }
+
+    /// What lies in a region, in Rust.
+    pub fn region_spell(&self, scope: &Scope, ty: &RegionType) -> String {
+        let inner = |ty: &RegionType| self.region_spell(scope, ty);
+        let in_region = |name: &str| self.layout(&format!("region::{name}"));
+        let lookup = |of: &Lookup| match of {
+            Lookup::Flat => "Flat",
+            Lookup::Hash => "Hash",
+            Lookup::Ordered => "Ordered",
+        };
+        match ty {
+            RegionType::Primitive(Primitive::Bool) => in_region("Bool"),
+            RegionType::Primitive(Primitive::Char8) => in_region("Char"),
+            RegionType::Primitive(of) => types::primitive(*of).to_owned(),
+            RegionType::Enum(id) | RegionType::Bitmask(id) => scope.path(self.schema.name(*id)),
+            RegionType::Struct(id) | RegionType::Union(id) => scope.path(&self.region_name(*id)),
+            RegionType::Text => in_region("Text"),
+            RegionType::Array(element, count) => format!("[{}; {count}]", inner(element)),
+            RegionType::Vector(element) => format!("{}<{}>", in_region("Vector"), inner(element)),
+            RegionType::Set(of, key) => {
+                format!("{}<{}>", in_region(&format!("{}Set", lookup(of))), inner(key))
+            }
+            RegionType::Map(of, key, value) => {
+                format!("{}<{}, {}>", in_region(&format!("{}Map", lookup(of))), inner(key), inner(value))
+            }
+            RegionType::Optional(value) => format!("{}<{}>", in_region("Maybe"), inner(value)),
+            RegionType::Unique(value) => format!("{}<{}>", in_region("Unique"), inner(value)),
+            RegionType::Shared(value) => format!("{}<{}>", in_region("Shared"), inner(value)),
+        }
+    }
+
+    /// Whether a value is seen as a Rust value in a region: no padding, no booleans.
+    fn is_region_plain(&self, ty: &RegionType) -> bool {
+        match ty {
+            RegionType::Primitive(of) => *of != Primitive::Bool,
+            RegionType::Enum(_) | RegionType::Bitmask(_) => true,
+            RegionType::Array(element, _) => self.is_region_plain(element),
+            RegionType::Struct(id) => {
+                let Some(layout) = self.schema.region_layout(*id) else { return false };
+                let bytes: u64 = layout.members.iter().map(|it| self.schema.region_extent(&it.ty).size).sum();
+                bytes == layout.extent.size && layout.members.iter().all(|it| self.is_region_plain(&it.ty))
+            }
+            _ => false,
+        }
+    }
+
+    /// How a member is converted between its region form and other storages.
+    fn region_conversion(&self, member: &Member) -> String {
+        if member.set { "(set key)".into() } else { self.member_conversion(member) }
+    }
+
+    /// The default of a member, if it is one that needs no block.
+    fn region_default(&self, scope: &Scope, member: &Member, ty: &RegionType) -> Option<String> {
+        let default = member.default.as_ref()?;
+        let literal = self.default(scope, member)?;
+        match ty {
+            RegionType::Primitive(Primitive::Char8) => {
+                Some(format!("{}({literal})", self.layout("region::Char")))
+            }
+            RegionType::Primitive(_) | RegionType::Enum(_) | RegionType::Bitmask(_) => Some(literal),
+            RegionType::Text => match default {
+                Literal::String(text) if text.len() <= INLINE_TEXT => Some(literal),
+                _ => None,
+            },
+            RegionType::Array(element, _)
+                if matches!(**element, RegionType::Primitive(of) if of != Primitive::Char8)
+                    && self.is_region_plain(ty) =>
+            {
+                Some(literal)
+            }
+            _ => None,
+        }
+    }
+
+    /// The region form of a struct.
+    pub fn region(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct) {
+        if !self.has_region(id) {
+            return;
+        }
+        let Some(layout) = self.schema.region_layout(id) else { return };
+        let own = layout.members.len() - it.members.len();
+        let mut parts: Vec<Part> = Vec::new();
+        if let (Some(base), Some(member)) = (it.base, layout.members.first()) {
+            parts.push(Part {
+                label: "base",
+                accessor: "base".into(),
+                field: "base".into(),
+                ty: self.region_spell(scope, &member.ty),
+                kind: self.conversion(&Type::Named(base)),
+                default: String::new(),
+            });
+        }
+        for (member, place) in it.members.iter().zip(&layout.members[own..]) {
+            let default = self.region_default(scope, member, &place.ty);
+            parts.push(Part {
+                label: &member.name,
+                accessor: accessor(&member.name),
+                field: names::ident(&member.name),
+                ty: self.region_spell(scope, &place.ty),
+                kind: self.region_conversion(member),
+                default: default.map_or(String::new(), |it| format!(" = {it}")),
+            });
+        }
+        let name = self.schema.name(id);
+        let ident = names::ident(name.simple());
+        let hash = format!("\"{name}\" 0x{:016x}", self.schema.schema_hash(id));
+        let (reader, writer) = (self.companion(id, "Ref"), self.companion(id, "Mut"));
+        let depends = types::storage_of(self.schema, id) != Dependence::None;
+        page.gap();
+        if !depends {
+            let plain = self.is_region_plain(&RegionType::Struct(id));
+            page.block(format!("{}!", self.layout("region_value")), |page| {
+                if plain {
+                    page.line(format!("plain {ident}: {hash};"));
+                } else {
+                    page.line(format!("{ident}: {reader}, {writer}, {hash};"));
+                }
+                for Part { label, accessor, field, ty, default, .. } in &parts {
+                    // The member itself is read and written by this name.
+                    let accessor = if plain { field } else { accessor };
+                    page.line(format!("\"{label}\" {accessor} {field}: {ty}{default};"));
+                }
+            });
+            return;
+        }
+        let form = names::ident(&self.companion(id, "Region"));
+        page.line(format!("/// [`{ident}`] as it lies in a region: a name for what is there."));
+        page.line(format!("pub enum {form} {{}}"));
+        page.gap();
+        page.block(format!("{}!", self.layout("region_type")), |page| {
+            page.line(format!("{form}: {reader}, {writer}, {hash},"));
+            page.line(format!("{};", self.region_message(&ident, id)));
+            for Part { label, accessor, ty, default, .. } in &parts {
+                page.line(format!("\"{label}\" {accessor}: {ty}{default};"));
+            }
+        });
+        page.gap();
+        let listed = self.spelling(id, &ident).listed;
+        page.block(format!("{}!", self.layout("region_conversion")), |page| {
+            page.line(format!("{form}, {listed};"));
+            for Part { label, accessor, field, ty, kind, .. } in &parts {
+                page.line(format!("\"{label}\" {accessor} {field}: {ty}, {kind};"));
+            }
+        });
+    }
+
+    /// The type outside of regions that a struct is converted to where nobody says which: flat if that is its default, else on the heap.
+    fn region_message(&self, ident: &str, id: TypeId) -> String {
+        let storage = if self.schema.is_flat(id) { "Flat" } else { "Heap" };
+        format!("{ident}<{}>", self.layout(storage))
+    }
+}
