@@ -18,6 +18,9 @@ namespace situ {
 
 /// A message does not fit into the other storage.
 struct convert_error {
+  /// A bound that says that the region which is the target is full.
+  static constexpr std::size_t no_room = static_cast<std::size_t>(-1);
+
   /// The member that does not fit.
   field_path path{};
   /// The number of elements that the target can hold (of a bulk field: the number it was made for).
@@ -27,11 +30,24 @@ struct convert_error {
 
   /// A sentence for people.
   [[nodiscard]] std::string message() const {
+    if (bound == no_room) {
+      return path.shown() + ": the region has no room for " + std::to_string(size) +
+             " elements; give it a higher limit";
+    }
     return path.shown() + ": " + std::to_string(size) + " elements do not fit into " + std::to_string(bound);
   }
 };
 
 namespace detail {
+
+/// Containers of regions say so themselves.
+template <class T>
+concept region_container = requires {
+  typename T::situ_region_container;
+};
+/// How they are converted: see region/convert.hpp.
+template <class From, class To>
+struct region_conversion;
 
 class converter {
  public:
@@ -43,6 +59,8 @@ class converter {
     if constexpr (std::is_same_v<From, To> && !bulk<From> && !message<From>) {
       to = from;
       return true;
+    } else if constexpr (region_container<From> || region_container<To>) {
+      return region_conversion<From, To>::run(*this, from, to);
     } else if constexpr (bulk<From> || bulk<To>) {
       return convert_bulk(from, to);
     } else if constexpr (string<From>) {
@@ -70,7 +88,9 @@ class converter {
 
   convert_error take_error() { return std::move(error_); }
 
- private:
+  // For region_conversion.
+  [[nodiscard]] std::span<const std::byte> from_body() const noexcept { return from_body_; }
+  [[nodiscard]] std::span<std::byte> to_body() const noexcept { return to_body_; }
   bool fail(std::size_t bound, std::size_t size) {
     error_ = convert_error{{}, bound, size};
     return false;
@@ -92,20 +112,8 @@ class converter {
       return true;
     }
   }
-  template <class From, class To>
-  bool convert_elements(const From& from, To& to) {
-    if constexpr (std::is_same_v<typename From::value_type, typename To::value_type>) {
-      std::copy(from.begin(), from.end(), to.begin());
-    } else {
-      for (std::size_t i = 0; i < from.size(); ++i) {
-        if (!convert(from[i], to[i])) return enter(i);
-      }
-    }
-    return true;
-  }
-  template <class From, class To>
-  bool convert_string(const From& from, To& to) {
-    const std::basic_string_view<typename From::value_type> text = from;
+  template <class Text, class To>
+  bool assign_text(const Text& text, To& to) {
     if constexpr (requires { to.try_assign(text); }) {
       return to.try_assign(text) || fail(To::bound, text.size());
     } else {
@@ -126,6 +134,23 @@ class converter {
       ++index;
     }
     return true;
+  }
+
+ private:
+  template <class From, class To>
+  bool convert_elements(const From& from, To& to) {
+    if constexpr (std::is_same_v<typename From::value_type, typename To::value_type>) {
+      std::copy(from.begin(), from.end(), to.begin());
+    } else {
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        if (!convert(from[i], to[i])) return enter(i);
+      }
+    }
+    return true;
+  }
+  template <class From, class To>
+  bool convert_string(const From& from, To& to) {
+    return assign_text(std::basic_string_view<typename From::value_type>(from), to);
   }
   template <class From, class To>
   bool convert_union(const From& from, To& to) {

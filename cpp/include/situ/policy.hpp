@@ -1,8 +1,10 @@
 // The storage policies: situ::flat keeps variable-length parts inside the message, situ::heap in ordinary
-// containers.
+// containers, and situ::in_region (region/policy.hpp) in the region that the message lies in.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,7 +21,7 @@
 namespace situ {
 
 /// Where the variable-length parts of a message live.
-enum class storage_kind { heap, flat };
+enum class storage_kind { heap, flat, region };
 
 /// Bounded, inline, plain memory: the same bytes in every process and language.
 struct flat {
@@ -67,18 +69,20 @@ struct heap {
   using bulk = std::conditional_t<N == unbounded, std::vector<T>, bounded_vector<T, N>>;
 };
 
+/// Strings, sequences and maps that grow in the region that the message lies in: see `situ/region.hpp`.
+struct in_region;
+
 /// A storage policy.
 template <class S>
-concept storage_policy = requires {
+concept storage_policy = std::same_as<S, in_region> || requires {
   { S::kind } -> std::convertible_to<storage_kind>;
 };
 
 /// A storage policy with room for strings, sequences and maps that have no bound. `situ::flat` is none: a
 /// message with such a member needs `situ::heap`, or a bound (or `@bulk`) for the member in its schema.
 template <class S>
-concept unbounded_storage = storage_policy<S> && requires {
-  typename S::unbounded_string;
-};
+concept unbounded_storage = std::same_as<S, in_region> ||
+    (storage_policy<S>&& requires { typename S::unbounded_string; });
 
 /// `string<N>` of a schema, with storage S.
 template <class S, std::size_t N>
@@ -110,5 +114,54 @@ using unbounded_sequence = typename S::template unbounded_sequence<T>;
 /// `map<K, V>`.
 template <class S, class K, class V>
 using unbounded_map = typename S::template unbounded_map<K, V>;
+
+namespace detail {
+/// What members that a schema marks `@set`, `@hash` or `@external` are: in regions as it says, elsewhere what
+/// they would be without.
+template <class T>
+struct hashed {
+  using type = T;
+};
+template <class T>
+struct linked {
+  using type = T;
+};
+template <class T>
+struct as_set {
+  using type = T;
+};
+}  // namespace detail
+
+/// `@hash map<K, V>` or `@set @hash sequence<K>`, of what it is without `@hash`.
+template <class T>
+using hashed = typename detail::hashed<T>::type;
+/// `@optional @external T`, of what it is without `@external`.
+template <class T>
+using linked = typename detail::linked<T>::type;
+/// `@set sequence<K>`, of what it is without `@set`.
+template <class T>
+using as_set = typename detail::as_set<T>::type;
+
+/// The default of a text member. In a region a new value has those of up to 11 bytes; longer ones begin
+/// empty.
+template <class T, class Text>
+constexpr T default_text(const Text& text) {
+  if constexpr (requires { T(text); }) {
+    return T(text);
+  } else if constexpr (requires { T::situ_short(text); }) {
+    return T::situ_short(text);
+  } else {
+    return T();
+  }
+}
+/// The default of a sequence. In a region a new one is empty.
+template <class T, class Element>
+constexpr T default_list(std::initializer_list<Element> elements) {
+  if constexpr (requires { T(elements); }) {
+    return T(elements);
+  } else {
+    return T();
+  }
+}
 
 }  // namespace situ

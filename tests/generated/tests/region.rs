@@ -169,6 +169,20 @@ fn heap_messages_go_into_regions_and_come_back() {
     assert_eq!(r.canonical(), fresh.canonical());
 }
 
+/// The vectors were written by `spec/vectors/region_schema.py`.
+#[test]
+fn the_bytes_are_those_of_the_vectors() {
+    let vector = |form: &str| {
+        let path = format!("{}/../../spec/vectors/region/pantry.{form}.bin", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read(path).unwrap()
+    };
+    let canonical = vector("canonical");
+    assert_eq!(Region::<PantryRegion>::of(&pantry(), &[]).unwrap().canonical(), canonical);
+    let live = Region::<PantryRegion>::adopt(&vector("live")).unwrap();
+    assert_eq!(live.canonical(), canonical);
+    assert_eq!(live.root().to_message::<Pantry>().unwrap(), pantry());
+}
+
 #[test]
 fn flat_messages_go_into_regions_and_come_back() {
     let mut heap = Bounded::<Heap>::default();

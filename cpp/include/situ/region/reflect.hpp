@@ -208,6 +208,16 @@ T* begin(header* h, void* at) noexcept {
   return value;
 }
 
+/// The hash of the schema that declares a type; 0 if none does.
+template <class T>
+consteval std::uint64_t schema_hash_of() {
+  if constexpr (requires { T::schema_hash; }) {
+    return T::schema_hash;
+  } else {
+    return 0;
+  }
+}
+
 /// Stores `from` as the value of `to`; false when the region has no room, and then `to` holds some valid
 /// value.
 template <class T, class U>

@@ -67,6 +67,7 @@ void begin_region(std::byte* image, const room& in, const region_options& option
   h->magic = magic;
   h->version = version;
   h->form = region_form::live;
+  h->schema_hash = schema_hash_of<T>();
   h->layout_hash = layout_hash<T>();
   h->size = first;
   h->root = root_offset;
@@ -103,7 +104,8 @@ inline void resume_region(std::byte* image, const room& in, const region_options
 /// Checks an image that this program did not make. `bits` becomes the bitmap of a live one.
 template <class T>
 bool check_image(std::span<const std::byte> image, std::vector<std::uint64_t>& bits, region_invalid& error) {
-  if (!check_header<T>(image.data(), image.size(), 0, layout_hash<T>(), error)) return false;
+  if (!check_header<T>(image.data(), image.size(), schema_hash_of<T>(), layout_hash<T>(), error))
+    return false;
   header h;
   std::memcpy(&h, image.data(), sizeof(h));
   if (h.form == region_form::live) bits.assign((h.size / granule + 63) / 64, 0);

@@ -29,6 +29,10 @@ class region_string {
 
   region_string() noexcept = default;
   region_string(const region_string&) = delete;
+  /// The text, if it has up to 11 bytes, for a value that is going to lie in a region; else none.
+  [[nodiscard]] static region_string situ_short(std::string_view text) noexcept {
+    return region_string(text);
+  }
   region_string& operator=(const region_string& other) {
     assign(other.view());
     return *this;
@@ -240,6 +244,12 @@ class region_string {
     u_.far.len = static_cast<std::uint32_t>(count);
     u_.far.cap = static_cast<std::uint32_t>(capacity);
     return true;
+  }
+
+  explicit region_string(std::string_view text) noexcept {
+    if (text.empty() || text.size() > inline_capacity) return;
+    std::memcpy(u_.chars, text.data(), text.size());
+    set_tag(text.size());
   }
 
   storage_union u_{};

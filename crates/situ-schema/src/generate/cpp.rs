@@ -73,11 +73,16 @@ impl<'a> Header<'a> {
 
     fn includes(&self, page: &mut Page) {
         page.gap();
-        for header in ["array", "cstddef", "cstdint", "limits", "optional", "string_view"] {
+        for header in ["array", "cstddef", "cstdint", "limits", "optional", "string_view", "tuple"] {
             page.line(format!("#include <{header}>"));
         }
         page.gap();
         page.line("#include \"situ/types.hpp\"");
+        let in_region =
+            |id: &TypeId| self.schema.definition(*id).kind.as_struct().is_some_and(|it| it.region);
+        if self.definitions.iter().any(in_region) {
+            page.line("#include \"situ/region.hpp\"");
+        }
         self.include(page, self.needed.difference(&self.mutual));
     }
 

@@ -39,6 +39,7 @@ pub fn alias(page: &mut Page, schema: &Schema, id: TypeId, ty: &Type) {
     page.line(format!("using {template} = {};", spell(schema, ty)));
     let storage = match schema.as_struct(ty) {
         Some((_, it)) if it.flat => "flat",
+        Some((_, it)) if it.region => "in_region",
         _ => "heap",
     };
     page.line(format!("using {name} = {template}<::situ::{storage}>;"));
@@ -46,7 +47,12 @@ pub fn alias(page: &mut Page, schema: &Schema, id: TypeId, ty: &Type) {
 
 /// The default storage of a struct or union.
 fn default_alias(page: &mut Page, schema: &Schema, id: TypeId) {
-    let (name, storage) = (names::simple(schema, id), if schema.is_flat(id) { "flat" } else { "heap" });
+    let storage = match &schema.definition(id).kind {
+        Kind::Struct(it) if it.region => "in_region",
+        _ if schema.is_flat(id) => "flat",
+        _ => "heap",
+    };
+    let name = names::simple(schema, id);
     page.gap();
     page.line(format!("using {name} = {}<::situ::{storage}>;", names::template(schema.name(id).simple())));
 }
@@ -163,9 +169,34 @@ pub fn structure(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
     bulk(page, schema, it, simple);
     page.gap();
     visitor(page, schema, it, simple);
+    region_parts(page, schema, id, it);
     page.dedent();
     page.line("};");
     default_alias(page, schema, id);
+}
+
+/// What a region knows the members by.
+fn region_parts(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
+    if !schema.has_region(id) {
+        return;
+    }
+    let simple = schema.name(id).simple();
+    let template = names::template(simple);
+    let base = it.base.map(|_| ("base".to_owned(), "base"));
+    let own = it.members.iter().map(|member| (names::member(&member.name, simple), member.name.as_str()));
+    let parts: Vec<String> = base
+        .into_iter()
+        .chain(own)
+        .map(|(name, label)| {
+            format!("Part<&{template}::{name}, offsetof({template}, {name})>{{\"{label}\"}}")
+        })
+        .collect();
+    page.line("template <template <auto, std::size_t> class Part>");
+    page.line("static constexpr auto situ_region_parts() {");
+    page.indent();
+    page.list("return std::tuple{", &parts, ",", "};");
+    page.dedent();
+    page.line("}");
 }
 
 /// One walk over the members of one or more messages, inherited members first.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::names;
 use crate::Schema;
-use crate::model::{Kind, Literal, Member, Primitive, Type, TypeId};
+use crate::model::{Kind, Link, Literal, Lookup, Member, Primitive, Type, TypeId};
 
 /// The C++ type of a primitive.
 pub fn primitive(of: Primitive) -> &'static str {
@@ -91,8 +91,21 @@ pub fn spell_member(schema: &Schema, member: &Member) -> String {
             let bound = bound.map(|it| format!(", {it}")).unwrap_or_default();
             format!("::situ::bulk<S, {}{bound}>", spell(schema, element))
         }
-        _ if member.optional => format!("::situ::optional<S, {}>", spell(schema, &member.ty)),
-        _ => spell(schema, &member.ty),
+        _ if member.optional => {
+            let optional = format!("::situ::optional<S, {}>", spell(schema, &member.ty));
+            match member.link {
+                Link::InPlace => optional,
+                Link::Unique | Link::Shared => format!("::situ::linked<{optional}>"),
+            }
+        }
+        _ => {
+            let ty = spell(schema, &member.ty);
+            let ty = if member.set { format!("::situ::as_set<{ty}>") } else { ty };
+            match member.lookup {
+                Lookup::Flat => ty,
+                Lookup::Hash | Lookup::Ordered => format!("::situ::hashed<{ty}>"),
+            }
+        }
     }
 }
 
@@ -102,7 +115,17 @@ pub fn initializer(schema: &Schema, member: &Member) -> String {
         return "{}".to_owned();
     }
     if let Some(default) = &member.default {
-        return format!(" = {}", value(schema, &member.ty, default));
+        let value = value(schema, &member.ty, default);
+        return match schema.resolve(&member.ty) {
+            Type::String { .. } | Type::WString { .. } => {
+                format!(" = ::situ::default_text<{}>({value})", spell_member(schema, member))
+            }
+            Type::Sequence { element, .. } => {
+                let (list, element) = (spell_member(schema, member), spell(schema, element));
+                format!(" = ::situ::default_list<{list}, {element}>({value})")
+            }
+            _ => format!(" = {value}"),
+        };
     }
     match schema.zero(&member.ty) {
         Some(Literal::List(_)) | None => filled(schema, &member.ty).unwrap_or_else(|| "{}".to_owned()),

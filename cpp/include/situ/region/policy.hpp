@@ -1,0 +1,90 @@
+// Storage in regions: the policy `situ::in_region`, and how generated structs are described to regions.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "situ/message.hpp"
+#include "situ/policy.hpp"
+#include "situ/region/flat_map.hpp"
+#include "situ/region/flat_set.hpp"
+#include "situ/region/hash_map.hpp"
+#include "situ/region/hash_set.hpp"
+#include "situ/region/optional.hpp"
+#include "situ/region/region.hpp"
+#include "situ/region/string.hpp"
+#include "situ/region/unique.hpp"
+#include "situ/region/vector.hpp"
+
+namespace situ {
+
+/// Strings, sequences and maps that grow in the region that the message lies in. Bounds are checked where a
+/// message is converted to another storage.
+struct in_region {
+  static constexpr storage_kind kind = storage_kind::region;
+
+  template <std::size_t N>
+  using string = region_string;
+  template <std::size_t N>
+  using wstring = region_vector<char16_t>;
+  template <class T, std::size_t N>
+  using sequence = region_vector<T>;
+  template <class K, class V, std::size_t N>
+  using map = region_flat_map<K, V>;
+  template <class T>
+  using optional = region_optional<T>;
+  template <class T, std::size_t N = unbounded>
+  using bulk = region_vector<T>;
+
+  using unbounded_string = region_string;
+  using unbounded_wstring = region_vector<char16_t>;
+  template <class T>
+  using unbounded_sequence = region_vector<T>;
+  template <class K, class V>
+  using unbounded_map = region_flat_map<K, V>;
+};
+
+namespace detail {
+template <class K, class V>
+struct hashed<region_flat_map<K, V>> {
+  using type = region_hash_map<K, V>;
+};
+template <class K>
+struct hashed<region_flat_set<K>> {
+  using type = region_hash_set<K>;
+};
+template <class T>
+struct linked<region_optional<T>> {
+  using type = region_unique<T>;
+};
+template <class K>
+struct as_set<region_vector<K>> {
+  using type = region_flat_set<K>;
+};
+}  // namespace detail
+
+/// A generated struct with storage in a region.
+template <class T>
+concept region_message = message<T> && std::same_as<typename T::situ_storage, in_region>;
+
+/// The region form of a message, whatever its own storage.
+template <message T>
+using in_region_form = rebind<T, in_region>;
+/// A region of a message, whatever its own storage.
+template <message T>
+using region_of = region<in_region_form<T>>;
+
+/// What regions know a generated struct by: its name in the schema, and its members.
+template <region_message T>
+constexpr std::string_view situ_region_name(const T* /*type*/) {
+  return T::situ_name;
+}
+template <region_message T>
+constexpr auto situ_region_members(const T* /*type*/) {
+  return T::template situ_region_parts<region_detail::member>();
+}
+
+}  // namespace situ
