@@ -12,7 +12,7 @@ use std::time::Duration;
 use situ_memory::wake::SLICE;
 use situ_wire::protobuf::{Chunk, Delegate, MAX_LEVELS, Patch, PatchListFull};
 
-use crate::format::{CHUNK_HEADER, EntryState, PATCH, PATCHES, PREFIX};
+use crate::format::{CHUNK_HEADER, EntryState, PATCH, PATCHES, PREFIX, WriterEntry};
 use crate::producer::Shared;
 use crate::ring::Ring;
 use crate::system::now_ns;
@@ -57,6 +57,8 @@ pub(crate) struct State {
     /// The writer's entry; nothing if there were too many writers.
     slot: Option<u32>,
     number: u32,
+    /// The entry itself, in the ring's mapping; dangling without one.
+    entry: NonNull<WriterEntry>,
     patches: [Patch; MOST_PATCHES],
     waiting: usize,
     nowhere: Box<[u8; NOWHERE]>,
@@ -82,6 +84,7 @@ impl State {
             sequence: 0,
             slot: None,
             number: 0,
+            entry: NonNull::dangling(),
             patches: [Patch::default(); MOST_PATCHES],
             waiting: 0,
             nowhere: Box::new([0; NOWHERE]),
@@ -117,10 +120,18 @@ impl State {
         let Some(ring) = (session != 0).then(|| shared.ring(session)).flatten() else { return };
         self.session = session;
         (self.finished, self.lost, self.sequence) = (0, Lost::default(), 0);
-        self.slot = ring.enter();
-        self.number = self.slot.map_or(0, |slot| ring.parts.entry(slot).number.load(Ordering::Relaxed));
+        self.enter(&ring);
         self.ring = Some(ring);
         self.shared = Some(shared.clone());
+    }
+
+    /// Takes an entry, if there is one.
+    fn enter(&mut self, ring: &Ring) {
+        self.slot = ring.enter();
+        if let Some(slot) = self.slot {
+            let entry = ring.parts.entry(slot);
+            (self.entry, self.number) = (NonNull::from(entry), entry.number.load(Ordering::Relaxed));
+        }
     }
 
     /// Leaves the session: hands in what is finished, and gives the entry back.
@@ -176,10 +187,9 @@ impl State {
 
     /// Takes a chunk, which is busy from then on. False: none is free.
     fn take(&mut self, first_continues: bool) -> bool {
-        let Some(ring) = &self.ring else { return false };
+        let Some(ring) = self.ring.clone() else { return false };
         if self.slot.is_none() && self.lost.packets.is_multiple_of(BETWEEN_LOOKS) {
-            self.slot = ring.enter();
-            self.number = self.slot.map_or(0, |slot| ring.parts.entry(slot).number.load(Ordering::Relaxed));
+            self.enter(&ring);
         }
         let Some(slot) = self.slot else { return false };
         let taken = ring.parts.free().take();
@@ -358,9 +368,8 @@ impl State {
             word.publish(self.word);
         }
         self.finished += 1;
-        if let (Some(ring), Some(slot)) = (&self.ring, self.slot) {
-            ring.parts.entry(slot).packets.store(self.finished, Ordering::Relaxed);
-        }
+        // SAFETY: who has a chunk has an entry, which lies in the mapping that `ring` keeps.
+        unsafe { self.entry.as_ref() }.packets.store(self.finished, Ordering::Relaxed);
     }
 
     #[cold]

@@ -62,6 +62,12 @@ impl Scratch {
         Trace::read(&std::fs::read(self.file()).unwrap())
     }
 
+    /// How many packets of producers the file has so far; the last one may be cut off.
+    pub fn packets_so_far(&self) -> usize {
+        let bytes = std::fs::read(self.file()).unwrap();
+        Fields::new(&bytes).map_while(Result::ok).count().saturating_sub(1)
+    }
+
     /// What lies where sessions lie.
     pub fn left(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.root().trace()).unwrap().flatten();
@@ -181,30 +187,48 @@ pub struct Trace {
     pub packets: Vec<Found>,
 }
 
+/// The packets of a trace as they stand there: `Trace.packet` is field 1.
+fn packets(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    Fields::new(bytes).map(|field| {
+        let field = field.expect("a trace consists of whole packets");
+        let (1, Value::Bytes(packet)) = (field.number, field.value) else { panic!("{field:?}") };
+        packet
+    })
+}
+
+/// A packet's fields, if it is of this sequence (or whichever); its content is checked then.
+fn read(packet: &[u8], of: Option<u32>) -> Option<Found> {
+    let mut found = Found::default();
+    let mut content = None;
+    for field in Fields::new(packet) {
+        let field = field.expect("a packet consists of whole fields");
+        match (field.number, field.value) {
+            (10, Value::Varint(sequence)) => found.sequence = sequence as u32,
+            (42, Value::Varint(1)) => found.dropped = true,
+            (87, Value::Varint(1)) => found.first = true,
+            (13, Value::Varint(flags)) => found.flags = flags,
+            (6, _) => found.clocks = true,
+            (12, Value::Bytes(bytes)) => found.interned = bytes.to_vec(),
+            (60, Value::Bytes(bytes)) => found.tracks = bytes.to_vec(),
+            (TEST, Value::Bytes(test)) => content = Some(test),
+            _ => {}
+        }
+    }
+    if of.is_some_and(|sequence| sequence != found.sequence) {
+        return None;
+    }
+    found.test = content.map(check);
+    Some(found)
+}
+
+/// The packets of one sequence, checked; those of others must only consist of whole fields.
+pub fn packets_of(bytes: &[u8], sequence: u32) -> Vec<Found> {
+    packets(bytes).filter_map(|packet| read(packet, Some(sequence))).collect()
+}
+
 impl Trace {
     pub fn read(bytes: &[u8]) -> Self {
-        let mut packets = Vec::new();
-        for field in Fields::new(bytes) {
-            let field = field.expect("a trace consists of whole packets");
-            let (1, Value::Bytes(packet)) = (field.number, field.value) else { panic!("{field:?}") };
-            let mut found = Found::default();
-            for field in Fields::new(packet) {
-                let field = field.expect("a packet consists of whole fields");
-                match (field.number, field.value) {
-                    (10, Value::Varint(sequence)) => found.sequence = sequence as u32,
-                    (42, Value::Varint(1)) => found.dropped = true,
-                    (87, Value::Varint(1)) => found.first = true,
-                    (13, Value::Varint(flags)) => found.flags = flags,
-                    (6, _) => found.clocks = true,
-                    (12, Value::Bytes(bytes)) => found.interned = bytes.to_vec(),
-                    (60, Value::Bytes(bytes)) => found.tracks = bytes.to_vec(),
-                    (TEST, Value::Bytes(test)) => found.test = Some(check(test)),
-                    _ => {}
-                }
-            }
-            packets.push(found);
-        }
-        Self { packets }
+        Self { packets: packets(bytes).filter_map(|packet| read(packet, None)).collect() }
     }
 
     /// The tests' packets of each sequence, in their order.

@@ -1,0 +1,73 @@
+//! What a packet costs its writer, by the size of a chunk: `cargo run --release -p situ-trace --example packet_cost`.
+//!
+//! Each number is the least of many rounds. A round writes as many packets as leave the ring less than half full, so that nobody
+//! has to be woken; the collector empties it between rounds.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use situ_memory::Root;
+use situ_trace::{Collector, CollectorOptions, Producer, Sink, Writer};
+
+const ROUNDS: u32 = 300;
+const PACKETS: u32 = 8_000;
+
+/// A timestamp and an event of a few numbers: 30 bytes.
+fn event(writer: &mut Writer, time: u64) {
+    if let Some(mut packet) = writer.packet() {
+        let mut packet = packet.message();
+        packet.uint64(8, 1_000_000_000_000 + time);
+        packet.uint32(13, 2);
+        let mut event = packet.message(11);
+        event.uint32(9, 1);
+        event.uint64(11, 0x1234_5678_9abc);
+        event.uint32(10, 7);
+        event.uint32(3, 2);
+    }
+}
+
+/// Two fields.
+fn tiny(writer: &mut Writer, time: u64) {
+    if let Some(mut packet) = writer.packet() {
+        let mut packet = packet.message();
+        packet.uint64(8, 1_000_000 + time);
+        packet.uint32(13, 2);
+    }
+}
+
+/// The least time of a packet, in nanoseconds.
+fn least(writer: &mut Writer, write: impl Fn(&mut Writer, u64), drained: Duration) -> f64 {
+    let mut least = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        for time in 0..PACKETS {
+            write(writer, time.into());
+        }
+        least = least.min(start.elapsed().as_nanos() as f64 / f64::from(PACKETS));
+        std::thread::sleep(drained);
+    }
+    least
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = format!("/dev/shm/situ-packet-cost-{}", std::process::id());
+    let root = Root::at(&path, None);
+    let producer = Producer::connect(&root, "packet_cost", |_| {})?;
+    let mut writer = producer.writer();
+    println!("no session: {:.2} ns", least(&mut writer, tiny, Duration::ZERO));
+    println!("{:>8} {:>12} {:>12} {:>8}", "chunk", "2 fields", "30 bytes", "lost");
+    for chunk_bytes in [256, 512, 1024, 2048, 4096, 8192, 32768] {
+        let mut options = CollectorOptions::new(Sink::Writer(Box::new(io::sink())));
+        (options.chunk_bytes, options.period) = (chunk_bytes, Duration::from_millis(1));
+        let collector = Collector::start(&root, options)?;
+        producer.wait_for_session(Duration::from_secs(5));
+        let pause = Duration::from_millis(3);
+        let times = [least(&mut writer, tiny, pause), least(&mut writer, event, pause)];
+        let lost = writer.lost().packets;
+        collector.stop()?;
+        producer.wait_for_end(Duration::from_secs(5));
+        println!("{chunk_bytes:>8} {:>9.1} ns {:>9.1} ns {lost:>8}", times[0], times[1]);
+    }
+    std::fs::remove_dir_all(path)?;
+    Ok(())
+}

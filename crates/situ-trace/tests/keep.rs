@@ -1,0 +1,129 @@
+//! A trace that keeps what is newest in memory: whole packets only, and what they depend on.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::collections::HashMap;
+
+use common::{PATIENCE, Scratch, write};
+use situ_trace::{Policy, Sink, Writer};
+use situ_wire::protobuf::{Fields, Value};
+
+const MOST: usize = 128 << 10;
+
+/// A packet that introduces a name, with all names cleared before or not.
+fn introduce(writer: &mut Writer, number: u64, clears: bool) {
+    let mut packet = writer.packet().unwrap();
+    let mut packet = packet.message();
+    packet.uint64(8, 1000);
+    packet.uint32(13, if clears { 3 } else { 2 });
+    {
+        let mut interned = packet.message(12);
+        let mut name = interned.message(2);
+        name.uint64(1, number);
+        name.string(2, "a name");
+    }
+    // An event, which must not be kept for the name's sake.
+    packet.message(11).uint32(9, 1);
+}
+
+fn describe(writer: &mut Writer, uuid: u64, name: &str) {
+    let mut packet = writer.packet().unwrap();
+    let mut packet = packet.message();
+    let mut track = packet.message(60);
+    track.uint64(1, uuid);
+    track.string(2, name);
+}
+
+/// The number of an interned name.
+fn name(interned: &[u8]) -> u64 {
+    let first = |bytes| match Fields::new(bytes).next() {
+        Some(Ok(field)) => field.value,
+        other => panic!("{other:?}"),
+    };
+    let Value::Bytes(entry) = first(interned) else { panic!("an entry") };
+    let Value::Varint(number) = first(entry) else { panic!("a number") };
+    number
+}
+
+#[test]
+fn the_newest_packets_are_kept_with_what_they_depend_on() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|options| {
+        options.sink = Sink::Ring { path: scratch.file(), bytes: MOST };
+        options.policy = Policy::Stall { at_most: PATIENCE };
+    });
+    let producer = scratch.producer("long");
+    let mut writers = [producer.writer(), producer.writer()];
+    for (index, writer) in writers.iter_mut().enumerate() {
+        // What stands before the state is cleared is not needed.
+        introduce(writer, 1, true);
+        introduce(writer, 2, true);
+        describe(writer, 5 + index as u64, "an older name");
+        describe(writer, 5 + index as u64, "a track");
+        (3..10).for_each(|number| introduce(writer, number, false));
+    }
+    for number in 0..50_000 {
+        assert!(write(&mut writers[number as usize % 2], number, 20, 1));
+        if number == 25_000 {
+            introduce(&mut writers[0], 10, false);
+        }
+    }
+    let summary = collector.stop().unwrap();
+    let size = std::fs::metadata(scratch.file()).unwrap().len();
+    assert!(size <= MOST as u64 && size > MOST as u64 / 4, "{size}");
+    assert_eq!(size, summary.bytes);
+    assert_eq!(summary.lost().packets, 0);
+    let trace = scratch.trace();
+    for packets in trace.sequences().into_values() {
+        let kept: Vec<_> = packets.iter().map(|packet| packet.test.unwrap().0).collect();
+        let first = 50_000 + kept[0] % 2 - 2 * kept.len() as u64;
+        assert!(
+            kept.iter().copied().eq((first..50_000).step_by(2)),
+            "the newest, without a gap, from {first} on"
+        );
+    }
+    assert!(summary.evicted > 40_000 && trace.packets.iter().any(|packet| packet.clocks));
+    // Each sequence begins with what was said since it was cleared last.
+    let mut names: HashMap<u32, Vec<u64>> = HashMap::new();
+    for (index, packet) in trace.packets.iter().enumerate() {
+        if !packet.interned.is_empty() {
+            let known = names.entry(packet.sequence).or_default();
+            assert_eq!(packet.flags & 1 != 0, known.is_empty(), "the first clears");
+            known.push(name(&packet.interned));
+            assert!(
+                !trace.packets[..index]
+                    .iter()
+                    .any(|before| { before.sequence == packet.sequence && before.test.is_some() })
+            );
+        }
+    }
+    let mut names: Vec<_> = names.into_values().collect();
+    names.sort();
+    assert_eq!(names, [(2..10).collect::<Vec<_>>(), (2..11).collect()]);
+    let mut tracks: Vec<_> = trace.packets.iter().map(|packet| packet.tracks.clone()).collect();
+    tracks.retain(|track| !track.is_empty());
+    tracks.sort();
+    assert_eq!(tracks, [b"\x08\x05\x12\x07a track", b"\x08\x06\x12\x07a track"]);
+}
+
+#[test]
+fn state_without_end_does_not_take_all_memory() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|options| {
+        options.sink = Sink::Ring { path: scratch.file(), bytes: MOST };
+        options.policy = Policy::Stall { at_most: PATIENCE };
+    });
+    let producer = scratch.producer("talkative");
+    let mut writer = producer.writer();
+    for number in 0..30_000 {
+        introduce(&mut writer, number, number == 0);
+        describe(&mut writer, number, "a track");
+    }
+    for number in 0..100 {
+        assert!(write(&mut writer, number, 20, 1));
+    }
+    collector.stop().unwrap();
+    assert!(std::fs::metadata(scratch.file()).unwrap().len() <= MOST as u64);
+    assert_eq!(scratch.trace().numbers(), (0..100).collect::<Vec<_>>());
+}

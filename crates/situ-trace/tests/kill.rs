@@ -1,0 +1,169 @@
+//! Producers are killed at random moments: every packet that was finished is in the trace, and none that is torn.
+//!
+//! `make chaos KILLS=10000` runs the same with more kills. A failure prints its seed: set `SITU_CHAOS_SEED` to it to kill in the
+//! same order again (the moments will differ).
+#![cfg(not(loom))]
+
+mod common;
+
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+
+use common::process::{Random, Role, role, say};
+use common::{PATIENCE, Scratch, Trace, write};
+use situ_trace::{Policy, Producer, Summary};
+
+/// How many kills are made: some, or as many as the environment says.
+fn kills(usual: u64) -> u64 {
+    std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| kills.parse().unwrap())
+}
+
+/// What a child does until it is killed.
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    if role == "collect" {
+        let _collector =
+            scratch.collect(|options| options.policy = Policy::Stall { at_most: Duration::from_secs(3600) });
+        say("collecting");
+        std::thread::sleep(PATIENCE);
+        return;
+    }
+    let producer = Producer::connect(&scratch.root(), &role, |_| {}).unwrap();
+    assert!(producer.wait_for_session(PATIENCE));
+    let work = |salt: u64| {
+        let mut writer = producer.writer();
+        let mut random = Random(common::now_ns() ^ u64::from(std::process::id()) << 40 ^ salt);
+        for number in 0.. {
+            let (size, depth) = size(&mut random);
+            if !write(&mut writer, number, size, depth) {
+                return;
+            }
+            match random.below(256) {
+                0 => std::thread::sleep(Duration::from_micros(random.below(500))),
+                // A new writer begins a sequence of its own.
+                1 if role == "come and go" => return,
+                _ => {}
+            }
+        }
+    };
+    say("ready");
+    std::thread::scope(|scope| {
+        for salt in 0..2 {
+            let work = &work;
+            let producer = &producer;
+            scope.spawn(move || {
+                while producer.is_enabled() {
+                    work(salt);
+                }
+            });
+        }
+    });
+}
+
+/// Small packets, some of a few chunks, seldom long ones; nested more or less.
+fn size(random: &mut Random) -> (usize, u32) {
+    let size = match random.below(64) {
+        0..50 => random.below(80),
+        50..62 => random.below(1500),
+        _ => random.below(20_000),
+    };
+    (size as usize, random.below(6) as u32)
+}
+
+/// What the numbers of the trace must be. Gives how many packets there were.
+fn verify(trace: &Trace, summary: &Summary, loses: bool) -> usize {
+    let sequences = trace.sequences();
+    let mut packets = 0;
+    for process in &summary.producers {
+        assert_eq!((process.malformed, &process.given_up), (0, &None), "{process:?}");
+        for writer in &process.writers {
+            let found = sequences.get(&writer.sequence).map_or(&[][..], |found| &found[..]);
+            let numbers: Vec<_> = found.iter().map(|packet| packet.test.unwrap().0).collect();
+            // A writer is killed after a packet is finished and before it has counted it, or behind that.
+            let taken = numbers.len() as u64;
+            assert!(taken == writer.finished || taken == writer.finished + 1, "{taken} {writer:?}");
+            assert_eq!(writer.packets, taken);
+            assert!(writer.unfinished <= writer.lost.packets + 1, "{writer:?}");
+            let mut next = 0;
+            for (number, packet) in numbers.iter().zip(found) {
+                assert!(*number >= next && (loses || *number == next), "{number} behind {next}");
+                assert_eq!(packet.dropped, *number != next, "{number} behind {next}");
+                next = number + 1;
+            }
+            if !loses {
+                assert_eq!(writer.lost.packets, 0);
+            }
+            // What is missing between was lost, and what was lost at the end is missing there.
+            assert!(next - taken <= writer.lost.packets, "{writer:?}");
+            packets += numbers.len();
+        }
+    }
+    packets
+}
+
+fn kill_at_random(policy: Policy, what: &str) {
+    let rounds = kills(60);
+    let mut random = Random::seeded(what);
+    let (mut packets, mut lost, mut unfinished) = (0, 0, 0);
+    let mut left = rounds;
+    while left > 0 {
+        let scratch = Scratch::new();
+        let collector = scratch.collect(|options| {
+            options.policy = policy;
+            (options.ring_bytes, options.chunk_bytes) = (64 << 10, 256 << random.below(4));
+        });
+        for _ in 0..left.min(20) {
+            left -= 1;
+            let name = ["go on", "come and go"][random.below(2) as usize];
+            let mut children = [Role::start(&scratch, name), Role::start(&scratch, "go on")];
+            children.iter_mut().for_each(|child| child.wait_for("ready"));
+            std::thread::sleep(Duration::from_micros(random.below(3000)));
+            for child in children {
+                assert_eq!(child.kill().signal(), Some(9), "it ended by itself");
+            }
+        }
+        let summary = collector.stop().unwrap();
+        let trace = scratch.trace();
+        packets += verify(&trace, &summary, policy == Policy::Drop);
+        lost += summary.lost().packets;
+        unfinished += summary.producers.iter().flat_map(|p| &p.writers).map(|w| w.unfinished).sum::<u64>();
+        assert_eq!(scratch.left(), ["control"], "files leak");
+    }
+    println!(
+        "{what}: {} kills, {packets} packets whole, {lost} lost and counted, {unfinished} unfinished",
+        2 * rounds
+    );
+}
+
+#[test]
+fn what_the_killed_had_finished_is_there() {
+    kill_at_random(Policy::Stall { at_most: PATIENCE }, "writers that wait");
+}
+
+#[test]
+fn what_the_killed_had_lost_is_counted() {
+    kill_at_random(Policy::Drop, "writers that lose");
+}
+
+/// A collector is killed: producers notice, go on without it, and are there for the next one.
+#[test]
+fn the_next_collector_finds_all_that_lost_theirs() {
+    let scratch = Scratch::new();
+    for _ in 0..3 {
+        let mut doomed = Role::start(&scratch, "collect");
+        doomed.wait_for("collecting");
+        let mut child = Role::start(&scratch, "go on");
+        child.wait_for("ready");
+        doomed.kill();
+        // It stalls in no ring that nobody reads: it ends by itself when there is no session any more.
+        assert!(child.end(PATIENCE).success());
+    }
+    let collector = scratch.collect(|_| {});
+    let producer = scratch.producer("survivor");
+    assert!(write(&mut producer.writer(), 0, 5, 1));
+    collector.stop().unwrap();
+    assert_eq!(scratch.trace().numbers(), [0]);
+    assert_eq!(scratch.left(), ["control"], "what the dead left is removed");
+}

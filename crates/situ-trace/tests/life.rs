@@ -1,0 +1,209 @@
+//! Threads and processes come, fork, fall silent and go: nothing that was finished is lost, and nobody keeps a chunk from others.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use common::process::{Role, role, say};
+use common::{PATIENCE, Scratch, write};
+use situ_trace::{Collector, CollectorOptions, Lost, Policy, Producer, StartError, request_stop, running};
+
+#[test]
+fn silent_threads_keep_no_chunks() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|options| {
+        (options.ring_bytes, options.chunk_bytes) = (16 << 10, 1024);
+        options.policy = Policy::Stall { at_most: PATIENCE };
+    });
+    let producer = scratch.producer("crowd");
+    // Ten times as many threads as there are chunks; each writes once, is silent, and writes again.
+    let barrier = Arc::new(Barrier::new(160));
+    std::thread::scope(|scope| {
+        for number in 0..160 {
+            let (mut writer, barrier) = (producer.writer(), barrier.clone());
+            scope.spawn(move || {
+                assert!(write(&mut writer, number, 20, 1));
+                barrier.wait();
+                assert!(write(&mut writer, number + 1000, 20, 1));
+                assert_eq!(writer.lost(), Lost::default());
+                barrier.wait();
+            });
+        }
+    });
+    let summary = collector.stop().unwrap();
+    assert_eq!((summary.packets, summary.lost()), (320, Lost::default()));
+    let trace = scratch.trace();
+    for packets in trace.sequences().values() {
+        let [first, second] = packets[..] else { panic!("{packets:?}") };
+        assert_eq!(second.test.unwrap().0, first.test.unwrap().0 + 1000);
+    }
+}
+
+#[test]
+fn writers_beyond_the_last_place_are_counted_and_others_come_after_them() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|options| options.period = Duration::from_millis(1));
+    let producer = scratch.producer("crowd");
+    let mut writers: Vec<_> = (0..1030).map(|_| producer.writer()).collect();
+    for (number, writer) in writers.iter_mut().enumerate() {
+        assert!(write(writer, number as u64, 10, 0));
+    }
+    let lost: u64 = writers.iter().map(|writer| writer.lost().packets).sum();
+    assert_eq!(lost, 6, "there are 1024 places");
+    writers.truncate(1025);
+    drop(writers.drain(..500));
+    // Places become free when the collector has noted who left.
+    let start = Instant::now();
+    let mut late = producer.writer();
+    while late.finished() == 0 {
+        assert!(write(&mut late, 5000, 10, 0) && start.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let crowd = lost + late.lost().packets;
+    drop((writers, late));
+    let summary = collector.stop().unwrap();
+    assert_eq!(summary.producers[0].crowd.packets, crowd);
+    assert_eq!(summary.packets, 1025);
+    assert_eq!(summary.producers[0].malformed, 0);
+}
+
+fn play_fork(scratch: &Scratch) {
+    let producer = Producer::connect(&scratch.root(), "parent", |_| {}).unwrap();
+    assert!(producer.wait_for_session(PATIENCE));
+    let mut writer = producer.writer();
+    assert!(write(&mut writer, 0, 10, 1));
+    // A packet is open while the process forks.
+    let mut packet = writer.packet().unwrap();
+    packet.message().uint64(8, 1);
+    // SAFETY: the child calls what any program may; the other threads of this process hold no lock that it needs.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        packet.message().bytes(900, &[0xff; 100]);
+        drop(packet);
+        assert!(producer.is_inherited() && !producer.is_enabled());
+        assert!(writer.packet().is_none() && writer.state_epoch() == 0);
+        let own = Producer::connect(&scratch.root(), "child", |_| {}).unwrap();
+        assert!(own.wait_for_session(PATIENCE));
+        let mut writer = own.writer();
+        (0..100).for_each(|number| assert!(write(&mut writer, 1000 + number, 10, 1)));
+        drop((producer, writer));
+        // Lives on behind its parent, which must not be taken for alive.
+        std::thread::sleep(Duration::from_secs(3));
+        // SAFETY: nothing of this process is needed any more.
+        unsafe { libc::_exit(0) };
+    }
+    // The child's writing does not reach it.
+    std::thread::sleep(Duration::from_millis(50));
+    drop(packet);
+    (1..100).for_each(|number| assert!(write(&mut writer, number, 10, 1)));
+    say("written");
+    // SAFETY: as above; destructors must not run, as if it were killed.
+    unsafe { libc::_exit(0) };
+}
+
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    match role.as_str() {
+        "fork" => play_fork(&scratch),
+        "exit" => {
+            let producer = Producer::connect(&scratch.root(), "exit", |_| {}).unwrap();
+            assert!(producer.wait_for_session(PATIENCE));
+            let mut writer = producer.writer();
+            assert!(write(&mut writer, 7, 10, 1));
+            std::process::exit(0);
+        }
+        other => panic!("no such role: {other}"),
+    }
+}
+
+#[test]
+fn a_forked_child_writes_nothing_of_its_parents() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|_| {});
+    let mut parent = Role::start(&scratch, "fork");
+    parent.wait_for("written");
+    assert!(parent.end(PATIENCE).success());
+    let start = Instant::now();
+    // The parent is found dead although its child lives.
+    while collector.producers() != 1 {
+        assert!(start.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    while scratch.packets_so_far() < 201 {
+        assert!(start.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let summary = collector.stop().unwrap();
+    let mut all: Vec<Vec<u64>> = scratch
+        .trace()
+        .sequences()
+        .into_values()
+        .map(|packets| packets.iter().map(|packet| packet.test.unwrap().0).collect())
+        .collect();
+    all.sort();
+    assert_eq!(all, [(0..100).collect::<Vec<_>>(), (1000..1100).collect()]);
+    let parent = summary.producers.iter().find(|producer| producer.name == "parent").unwrap();
+    // One of the parent's packets has no content but a timestamp: the one that was open.
+    assert_eq!((parent.writers[0].packets, parent.malformed, parent.ended), (101, 0, true));
+}
+
+#[test]
+fn a_process_that_exits_loses_nothing() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|_| {});
+    assert!(Role::start(&scratch, "exit").end(PATIENCE).success());
+    collector.stop().unwrap();
+    assert_eq!(scratch.trace().numbers(), [7]);
+}
+
+#[test]
+fn there_is_one_session_at_a_time_and_anybody_may_end_it() {
+    let scratch = Scratch::new();
+    assert!(running(&scratch.root()).is_none() && !request_stop(&scratch.root()));
+    let collector = scratch.collect(|options| options.categories = "all".to_owned());
+    assert_eq!(running(&scratch.root()).as_ref(), Some(collector.session()));
+    let second = Collector::start(&scratch.root(), CollectorOptions::to_file(scratch.0.join("second")));
+    let me = std::process::id();
+    assert!(matches!(second, Err(StartError::Busy { pid }) if pid == me), "{second:?}");
+    assert!(!collector.wait(Some(Duration::from_millis(30))));
+    assert!(request_stop(&scratch.root()));
+    assert!(collector.wait(Some(PATIENCE)));
+    collector.stop().unwrap();
+    assert!(running(&scratch.root()).is_none() && !request_stop(&scratch.root()));
+    let again = scratch.collect(|_| {});
+    assert!(!again.wait(Some(Duration::from_millis(30))), "the old wish does not end the new session");
+}
+
+#[test]
+fn a_stall_has_an_end() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|options| {
+        (options.ring_bytes, options.chunk_bytes) = (1024, 256);
+        options.policy = Policy::Stall { at_most: Duration::from_millis(1) };
+        options.period = Duration::from_millis(1);
+    });
+    let producer = scratch.producer("stalled");
+    // Four chunks, all in packets that do not end: a fifth writer gets none.
+    let mut writers: Vec<_> = (0..5).map(|_| producer.writer()).collect();
+    let (last, others) = writers.split_last_mut().unwrap();
+    let open: Vec<_> = others.iter_mut().map(|writer| writer.packet().unwrap()).collect();
+    assert!(write(last, 0, 10, 0));
+    assert_eq!(last.lost().packets, 1);
+    drop(open);
+    // Now the collector takes their chunks away, sooner or later.
+    let (mut number, start) = (0, Instant::now());
+    while last.finished() == 0 {
+        number += 1;
+        assert!(write(last, number, 10, 0) && start.elapsed() < PATIENCE);
+    }
+    let lost = last.lost();
+    assert_eq!(lost.packets, number);
+    let summary = collector.stop().unwrap();
+    assert_eq!(scratch.trace().numbers(), [number]);
+    assert_eq!((summary.lost(), summary.packets), (lost, 5));
+}

@@ -1,0 +1,300 @@
+//! The protocol between writers and the collector, explored by the model checker: every interleaving of a few steps (up to a number of
+//! preemptions), and every value that a load may give under the memory model.
+//!
+//! ```sh
+//! RUSTFLAGS="--cfg loom" cargo test -p situ-trace --test model --target-dir target/loom
+//! ```
+//!
+//! Beside the model stand broken variants of the protocol, in which the checker must find the error.
+#![cfg(loom)]
+
+use std::sync::Arc;
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+use situ_memory::sync::atomic::{AtomicU32, Ordering};
+use situ_trace::free::{End, FreeList};
+use situ_trace::word::{ChunkWord, State, Word};
+
+/// Explores a model with at most so many preemptions: most errors need two.
+fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(model);
+}
+
+/// How many packets fit into a chunk of the model.
+const FITS: usize = 2;
+
+/// A chunk whose fragments only the protocol protects: loom reports every access that it leaves unordered.
+struct Chunk {
+    word: ChunkWord,
+    fragments: [UnsafeCell<u32>; FITS],
+}
+
+/// A ring in private memory.
+struct Ring {
+    chunks: Vec<Chunk>,
+    head: End,
+    tail: End,
+    list: Vec<AtomicU32>,
+    steps: AtomicU32,
+}
+
+// SAFETY: what the models check is just that no two accesses of a fragment race.
+unsafe impl Sync for Ring {}
+// SAFETY: numbers may be sent.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    fn new(chunks: u32) -> Arc<Self> {
+        let chunk =
+            |_| Chunk { word: ChunkWord::new(), fragments: std::array::from_fn(|_| UnsafeCell::new(0)) };
+        let ring = Self {
+            chunks: (0..chunks).map(chunk).collect(),
+            head: End::new(),
+            tail: End::new(),
+            list: (0..chunks).map(|_| AtomicU32::new(0)).collect(),
+            steps: AtomicU32::new(0),
+        };
+        (0..chunks).for_each(|number| ring.free().give(number.into(), number));
+        Arc::new(ring)
+    }
+
+    /// Before each step. Loom interleaves what it takes for dependent, and of the accesses to a word it only remembers the last one:
+    /// a thread that loads a word and then swaps it hides that another had loaded it. This word depends on nothing, orders nothing, and is
+    /// changed by everybody, so that every order of steps is explored.
+    fn step(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn free(&self) -> FreeList<'_> {
+        FreeList { head: &self.head, tail: &self.tail, list: &self.list }
+    }
+}
+
+/// The steps of which there are broken variants.
+#[derive(Clone, Copy)]
+struct Steps {
+    begin: fn(&ChunkWord, Word) -> bool,
+    /// The packet is counted before it is written.
+    counts_first: bool,
+    /// The chunk is freed before it is read.
+    frees_first: bool,
+}
+
+const RIGHT: Steps = Steps { begin: ChunkWord::begin, counts_first: false, frees_first: false };
+
+/// A writer as it is in `feed.rs`, with packets of one fragment.
+struct Writer<'a> {
+    ring: &'a Ring,
+    name: u16,
+    chunk: Option<(&'a Chunk, Word)>,
+    steps: Steps,
+}
+
+impl<'a> Writer<'a> {
+    fn new(ring: &'a Ring, name: u16, steps: Steps) -> Self {
+        Self { ring, name, chunk: None, steps }
+    }
+
+    /// Writes a packet. False: no chunk was free, it is lost.
+    fn write(&mut self, packet: u32) -> bool {
+        self.ring.step();
+        let (chunk, word) = match self.chunk.take() {
+            Some((chunk, idle))
+                if (idle.count() as usize) < FITS && (self.steps.begin)(&chunk.word, idle) =>
+            {
+                (chunk, idle.with(State::Busy))
+            }
+            other => {
+                if let Some((chunk, idle)) = other {
+                    chunk.word.hand_in(idle);
+                }
+                self.ring.step();
+                let Some((number, _)) = self.ring.free().take() else { return false };
+                self.ring.step();
+                let (chunk, word) = (&self.ring.chunks[number as usize], Word::taken(self.name, false));
+                chunk.word.publish(word);
+                (chunk, word)
+            }
+        };
+        let value = u32::from(self.name) * 100 + packet;
+        let fragment = &chunk.fragments[word.count() as usize];
+        // SAFETY: the pointer is valid; loom checks that nobody else uses it.
+        let put = || fragment.with_mut(|fragment| unsafe { *fragment = value });
+        let idle = word.plus(1).with(State::Idle);
+        self.ring.step();
+        if self.steps.counts_first {
+            chunk.word.publish(idle);
+            put();
+        } else {
+            put();
+            chunk.word.publish(idle);
+        }
+        self.chunk = Some((chunk, idle));
+        true
+    }
+}
+
+/// The collector as it is in `remote.rs`.
+struct Collector<'a> {
+    ring: &'a Ring,
+    free: Vec<u32>,
+    taken: u64,
+    given: u64,
+    /// The chunks that are out, and how much of each was read.
+    out: Vec<(u32, u32)>,
+    found: Vec<u32>,
+    steps: Steps,
+}
+
+impl<'a> Collector<'a> {
+    fn new(ring: &'a Ring, steps: Steps) -> Self {
+        let chunks = ring.chunks.len() as u32;
+        let (free, given) = ((0..chunks).collect(), chunks.into());
+        Self { ring, free, taken: 0, given, out: Vec::new(), found: Vec::new(), steps }
+    }
+
+    /// A round. `reclaims`: idle chunks are taken away. `is_dead`: nobody writes any more.
+    fn drain(&mut self, reclaims: bool, is_dead: bool) {
+        self.ring.step();
+        let taken = self.ring.free().taken();
+        while self.taken != taken {
+            self.out.push((self.free.remove(0), 0));
+            self.taken += 1;
+        }
+        for (number, read) in std::mem::take(&mut self.out) {
+            let chunk = &self.ring.chunks[number as usize];
+            self.ring.step();
+            let mut word = chunk.word.look();
+            self.ring.step();
+            if word.state() == Some(State::Free) && !is_dead {
+                self.out.push((number, read));
+                continue;
+            }
+            if word.state() == Some(State::Idle) && reclaims && chunk.word.reclaim(word) {
+                word = word.with(State::Complete);
+            }
+            let is_done = is_dead || word.state() == Some(State::Complete);
+            if is_done && self.steps.frees_first {
+                self.give(number);
+            }
+            self.ring.step();
+            for fragment in &chunk.fragments[read as usize..word.count() as usize] {
+                // SAFETY: as above.
+                self.found.push(fragment.with(|fragment| unsafe { *fragment }));
+            }
+            if !is_done {
+                self.out.push((number, word.count()));
+            } else if !self.steps.frees_first {
+                self.give(number);
+            }
+        }
+    }
+
+    fn give(&mut self, number: u32) {
+        self.ring.chunks[number as usize].word.free();
+        self.ring.free().give(self.given, number);
+        self.given += 1;
+        self.free.push(number);
+    }
+}
+
+/// Two writers, one of which writes again after it was silent, and a collector that takes idle chunks away. In the end each packet that was
+/// not lost was found once, and a writer's in their order.
+fn write_and_collect(chunks: u32, packets: [u32; 2], steps: Steps) {
+    explore(2, move || {
+        let ring = Ring::new(chunks);
+        let writers = [1u16, 2].map(|name| {
+            let ring = ring.clone();
+            thread::spawn(move || {
+                let mut writer = Writer::new(&ring, name, steps);
+                let number = packets[name as usize - 1];
+                (0..number)
+                    .filter(|packet| writer.write(*packet))
+                    .map(|packet| u32::from(name) * 100 + packet)
+                    .collect::<Vec<_>>()
+            })
+        });
+        let mut collector = Collector::new(&ring, steps);
+        collector.drain(true, false);
+        collector.drain(true, false);
+        let written: Vec<Vec<u32>> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        // The writers are gone without handing in anything.
+        collector.drain(false, true);
+        for (name, written) in [1, 2].iter().zip(written) {
+            let found: Vec<u32> =
+                collector.found.iter().copied().filter(|value| value / 100 == *name).collect();
+            assert_eq!(found, written, "what was finished is found, once, in order");
+        }
+    });
+}
+
+#[test]
+fn what_is_finished_is_found_once_and_in_order() {
+    write_and_collect(1, [2, 1], RIGHT);
+    write_and_collect(2, [3, 1], RIGHT);
+}
+
+#[test]
+#[should_panic]
+fn broken_beginning_without_a_swap() {
+    let begin = |word: &ChunkWord, idle: Word| {
+        word.publish(idle.with(State::Busy));
+        true
+    };
+    write_and_collect(1, [2, 1], Steps { begin, ..RIGHT });
+}
+
+#[test]
+#[should_panic]
+fn broken_counting_before_writing() {
+    write_and_collect(1, [2, 1], Steps { counts_first: true, ..RIGHT });
+}
+
+#[test]
+#[should_panic]
+fn broken_freeing_before_reading() {
+    write_and_collect(1, [2, 1], Steps { frees_first: true, ..RIGHT });
+}
+
+/// A writer that dies at any step: what it finished is found, and its chunk serves others.
+#[test]
+fn whoever_dies_leaves_what_was_finished() {
+    for step in 0..4 {
+        explore(3, move || {
+            let ring = Ring::new(1);
+            let dying = {
+                let ring = ring.clone();
+                thread::spawn(move || {
+                    ring.step();
+                    let Some((number, _)) = ring.free().take() else { return };
+                    ring.step();
+                    if step == 0 {
+                        return;
+                    }
+                    let (chunk, word) = (&ring.chunks[number as usize], Word::taken(1, false));
+                    chunk.word.publish(word);
+                    ring.step();
+                    if step == 1 {
+                        return;
+                    }
+                    // SAFETY: as above.
+                    chunk.fragments[0].with_mut(|fragment| unsafe { *fragment = 100 });
+                    if step == 2 {
+                        return;
+                    }
+                    chunk.word.publish(word.plus(1).with(State::Idle));
+                })
+            };
+            let mut collector = Collector::new(&ring, RIGHT);
+            collector.drain(true, false);
+            dying.join().unwrap();
+            collector.drain(false, true);
+            assert_eq!(collector.found, if step == 3 { vec![100] } else { vec![] });
+            assert_eq!((collector.out.len(), collector.free.len()), (0, 1), "the chunk is back");
+            assert!(Writer::new(&ring, 2, RIGHT).write(0));
+        });
+    }
+}
