@@ -50,6 +50,9 @@ model:  ## Explore the protocols between processes with the model checker
 sanitize:  ## Run the tests of memory and bus under the address and thread sanitizers
 	@scripts/sanitize.sh
 
+conformance:  ## Run the official conformance tests of protobuf
+	@scripts/protobuf-conformance.sh
+
 chaos:  ## Kill processes at random, KILLS=10000 times, and check what is left
 	@scripts/chaos.sh $(KILLS)
 

@@ -1,6 +1,7 @@
 //! The vectors of `spec/vectors/protobuf`: written in one piece and in chunks, and read again, by protoc too where there is one.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -152,4 +153,50 @@ fn protoc_reads_every_form() {
             }
         }
     }
+}
+
+/// Reads length-prefixed messages from its input, prints each as text. Its arguments: a folder and a file in it.
+const PYTHON: &str = r#"
+import sys, tempfile
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
+from grpc_tools import protoc
+with tempfile.NamedTemporaryFile() as file:
+    protoc.main(["protoc", "-I" + sys.argv[1], "--descriptor_set_out=" + file.name, sys.argv[2]])
+    files = descriptor_pb2.FileDescriptorSet.FromString(file.read())
+pool = descriptor_pool.DescriptorPool()
+for each in files.file:
+    pool.Add(each)
+Kitchen = message_factory.GetMessageClass(pool.FindMessageTypeByName("situ.kitchen.Kitchen"))
+while length := sys.stdin.buffer.read(4):
+    message = Kitchen.FromString(sys.stdin.buffer.read(int.from_bytes(length, "little")))
+    print(text_format.MessageToString(message, as_utf8=False), end="\0")
+"#;
+
+#[test]
+fn python_reads_every_form() {
+    let Some(python) = std::env::var_os("SITU_TEST_PYTHON") else {
+        println!("SKIPPED: SITU_TEST_PYTHON is not set; run scripts/test.sh");
+        return;
+    };
+    let mut child = Command::new(python)
+        .args(["-c", PYTHON])
+        .arg(vectors())
+        .arg("kitchen.proto")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let sizes = [5, 7, 16, 33, 64, 1000];
+    let mut input = child.stdin.take().unwrap();
+    for size in sizes {
+        let bytes = in_chunks(size);
+        input.write_all(&(bytes.len() as u32).to_le_bytes()).unwrap();
+        input.write_all(&bytes).unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "grpcio-tools is in scripts/interop-requirements.txt");
+    let text = fs::read_to_string(vectors().join("kitchen.txt")).unwrap();
+    let read = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(read.split_terminator('\0').collect::<Vec<_>>(), vec![text; sizes.len()]);
 }

@@ -1,0 +1,7 @@
+//! Says where the generated code is.
+
+fn main() {
+    let generated = concat!(env!("CARGO_MANIFEST_DIR"), "/../../build/conformance/generated/rust");
+    println!("cargo::rustc-env=SITU_GENERATED={generated}");
+    println!("cargo::rerun-if-changed={generated}");
+}
