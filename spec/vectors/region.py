@@ -212,15 +212,150 @@ class Unique:
             type.write(image, to, value)
 
 
+class Ordered(Container):
+    """A B-tree; in live images with more and roomier nodes than in canonical ones."""
+
+    def __init__(self, element, kind, key_of):
+        self.kind, self.element, self.key_of = kind, element, key_of
+        self.inner = [("[]", 0, element)]
+
+    def write(self, image, at, elements):
+        self.first = max(4, self.element.align)
+        self.most = min(63, max(8, (256 - self.first) // self.element.size))
+        elements = sorted(elements, key=lambda element: order(self.key_of(element)))
+        levels = 0
+        while len(elements) >= (self.most + 1) ** levels:
+            levels += 1
+        self.put(image, at, 0, len(elements), levels)
+        if elements:
+            self.node(image, at, elements, levels)
+
+    def node(self, image, link, elements, levels):
+        inner, gaps = levels > 1, len(elements) + 1
+        children = -(-gaps // (self.most + 1) ** (levels - 1)) if inner else 0
+        if inner and image.live:
+            children = min(self.most + 1, gaps // (self.most // 2 + 1) ** (levels - 1))
+        count = children - 1 if inner else len(elements)
+        cap = min(self.most, image.slack(count, self.element.size))
+        links = up(self.first + cap * self.element.size, 4)
+        node = image.block(links + 4 * (cap + 1) if inner else self.first + cap * self.element.size)
+        struct.pack_into("<i", image.bytes, link, node - link)
+        struct.pack_into("<HH", image.bytes, node, count, cap)
+        rest = list(elements)
+        for i in range(count + 1):
+            if inner:
+                size = gaps // children + (i < gaps % children) - 1
+                self.node(image, node + links + 4 * i, rest[:size], levels - 1)
+                rest = rest[size:]
+            if i < count:
+                self.element.write(image, node + self.first + i * self.element.size, rest.pop(0))
+
+
+class OrderedSet(Ordered):
+    def __init__(self, key):
+        super().__init__(key, "ordered_set", lambda key: key)
+
+
+class OrderedMap(Ordered):
+    def __init__(self, key, value):
+        super().__init__(entry_of(key, value), "ordered_map", lambda entry: entry["key"])
+
+    def write(self, image, at, values):
+        super().write(image, at, [{"key": k, "value": v} for k, v in values.items()])
+
+
+class Shared:
+    """The same Python object is the same value."""
+
+    kind, size, align = "shared", 8, 4
+
+    def __init__(self, value):
+        self.value = value
+
+    @property
+    def inner(self):
+        return [("&", max(4, self.value.align), self.value)]
+
+    def write(self, image, at, value):
+        struct.pack_into("<ii", image.bytes, at, 0, -at)
+        if value is None:
+            return
+        new = id(value) not in image.shared
+        if new:
+            image.shared[id(value)] = image.block(max(4, self.value.align) + self.value.size)
+        to = image.shared[id(value)]
+        struct.pack_into("<i", image.bytes, at, to - at)
+        struct.pack_into("<I", image.bytes, to, struct.unpack_from("<I", image.bytes, to)[0] + 1)
+        if new:
+            self.value.write(image, to + max(4, self.value.align), value)
+
+
+class Union:
+    def __init__(self, name, discriminator, *members):
+        self.kind = self.name = name
+        self.discriminator, self.members, self.entry = discriminator, members, False
+        self.region = 8 if discriminator.size > 4 else 4
+        align = max(type.align for _, _, type in members)
+        self.offset = up(self.region + 4, align)
+        self.align = max(4, discriminator.align, align)
+        self.size = up(self.offset + max(type.size for _, _, type in members), self.align)
+
+    def selects(self, value):
+        for labels, name, type in self.members:
+            if value in labels:
+                return type
+        return next((type for labels, _, type in self.members if "default" in labels), None)
+
+    def write(self, image, at, value):
+        selector, member = value
+        struct.pack_into("<i", image.bytes, at + self.region, -at)
+        self.discriminator.write(image, at, selector)
+        if self.selects(selector):
+            self.selects(selector).write(image, at + self.offset, member)
+
+
+class Appendable(Struct):
+    def define(self, *members):
+        super().define(*members)
+        self.size, self.align = up(self.size, 8), 8
+        return self
+
+    def history(self):
+        hashes = [hash64(f"region-appendable-v1 {self.name}\n")]
+        for name, at, member in self.members:
+            lines = Lines()
+            lines.value(f"{self.name}.{name}", at, member)
+            lines.needed(member)
+            hashes.append(hash64(f"{hashes[-1]:016x}\n" + lines.text()))
+        return hashes[1:]
+
+
 class Image:
     def __init__(self, type, value, live):
-        self.live, self.bytes = live, bytearray(64 + up(type.size))
+        self.live, self.bytes, self.shared = live, bytearray(64 + up(type.size)), {}
+        table, versions = 0, versions_of(type)
+        if versions and not live:
+            table = self.table(versions)
         type.write(self, 64, value)
+        if versions and live:
+            table = self.table(versions)
         struct.pack_into(
             "<IHBBQQII", self.bytes, 0, 0x4E475253, 1, live, 0, 0, layout_hash(type), len(self.bytes), 64
         )
         if live:
             self.bytes[32:64] = bytes(range(1, 33))
+        if versions:
+            struct.pack_into("<I", self.bytes, 60, table)
+
+    def table(self, versions):
+        entries = []
+        for name, size, history in sorted((hash64(f"{v.name}\n"), v.size, v.history()) for v in versions):
+            entries.append(struct.pack("<QII", name, size, len(history)) + struct.pack(f"<{len(history)}Q", *history))
+        text = b"".join(entries)
+        at = self.block(8 + len(text))
+        struct.pack_into("<II", self.bytes, at, len(entries), len(text) // 8)
+        self.bytes[at + 8 : at + 8 + len(text)] = text
+        return at
 
     def slack(self, count, size):
         return count + 3 if self.live else count
@@ -233,37 +368,80 @@ class Image:
         return to
 
 
-def layout_text(root):
-    lines, seen = [], []
+class Lines:
+    def __init__(self):
+        self.lines, self.seen = [], []
 
-    def value(path, offset, type):
+    def text(self):
+        return "".join(line + "\n" for line in self.lines)
+
+    def value(self, path, offset, type, labels="", size=None):
         kind = "entry" if getattr(type, "entry", False) else type.kind
-        lines.append(f"{path} {offset} {type.size} {type.align} {kind}")
+        size, align = (type.size, type.align) if size is None else (size, size)
+        self.lines.append(f"{path} {offset} {size} {align} {labels}{kind}")
         if getattr(type, "entry", False):
             for name, at, member in type.members:
-                value(f"{path}.{name}", at, member)
+                self.value(f"{path}.{name}", at, member)
         for step, at, inner in getattr(type, "inner", []):
-            value(path + step, at, inner)
+            behind = step in "*&" and isinstance(inner, Appendable)
+            self.value(path + step, at, inner, size=0 if behind else None)
 
-    def needed(type):
-        if isinstance(type, Struct) and not type.entry:
-            if type.name in seen:
+    def needed(self, type):
+        if isinstance(type, (Struct, Union)) and not type.entry:
+            if type.name in self.seen:
                 return
-            seen.append(type.name)
-            lines.append(f"{type.name} 0 {type.size} {type.align} struct")
+            self.seen.append(type.name)
+        if isinstance(type, Appendable):
+            self.lines.append(f"{type.name} 0 0 0 appendable")
+            return
+        if isinstance(type, Union):
+            self.lines.append(f"{type.name} 0 {type.size} {type.align} union")
+            self.value(f"{type.name}.discriminator", 0, type.discriminator)
+            for labels, name, member in type.members:
+                numbers = sorted(int(label) for label in labels if label != "default")
+                names = [str(number) for number in numbers] + ["default"] * ("default" in labels)
+                self.value(f"{type.name}.{name}", type.offset, member, ",".join(names) + ":")
+        elif isinstance(type, Struct) and not type.entry:
+            self.lines.append(f"{type.name} 0 {type.size} {type.align} struct")
             for name, at, member in type.members:
-                value(f"{type.name}.{name}", at, member)
+                self.value(f"{type.name}.{name}", at, member)
         for _, _, member in getattr(type, "members", []):
-            needed(member)
+            self.needed(member)
         for _, _, inner in getattr(type, "inner", []):
-            needed(inner)
+            self.needed(inner)
 
-    needed(root)
-    return f"region-v1 {root.name}\n" + "".join(line + "\n" for line in lines)
+
+def versions_of(root):
+    """All appendable structs that a type needs."""
+    found, seen = [], []
+
+    def visit(type):
+        if any(type is each for each in seen):
+            return
+        seen.append(type)
+        if isinstance(type, Appendable):
+            found.append(type)
+        for _, _, member in getattr(type, "members", []):
+            visit(member)
+        for _, _, inner in getattr(type, "inner", []):
+            visit(inner)
+
+    visit(root)
+    return found
+
+
+def layout_text(root):
+    lines = Lines()
+    lines.needed(root)
+    return f"region-v1 {root.name}\n" + lines.text()
+
+
+def hash64(text):
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
 def layout_hash(root):
-    return int.from_bytes(hashlib.sha256(layout_text(root).encode()).digest()[:8], "little")
+    return hash64(layout_text(root))
 
 
 BOOL, U8, I16, U16 = Scalar("boolean", "B"), Scalar("uint8", "B"), Scalar("int16", "h"), Scalar("uint16", "H")
@@ -289,6 +467,26 @@ KITCHEN = Struct("Kitchen").define(
     ("bits", Vector(BOOL)),
 )  # fmt: skip
 
+SHAPE = Union("Shape", I32, ([1], "radius", F32), ([2, 3], "label", String()), (["default"], "points", Vector(F32)))
+CHOICE = Union("Choice", U64, ([1], "flag", BOOL), ([2], "big", I64))
+FLAGGED = Union("Flagged", BOOL, ([0], "number", U8), ([1], "text", String()))
+TEXTURE = Struct("Texture")
+TEXTURE.define(("name", String()), ("base", Shared(TEXTURE)))
+BLADE = Struct("Blade").define(("base", EQUIP), ("edge", U16))
+MARKET = Struct("Market").define(
+    ("index", OrderedSet(U32)), ("words", OrderedSet(String())), ("prices", OrderedMap(String(), ITEM)),
+    ("nothing", OrderedMap(U8, String())), ("shape", SHAPE), ("shapes", Vector(SHAPE)), ("choices", Array(CHOICE, 2)),
+    ("flagged", FLAGGED), ("texture", Shared(TEXTURE)), ("textures", Vector(Shared(TEXTURE))), ("blade", BLADE),
+    ("boxed", FlatMap(U8, Shared(ITEM))),
+)  # fmt: skip
+OLD_RECORD = Appendable("Record").define(("score", U32), ("when", U64))
+OLD_PROFILE = Appendable("Profile").define(("id", U64), ("name", String()), ("best", Unique(OLD_RECORD)))
+RECORD = Appendable("Record").define(("score", U32), ("when", U64), ("by", String()))
+PROFILE = Appendable("Profile").define(
+    ("id", U64), ("name", String()), ("best", Unique(RECORD)), ("level", U8), ("tags", FlatSet(String())),
+    ("rival", Shared(RECORD)),
+)  # fmt: skip
+
 
 def item(id, number, uuid, timestamp):
     return {"id": id, "number": number, "uuid": uuid, "timestamp": timestamp}
@@ -297,6 +495,11 @@ def item(id, number, uuid, timestamp):
 def node(value, children=(), next=None):
     return {"value": value, "children": list(children), "next": next}
 
+
+WOOD = {"name": "wood", "base": None}
+OAK = {"name": "oak with long grain", "base": WOOD}
+ITEM_7 = item(7, 7, 7, 7)
+BEST = {"score": 900, "when": 1700000000, "by": "somebody with a long name"}
 
 VALUES = {
     "character": (CHARACTER, {
@@ -319,6 +522,25 @@ VALUES = {
         "gear": {name: {"base": item(0, 0, 0, 0), "level": 0, "attributes": [1.5]}
                  for name in ("sword", "a shield that is heavy", "bow")},
         "bits": [1, 0],
+    }),
+    "market": (MARKET, {
+        "index": [i * i % 1009 for i in range(505)],
+        "words": [f"word {i * 7 % 40} of forty" for i in range(40)],
+        "prices": {f"price {i}": item(i, i, i, i) for i in range(100)},
+        "nothing": {},
+        "shape": (3, "a label of some length"),
+        "shapes": [(1, 2.5), (2, "short"), (-4, [1, 2, 3]), (0, [])],
+        "choices": [(2, -1), (7, None)],
+        "flagged": (1, "flagged"),
+        "texture": OAK,
+        "textures": [WOOD, OAK, None, WOOD],
+        "blade": {"base": {"base": item(1, 2, 3, 4), "level": 5, "attributes": [6]}, "edge": 7},
+        "boxed": {3: ITEM_7, 1: ITEM_7},
+    }),
+    "profile.before": (OLD_PROFILE, {"id": 5, "name": "the name of this profile", "best": BEST}),
+    "profile.after": (PROFILE, {
+        "id": 5, "name": "the name of this profile", "best": BEST, "level": 3,
+        "tags": ["quick", "with a longer name"], "rival": {"score": 901, "when": 1700000001, "by": "me"},
     }),
 }  # fmt: skip
 

@@ -1,8 +1,13 @@
 //! Checking that bytes are a region before any of them is believed: canonical images with one cursor, live ones with a bitmap.
 
+use std::any::TypeId;
+use std::collections::BTreeMap;
+
 use super::error::{Invalid, InvalidProblem};
-use super::memory::{GRANULE, MAX_SIZE, ROOT, in_granules, u32_at};
+use super::layout::Facts;
+use super::memory::{GRANULE, MAX_SIZE, ROOT, in_granules, u32_at, words};
 use super::stored::Stored;
+use super::versions::{TABLE_AT, Versions, compare, table_of};
 use crate::error::FieldPath;
 
 /// How many links may lead from one to the next.
@@ -15,6 +20,18 @@ pub(super) fn invalid<T>(offset: u32, problem: InvalidProblem) -> Result<T, Inva
     Err(Invalid { path: FieldPath::default(), offset, problem })
 }
 
+/// A shared value that a check has met.
+struct Met {
+    of: TypeId,
+    /// The links that led to it, and those it counts.
+    links: u32,
+    count: u32,
+    /// It is still being checked: a link to it lies within it.
+    open: bool,
+    /// How many links lead from one to the next within it.
+    height: u32,
+}
+
 /// A check that is under way.
 pub struct Check<'a> {
     image: &'a [u8],
@@ -22,9 +39,19 @@ pub struct Check<'a> {
     bits: Option<Vec<u64>>,
     cursor: u32,
     depth: u32,
+    /// The greatest depth so far of the shared value that is being checked.
+    deepest: u32,
+    /// By their blocks.
+    shared: BTreeMap<u32, Met>,
+    /// If the image is of another version.
+    versions: Option<Versions>,
 }
 
 impl<'a> Check<'a> {
+    fn new(image: &'a [u8], bits: Option<Vec<u64>>) -> Self {
+        Self { image, bits, cursor: 0, depth: 0, deepest: 0, shared: BTreeMap::new(), versions: None }
+    }
+
     pub(super) fn image(&self) -> &'a [u8] {
         self.image
     }
@@ -35,6 +62,33 @@ impl<'a> Check<'a> {
 
     fn size(&self) -> u32 {
         self.image.len() as u32
+    }
+
+    /// There may be blocks of which this program knows nothing.
+    fn newer(&self) -> bool {
+        self.versions.as_ref().is_some_and(|versions| versions.newer)
+    }
+
+    /// Whether a block that begins at `to` is in its place in a canonical image.
+    fn placed(&self, to: i64) -> bool {
+        let cursor = i64::from(self.cursor);
+        to == cursor || (self.newer() && to >= cursor && to % i64::from(GRANULE) == 0)
+    }
+
+    /// The members that the image has of an appendable struct, and its size there.
+    pub fn version_of<T: Stored>(&self, at: u32) -> Result<(u32, u32), Invalid> {
+        match &self.versions {
+            None => Ok((u32::MAX, T::SIZE)),
+            Some(versions) => match versions.of::<T>() {
+                Some(found) => Ok(found),
+                None => invalid(at, InvalidProblem::BadVersions { at: u32_at(self.image, TABLE_AT) }),
+            },
+        }
+    }
+
+    /// The size of what a link leads to.
+    pub(super) fn size_of<T: Stored>(&self, at: u32) -> Result<u32, Invalid> {
+        if T::APPENDABLE { Ok(self.version_of::<T>(at)?.1) } else { Ok(T::SIZE) }
     }
 
     pub(super) fn flag(&self, at: u32) -> Result<(), Invalid> {
@@ -62,27 +116,56 @@ impl<'a> Check<'a> {
         if self.canonical() && cap != trimmed(len) {
             return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: trimmed(len) });
         }
-        if cap == 0 && u32_at(self.image, at) != 0 {
-            let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
-            return invalid(at, InvalidProblem::Outside { to, size: self.size() });
+        if cap == 0 {
+            self.no_block(at)?;
         }
         Ok((len, cap))
+    }
+
+    /// That the link at `at` leads nowhere.
+    pub(super) fn no_block(&self, at: u32) -> Result<(), Invalid> {
+        match u32_at(self.image, at) as i32 {
+            0 => Ok(()),
+            link => {
+                let to = i64::from(at) + i64::from(link);
+                invalid(at, InvalidProblem::Outside { to, size: self.size() })
+            }
+        }
+    }
+
+    /// Where the link at `at` leads, to a block of at least `bytes`, which is not claimed yet.
+    pub(super) fn peek(&self, at: u32, bytes: u64) -> Result<u32, Invalid> {
+        let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
+        if self.canonical() && !self.placed(to) {
+            return invalid(at, InvalidProblem::Misplaced { to, wanted: self.cursor });
+        }
+        if to < i64::from(ROOT) || to + bytes as i64 > i64::from(self.size()) {
+            return invalid(at, InvalidProblem::Outside { to, size: self.size() });
+        }
+        if to % i64::from(GRANULE) != 0 {
+            return invalid(at, InvalidProblem::Unaligned { to: to as u32 });
+        }
+        Ok(to as u32)
     }
 
     /// The block of `bytes` to which the link at `at` leads, of which `used` hold something.
     pub(super) fn claim(&mut self, at: u32, bytes: u64, used: u64) -> Result<u32, Invalid> {
         let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
+        self.claim_at(at, to, bytes, used)
+    }
+
+    fn claim_at(&mut self, at: u32, to: i64, bytes: u64, used: u64) -> Result<u32, Invalid> {
         let whole = in_granules(bytes) as i64;
         let size = self.size();
         let Some(bits) = &mut self.bits else {
-            if to != i64::from(self.cursor) {
+            if !self.placed(to) {
                 return invalid(at, InvalidProblem::Misplaced { to, wanted: self.cursor });
             }
-            if whole > i64::from(size - self.cursor) {
+            if whole > i64::from(size) - to {
                 return invalid(at, InvalidProblem::Outside { to: to + whole, size });
             }
-            let block = self.cursor;
-            self.cursor += whole as u32;
+            let block = to as u32;
+            self.cursor = block + whole as u32;
             self.zero(block + used as u32, self.cursor)?;
             return Ok(block);
         };
@@ -125,9 +208,69 @@ impl<'a> Check<'a> {
             return invalid(at, InvalidProblem::TooDeep);
         }
         self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
         let checked = inner(self);
         self.depth -= 1;
         checked
+    }
+
+    /// Whether the link at `at` leads to a shared value that was met before.
+    pub(super) fn shared_again<T: Stored>(&mut self, at: u32, block: u32) -> Result<bool, Invalid> {
+        let Some(met) = self.shared.get_mut(&block) else { return Ok(false) };
+        if met.of != TypeId::of::<T>() {
+            return invalid(at, InvalidProblem::OtherShared { to: block });
+        }
+        if met.open {
+            return invalid(at, InvalidProblem::Cycle { to: block });
+        }
+        met.links += 1;
+        if self.depth + met.height > MAX_DEPTH {
+            return invalid(at, InvalidProblem::TooDeep);
+        }
+        self.deepest = self.deepest.max(self.depth + met.height);
+        Ok(true)
+    }
+
+    /// Checks a shared value that is met for the first time, behind the link at `at`.
+    pub(super) fn shared_first<T: Stored>(
+        &mut self,
+        at: u32,
+        block: u32,
+        value: impl FnOnce(&mut Self) -> Result<(), Invalid>,
+    ) -> Result<(), Invalid> {
+        let count = u32_at(self.image, block);
+        let met = Met { of: TypeId::of::<T>(), links: 1, count, open: true, height: 0 };
+        self.shared.insert(block, met);
+        let outer = std::mem::replace(&mut self.deepest, self.depth);
+        let checked = self.deeper(at, value);
+        if let Some(met) = self.shared.get_mut(&block) {
+            met.open = false;
+            met.height = self.deepest - self.depth;
+        }
+        self.deepest = self.deepest.max(outer);
+        checked
+    }
+
+    /// That shared values count the links that were met.
+    fn links_are_counted(&self) -> Result<(), Invalid> {
+        for (block, met) in &self.shared {
+            if met.count != met.links && !(self.newer() && met.count > met.links) {
+                let problem = InvalidProblem::WrongLinks { count: met.count, found: met.links };
+                return invalid(*block, problem);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a place lies in the value at `value`, or in what belongs to it. If that cannot be known, it does.
+    pub(super) fn holds<T: Stored>(image: &[u8], value: u32, place: u32) -> bool {
+        let mut bits = vec![0_u64; words(image.len() as u32)];
+        let is_marked = |bits: &[u64], granule: u32| bits[granule as usize / 64] >> (granule % 64) & 1 != 0;
+        let last = (value + T::SIZE - 1) / GRANULE;
+        (value / GRANULE..=last).for_each(|granule| bits[granule as usize / 64] |= 1 << (granule % 64));
+        let mut check = Check::new(image, Some(bits));
+        let whole = T::check(&mut check, value).is_ok();
+        !whole || check.bits.is_none_or(|bits| is_marked(&bits, place / GRANULE))
     }
 
     pub(super) fn elements<T: Stored>(&mut self, at: u32, count: u32) -> Result<(), Invalid> {
@@ -154,15 +297,29 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Checks an image of a `T`, wherever it lies. Its bytes without what may follow them, and the bitmap of a live one.
-pub(super) fn check_image<T: Stored>(
-    image: &[u8],
-    layout: u64,
-) -> Result<(&[u8], Option<Vec<u64>>), Invalid> {
-    let first = u64::from(ROOT) + in_granules(u64::from(T::SIZE));
+/// An image that was checked.
+pub(super) struct Checked<'a> {
+    /// Without what may follow it.
+    pub image: &'a [u8],
+    /// The granules in use, of a live image.
+    pub bits: Option<Vec<u64>>,
+    /// If the image is of another version.
+    pub versions: Option<Versions>,
+}
+
+/// The schema hash that stands in images of a type. What can be appended to has none: its schema changes.
+pub(super) fn schema_hash<T: Stored>() -> u64 {
+    if T::facts().table.is_empty() { T::SCHEMA_HASH } else { 0 }
+}
+
+/// Checks an image of a `T`, wherever it lies.
+pub(super) fn check_image<T: Stored>(image: &[u8]) -> Result<Checked<'_>, Invalid> {
+    let facts = T::facts();
     let there = image.len() as u64;
-    if there < first {
-        return invalid(0, InvalidProblem::TooSmall { found: there, least: first });
+    // The least that an image of a type has; the root of another version may be smaller.
+    let least = u64::from(ROOT) + if T::APPENDABLE { 0 } else { in_granules(u64::from(T::SIZE)) };
+    if there < least {
+        return invalid(0, InvalidProblem::TooSmall { found: there, least });
     }
     let u64_at = |at| u64::from(u32_at(image, at)) | u64::from(u32_at(image, at + 4)) << 32;
     if u32_at(image, 0) != MAGIC {
@@ -175,14 +332,14 @@ pub(super) fn check_image<T: Stored>(
     if image[7] != 0 {
         return invalid(7, InvalidProblem::NotZero { at: 7 });
     }
-    for (at, which, wanted) in [(8, "schema", T::SCHEMA_HASH), (16, "layout", layout)] {
+    for (at, which, wanted) in [(8, "schema", schema_hash::<T>()), (16, "layout", facts.layout)] {
         let found = u64_at(at);
         if found != wanted {
             return invalid(at, InvalidProblem::OtherType { which, found, wanted });
         }
     }
     let size = u32_at(image, 24);
-    if u64::from(size) < first || u64::from(size) > there || !size.is_multiple_of(GRANULE) || size > MAX_SIZE
+    if u64::from(size) < least || u64::from(size) > there || !size.is_multiple_of(GRANULE) || size > MAX_SIZE
     {
         return invalid(24, InvalidProblem::WrongSize { found: size, there });
     }
@@ -190,17 +347,50 @@ pub(super) fn check_image<T: Stored>(
         return invalid(28, InvalidProblem::Outside { to: i64::from(u32_at(image, 28)), size });
     }
     let image = &image[..size as usize];
-    let bits = (form == 1).then(|| {
-        let mut bits = vec![0; (size / GRANULE).div_ceil(64) as usize];
-        (0..first as u32 / GRANULE).for_each(|granule| bits[granule as usize / 64] |= 1 << (granule % 64));
-        bits
-    });
-    let mut check = Check { image, bits, cursor: first as u32, depth: 0 };
-    check.zero(32, ROOT)?;
-    T::check(&mut check, ROOT)?;
-    check.zero(ROOT + T::SIZE, first as u32)?;
-    if check.canonical() && check.cursor != size {
-        return invalid(check.cursor, InvalidProblem::LeftOver { size, end: check.cursor });
+    let bits = (form == 1).then(|| vec![0; words(size)]);
+    let mut check = Check::new(image, bits);
+    let table = check.begin_versions(facts)?;
+    let root = check.size_of::<T>(ROOT)?;
+    let first = u64::from(ROOT) + in_granules(u64::from(root));
+    if u64::from(size) < first {
+        return invalid(0, InvalidProblem::TooSmall { found: u64::from(size), least: first });
     }
-    Ok((image, check.bits))
+    check.begin_blocks(first as u32, table)?;
+    T::check(&mut check, ROOT)?;
+    if !check.newer() {
+        check.zero(ROOT + root, first as u32)?;
+        if check.canonical() && check.cursor != size {
+            return invalid(check.cursor, InvalidProblem::LeftOver { size, end: check.cursor });
+        }
+    }
+    check.links_are_counted()?;
+    Ok(Checked { image, bits: check.bits, versions: check.versions })
+}
+
+impl Check<'_> {
+    /// Reads the table of versions, if the type has one. Where it is, and its size in bytes.
+    fn begin_versions(&mut self, facts: &Facts) -> Result<Option<(u32, u32)>, Invalid> {
+        if facts.table.is_empty() {
+            self.zero(32, ROOT)?;
+            return Ok(None);
+        }
+        self.zero(32, TABLE_AT)?;
+        let (at, bytes) = table_of(self.image)?;
+        if self.image[at as usize..(at + bytes) as usize] != facts.table {
+            self.versions = Some(compare(self.image, (at, bytes), &facts.versions)?);
+        }
+        Ok(Some((at, bytes)))
+    }
+
+    /// Where blocks begin; the first one is the table of versions.
+    fn begin_blocks(&mut self, first: u32, table: Option<(u32, u32)>) -> Result<(), Invalid> {
+        self.cursor = first;
+        if let Some(bits) = &mut self.bits {
+            (0..first / GRANULE).for_each(|granule| bits[granule as usize / 64] |= 1 << (granule % 64));
+        }
+        if let Some((at, bytes)) = table {
+            self.claim_at(TABLE_AT, i64::from(at), u64::from(bytes), u64::from(bytes))?;
+        }
+        Ok(())
+    }
 }

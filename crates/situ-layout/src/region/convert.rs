@@ -12,6 +12,7 @@ use super::maybe::{Maybe, Unique};
 use super::memory::Memory;
 use super::stored::{Assign, Bool, Char, Plain, Stored, put};
 use super::text::{Text, str_at};
+use super::tree::{OrderedMap, OrderedSet};
 use super::vector::{self, Vector};
 use crate::api;
 use crate::assign::{self, AssignError, Bodies};
@@ -246,7 +247,7 @@ macro_rules! keyed {
         }
     )*};
 }
-keyed! { FlatSet FlatMap HashSet HashMap }
+keyed! { FlatSet FlatMap HashSet HashMap OrderedSet OrderedMap }
 
 /// An iterator of which it is known how much it gives.
 struct Counted<I> {

@@ -1,7 +1,10 @@
 //! The canonical image of a value: a compacting copy, depth first, one cursor, all padding zero.
 
+use std::collections::HashMap;
+
 use super::memory::{in_granules, target, u32_at};
 use super::stored::Stored;
+use super::versions::Versions;
 
 /// Copies from an image into a canonical one. What does not fit is not written, but counted: so the size that would have been
 /// needed is known at the end, and copying into nothing measures.
@@ -9,12 +12,16 @@ pub struct Writer<'a> {
     from: &'a [u8],
     to: &'a mut [u8],
     end: u32,
+    /// Where the blocks of shared values went.
+    pub(super) shared: HashMap<u32, u32>,
+    /// If the image is of another version.
+    pub(super) versions: Option<&'a Versions>,
 }
 
 impl<'a> Writer<'a> {
     /// The first `begin` bytes become zero.
     pub(super) fn new(from: &'a [u8], to: &'a mut [u8], begin: u32) -> Self {
-        let mut writer = Self { from, to, end: begin };
+        let mut writer = Self { from, to, end: begin, shared: HashMap::new(), versions: None };
         writer.zero(0, begin);
         writer
     }
@@ -54,6 +61,34 @@ impl<'a> Writer<'a> {
         if let Some(to) = self.to.get_mut(at as usize) {
             *to = value;
         }
+    }
+
+    pub(super) fn put_bytes(&mut self, at: u32, bytes: &[u8]) {
+        if let Some(to) = self.to.get_mut(at as usize..at as usize + bytes.len()) {
+            to.copy_from_slice(bytes);
+        }
+    }
+
+    /// One more link leads to a shared value.
+    pub(super) fn count_link(&mut self, block: u32) {
+        if let Some(to) = self.to.get_mut(block as usize..block as usize + 4) {
+            let links = u32::from_le_bytes([to[0], to[1], to[2], to[3]]);
+            to.copy_from_slice(&links.wrapping_add(1).to_le_bytes());
+        }
+    }
+
+    /// How many members of an appendable struct there are to copy.
+    pub fn members_of<T: Stored>(&self) -> u32 {
+        self.versions.and_then(Versions::of::<T>).map_or(u32::MAX, |(members, _)| members)
+    }
+
+    /// Writes a default value.
+    pub fn default_value<T: Stored>(&mut self, to: u32) {
+        let zeros = vec![0; T::SIZE as usize];
+        let mut writer =
+            Writer { from: &zeros, to: &mut *self.to, end: self.end, shared: HashMap::new(), versions: None };
+        // A default value has no blocks.
+        T::write(&mut writer, 0, to);
     }
 
     /// A container of 16 bytes, still without its link.

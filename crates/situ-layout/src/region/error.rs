@@ -29,6 +29,24 @@ pub enum BufferError {
     },
 }
 
+/// A shared link cannot lead there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ShareError {
+    /// The value lies in another region.
+    #[error("a link cannot lead to another region; copy the value")]
+    OtherRegion,
+    /// The value would hold a link to itself.
+    #[error("the link lies in the value that it would lead to; links make no cycles")]
+    Cycle,
+    /// There are as many links as can be counted.
+    #[error("too many links lead to the value")]
+    TooMany,
+    /// The region is full.
+    #[error(transparent)]
+    Full(#[from] Full),
+}
+
 /// An image cannot be adopted into the memory of a backing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -166,6 +184,82 @@ pub enum InvalidProblem {
         len: u32,
         /// Occupied slots seen.
         occupied: u32,
+    },
+    /// A tree has more or fewer levels than it may have.
+    #[error("the tree has {found} levels instead of {wanted}")]
+    WrongLevels {
+        /// The levels it says it has.
+        found: u32,
+        /// The least for its length.
+        wanted: u32,
+    },
+    /// A node of a tree holds, or has room for, more or less than it may.
+    #[error(
+        "the node holds {len} keys and has room for {cap}; room for {least} to {most} is allowed, and at least one key"
+    )]
+    BadNode {
+        /// The keys it holds.
+        len: u32,
+        /// Its room.
+        cap: u32,
+        /// The least room allowed.
+        least: u32,
+        /// The most room allowed.
+        most: u32,
+    },
+    /// The nodes of a tree do not hold as many keys as it says.
+    #[error("length {len}, but the nodes hold {found} keys")]
+    WrongTotal {
+        /// The length.
+        len: u32,
+        /// The keys seen.
+        found: u32,
+    },
+    /// A shared link leads to a value within which it lies.
+    #[error("the shared value at offset {to} holds this link to itself")]
+    Cycle {
+        /// Where the value's block is.
+        to: u32,
+    },
+    /// A shared link leads to a value of another type.
+    #[error("the shared value at offset {to} is of another type")]
+    OtherShared {
+        /// Where the value's block is.
+        to: u32,
+    },
+    /// A shared value does not count the links to it.
+    #[error("the shared value counts {count} links, but {found} lead to it")]
+    WrongLinks {
+        /// What it counts.
+        count: u32,
+        /// The links seen.
+        found: u32,
+    },
+    /// An appendable struct has not grown out of, or into, this program's.
+    #[error("the image has another {name}: member {number}, here {member}, differs")]
+    OtherHistory {
+        /// The struct.
+        name: &'static str,
+        /// Which member differs, counted from 1.
+        number: u32,
+        /// Its name in this program.
+        member: &'static str,
+    },
+    /// There is no table of versions, or not a good one.
+    #[error("the table of versions at offset {at} is not good")]
+    BadVersions {
+        /// Where it should be.
+        at: u32,
+    },
+    /// The image can be read, but not where it lies.
+    #[error("the image has {found} members of {name}, this program {here}; adopt a copy")]
+    OtherVersion {
+        /// The struct.
+        name: &'static str,
+        /// The members it has in the image.
+        found: u32,
+        /// The members it has in this program.
+        here: u32,
     },
     /// The data is nested too deeply.
     #[error("more than 64 links lead from one to the next")]

@@ -117,11 +117,6 @@ impl<'r, T: Stored> Mut<'r, T> {
     pub fn part<M: Stored>(&mut self, offset: u32) -> Mut<'_, M> {
         Mut::new(self.memory, self.at + offset)
     }
-
-    /// The same with the handle's own time.
-    pub(super) fn into_part<M: Stored>(self, at: u32) -> Mut<'r, M> {
-        Mut::new(self.memory, at)
-    }
 }
 
 /// `count` plain values at an offset.

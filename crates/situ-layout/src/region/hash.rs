@@ -7,18 +7,21 @@ use std::marker::PhantomData;
 use super::check::{Check, invalid};
 use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem};
-use super::handle::{Mut, Ref};
-use super::key::{Entry, Key};
-use super::layout::Lines;
+use super::key::Key;
+use super::keyed::{Engine, Map, Reserve, Set};
 use super::memory::{MAX_SIZE, Memory, target, u32_at};
-use super::stored::{Assign, Stored, relocate};
+use super::stored::{Stored, relocate};
 use super::vector;
 
-/// A hash set. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
-pub struct HashSet<K>(PhantomData<fn() -> K>);
+/// Keys or entries in a hash table.
+#[doc(hidden)]
+pub enum Hashed {}
 
-/// A hash map. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
-pub struct HashMap<K, V>(PhantomData<fn() -> (K, V)>);
+/// A hash set.
+pub type HashSet<K> = Set<K, Hashed>;
+
+/// A hash map.
+pub type HashMap<K, V> = Map<K, V, Hashed>;
 
 const SMALLEST: u32 = 4;
 
@@ -296,166 +299,81 @@ fn check<S: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invali
     })
 }
 
-macro_rules! hashed {
-    ($name:ident<$($parameter:ident),*>, $slot:ty, $kind:literal) => {
-        impl<$($parameter: Stored),*> Stored for $name<$($parameter),*> where K: Key {
-            const SIZE: u32 = 16;
-            const ALIGN: u32 = 4;
-            const LINKS: bool = true;
-            const DENSE: bool = false;
-            const ANY: bool = false;
+impl Engine for Hashed {
+    const KINDS: [&'static str; 2] = ["hash_set", "hash_map"];
+    type Places<'a, E: Stored> = Places<'a, E>;
 
-            fn kind() -> String {
-                $kind.to_owned()
-            }
-            fn inner(lines: &mut Lines, path: &str) {
-                lines.value::<$slot>(&format!("{path}[]"), 0);
-            }
-            fn needed(lines: &mut Lines) {
-                <$slot>::needed(lines);
-            }
-            fn begin(memory: &mut Memory, at: u32) {
-                vector::begin(memory, at);
-            }
-            fn moved(memory: &mut Memory, at: u32, distance: u32) {
-                vector::moved(memory, at, distance);
-            }
-            fn release(memory: &mut Memory, at: u32) {
-                release::<$slot>(memory, at);
-            }
-            fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
-                write::<$slot, K>(writer, from, to);
-            }
-            fn check(under_way: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
-                check::<$slot, K>(under_way, at)
-            }
+    fn places<E: Stored>(image: &[u8], at: u32) -> Places<'_, E> {
+        Places { image, table: Table::of(image, at), slot: 0, of: PhantomData }
+    }
+    fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {
+        find::<E, K>(image, at, key).map(|slot| Table::of(image, at).slot::<E>(slot))
+    }
+    fn insert<E: Stored, K: Key>(
+        memory: &mut Memory,
+        at: u32,
+        key: K::View<'_>,
+    ) -> Result<(u32, bool), Full> {
+        insert::<E, K>(memory, at, key)
+    }
+    fn remove<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> bool {
+        let found = find::<E, K>(memory.bytes(), at, key);
+        if let Some(slot) = found {
+            remove_slot::<E>(memory, at, slot);
         }
-
-        impl<$($parameter: Stored),*> Ref<'_, $name<$($parameter),*>> where K: Key {
-            /// How many keys there are.
-            pub fn len(self) -> usize {
-                vector::len(self.image(), self.at()) as usize
-            }
-
-            /// Whether there are none.
-            pub fn is_empty(self) -> bool {
-                self.len() == 0
-            }
-
-            /// Whether there is this key.
-            pub fn contains(self, key: K::View<'_>) -> bool {
-                find::<$slot, K>(self.image(), self.at(), key).is_some()
-            }
-        }
-
-        impl<$($parameter: Stored),*> Mut<'_, $name<$($parameter),*>> where K: Key {
-            /// Removes a key; false if there is none.
-            pub fn remove(&mut self, key: K::View<'_>) -> bool {
-                let at = self.at();
-                let found = find::<$slot, K>(self.memory().bytes(), at, key);
-                if let Some(slot) = found {
-                    remove_slot::<$slot>(self.memory(), at, slot);
-                }
-                found.is_some()
-            }
-
-            /// Makes room for so many keys in all.
-            pub fn reserve(&mut self, count: usize) -> Result<(), Full> {
-                let at = self.at();
-                let count = u32::try_from(count).map_err(|_| self.memory().full())?;
-                let cap = capacity_for(count);
-                if cap > self.memory().u32(at + 8) {
-                    change_capacity::<$slot, K>(self.memory(), at, cap)?;
-                }
-                Ok(())
-            }
-
-            /// Gives back the room that is not used, if there is memory for a smaller table beside this one.
-            pub fn shrink_to_fit(&mut self) -> Result<(), Full> {
-                let at = self.at();
-                let cap = capacity_for(vector::len(self.memory().bytes(), at));
-                if cap == 0 {
-                    release::<$slot>(self.memory(), at);
-                } else if cap < self.memory().u32(at + 8) {
-                    change_capacity::<$slot, K>(self.memory(), at, cap)?;
-                }
-                Ok(())
-            }
-
-            /// Removes all keys, and gives the memory back.
-            pub fn clear(&mut self) {
-                let at = self.at();
-                release::<$slot>(self.memory(), at);
-            }
-        }
-    };
-}
-
-hashed!(HashSet<K>, K, "hash_set");
-hashed!(HashMap<K, V>, Entry<K, V>, "hash_map");
-
-impl<'r, K: Key> Ref<'r, HashSet<K>> {
-    /// The keys, in no order.
-    pub fn iter(self) -> impl Iterator<Item = K::View<'r>> {
-        let image = self.image();
-        let table = Table::of(image, self.at());
-        table.full(image).map(move |slot| K::view(image, table.slot::<K>(slot)))
+        found.is_some()
+    }
+    fn clear<E: Stored>(memory: &mut Memory, at: u32) {
+        release::<E>(memory, at);
+    }
+    fn release<E: Stored>(memory: &mut Memory, at: u32) {
+        release::<E>(memory, at);
+    }
+    fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
+        write::<E, K>(writer, from, to);
+    }
+    fn check<E: Stored, K: Key>(under_way: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+        check::<E, K>(under_way, at)
     }
 }
 
-impl<K: Key> Mut<'_, HashSet<K>> {
-    /// Adds a key; false if it is there already.
-    pub fn insert(&mut self, key: K::View<'_>) -> Result<bool, Full> {
-        let at = self.at();
-        Ok(insert::<K, K>(self.memory(), at, key)?.1)
-    }
-}
-
-impl<'r, K: Key, V: Stored> Ref<'r, HashMap<K, V>> {
-    /// The value of a key.
-    pub fn get(self, key: K::View<'_>) -> Option<Ref<'r, V>> {
-        let image = self.image();
-        let slot = find::<Entry<K, V>, K>(image, self.at(), key)?;
-        let place = Table::of(image, self.at()).slot::<Entry<K, V>>(slot);
-        Some(Ref::new(image, place + Entry::<K, V>::VALUE))
-    }
-
-    /// Keys and values, in no order.
-    pub fn iter(self) -> impl Iterator<Item = (K::View<'r>, Ref<'r, V>)> {
-        let image = self.image();
-        let table = Table::of(image, self.at());
-        table.full(image).map(move |slot| {
-            let place = table.slot::<Entry<K, V>>(slot);
-            (K::view(image, place), Ref::new(image, place + Entry::<K, V>::VALUE))
-        })
-    }
-}
-
-impl<K: Key, V: Stored> Mut<'_, HashMap<K, V>> {
-    /// The value of a key, if there is one.
-    pub fn get_mut(&mut self, key: K::View<'_>) -> Option<Mut<'_, V>> {
-        let at = self.as_ref().get(key)?.at();
-        Some(Mut::new(self.memory(), at))
-    }
-
-    /// The value of a key, which is made if there is none.
-    pub fn entry(&mut self, key: K::View<'_>) -> Result<Mut<'_, V>, Full> {
-        let at = self.at();
-        let (place, _) = insert::<Entry<K, V>, K>(self.memory(), at, key)?;
-        Ok(Mut::new(self.memory(), place + Entry::<K, V>::VALUE))
-    }
-
-    /// Sets the value of a key. When there is no room, a key that was not there is not there.
-    pub fn insert<X>(&mut self, key: K::View<'_>, value: X) -> Result<(), Full>
-    where
-        V: Assign<X>,
-    {
-        let at = self.at();
-        let (place, new) = insert::<Entry<K, V>, K>(self.memory(), at, key)?;
-        let assigned = V::assign(self.memory(), place + Entry::<K, V>::VALUE, value);
-        if assigned.is_err() && new {
-            self.remove(key);
+impl Reserve for Hashed {
+    fn reserve<E: Stored, K: Key>(memory: &mut Memory, at: u32, count: u32) -> Result<(), Full> {
+        let cap = capacity_for(count);
+        if cap > memory.u32(at + 8) {
+            change_capacity::<E, K>(memory, at, cap)?;
         }
-        assigned
+        Ok(())
+    }
+    fn shrink<E: Stored, K: Key>(memory: &mut Memory, at: u32) -> Result<(), Full> {
+        let cap = capacity_for(vector::len(memory.bytes(), at));
+        if cap == 0 {
+            release::<E>(memory, at);
+        } else if cap < memory.u32(at + 8) {
+            change_capacity::<E, K>(memory, at, cap)?;
+        }
+        Ok(())
+    }
+}
+
+/// The places of the entries of a table.
+#[doc(hidden)]
+pub struct Places<'a, E> {
+    image: &'a [u8],
+    table: Table,
+    slot: u32,
+    of: PhantomData<fn() -> E>,
+}
+
+impl<E: Stored> Iterator for Places<'_, E> {
+    type Item = u32;
+    fn next(&mut self) -> Option<u32> {
+        while self.slot < self.table.cap {
+            self.slot += 1;
+            if self.table.hash(self.image, self.slot - 1) != 0 {
+                return Some(self.table.slot::<E>(self.slot - 1));
+            }
+        }
+        None
     }
 }

@@ -8,7 +8,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid};
 use super::layout::Lines;
 use super::memory::Memory;
-use super::stored::{Stored, put};
+use super::stored::{Stored, fixed, put};
 use super::text::{Text, assign, bytes_at, str_at};
 
 /// A type that can be the key of a set or map: an integer or text.
@@ -105,7 +105,10 @@ impl<K: Stored, V: Stored> Entry<K, V> {
 }
 
 impl<K: Stored, V: Stored> Stored for Entry<K, V> {
-    const SIZE: u32 = (Self::VALUE + V::SIZE).next_multiple_of(Self::ALIGN);
+    const SIZE: u32 = {
+        fixed::<V>();
+        (Self::VALUE + V::SIZE).next_multiple_of(Self::ALIGN)
+    };
     const ALIGN: u32 = if K::ALIGN > V::ALIGN { K::ALIGN } else { V::ALIGN };
     const LINKS: bool = K::LINKS || V::LINKS;
     const DENSE: bool = K::DENSE && V::DENSE && Self::SIZE == K::SIZE + V::SIZE;

@@ -1,16 +1,21 @@
-//! The layout hash of what lies in a region: SHA-256 of a text that names every member with its place and kind.
+//! The layout hash of what lies in a region: SHA-256 of a text that names every member with its place and kind; and what else is
+//! known of a type as a whole.
 
 use std::any::TypeId;
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
 
 use super::stored::Stored;
+use super::versions::{Version, table};
 
 /// The lines of a type's layout while they are written.
 #[derive(Default)]
 pub struct Lines {
     text: String,
     seen: Vec<&'static str>,
+    shares: bool,
+    /// What is found behind structs that can be appended to, of which the lines say nothing.
+    versions: Option<Vec<Version>>,
 }
 
 impl Lines {
@@ -25,6 +30,21 @@ impl Lines {
         T::inner(self, path);
     }
 
+    /// The lines of a union's member.
+    pub fn case<T: Stored>(&mut self, path: &str, offset: u32, labels: &str) {
+        self.line(path, offset, T::SIZE, T::ALIGN, &format!("{labels}:{}", T::kind()));
+        T::inner(self, path);
+    }
+
+    /// The lines of what a link leads to.
+    pub(super) fn pointee<T: Stored>(&mut self, path: &str, offset: u32) {
+        if T::APPENDABLE {
+            self.line(path, offset, 0, 0, &T::kind());
+        } else {
+            self.value::<T>(path, offset);
+        }
+    }
+
     /// Whether the lines of a struct of this name are still to be written; they are then counted as written.
     pub fn begin_struct(&mut self, name: &'static str) -> bool {
         let new = !self.seen.contains(&name);
@@ -32,6 +52,23 @@ impl Lines {
             self.seen.push(name);
         }
         new
+    }
+
+    /// An appendable struct, if anybody wants to know of it.
+    pub fn version(&mut self, version: impl FnOnce() -> Version) -> bool {
+        if let Some(versions) = &mut self.versions {
+            versions.push(version());
+        }
+        self.versions.is_some()
+    }
+
+    /// There are shared links.
+    pub(super) fn share(&mut self) {
+        self.shares = true;
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 }
 
@@ -42,14 +79,48 @@ pub fn layout_text<T: Stored>() -> String {
     format!("region-v1 {}\n{}", T::kind(), lines.text)
 }
 
-/// The layout hash of `T`; worked out once by each thread that asks.
-pub fn layout_hash<T: Stored>() -> u64 {
-    thread_local! {
-        static KNOWN: RefCell<HashMap<TypeId, u64>> = RefCell::default();
+/// What is known of a type as a root.
+#[derive(Debug)]
+pub struct Facts {
+    pub(super) layout: u64,
+    /// Whether there are shared links in its values.
+    pub(super) shares: bool,
+    pub(super) versions: Vec<Version>,
+    /// The table of versions that stands in its images.
+    pub(super) table: Vec<u8>,
+}
+
+impl Facts {
+    /// Works out the facts of a type.
+    pub fn work_out<T: Stored>() -> Self {
+        let mut lines = Lines { versions: Some(Vec::new()), ..Lines::default() };
+        T::needed(&mut lines);
+        let versions = lines.versions.unwrap_or_default();
+        Self {
+            layout: sha256_u64(layout_text::<T>().as_bytes()),
+            shares: lines.shares,
+            table: table(&versions),
+            versions,
+        }
     }
-    KNOWN.with_borrow_mut(|known| {
-        *known.entry(TypeId::of::<T>()).or_insert_with(|| sha256_u64(layout_text::<T>().as_bytes()))
-    })
+}
+
+/// The facts of types that have no place of their own for them: those are kept for good, one for each type.
+pub(super) fn facts_of_any<T: Stored>() -> &'static Facts {
+    static KNOWN: RwLock<Option<HashMap<TypeId, &'static Facts>>> = RwLock::new(None);
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(facts) = known.as_ref().and_then(|known| known.get(&TypeId::of::<T>())) {
+        return facts;
+    }
+    drop(known);
+    let facts = Facts::work_out::<T>();
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    known.get_or_insert_default().entry(TypeId::of::<T>()).or_insert_with(|| Box::leak(Box::new(facts)))
+}
+
+/// The layout hash of `T`.
+pub fn layout_hash<T: Stored>() -> u64 {
+    T::facts().layout
 }
 
 #[rustfmt::skip]
@@ -65,7 +136,7 @@ const K: [u32; 64] = [
 ];
 
 /// The first eight bytes of the SHA-256 (FIPS 180-4) of a text, read as a little-endian number.
-fn sha256_u64(text: &[u8]) -> u64 {
+pub(super) fn sha256_u64(text: &[u8]) -> u64 {
     let mut padded = text.to_vec();
     padded.push(0x80);
     padded.resize(padded.len() + (120 - padded.len() % 64) % 64, 0);

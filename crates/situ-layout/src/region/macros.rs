@@ -28,11 +28,138 @@
 /// assert_eq!(r.root().skills().as_slice()[0].id, 1054);
 /// # Ok::<(), situ_layout::region::Full>(())
 /// ```
+///
+/// A base is a first member called `base`. Written `appendable struct`, a struct may get more members at its end, and images
+/// with and without them are understood on both sides; it can be the root, or lie behind a
+/// [`Unique`](crate::region::Unique) or [`Shared`](crate::region::Shared) link, and nowhere else.
+///
+/// ```
+/// use situ_layout::region::{Region, Text};
+/// use situ_layout::region_struct;
+///
+/// mod before {
+///     situ_layout::region_struct! { pub appendable struct Profile: ProfileRef, ProfileMut { id: u64 } }
+/// }
+/// region_struct! { appendable struct Profile: ProfileRef, ProfileMut { id: u64, name: Text } }
+///
+/// let old = Region::<before::Profile>::new();
+/// let mut new = Region::<Profile>::adopt(old.bytes())?;
+/// new.root_mut().name().set("given later")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[macro_export]
 macro_rules! region_struct {
     ($(#[$attribute:meta])* $visible:vis struct $name:ident: $ref:ident, $mut:ident {
         $($member:ident: $type:ty),* $(,)?
     }) => {
+        $crate::__region_struct! { [$(#[$attribute])* $visible $name $ref $mut] $($member: $type),* }
+        const _: () = {
+            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Stored, Writer, fixed};
+
+            $crate::__region_members! { $($member: $type),* }
+
+            impl Stored for $name {
+                const SIZE: u32 = PLACES[COUNT];
+                const ALIGN: u32 = ALIGNMENT;
+                const LINKS: bool = false $(|| <$type>::LINKS)*;
+                const DENSE: bool = true $(&& <$type>::DENSE)* && (0 $(+ <$type>::SIZE)*) == PLACES[COUNT];
+                const ANY: bool = true $(&& <$type>::ANY)*;
+
+                $crate::__region_common! { $name $($member: $type),* }
+
+                fn needed(lines: &mut Lines) {
+                    if lines.begin_struct(stringify!($name)) {
+                        lines.line(stringify!($name), 0, Self::SIZE, Self::ALIGN, "struct");
+                        $(lines.value::<$type>(concat!(stringify!($name), ".", stringify!($member)), PLACES[Member::$member as usize]);)*
+                        $(<$type>::needed(lines);)*
+                    }
+                }
+                #[inline]
+                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                    $({
+                        let place = PLACES[Member::$member as usize];
+                        <$type>::write(writer, from + place, to + place);
+                    })*
+                }
+                #[inline]
+                fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+                    let mut end = at;
+                    $({
+                        let place = at + PLACES[Member::$member as usize];
+                        check.zero(end, place)?;
+                        <$type>::check(check, place).map_err(|error| error.in_member(stringify!($member)))?;
+                        end = place + <$type>::SIZE;
+                    })*
+                    check.zero(end, at + Self::SIZE)
+                }
+            }
+        };
+    };
+    ($(#[$attribute:meta])* $visible:vis appendable struct $name:ident: $ref:ident, $mut:ident {
+        $($member:ident: $type:ty),* $(,)?
+    }) => {
+        $crate::__region_struct! { [$(#[$attribute])* $visible $name $ref $mut] $($member: $type),* }
+        const _: () = {
+            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Stored, Version, Writer, fixed};
+
+            $crate::__region_members! { $($member: $type),* }
+
+            impl Stored for $name {
+                const SIZE: u32 = PLACES[COUNT].next_multiple_of(8);
+                const ALIGN: u32 = 8;
+                const LINKS: bool = true;
+                const DENSE: bool = false;
+                const ANY: bool = false;
+                const APPENDABLE: bool = true;
+
+                $crate::__region_common! { $name $($member: $type),* }
+
+                fn needed(lines: &mut Lines) {
+                    if lines.begin_struct(stringify!($name)) {
+                        lines.line(stringify!($name), 0, 0, 0, "appendable");
+                        let version = || {
+                            let mut version = Version::of::<Self>(stringify!($name));
+                            $(version.member::<$type>(stringify!($member), PLACES[Member::$member as usize]);)*
+                            version
+                        };
+                        if lines.version(version) {
+                            $(<$type>::needed(lines);)*
+                        }
+                    }
+                }
+                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                    let members = writer.members_of::<Self>();
+                    $({
+                        let place = PLACES[Member::$member as usize];
+                        if (Member::$member as u32) < members {
+                            <$type>::write(writer, from + place, to + place);
+                        } else {
+                            writer.default_value::<$type>(to + place);
+                        }
+                    })*
+                }
+                fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+                    let (members, size) = check.version_of::<Self>(at)?;
+                    let mut end = at;
+                    $(if (Member::$member as u32) < members {
+                        let place = at + PLACES[Member::$member as usize];
+                        check.zero(end, place)?;
+                        <$type>::check(check, place).map_err(|error| error.in_member(stringify!($member)))?;
+                        end = place + <$type>::SIZE;
+                    })*
+                    // What is behind the members that this program knows may be others.
+                    if members <= COUNT as u32 || size == Self::SIZE { check.zero(end, at + size) } else { Ok(()) }
+                }
+            }
+        };
+    };
+}
+
+/// The names, and the accessors of members.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_struct {
+    ([$(#[$attribute:meta])* $visible:vis $name:ident $ref:ident $mut:ident] $($member:ident: $type:ty),*) => {
         $(#[$attribute])*
         $visible enum $name {}
 
@@ -49,69 +176,49 @@ macro_rules! region_struct {
         }
 
         const _: () = {
-            use $crate::region::{Check, Full, Invalid, Lines, Memory, Mut, Ref, Stored, Writer};
+            use $crate::region::{Mut, Ref};
 
             $crate::__region_members! { $($member: $type),* }
 
-            impl Stored for $name {
-                const SIZE: u32 = PLACES[COUNT];
-                const ALIGN: u32 = ALIGNMENT;
-                const LINKS: bool = false $(|| <$type>::LINKS)*;
-                const DENSE: bool = true $(&& <$type>::DENSE)* && (0 $(+ <$type>::SIZE)*) == PLACES[COUNT];
-                const ANY: bool = true $(&& <$type>::ANY)*;
-
-                fn kind() -> String {
-                    stringify!($name).to_owned()
-                }
-                fn needed(lines: &mut Lines) {
-                    if lines.begin_struct(stringify!($name)) {
-                        lines.line(stringify!($name), 0, Self::SIZE, Self::ALIGN, "struct");
-                        $(lines.value::<$type>(concat!(stringify!($name), ".", stringify!($member)), PLACES[Member::$member as usize]);)*
-                        $(<$type>::needed(lines);)*
-                    }
-                }
-                fn begin(memory: &mut Memory, at: u32) {
-                    $(<$type>::begin(memory, at + PLACES[Member::$member as usize]);)*
-                }
-                fn moved(memory: &mut Memory, at: u32, distance: u32) {
-                    $(<$type>::moved(memory, at + PLACES[Member::$member as usize], distance);)*
-                }
-                fn release(memory: &mut Memory, at: u32) {
-                    $(<$type>::release(memory, at + PLACES[Member::$member as usize]);)*
-                }
-                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
-                    $({
-                        let place = PLACES[Member::$member as usize];
-                        <$type>::write(writer, from + place, to + place);
-                    })*
-                }
-                fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
-                    let mut end = at;
-                    $({
-                        let place = at + PLACES[Member::$member as usize];
-                        check.zero(end, place)?;
-                        <$type>::check(check, place).map_err(|error| error.in_member(stringify!($member)))?;
-                        end = place + <$type>::SIZE;
-                    })*
-                    check.zero(end, at + Self::SIZE)
-                }
-            }
-
             impl<'r> $ref<'r> for Ref<'r, $name> {
-                $(fn $member(self) -> Ref<'r, $type> {
+                $(#[inline]
+                fn $member(self) -> Ref<'r, $type> {
                     self.part(PLACES[Member::$member as usize])
                 })*
             }
 
             impl $mut for Mut<'_, $name> {
-                $(fn $member(&mut self) -> Mut<'_, $type> {
+                $(#[inline]
+                fn $member(&mut self) -> Mut<'_, $type> {
                     self.part(PLACES[Member::$member as usize])
                 })*
             }
-
-            #[allow(dead_code)]
-            type Unused = Full;
         };
+    };
+}
+
+/// What structs do alike, whether they can be appended to or not.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_common {
+    ($name:ident $($member:ident: $type:ty),*) => {
+        fn facts() -> &'static Facts {
+            const { $(fixed::<$type>();)* }
+            static FACTS: ::std::sync::OnceLock<Facts> = ::std::sync::OnceLock::new();
+            FACTS.get_or_init(Facts::work_out::<Self>)
+        }
+        fn kind() -> String {
+            stringify!($name).to_owned()
+        }
+        fn begin(memory: &mut Memory, at: u32) {
+            $(<$type>::begin(memory, at + PLACES[Member::$member as usize]);)*
+        }
+        fn moved(memory: &mut Memory, at: u32, distance: u32) {
+            $(<$type>::moved(memory, at + PLACES[Member::$member as usize], distance);)*
+        }
+        fn release(memory: &mut Memory, at: u32) {
+            $(<$type>::release(memory, at + PLACES[Member::$member as usize]);)*
+        }
     };
 }
 

@@ -8,7 +8,7 @@ use super::error::{Full, Invalid};
 use super::handle::{Mut, Ref};
 use super::layout::Lines;
 use super::memory::{Memory, target};
-use super::stored::{Assign, Stored};
+use super::stored::{Assign, Stored, fixed};
 
 /// A value or none, in place. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
 pub struct Maybe<T>(PhantomData<fn() -> T>);
@@ -19,7 +19,10 @@ impl<T: Stored> Maybe<T> {
 }
 
 impl<T: Stored> Stored for Maybe<T> {
-    const SIZE: u32 = (Self::VALUE + T::SIZE).next_multiple_of(Self::ALIGN);
+    const SIZE: u32 = {
+        fixed::<T>();
+        (Self::VALUE + T::SIZE).next_multiple_of(Self::ALIGN)
+    };
     const ALIGN: u32 = if T::ALIGN > 4 { T::ALIGN } else { 4 };
     const LINKS: bool = true;
     const DENSE: bool = false;
@@ -136,7 +139,7 @@ impl<T: Stored> Stored for Unique<T> {
         "unique".to_owned()
     }
     fn inner(lines: &mut Lines, path: &str) {
-        lines.value::<T>(&format!("{path}*"), 0);
+        lines.pointee::<T>(&format!("{path}*"), 0);
     }
     fn needed(lines: &mut Lines) {
         T::needed(lines);
@@ -172,7 +175,8 @@ impl<T: Stored> Stored for Unique<T> {
         if target(check.image(), at) == at {
             return Ok(());
         }
-        let block = check.claim(at, u64::from(T::SIZE), u64::from(T::SIZE))?;
+        let bytes = u64::from(check.size_of::<T>(at)?);
+        let block = check.claim(at, bytes, bytes)?;
         check.deeper(at, |check| T::check(check, block))
     }
 }

@@ -16,14 +16,22 @@ mod generated;
 mod handle;
 mod hash;
 mod key;
+mod keyed;
 mod layout;
 mod macros;
+mod macros_union;
 mod maybe;
 mod memory;
+mod node;
+mod ordered;
 mod place;
+mod shared;
 mod stored;
 mod text;
+mod tree;
+mod union;
 mod vector;
+mod versions;
 
 pub use backing::{Backing, Buffer, Heap, Options, total_for};
 pub use check::Check;
@@ -31,19 +39,34 @@ pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};
 #[doc(hidden)]
 pub use convert::{begin_with, plain_values, put_plain};
 pub use copy::Writer;
-pub use error::{AdoptError, BufferError, Full, Invalid, InvalidProblem};
+pub use error::{AdoptError, BufferError, Full, Invalid, InvalidProblem, ShareError};
 pub use flat::{FlatMap, FlatSet};
 pub use generated::RegionMessage;
 pub use handle::{Mut, Ref};
 pub use hash::{HashMap, HashSet};
 pub use key::{Entry, Key};
-pub use layout::{Lines, layout_hash, layout_text};
+#[doc(hidden)]
+pub use keyed::{Engine, Reserve};
+pub use keyed::{Map, Set};
+pub use layout::{Facts, Lines, layout_hash, layout_text};
 pub use maybe::{Maybe, Unique};
 pub use memory::{GRANULE, MAX_SIZE, Memory};
 pub use place::{Region, view};
+pub use shared::{Link, Shared};
+#[doc(hidden)]
+pub use stored::fixed;
 pub use stored::{Assign, Bool, Char, Plain, Stored};
 pub use text::Text;
+pub use tree::{OrderedMap, OrderedSet};
+pub use union::Discriminator;
+#[doc(hidden)]
+pub use union::{
+    Selected, Union, union_begin, union_check, union_discriminator, union_labels, union_layout, union_moved,
+    union_release, union_select, union_write,
+};
 pub use vector::Vector;
+#[doc(hidden)]
+pub use versions::Version;
 
 /// The greatest alignment of the members, given their sizes and alignments.
 #[doc(hidden)]

@@ -4,14 +4,14 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::backing::{Backing, Buffer, Heap, Options, Store, total_for};
-use super::check::{MAGIC, VERSION, check_image, invalid};
+use super::check::{Checked, MAGIC, VERSION, check_image, invalid, schema_hash};
 use super::convert::{StoreError, StoreFrom};
 use super::copy::Writer;
 use super::error::{AdoptError, BufferError, Full, Invalid, InvalidProblem};
 use super::handle::{Mut, Ref};
-use super::layout::layout_hash;
 use super::memory::{GRANULE, Memory, ROOT, in_granules};
 use super::stored::Stored;
+use super::versions::{TABLE_AT, Versions};
 
 /// A value of type `T` with all that belongs to it, in one piece of memory, which is on the heap, in a [`Buffer`], or what
 /// another [`Backing`] hands out.
@@ -84,13 +84,14 @@ impl<T: Stored> Region<T> {
 
     /// The same with policies.
     pub fn adopt_with(image: &[u8], options: Options) -> Result<Self, Invalid> {
-        let (image, bits) = check_image::<T>(image, layout_hash::<T>())?;
+        let checked = check_image::<T>(image)?;
+        let rewritten = rewritten::<T>(&checked);
+        let image = rewritten.as_deref().unwrap_or(checked.image);
         let size = image.len() as u32;
-        let options =
-            Options { limit: options.limit.max(size), reserve: options.reserve.max(size), ..options };
+        let options = Options { limit: options.limit.max(size), ..options };
         let mut region = Self { memory: Memory::on_heap(size, options), of: PhantomData };
         region.memory.bytes_mut().copy_from_slice(image);
-        region.adopted(bits.as_deref());
+        region.adopted(checked.bits.as_deref().filter(|_| rewritten.is_none()));
         Ok(region)
     }
 }
@@ -120,7 +121,8 @@ impl<'a, T: Stored> Region<T, Buffer<'a>> {
         if !is_aligned(buffer) {
             return invalid(0, InvalidProblem::MisalignedImage);
         }
-        let (image, bits) = check_image::<T>(buffer, layout_hash::<T>())?;
+        let Checked { image, bits, versions } = check_image::<T>(buffer)?;
+        refuse(versions.and_then(|versions| versions.differs))?;
         let size = image.len() as u32;
         let Ok(memory) = memory_in(buffer, size, true, options) else {
             return invalid(0, InvalidProblem::MisalignedImage);
@@ -147,11 +149,13 @@ impl<T: Stored, B: Backing> Region<T, B> {
 
     /// A region that begins as a copy of an image, in the memory of a backing.
     pub fn adopt_into(backing: B, image: &[u8], options: Options) -> Result<Self, AdoptError> {
-        let (image, bits) = check_image::<T>(image, layout_hash::<T>())?;
+        let checked = check_image::<T>(image)?;
+        let rewritten = rewritten::<T>(&checked);
+        let image = rewritten.as_deref().unwrap_or(checked.image);
         let memory = memory_of(backing, image.len() as u32, options)?;
         let mut region = Self { memory, of: PhantomData };
         region.memory.bytes_mut().copy_from_slice(image);
-        region.adopted(bits.as_deref());
+        region.adopted(checked.bits.as_deref().filter(|_| rewritten.is_none()));
         Ok(region)
     }
 
@@ -207,40 +211,20 @@ impl<T: Stored, B> Region<T, B> {
 
     /// The canonical image: equal values have equal bytes.
     pub fn canonical(&self) -> Vec<u8> {
-        let mut image = vec![0; self.memory.size() as usize];
-        if let Err(size) = self.try_canonical_into(&mut image) {
-            image.resize(size, 0);
-            // It fits now.
-            let _ = self.try_canonical_into(&mut image);
-        }
-        let size = u32::from_le_bytes([image[24], image[25], image[26], image[27]]);
-        image.truncate(size as usize);
-        image
+        canonical_image::<T>(self.memory.bytes(), None)
     }
 
     /// Writes the canonical image to the front of a buffer, such as a loan, and returns its size in bytes. It seldom is larger
     /// than the live image; an error says how much is needed.
     pub fn canonical_into(&self, buffer: &mut [u8]) -> Result<usize, BufferError> {
         let found = buffer.len();
-        self.try_canonical_into(buffer).map_err(|least| BufferError::TooSmall { found, least })
+        write_canonical::<T>(self.memory.bytes(), None, buffer)
+            .map_err(|least| BufferError::TooSmall { found, least })
     }
 
     /// The size of the canonical image in bytes.
     pub fn canonical_size(&self) -> usize {
-        self.try_canonical_into(&mut []).unwrap_or_else(|needed| needed)
-    }
-
-    /// The size, which is the error if the buffer is too small.
-    fn try_canonical_into(&self, buffer: &mut [u8]) -> Result<usize, usize> {
-        let found = buffer.len();
-        let mut writer = Writer::new(self.memory.bytes(), buffer, first_size::<T>());
-        T::write(&mut writer, ROOT, ROOT);
-        let size = writer.end();
-        if size as usize > found {
-            return Err(size as usize);
-        }
-        write_header::<T>(buffer, 0, size);
-        Ok(size as usize)
+        write_canonical::<T>(self.memory.bytes(), None, &mut []).unwrap_or_else(|needed| needed)
     }
 
     /// Becomes the canonical arrangement of itself, without free memory. The memory stays as large as it is.
@@ -256,14 +240,19 @@ impl<T: Stored, B> Region<T, B> {
     fn begun(mut self) -> Self {
         let size = self.memory.size();
         write_header::<T>(self.memory.bytes_mut(), 1, size);
+        let (table, at) = (&T::facts().table, table_place::<T>() as usize);
+        self.memory.bytes_mut()[at..at + table.len()].copy_from_slice(table);
         T::begin(&mut self.memory, ROOT);
         self
     }
 
     /// Makes an image that lies in the memory, and was checked, the region's.
     fn adopted(&mut self, bits: Option<&[u64]>) {
-        let size = self.memory.size();
+        let (size, table) = (self.memory.size(), self.memory.u32(TABLE_AT));
         write_header::<T>(self.memory.bytes_mut(), 1, size);
+        if !T::facts().table.is_empty() {
+            self.memory.set_u32(TABLE_AT, table);
+        }
         if let Some(bits) = bits {
             self.memory.use_only(bits);
         }
@@ -287,17 +276,70 @@ pub fn view<T: Stored>(image: &[u8]) -> Result<Ref<'_, T>, Invalid> {
     if !is_aligned(image) {
         return invalid(0, InvalidProblem::MisalignedImage);
     }
-    let (image, _) = check_image::<T>(image, layout_hash::<T>())?;
-    Ok(Ref::new(image, ROOT))
+    let checked = check_image::<T>(image)?;
+    refuse(checked.versions.and_then(|versions| versions.fewer))?;
+    Ok(Ref::new(checked.image, ROOT))
 }
 
 fn is_aligned(image: &[u8]) -> bool {
     image.as_ptr().addr().is_multiple_of(GRANULE as usize)
 }
 
-/// The size of a region that holds a default value.
-const fn first_size<T: Stored>() -> u32 {
+/// Where the first block of a canonical image lies.
+const fn table_place<T: Stored>() -> u32 {
     ROOT + in_granules(T::SIZE as u64) as u32
+}
+
+/// The size of a region that holds a default value.
+fn first_size<T: Stored>() -> u32 {
+    table_place::<T>() + in_granules(T::facts().table.len() as u64) as u32
+}
+
+/// Refuses an image in a version that will not do.
+fn refuse(version: Option<(&'static str, u32, u32)>) -> Result<(), Invalid> {
+    match version {
+        None => Ok(()),
+        Some((name, found, here)) => invalid(0, InvalidProblem::OtherVersion { name, found, here }),
+    }
+}
+
+/// The canonical image of an image in another version; its unknown members are not in it.
+fn rewritten<T: Stored>(checked: &Checked<'_>) -> Option<Vec<u8>> {
+    let versions = checked.versions.as_ref()?;
+    Some(canonical_image::<T>(checked.image, Some(versions)))
+}
+
+fn canonical_image<T: Stored>(from: &[u8], versions: Option<&Versions>) -> Vec<u8> {
+    let mut image = vec![0; from.len()];
+    let size = match write_canonical::<T>(from, versions, &mut image) {
+        Ok(size) => size,
+        Err(size) => {
+            image.resize(size, 0);
+            // There is room now.
+            write_canonical::<T>(from, versions, &mut image).unwrap_or(size)
+        }
+    };
+    image.truncate(size);
+    image
+}
+
+/// Writes the canonical image. Its size, which is the error if it is more than the buffer has.
+fn write_canonical<T: Stored>(
+    from: &[u8],
+    versions: Option<&Versions>,
+    to: &mut [u8],
+) -> Result<usize, usize> {
+    let found = to.len();
+    let mut writer = Writer::new(from, to, first_size::<T>());
+    writer.versions = versions;
+    writer.put_bytes(table_place::<T>(), &T::facts().table);
+    T::write(&mut writer, ROOT, ROOT);
+    let size = writer.end();
+    if size as usize > found {
+        return Err(size as usize);
+    }
+    write_header::<T>(to, 0, size);
+    Ok(size as usize)
 }
 
 /// Memory over a buffer, for an image of `size` bytes.
@@ -345,8 +387,12 @@ fn write_header<T: Stored>(image: &mut [u8], form: u8, size: u32) {
     header[..4].copy_from_slice(&MAGIC.to_le_bytes());
     header[4] = VERSION;
     header[6] = form;
-    header[8..16].copy_from_slice(&T::SCHEMA_HASH.to_le_bytes());
-    header[16..24].copy_from_slice(&layout_hash::<T>().to_le_bytes());
+    let facts = T::facts();
+    header[8..16].copy_from_slice(&schema_hash::<T>().to_le_bytes());
+    header[16..24].copy_from_slice(&facts.layout.to_le_bytes());
     header[24..28].copy_from_slice(&size.to_le_bytes());
     header[28..32].copy_from_slice(&ROOT.to_le_bytes());
+    if !facts.table.is_empty() {
+        header[TABLE_AT as usize..].copy_from_slice(&table_place::<T>().to_le_bytes());
+    }
 }

@@ -4,7 +4,7 @@
 use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid};
-use super::layout::Lines;
+use super::layout::{Facts, Lines, facts_of_any};
 use super::memory::Memory;
 
 /// A type of which values lie in regions. Everything speaks of a value by its offset from the header.
@@ -21,6 +21,15 @@ pub trait Stored: Sized + 'static {
     const ANY: bool;
     /// The hash of the schema that declares the type; 0 if none does.
     const SCHEMA_HASH: u64 = 0;
+
+    /// Whether members can be appended: a struct that lies behind a link or is the root, and nowhere else.
+    const APPENDABLE: bool = false;
+
+    /// What is known of the type as a root.
+    #[doc(hidden)]
+    fn facts() -> &'static Facts {
+        facts_of_any::<Self>()
+    }
 
     /// What stands in the lines of the layout.
     fn kind() -> String;
@@ -39,6 +48,12 @@ pub trait Stored: Sized + 'static {
     fn write(writer: &mut Writer<'_>, from: u32, to: u32);
     /// Checks the value at `at`.
     fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid>;
+}
+
+/// Fails to compile if a type can be appended to, which what lies in a place of fixed size cannot be.
+#[doc(hidden)]
+pub const fn fixed<T: Stored>() {
+    assert!(!T::APPENDABLE, "an appendable struct is a root, or lies behind a unique or shared link");
 }
 
 /// Values without links and padding, of which any bytes are one: they may be seen as Rust values where they lie.
@@ -164,7 +179,10 @@ impl Stored for Char {
 unsafe impl Plain for Char {}
 
 impl<T: Stored, const N: usize> Stored for [T; N] {
-    const SIZE: u32 = T::SIZE * N as u32;
+    const SIZE: u32 = {
+        fixed::<T>();
+        T::SIZE * N as u32
+    };
     const ALIGN: u32 = T::ALIGN;
     const LINKS: bool = T::LINKS;
     const DENSE: bool = T::DENSE;

@@ -8,7 +8,7 @@ use super::error::{Full, Invalid};
 use super::handle::{Mut, Ref, plain_slice, plain_slice_mut};
 use super::layout::Lines;
 use super::memory::{MAX_SIZE, Memory, in_granules, target, u32_at};
-use super::stored::{Assign, Plain, Stored, relocate};
+use super::stored::{Assign, Plain, Stored, fixed, relocate};
 
 /// A vector. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
 pub struct Vector<T>(PhantomData<fn() -> T>);
@@ -128,7 +128,10 @@ pub(super) fn begin(memory: &mut Memory, at: u32) {
 }
 
 impl<T: Stored> Stored for Vector<T> {
-    const SIZE: u32 = 16;
+    const SIZE: u32 = {
+        fixed::<T>();
+        16
+    };
     const ALIGN: u32 = 4;
     const LINKS: bool = true;
     const DENSE: bool = false;

@@ -1,8 +1,10 @@
 //! Regions: held to the vectors that every language writes and reads, and to standard containers.
 
+mod market;
 mod memory;
 mod model;
 mod types;
+mod versions;
 
 use situ_layout::region::{Mut, Region, Stored, layout_text, view};
 

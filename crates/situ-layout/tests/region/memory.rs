@@ -176,7 +176,7 @@ fn memory_is_given_back() {
         assert!(r.root_mut().words().remove(&format!("word number {i}")));
     }
     assert!(r.free_bytes() > 0);
-    r.root_mut().words().shrink_to_fit();
+    r.root_mut().words().shrink_to_fit().unwrap();
     assert_eq!(r.trim(), empty.len(), "nothing is left, so that the image ends behind the root");
     assert!(r.room() > 10_000);
     r.shrink_to_fit();

@@ -1,0 +1,203 @@
+//! Sets and maps, whatever holds their keys: what is common to sorted vectors, hash tables and trees.
+
+use std::marker::PhantomData;
+
+use super::check::Check;
+use super::copy::Writer;
+use super::error::{Full, Invalid};
+use super::handle::{Mut, Ref};
+use super::key::{Entry, Key};
+use super::layout::Lines;
+use super::memory::Memory;
+use super::stored::{Assign, Stored};
+use super::vector;
+
+/// How keys, or entries that begin with their keys, are held by a container of 16 bytes.
+#[doc(hidden)]
+pub trait Engine: 'static {
+    /// The kinds of a set and of a map.
+    const KINDS: [&'static str; 2];
+    /// The places of the elements, in their order.
+    type Places<'a, E: Stored>: Iterator<Item = u32>;
+
+    fn places<E: Stored>(image: &[u8], at: u32) -> Self::Places<'_, E>;
+    /// The element of a key.
+    fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32>;
+    /// The element of a key, and whether it is new. When there is no room, the container holds what it held.
+    fn insert<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>)
+    -> Result<(u32, bool), Full>;
+    fn remove<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> bool;
+    fn clear<E: Stored>(memory: &mut Memory, at: u32);
+    fn release<E: Stored>(memory: &mut Memory, at: u32);
+    fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32);
+    fn check<E: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid>;
+}
+
+/// What can make room ahead, and give it back.
+#[doc(hidden)]
+pub trait Reserve: Engine {
+    fn reserve<E: Stored, K: Key>(memory: &mut Memory, at: u32, count: u32) -> Result<(), Full>;
+    fn shrink<E: Stored, K: Key>(memory: &mut Memory, at: u32) -> Result<(), Full>;
+}
+
+/// A set within a region. A name for what lies there: see the methods of [`Ref`] and [`Mut`].
+pub struct Set<K, H>(PhantomData<(K, H)>);
+
+/// A map within a region. A name for what lies there: see the methods of [`Ref`] and [`Mut`].
+pub struct Map<K, V, H>(PhantomData<(K, V, H)>);
+
+macro_rules! keyed {
+    ($name:ident<$($parameter:ident),*>, $element:ty, $kind:literal) => {
+        impl<$($parameter: Stored,)* H: Engine> Stored for $name<$($parameter,)* H> where K: Key {
+            const SIZE: u32 = 16;
+            const ALIGN: u32 = 4;
+            const LINKS: bool = true;
+            const DENSE: bool = false;
+            const ANY: bool = false;
+
+            fn kind() -> String {
+                H::KINDS[$kind].to_owned()
+            }
+            fn inner(lines: &mut Lines, path: &str) {
+                lines.value::<$element>(&format!("{path}[]"), 0);
+            }
+            fn needed(lines: &mut Lines) {
+                <$element>::needed(lines);
+            }
+            fn begin(memory: &mut Memory, at: u32) {
+                vector::begin(memory, at);
+            }
+            fn moved(memory: &mut Memory, at: u32, distance: u32) {
+                vector::moved(memory, at, distance);
+            }
+            fn release(memory: &mut Memory, at: u32) {
+                H::release::<$element>(memory, at);
+            }
+            fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                H::write::<$element, K>(writer, from, to);
+            }
+            fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+                H::check::<$element, K>(check, at)
+            }
+        }
+
+        impl<$($parameter: Stored,)* H: Engine> Ref<'_, $name<$($parameter,)* H>> where K: Key {
+            /// How many keys there are.
+            pub fn len(self) -> usize {
+                vector::len(self.image(), self.at()) as usize
+            }
+
+            /// Whether there are none.
+            pub fn is_empty(self) -> bool {
+                self.len() == 0
+            }
+
+            /// Whether there is this key.
+            pub fn contains(self, key: K::View<'_>) -> bool {
+                H::find::<$element, K>(self.image(), self.at(), key).is_some()
+            }
+        }
+
+        impl<$($parameter: Stored,)* H: Engine> Mut<'_, $name<$($parameter,)* H>> where K: Key {
+            /// How many keys there are.
+            pub fn len(&self) -> usize {
+                self.as_ref().len()
+            }
+
+            /// Whether there are none.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Removes a key; false if there is none.
+            pub fn remove(&mut self, key: K::View<'_>) -> bool {
+                let at = self.at();
+                H::remove::<$element, K>(self.memory(), at, key)
+            }
+
+            /// Removes all keys. A sorted vector keeps its room.
+            pub fn clear(&mut self) {
+                let at = self.at();
+                H::clear::<$element>(self.memory(), at);
+            }
+        }
+
+        impl<$($parameter: Stored,)* H: Reserve> Mut<'_, $name<$($parameter,)* H>> where K: Key {
+            /// Makes room for so many keys in all.
+            pub fn reserve(&mut self, count: usize) -> Result<(), Full> {
+                let at = self.at();
+                let count = u32::try_from(count).map_err(|_| self.memory().full())?;
+                H::reserve::<$element, K>(self.memory(), at, count)
+            }
+
+            /// Gives back the room that is not used. A hash table needs memory for a smaller one beside it.
+            pub fn shrink_to_fit(&mut self) -> Result<(), Full> {
+                let at = self.at();
+                H::shrink::<$element, K>(self.memory(), at)
+            }
+        }
+    };
+}
+
+keyed!(Set<K>, K, 0);
+keyed!(Map<K, V>, Entry<K, V>, 1);
+
+impl<'r, K: Key, H: Engine> Ref<'r, Set<K, H>> {
+    /// The keys: ascending, or of a hash set in no order.
+    pub fn iter(self) -> impl Iterator<Item = K::View<'r>> + use<'r, K, H> {
+        let image = self.image();
+        H::places::<K>(image, self.at()).map(move |place| K::view(image, place))
+    }
+}
+
+impl<K: Key, H: Engine> Mut<'_, Set<K, H>> {
+    /// Adds a key; false if it is there already. When there is no room, nothing changes.
+    pub fn insert(&mut self, key: K::View<'_>) -> Result<bool, Full> {
+        let at = self.at();
+        Ok(H::insert::<K, K>(self.memory(), at, key)?.1)
+    }
+}
+
+impl<'r, K: Key, V: Stored, H: Engine> Ref<'r, Map<K, V, H>> {
+    /// The value of a key.
+    pub fn get(self, key: K::View<'_>) -> Option<Ref<'r, V>> {
+        let place = H::find::<Entry<K, V>, K>(self.image(), self.at(), key)?;
+        Some(Ref::new(self.image(), place + Entry::<K, V>::VALUE))
+    }
+
+    /// Keys and values: ascending, or of a hash map in no order.
+    pub fn iter(self) -> impl Iterator<Item = (K::View<'r>, Ref<'r, V>)> + use<'r, K, V, H> {
+        let image = self.image();
+        H::places::<Entry<K, V>>(image, self.at())
+            .map(move |place| (K::view(image, place), Ref::new(image, place + Entry::<K, V>::VALUE)))
+    }
+}
+
+impl<'r, K: Key, V: Stored, H: Engine> Mut<'r, Map<K, V, H>> {
+    /// The value of a key, if there is one.
+    pub fn get_mut(&mut self, key: K::View<'_>) -> Option<Mut<'_, V>> {
+        let at = self.as_ref().get(key)?.at();
+        Some(Mut::new(self.memory(), at))
+    }
+
+    /// The value of a key, which is made if there is none.
+    pub fn entry(&mut self, key: K::View<'_>) -> Result<Mut<'_, V>, Full> {
+        let at = self.at();
+        let (place, _) = H::insert::<Entry<K, V>, K>(self.memory(), at, key)?;
+        Ok(Mut::new(self.memory(), place + Entry::<K, V>::VALUE))
+    }
+
+    /// Sets the value of a key. When there is no room, a key that was not there is not there.
+    pub fn insert<X>(&mut self, key: K::View<'_>, value: X) -> Result<(), Full>
+    where
+        V: Assign<X>,
+    {
+        let at = self.at();
+        let (place, new) = H::insert::<Entry<K, V>, K>(self.memory(), at, key)?;
+        let assigned = V::assign(self.memory(), place + Entry::<K, V>::VALUE, value);
+        if assigned.is_err() && new {
+            H::remove::<Entry<K, V>, K>(self.memory(), at, key);
+        }
+        assigned
+    }
+}

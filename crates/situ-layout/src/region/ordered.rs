@@ -1,0 +1,82 @@
+//! What only ordered sets and maps can do: their ends, and ranges of keys.
+
+use std::ops::{Bound, RangeBounds};
+
+use super::handle::Ref;
+use super::key::{Entry, Key};
+use super::keyed::{Map, Set};
+use super::node::Path;
+use super::stored::Stored;
+use super::tree::{Places, Tree};
+
+/// The first element that is not before the bound; with `behind`, the first one behind it.
+fn edge<E: Stored, K: Key>(image: &[u8], at: u32, bound: Bound<&K::View<'_>>, end: bool) -> Path {
+    let (key, included) = match bound {
+        Bound::Unbounded if end => return Path::end(image, at),
+        Bound::Unbounded => return Path::begin::<E>(image, at),
+        Bound::Included(key) => (*key, true),
+        Bound::Excluded(key) => (*key, false),
+    };
+    let (mut path, found) = Path::to::<E, K>(image, at, key);
+    // Where it begins, an included key is in the range; where it ends, an excluded one is not.
+    if found && included == end {
+        path.next::<E>(image);
+    }
+    if found { path } else { path.settle(image) }
+}
+
+fn range<'r, E: Stored, K: Key>(
+    image: &'r [u8],
+    at: u32,
+    keys: &impl RangeBounds<K::View<'r>>,
+) -> Places<'r, E> {
+    let front = edge::<E, K>(image, at, keys.start_bound(), false);
+    let behind = edge::<E, K>(image, at, keys.end_bound(), true);
+    // A range that ends before it begins is empty.
+    let turned = match (front.depth, behind.depth) {
+        (0, _) => true,
+        (_, 0) => false,
+        _ => !K::compare_in(image, front.place::<E>(), behind.place::<E>()).is_lt(),
+    };
+    Places::new(image, at, front, if turned { front } else { behind })
+}
+
+impl<'r, K: Key> Ref<'r, Set<K, Tree>> {
+    /// The least key.
+    pub fn first(self) -> Option<K::View<'r>> {
+        self.range(..).next()
+    }
+
+    /// The greatest key.
+    pub fn last(self) -> Option<K::View<'r>> {
+        self.range(..).next_back()
+    }
+
+    /// The keys of a range, ascending; `range(..)` are all, from both ends.
+    pub fn range(self, keys: impl RangeBounds<K::View<'r>>) -> impl DoubleEndedIterator<Item = K::View<'r>> {
+        let image = self.image();
+        range::<K, K>(image, self.at(), &keys).map(move |place| K::view(image, place))
+    }
+}
+
+impl<'r, K: Key, V: Stored> Ref<'r, Map<K, V, Tree>> {
+    /// The least key and its value.
+    pub fn first(self) -> Option<(K::View<'r>, Ref<'r, V>)> {
+        self.range(..).next()
+    }
+
+    /// The greatest key and its value.
+    pub fn last(self) -> Option<(K::View<'r>, Ref<'r, V>)> {
+        self.range(..).next_back()
+    }
+
+    /// The keys of a range and their values, ascending; `range(..)` are all, from both ends.
+    pub fn range(
+        self,
+        keys: impl RangeBounds<K::View<'r>>,
+    ) -> impl DoubleEndedIterator<Item = (K::View<'r>, Ref<'r, V>)> {
+        let image = self.image();
+        range::<Entry<K, V>, K>(image, self.at(), &keys)
+            .map(move |place| (K::view(image, place), Ref::new(image, place + Entry::<K, V>::VALUE)))
+    }
+}

@@ -1,0 +1,234 @@
+//! Several links to one value, which counts them.
+
+use std::marker::PhantomData;
+
+use super::check::Check;
+use super::copy::Writer;
+use super::error::{Full, Invalid, ShareError};
+use super::handle::{Mut, Ref};
+use super::layout::Lines;
+use super::memory::{Memory, target, u32_at};
+use super::stored::Stored;
+
+/// A link to a value that others may link to as well, or to none. The value ends with its last link. A name for what lies in a
+/// region: see the methods of [`Ref`] and [`Mut`], and [`Mut::share`].
+pub struct Shared<T>(PhantomData<fn() -> T>);
+
+impl<T: Stored> Shared<T> {
+    /// Where the value lies in the block, behind the count.
+    const VALUE: u32 = if T::ALIGN > 4 { T::ALIGN } else { 4 };
+
+    fn bytes(size: u32) -> u64 {
+        u64::from(Self::VALUE) + u64::from(size)
+    }
+}
+
+impl<T: Stored> Stored for Shared<T> {
+    const SIZE: u32 = 8;
+    const ALIGN: u32 = 4;
+    const LINKS: bool = true;
+    const DENSE: bool = false;
+    const ANY: bool = false;
+
+    fn kind() -> String {
+        "shared".to_owned()
+    }
+    fn inner(lines: &mut Lines, path: &str) {
+        lines.pointee::<T>(&format!("{path}&"), Self::VALUE);
+    }
+    fn needed(lines: &mut Lines) {
+        lines.share();
+        T::needed(lines);
+    }
+    fn begin(memory: &mut Memory, at: u32) {
+        memory.set_u32(at + 4, at.wrapping_neg());
+    }
+    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+        let link = memory.u32(at);
+        if link != 0 {
+            memory.set_u32(at, link.wrapping_add(distance));
+        }
+        Self::begin(memory, at);
+    }
+    fn release(memory: &mut Memory, at: u32) {
+        if memory.u32(at) == 0 {
+            return;
+        }
+        let block = target(memory.bytes(), at);
+        memory.set_u32(at, 0);
+        let links = memory.u32(block);
+        if links > 1 {
+            memory.set_u32(block, links - 1);
+        } else {
+            T::release(memory, block + Self::VALUE);
+            memory.free(block, Self::bytes(T::SIZE));
+        }
+    }
+    fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+        writer.put_u32(to + 4, to.wrapping_neg());
+        let old = target(writer.image(), from);
+        if old == from {
+            return;
+        }
+        if let Some(new) = writer.shared.get(&old).copied() {
+            writer.put_u32(to, new.wrapping_sub(to));
+            writer.count_link(new);
+            return;
+        }
+        let new = writer.place(to, Self::bytes(T::SIZE));
+        writer.shared.insert(old, new);
+        writer.count_link(new);
+        T::write(writer, old + Self::VALUE, new + Self::VALUE);
+    }
+    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+        check.back_link(at, at + 4)?;
+        let block = target(check.image(), at);
+        if block == at || check.shared_again::<T>(at, block)? {
+            return Ok(());
+        }
+        let bytes = Self::bytes(check.size_of::<T>(at)?);
+        let block = check.claim(at, bytes, bytes)?;
+        check.zero(block + 4, block + Self::VALUE)?;
+        check.shared_first::<T>(at, block, |check| T::check(check, block + Self::VALUE))
+    }
+}
+
+impl<'r, T: Stored> Ref<'r, Shared<T>> {
+    /// The value, if there is one.
+    pub fn get(self) -> Option<Ref<'r, T>> {
+        let block = target(self.image(), self.at());
+        (block != self.at()).then(|| Ref::new(self.image(), block + Shared::<T>::VALUE))
+    }
+
+    /// How many links lead to the value; 0 if there is none.
+    pub fn links(self) -> usize {
+        let block = target(self.image(), self.at());
+        if block == self.at() { 0 } else { u32_at(self.image(), block) as usize }
+    }
+
+    /// Whether both lead to the same value, or both to none.
+    pub fn is_same(self, other: Self) -> bool {
+        let leads = |link: Self| link.get().map(|value| (link.image().as_ptr(), value.at()));
+        leads(self) == leads(other)
+    }
+}
+
+impl<T: Stored> Mut<'_, Shared<T>> {
+    /// The value, if there is one. All who link to it see what is changed.
+    pub fn get_mut(&mut self) -> Option<Mut<'_, T>> {
+        let block = target(self.as_ref().image(), self.at());
+        (block != self.at()).then(|| Mut::new(self.memory(), block + Shared::<T>::VALUE))
+    }
+
+    /// The value, which is made if there is none.
+    pub fn fill(&mut self) -> Result<Mut<'_, T>, Full> {
+        let at = self.at();
+        let mut block = target(self.memory().bytes(), at);
+        if block == at {
+            block = self.memory().allocate(Shared::<T>::bytes(T::SIZE))?;
+            self.memory().set_u32(block, 1);
+            T::begin(self.memory(), block + Shared::<T>::VALUE);
+            self.memory().set_u32(at, block.wrapping_sub(at));
+        }
+        Ok(Mut::new(self.memory(), block + Shared::<T>::VALUE))
+    }
+
+    /// Leads nowhere any longer; the value ends if this was the last link.
+    pub fn clear(&mut self) {
+        let at = self.at();
+        Shared::<T>::release(self.memory(), at);
+    }
+
+    /// Leads to another link's value instead; see [`Mut::share`]. When that is refused, nothing changes.
+    pub fn link(&mut self, to: Link<'_, T>) -> Result<(), ShareError> {
+        let at = self.at();
+        let memory = self.memory();
+        if !std::ptr::eq(std::ptr::from_ref(memory).cast(), to.memory) {
+            return Err(ShareError::OtherRegion);
+        }
+        let Some(block) = to.block else {
+            Shared::<T>::release(memory, at);
+            return Ok(());
+        };
+        if T::facts().shares && Check::holds::<T>(memory.bytes(), block + Shared::<T>::VALUE, at) {
+            return Err(ShareError::Cycle);
+        }
+        let links = memory.u32(block).checked_add(1).ok_or(ShareError::TooMany)?;
+        memory.set_u32(block, links);
+        Shared::<T>::release(memory, at);
+        memory.set_u32(at, block.wrapping_sub(at));
+        Ok(())
+    }
+}
+
+/// What a shared link leads to, for as long as [`Mut::share`] lasts.
+pub struct Link<'k, T> {
+    memory: *const (),
+    block: Option<u32>,
+    /// The time is that of one call only, neither longer nor shorter.
+    time: PhantomData<fn(&'k ()) -> &'k ()>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Link<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Link<'_, T> {}
+
+impl<S: Stored> Mut<'_, S> {
+    /// Lets several links lead to one value: `from` says where the link is that leads there, and `to` hands it to others.
+    ///
+    /// ```
+    /// use situ_layout::region::{Region, Shared, Text, Vector};
+    /// use situ_layout::region_struct;
+    ///
+    /// region_struct! {
+    ///     struct Scene: SceneRef, SceneMut { first: Shared<Text>, all: Vector<Shared<Text>> }
+    /// }
+    /// let mut r = Region::<Scene>::new();
+    /// let mut scene = r.root_mut();
+    /// scene.first().fill()?.set("a texture that many use")?;
+    /// scene.share(|scene| Some(scene.first()), |mut scene, texture| {
+    ///     scene.all().push_default()?.link(texture)
+    /// })?;
+    /// assert_eq!(r.root().first().links(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `to` returns. If `from` finds no link, or one that leads nowhere, what is handed on leads nowhere.
+    pub fn share<T: Stored, R, E>(
+        &mut self,
+        from: impl for<'f> FnOnce(Ref<'f, S>) -> Option<Ref<'f, Shared<T>>>,
+        to: impl for<'m, 'k> FnOnce(Mut<'m, S>, Link<'k, T>) -> Result<R, E>,
+    ) -> Result<R, E>
+    where
+        E: From<ShareError>,
+    {
+        let image = self.as_ref().image().as_ptr();
+        let value = from(self.as_ref()).and_then(Ref::<Shared<T>>::get);
+        if value.is_some_and(|value| value.image().as_ptr() != image) {
+            return Err(ShareError::OtherRegion.into());
+        }
+        let block = value.map(|value| value.at() - Shared::<T>::VALUE);
+        let memory = std::ptr::from_ref(self.memory()).cast();
+        // Held by a link of its own, so that the value stays whatever `to` does.
+        if let Some(block) = block {
+            let links = self.memory().u32(block).checked_add(1).ok_or(ShareError::TooMany)?;
+            self.memory().set_u32(block, links);
+        }
+        let done = to(self.reborrow(), Link { memory, block, time: PhantomData, of: PhantomData });
+        if let Some(block) = block {
+            let links = self.memory().u32(block);
+            self.memory().set_u32(block, links - 1);
+            if links == 1 {
+                T::release(self.memory(), block + Shared::<T>::VALUE);
+                self.memory().free(block, Shared::<T>::bytes(T::SIZE));
+            }
+        }
+        done
+    }
+}

@@ -1,0 +1,170 @@
+//! What unions are made of; `region_union` describes them.
+
+use super::check::Check;
+use super::copy::Writer;
+use super::error::Invalid;
+use super::handle::{Mut, Ref};
+use super::key::Key;
+use super::memory::Memory;
+use super::stored::{Bool, Stored, put};
+
+/// A type that can select a union's member: an integer or a boolean.
+pub trait Discriminator: Stored {
+    /// The value in Rust.
+    type Value: Copy + PartialEq;
+    #[doc(hidden)]
+    fn get(image: &[u8], at: u32) -> Self::Value;
+    #[doc(hidden)]
+    fn set(memory: &mut Memory, at: u32, value: Self::Value);
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {$(
+        impl Discriminator for $type {
+            type Value = $type;
+            fn get(image: &[u8], at: u32) -> $type {
+                Self::view(image, at)
+            }
+            fn set(memory: &mut Memory, at: u32, value: $type) {
+                put(memory, at, value);
+            }
+        }
+    )*};
+}
+
+integers! { u8 u16 u32 u64 i8 i16 i32 i64 }
+
+impl Discriminator for Bool {
+    type Value = bool;
+    fn get(image: &[u8], at: u32) -> bool {
+        image[at as usize] != 0
+    }
+    fn set(memory: &mut Memory, at: u32, value: bool) {
+        put(memory, at, u8::from(value));
+    }
+}
+
+/// Where the link to the header lies in a union with a discriminator of so many bytes.
+#[doc(hidden)]
+pub const fn union_region(discriminator: u32) -> u32 {
+    if discriminator > 4 { 8 } else { 4 }
+}
+
+/// Where the members of a union begin, its size and its alignment.
+#[doc(hidden)]
+pub const fn union_layout(discriminator: u32, members: &[(u32, u32)]) -> (u32, u32, u32) {
+    let (mut size, mut align, mut i) = (0, 1, 0);
+    while i < members.len() {
+        if members[i].0 > size {
+            size = members[i].0;
+        }
+        if members[i].1 > align {
+            align = members[i].1;
+        }
+        i += 1;
+    }
+    let value = (union_region(discriminator) + 4).next_multiple_of(align);
+    let mut whole = if align > 4 { align } else { 4 };
+    if discriminator > whole {
+        whole = discriminator;
+    }
+    (value, (value + size).next_multiple_of(whole), whole)
+}
+
+/// The labels of a union's member as they stand in the lines of the layout.
+#[doc(hidden)]
+pub fn union_labels(labels: &[i128], default: bool) -> String {
+    let mut labels = labels.to_vec();
+    labels.sort_unstable();
+    let mut all: Vec<_> = labels.iter().map(i128::to_string).collect();
+    if default {
+        all.push("default".to_owned());
+    }
+    all.join(",")
+}
+
+/// A union: what `region_union` knows of one.
+#[doc(hidden)]
+pub trait Union: Stored {
+    type Discriminator: Discriminator;
+    /// Where the members begin.
+    const VALUE: u32;
+
+    fn value_begin(selected: Selected<Self>, memory: &mut Memory, at: u32);
+    fn value_moved(selected: Selected<Self>, memory: &mut Memory, at: u32, distance: u32);
+    fn value_release(selected: Selected<Self>, memory: &mut Memory, at: u32);
+    fn value_write(selected: Selected<Self>, writer: &mut Writer<'_>, from: u32, to: u32);
+    /// Checks the selected member, and how many bytes it has.
+    fn value_check(selected: Selected<Self>, check: &mut Check<'_>, at: u32) -> Result<u32, Invalid>;
+}
+
+/// The value of a union's discriminator.
+#[doc(hidden)]
+pub type Selected<U> = <<U as Union>::Discriminator as Discriminator>::Value;
+
+/// The discriminator of the union at an offset.
+#[doc(hidden)]
+pub fn selected<U: Union>(image: &[u8], at: u32) -> Selected<U> {
+    U::Discriminator::get(image, at)
+}
+
+const fn region<U: Union>() -> u32 {
+    union_region(<U::Discriminator as Stored>::SIZE)
+}
+
+fn set_region<U: Union>(memory: &mut Memory, at: u32) {
+    memory.set_u32(at + region::<U>(), at.wrapping_neg());
+}
+
+#[doc(hidden)]
+pub fn union_begin<U: Union>(memory: &mut Memory, at: u32) {
+    set_region::<U>(memory, at);
+    U::value_begin(selected::<U>(memory.bytes(), at), memory, at + U::VALUE);
+}
+
+#[doc(hidden)]
+pub fn union_moved<U: Union>(memory: &mut Memory, at: u32, distance: u32) {
+    set_region::<U>(memory, at);
+    U::value_moved(selected::<U>(memory.bytes(), at), memory, at + U::VALUE, distance);
+}
+
+#[doc(hidden)]
+pub fn union_release<U: Union>(memory: &mut Memory, at: u32) {
+    U::value_release(selected::<U>(memory.bytes(), at), memory, at + U::VALUE);
+}
+
+#[doc(hidden)]
+pub fn union_write<U: Union>(writer: &mut Writer<'_>, from: u32, to: u32) {
+    writer.put_u32(to + region::<U>(), to.wrapping_neg());
+    writer.copy(from, to, <U::Discriminator as Stored>::SIZE);
+    let selected = selected::<U>(writer.image(), from);
+    U::value_write(selected, writer, from + U::VALUE, to + U::VALUE);
+}
+
+#[doc(hidden)]
+pub fn union_check<U: Union>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    let discriminator = <U::Discriminator as Stored>::SIZE;
+    U::Discriminator::check(check, at).map_err(|error| error.in_member("discriminator"))?;
+    check.zero(at + discriminator, at + region::<U>())?;
+    check.back_link(at, at + region::<U>())?;
+    check.zero(at + region::<U>() + 4, at + U::VALUE)?;
+    let size = U::value_check(selected::<U>(check.image(), at), check, at + U::VALUE)?;
+    check.zero(at + U::VALUE + size, at + U::SIZE)
+}
+
+/// Selects anew: what the union held is released, and the selected member begins with its default value.
+#[doc(hidden)]
+pub fn union_select<U: Union>(union: &mut Mut<'_, U>, value: Selected<U>) {
+    let at = union.at();
+    let memory = union.memory();
+    U::release(memory, at);
+    memory.zero(at + U::VALUE, U::SIZE - U::VALUE);
+    U::Discriminator::set(memory, at, value);
+    U::value_begin(value, memory, at + U::VALUE);
+}
+
+/// The discriminator of a union.
+#[doc(hidden)]
+pub fn union_discriminator<U: Union>(union: Ref<'_, U>) -> Selected<U> {
+    selected::<U>(union.image(), union.at())
+}

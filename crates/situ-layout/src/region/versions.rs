@@ -1,0 +1,165 @@
+//! Structs that can be appended to: the history of their members, and the table in an image that says which of them its writer
+//! knew.
+
+use std::any::TypeId;
+
+use super::check::invalid;
+use super::error::{Invalid, InvalidProblem};
+use super::layout::{Lines, sha256_u64};
+use super::memory::{GRANULE, ROOT, u32_at};
+use super::stored::Stored;
+
+/// Where the header says where the table begins.
+pub(super) const TABLE_AT: u32 = 60;
+
+/// What this program knows of an appendable struct; made by [`region_struct`](crate::region_struct).
+#[derive(Clone, Debug)]
+pub struct Version {
+    of: TypeId,
+    name: &'static str,
+    members: Vec<&'static str>,
+    /// Of the first `i` members.
+    history: Vec<u64>,
+    sizes: Vec<u32>,
+}
+
+impl Version {
+    /// Of a struct, without members yet.
+    pub fn of<T: Stored>(name: &'static str) -> Self {
+        let begin = sha256_u64(format!("region-appendable-v1 {name}\n").as_bytes());
+        Self { of: TypeId::of::<T>(), name, members: Vec::new(), history: vec![begin], sizes: vec![0] }
+    }
+
+    /// Adds the next member.
+    pub fn member<M: Stored>(&mut self, name: &'static str, offset: u32) {
+        let mut lines = Lines::default();
+        lines.value::<M>(&format!("{}.{name}", self.name), offset);
+        M::needed(&mut lines);
+        let before = self.history[self.members.len()];
+        self.history.push(sha256_u64(format!("{before:016x}\n{}", lines.text()).as_bytes()));
+        self.sizes.push((offset + M::SIZE).next_multiple_of(8));
+        self.members.push(name);
+    }
+
+    fn key(&self) -> u64 {
+        sha256_u64(format!("{}\n", self.name).as_bytes())
+    }
+}
+
+/// The table of versions of an image of these structs; nothing if there are none.
+pub(super) fn table(versions: &[Version]) -> Vec<u8> {
+    if versions.is_empty() {
+        return Vec::new();
+    }
+    let mut versions: Vec<_> = versions.iter().map(|version| (version.key(), version)).collect();
+    versions.sort_unstable_by_key(|(key, _)| *key);
+    let words: usize = versions.iter().map(|(_, version)| 2 + version.members.len()).sum();
+    let mut table = Vec::with_capacity(8 + 8 * words);
+    table.extend((versions.len() as u32).to_le_bytes());
+    table.extend((words as u32).to_le_bytes());
+    for (key, version) in versions {
+        let members = version.members.len();
+        table.extend(key.to_le_bytes());
+        table.extend(version.sizes[members].to_le_bytes());
+        table.extend((members as u32).to_le_bytes());
+        version.history[1..].iter().for_each(|hash| table.extend(hash.to_le_bytes()));
+    }
+    table
+}
+
+/// How many members of a struct, and how many bytes, an image has.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    of: TypeId,
+    members: u32,
+    size: u32,
+}
+
+/// In which versions an image has its appendable structs, if they are not this program's.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Versions {
+    known: Vec<Known>,
+    /// One of them has members that this program does not know.
+    pub newer: bool,
+    /// The first struct whose versions differ, with the numbers of its members in the image and here.
+    pub differs: Option<(&'static str, u32, u32)>,
+    /// The first of them that has fewer members in the image.
+    pub fewer: Option<(&'static str, u32, u32)>,
+}
+
+impl Versions {
+    /// The members and the size of a struct in the image.
+    pub(super) fn of<T: Stored>(&self) -> Option<(u32, u32)> {
+        let found = self.known.iter().find(|known| known.of == TypeId::of::<T>())?;
+        Some((found.members, found.size))
+    }
+}
+
+fn u64_at(image: &[u8], at: u32) -> u64 {
+    u64::from(u32_at(image, at)) | u64::from(u32_at(image, at + 4)) << 32
+}
+
+/// Where the table of an image is, and its size in bytes.
+pub(super) fn table_of(image: &[u8]) -> Result<(u32, u32), Invalid> {
+    let at = u32_at(image, TABLE_AT);
+    let bad = invalid(TABLE_AT, InvalidProblem::BadVersions { at });
+    let size = image.len() as u64;
+    if at < ROOT || !at.is_multiple_of(GRANULE) || u64::from(at) + 8 > size {
+        return bad;
+    }
+    let bytes = 8 + 8 * u64::from(u32_at(image, at + 4));
+    if u64::from(at) + bytes > size {
+        return bad;
+    }
+    Ok((at, bytes as u32))
+}
+
+/// Reads the table at `at`, of `bytes`, which is not the one that this program would write.
+pub(super) fn compare(image: &[u8], (at, bytes): (u32, u32), own: &[Version]) -> Result<Versions, Invalid> {
+    let bad = || invalid(TABLE_AT, InvalidProblem::BadVersions { at });
+    let end = at + bytes;
+    let mut versions = Versions::default();
+    let (mut entry, mut before) = (at + 8, None);
+    for _ in 0..u32_at(image, at) {
+        if end - entry < 16 {
+            return bad();
+        }
+        let (key, size, members) =
+            (u64_at(image, entry), u32_at(image, entry + 8), u32_at(image, entry + 12));
+        let history = entry + 16;
+        if u64::from(members) * 8 > u64::from(end - history) || before.is_some_and(|before| before >= key) {
+            return bad();
+        }
+        (entry, before) = (history + 8 * members, Some(key));
+        let Some(version) = own.iter().find(|version| version.key() == key) else { continue };
+        let here = version.members.len() as u32;
+        let common = members.min(here);
+        let same = |i: &u32| u64_at(image, history + 8 * i) == version.history[*i as usize + 1];
+        if let Some(last) = common.checked_sub(1).filter(|last| !same(last)) {
+            let first = (0..last).find(|i| !same(i)).unwrap_or(last);
+            return invalid(
+                history + 8 * first,
+                InvalidProblem::OtherHistory {
+                    name: version.name,
+                    number: first + 1,
+                    member: version.members[first as usize],
+                },
+            );
+        }
+        let own_size = version.sizes[common as usize];
+        let fits =
+            if members <= here { size == own_size } else { size >= own_size && size.is_multiple_of(8) };
+        if !fits || u64::from(size) > image.len() as u64 {
+            return bad();
+        }
+        let differs = (members != here).then_some((version.name, members, here));
+        versions.newer |= members > here;
+        versions.differs = versions.differs.or(differs);
+        versions.fewer = versions.fewer.or(differs.filter(|_| members < here));
+        versions.known.push(Known { of: version.of, members, size });
+    }
+    if entry != end || versions.differs.is_none() {
+        return bad();
+    }
+    Ok(versions)
+}

@@ -1,0 +1,252 @@
+//! Trees, unions, shared links and bases, held to the vectors; types and values as in `spec/vectors/region.py`.
+
+use situ_layout::region::{
+    Bool, FlatMap, OrderedMap, OrderedSet, Region, ShareError, Shared, Text, Vector, layout_text, view,
+};
+use situ_layout::{region_struct, region_union};
+
+use crate::types::*;
+use crate::{held_to, vector};
+
+region_union! {
+    pub union Shape: ShapeRef, ShapeMut (i32) {
+        1 => radius: f32,
+        2 | 3 => label: Text,
+        default => points: Vector<f32>,
+    }
+}
+region_union! { pub union Choice: ChoiceRef, ChoiceMut (u64) { 1 => flag: Bool, 2 => big: i64 } }
+region_union! { pub union Flagged: FlaggedRef, FlaggedMut (Bool) { false => number: u8, true => text: Text } }
+region_struct! { pub struct Texture: TextureRef, TextureMut { name: Text, base: Shared<Texture> } }
+region_struct! { pub struct Blade: BladeRef, BladeMut { base: Equip, edge: u16 } }
+region_struct! {
+    pub struct Market: MarketRef, MarketMut {
+        index: OrderedSet<u32>,
+        words: OrderedSet<Text>,
+        prices: OrderedMap<Text, Item>,
+        nothing: OrderedMap<u8, Text>,
+        shape: Shape,
+        shapes: Vector<Shape>,
+        choices: [Choice; 2],
+        flagged: Flagged,
+        texture: Shared<Texture>,
+        textures: Vector<Shared<Texture>>,
+        blade: Blade,
+        boxed: FlatMap<u8, Shared<Item>>,
+    }
+}
+
+fn item(i: u32) -> Item {
+    Item { id: i, number: i, uuid: u64::from(i), timestamp: u64::from(i) }
+}
+
+pub fn market() -> Result<Region<Market>, ShareError> {
+    let mut r = Region::<Market>::new();
+    let mut m = r.root_mut();
+    for i in 0..505 {
+        assert!(m.index().insert(i * i % 1009)?);
+    }
+    for i in 0..40 {
+        assert!(m.words().insert(&format!("word {} of forty", i * 7 % 40))?);
+    }
+    for i in 0..100 {
+        m.prices().insert(&format!("price {i}"), item(i))?;
+    }
+    m.shape().select(3);
+    m.shape().label().unwrap().set("a label of some length")?;
+    for (discriminator, points) in [(1, 0), (2, 0), (-4, 3), (0, 0)] {
+        let mut shapes = m.shapes();
+        let mut shape = shapes.push_default()?;
+        shape.select(discriminator);
+        for point in 0..points {
+            shape.points().unwrap().push([1.0_f32, 2.0, 3.0][point])?;
+        }
+        if let Some(mut radius) = shape.radius() {
+            *radius = 2.5;
+        }
+        if let Some(mut label) = shape.label() {
+            label.set("short")?;
+        }
+    }
+    m.choices().get_mut(0).unwrap().select(2);
+    *m.choices().get_mut(0).unwrap().big().unwrap() = -1;
+    m.choices().get_mut(1).unwrap().select(7);
+    m.flagged().select(true);
+    m.flagged().text().unwrap().set("flagged")?;
+    let mut textures = m.textures();
+    textures.push_default()?.fill()?.name().set("wood")?;
+    for _ in 0..3 {
+        textures.push_default()?;
+    }
+    m.texture().fill()?.name().set("oak with long grain")?;
+    m.share(
+        |m| m.textures().get(0),
+        |mut m, wood| {
+            m.texture().get_mut().unwrap().base().link(wood)?;
+            m.textures().get_mut(3).unwrap().link(wood)
+        },
+    )?;
+    m.share(|m| Some(m.texture()), |mut m, oak| m.textures().get_mut(1).unwrap().link(oak))?;
+    *m.blade().base().base() = Item { id: 1, number: 2, uuid: 3, timestamp: 4 };
+    *m.blade().base().level() = 5;
+    m.blade().base().attributes().push(6.0_f32)?;
+    *m.blade().edge() = 7;
+    *m.boxed().entry(1)?.fill()? = item(7);
+    m.share(|m| m.boxed().get(1), |mut m, seven| m.boxed().entry(3)?.link(seven))?;
+    Ok(r)
+}
+
+#[test]
+fn the_vectors_are_written_and_read() {
+    held_to("market", &market().unwrap());
+}
+
+#[test]
+fn the_layout_is_the_one_of_the_format() {
+    assert_eq!(
+        layout_text::<Shape>(),
+        "region-v1 Shape\nShape 0 24 4 union\nShape.discriminator 0 4 4 int32\nShape.radius 8 4 4 1:float\n\
+         Shape.label 8 16 4 2,3:string\nShape.points 8 16 4 default:vector\nShape.points[] 0 4 4 float\n"
+    );
+    assert_eq!(
+        layout_text::<Texture>(),
+        "region-v1 Texture\nTexture 0 24 4 struct\nTexture.name 0 16 4 string\nTexture.base 16 8 4 shared\n\
+         Texture.base& 4 24 4 Texture\n"
+    );
+    assert!(layout_text::<Market>().contains(
+        "Market.prices 32 16 4 ordered_map\nMarket.prices[] 0 40 8 entry\nMarket.prices[].key 0 16 4 string\n"
+    ));
+}
+
+#[test]
+fn ordered_containers_have_ends_and_ranges() {
+    let r = market().unwrap();
+    let m = r.root();
+    let mut squares: Vec<u32> = (0..505).map(|i| i * i % 1009).collect();
+    squares.sort_unstable();
+    let read = view::<Market>(r.bytes()).unwrap();
+    assert!(read.index().iter().eq(squares.iter().copied()));
+    assert!(read.index().range(..).rev().eq(squares.iter().rev().copied()));
+    assert_eq!((m.index().first(), m.index().last()), (Some(0), squares.last().copied()));
+    assert_eq!((m.nothing().first().is_none(), m.nothing().range(1..9).count()), (true, 0));
+    let within = |low: u32, high: u32| squares.iter().copied().filter(move |i| (low..high).contains(i));
+    for (low, high) in [(0, 1), (3, 3), (9, 5), (100, 700), (0, 2000), (1007, 2000), (500, 501)] {
+        assert!(m.index().range(low..high).eq(within(low, high)), "{low} {high}");
+        assert!(m.index().range(low..high).rev().eq(within(low, high).collect::<Vec<_>>().into_iter().rev()));
+        assert!(high == 0 || m.index().range(low..=high - 1).eq(within(low, high)));
+    }
+    let keys: Vec<_> = m.prices().range("price 7".."price 72").map(|(key, value)| (key, value.id)).collect();
+    assert_eq!(keys, [("price 7", 7), ("price 70", 70), ("price 71", 71)]);
+    assert_eq!(m.prices().get("price 42").unwrap().uuid, 42);
+    assert!(m.prices().get("price 420").is_none());
+    let mut both = m.words().range(..);
+    assert_eq!((both.next(), both.next_back()), (Some("word 0 of forty"), Some("word 9 of forty")));
+    assert_eq!(both.count(), 38);
+}
+
+#[test]
+fn a_shared_value_lives_as_long_as_its_last_link() {
+    let mut r = market().unwrap();
+    assert_eq!(r.root().textures().get(0).unwrap().links(), 3);
+    assert!(r.root().texture().is_same(r.root().textures().get(1).unwrap()));
+    // All who link to it see the change.
+    let mut m = r.root_mut();
+    m.textures().get_mut(3).unwrap().get_mut().unwrap().name().set("pine").unwrap();
+    assert_eq!(r.root().texture().get().unwrap().base().get().unwrap().name().as_str(), "pine");
+    let canonical = r.canonical();
+    assert_eq!(Region::<Market>::adopt(&canonical).unwrap().canonical(), canonical);
+    let mut m = r.root_mut();
+    m.textures().clear();
+    assert_eq!(m.texture().as_ref().links(), 1);
+    assert_eq!(m.texture().as_ref().get().unwrap().base().links(), 1);
+    m.texture().clear();
+    m.boxed().remove(1);
+    assert_eq!(m.boxed().as_ref().get(3).unwrap().get().unwrap().uuid, 7);
+    m.boxed().remove(3);
+    let freed = Region::<Market>::adopt(r.bytes()).unwrap();
+    assert_eq!(freed.canonical(), r.canonical());
+    assert!(!r.bytes().windows(4).any(|four| four == b"pine"));
+}
+
+#[test]
+fn links_make_no_cycles_and_stay_in_their_region() {
+    let mut r = market().unwrap();
+    let before = r.canonical();
+    let mut m = r.root_mut();
+    // Wood's base would be oak, whose base is wood.
+    let cycle = m.share(
+        |m| Some(m.texture()),
+        |mut m, oak| m.textures().get_mut(0).unwrap().get_mut().unwrap().base().link(oak),
+    );
+    assert_eq!(cycle, Err(ShareError::Cycle));
+    let itself = m.share(
+        |m| m.textures().get(0),
+        |mut m, wood| m.textures().get_mut(0).unwrap().get_mut().unwrap().base().link(wood),
+    );
+    assert_eq!(itself, Err(ShareError::Cycle));
+    let mut other = market().unwrap();
+    let elsewhere = m.share(|m| Some(m.texture()), |_, oak| other.root_mut().texture().link(oak));
+    assert_eq!(elsewhere, Err(ShareError::OtherRegion));
+    assert_eq!(r.canonical(), before);
+    assert_eq!(other.canonical(), before);
+    // A value that loses its last link while it is shared stays until it has another one.
+    let mut m = r.root_mut();
+    m.share(
+        |m| Some(m.texture()),
+        |mut m, oak| {
+            m.texture().clear();
+            m.textures().get_mut(1).unwrap().clear();
+            m.textures().get_mut(2).unwrap().link(oak)
+        },
+    )
+    .unwrap();
+    assert_eq!(r.root().textures().get(2).unwrap().get().unwrap().name().as_str(), "oak with long grain");
+    assert_eq!(Region::<Market>::adopt(r.bytes()).unwrap().canonical(), r.canonical());
+}
+
+#[test]
+fn a_union_holds_what_its_discriminator_selects() {
+    let mut r = Region::<Market>::new();
+    let mut m = r.root_mut();
+    assert_eq!(m.choices().as_ref().get(0).unwrap().discriminator(), 0);
+    assert!(m.choices().as_ref().get(0).unwrap().flag().is_none());
+    assert!(m.flagged().as_ref().number().is_some_and(|number| *number == 0));
+    m.shape().select(2);
+    m.shape().label().unwrap().set("a text that needs a block").unwrap();
+    // Another label of the same member begins anew as well.
+    m.shape().select(3);
+    assert_eq!(m.shape().label().unwrap().as_ref().as_str(), "");
+    m.shape().select(1);
+    *m.shape().radius().unwrap() = 1.0;
+    assert!(m.shape().label().is_none());
+    assert!(!r.bytes().windows(6).any(|six| six == b"a text"), "what was held is gone");
+    assert_eq!(Region::<Market>::adopt(r.bytes()).unwrap().canonical(), r.canonical());
+}
+
+#[test]
+fn every_spoilt_byte_is_refused_or_harmless() {
+    for (name, form) in [("market", 0), ("market", 1)] {
+        let image = vector(&format!("{name}.{}", ["canonical", "live"][form]));
+        let step = if cfg!(miri) { 1009 } else { 11 };
+        for at in (0..image.len()).step_by(step) {
+            for flip in [1, 0x80, 0xff] {
+                let mut bad = image.clone();
+                bad[at] ^= flip;
+                let Ok(mut taken) = Region::<Market>::adopt(&bad) else { continue };
+                let canonical = taken.canonical();
+                if form == 0 && at != 6 {
+                    assert_eq!(canonical, bad, "a canonical image is the only one of its value: {at}");
+                }
+                assert_eq!(Region::<Market>::adopt(&canonical).unwrap().canonical(), canonical, "{at}");
+                let mut m = taken.root_mut();
+                for i in (0..1009).step_by(7) {
+                    m.index().remove(i);
+                    m.prices().remove(&format!("price {}", i % 100));
+                }
+                m.words().insert("another word").unwrap();
+                m.textures().clear();
+                Region::<Market>::adopt(taken.bytes()).unwrap();
+            }
+        }
+    }
+}
