@@ -21,6 +21,8 @@ use situ_memory::{
     PoolOptions, PoolOwner, Sharing, SlotId, Strategy, Stream, ViewError,
 };
 
+use crate::clock::now_ns;
+use crate::deaths::{Deaths, wait_for_the_dying};
 use crate::entry::{Entry, Found};
 use crate::hook::{self, Step};
 use crate::liveness::{NodeId, is_alive, unique};
@@ -130,6 +132,7 @@ struct Own {
     made: VecDeque<Made>,
     /// Retired while somebody held them, or a stream was still copying into them: until its fence is not pending.
     held: VecDeque<(SlotId, Option<Fence>)>,
+    deaths: Deaths,
 }
 
 /// The copies that one participant makes into one domain.
@@ -538,11 +541,18 @@ impl Copies {
         let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
         let slot = match own.pool.allocate(size) {
             Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
-                self.topic.repair_if_free();
                 self.tidy(0);
                 let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
-                own.give_back(usize::MAX);
-                own.pool.allocate(size)?
+                let mut slot = None;
+                wait_for_the_dying(&self.topic, &self.node, || {
+                    own.give_back(usize::MAX);
+                    slot = own.pool.allocate(size).ok();
+                    slot.is_some()
+                });
+                match slot {
+                    Some(slot) => slot,
+                    None => own.pool.allocate(size)?,
+                }
             }
             slot => slot?,
         };
@@ -567,7 +577,8 @@ impl Copies {
             .take_copies(self.node.life.id(), options.id, self.domain, make)
             .map_err(|error| CopyError::Register(Box::new(error)))?;
         let Some(pool) = pool else { unreachable!("an entry is only taken with a pool") };
-        Ok(Own { entry, pool, made: VecDeque::new(), held: VecDeque::new() })
+        let (made, held, deaths) = (VecDeque::new(), VecDeque::new(), Deaths::default());
+        Ok(Own { entry, pool, made, held, deaths })
     }
 
     /// Takes out of circulation what nobody can still want: what was overwritten, what its publisher has retired (or is
@@ -595,6 +606,10 @@ impl Copies {
             own.retire(slot);
         }
         own.give_back(2);
+        if !own.held.is_empty() && own.deaths.noticed(&self.topic, &self.node, now_ns()) {
+            self.topic.repair_if_free();
+            own.give_back(usize::MAX);
+        }
     }
 
     fn retire(&mut self, slot: SlotId) {

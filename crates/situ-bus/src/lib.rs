@@ -22,6 +22,8 @@ mod clock;
 #[cfg(not(loom))]
 mod copies;
 #[cfg(not(loom))]
+mod deaths;
+#[cfg(not(loom))]
 mod device;
 #[cfg(not(loom))]
 mod eager;

@@ -6,11 +6,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::FlockOperation;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::root::Root;
 
@@ -159,6 +161,19 @@ pub(crate) fn has_ended(root: &Root, id: NodeId) -> bool {
         Ok(stat) => matches!(fields(&stat).next(), Some("Z" | "X")),
         Err(_) => true,
     })
+}
+
+/// A descriptor of a node's process, readable when that has ended. Nothing if it is this process, or has ended, or cannot be had.
+pub(crate) fn process_of(root: &Root, id: NodeId) -> Option<OwnedFd> {
+    let text = read_text(&path_of(root, id)).ok()?;
+    let number: i32 = field(&text, "pid").parse().ok()?;
+    let then: u64 = field(&text, "born").parse().ok()?;
+    if u32::try_from(number) == Ok(std::process::id()) {
+        return None;
+    }
+    let process = pidfd_open(Pid::from_raw(number)?, PidfdFlags::empty()).ok()?;
+    // Looked at after the descriptor was had: if it is the right one now, the descriptor is of the right one.
+    (born(number as u32) == Some(then)).then_some(process)
 }
 
 /// When a process began, in the kernel's ticks since the machine did.

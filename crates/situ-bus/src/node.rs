@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use situ_memory::{Domain, DomainError, DomainId, Domains};
 
+use crate::deaths::Processes;
 use crate::fences::FenceWatch;
 use crate::liveness::{self, Life, NodeId};
 use crate::reactor::Reactor;
@@ -38,6 +39,7 @@ pub(crate) struct NodeInner {
     /// The memory domains that were given to it or needed so far.
     domains: Mutex<Domains>,
     pub(crate) fences: FenceWatch,
+    pub(crate) processes: Processes,
 }
 
 impl NodeInner {
@@ -95,6 +97,7 @@ impl Node {
                 reactor: OnceLock::new(),
                 domains: Mutex::default(),
                 fences: FenceWatch::default(),
+                processes: Processes::default(),
             }),
         })
     }

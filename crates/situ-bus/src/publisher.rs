@@ -13,6 +13,7 @@ use situ_memory::{
 
 use crate::clock::{Deadline, now_ns};
 use crate::copies::pool_options;
+use crate::deaths::{Deaths, wait_for_the_dying};
 use crate::device::{Bodies, Placement};
 use crate::eager::Eager;
 use crate::fences::FenceWatch;
@@ -39,8 +40,6 @@ const EAGER_SIZE: usize = 64 << 10;
 const WARM_SIZE: usize = 512 << 10;
 /// With more subscribers than this, looking at all their cursors costs more than warm memory saves.
 const EAGER_PLACES: u32 = 8;
-/// How often slots that nobody returns are asked about: a holder may have died.
-const ASK_NS: u64 = 1_000_000_000;
 /// How long a blocked publisher sleeps before it looks whether who blocks it is dead.
 const BLOCKED_SLICE: Duration = Duration::from_millis(2);
 /// How often a blocked publisher looks again before it sleeps.
@@ -141,7 +140,7 @@ pub(crate) struct Inner {
     /// Where the order probably ends.
     next: u64,
     window: Window,
-    asked_ns: u64,
+    deaths: Deaths,
     published_ns: u64,
     missed: u64,
 }
@@ -233,7 +232,7 @@ impl RawPublisher {
                 held: VecDeque::with_capacity(depth + 2),
                 next,
                 window: Window::default(),
-                asked_ns: 0,
+                deaths: Deaths::default(),
                 published_ns: now_ns(),
                 missed: 0,
             }),
@@ -324,8 +323,7 @@ impl RawPublisher {
         let slot = match inner.pool.allocate(total) {
             Ok(slot) => slot,
             Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
-                self.recover(&mut inner);
-                inner.pool.allocate(total)?
+                self.recover_enough(&mut inner, |inner| inner.pool.allocate(total))?
             }
             Err(error) => return Err(error.into()),
         };
@@ -357,36 +355,41 @@ impl RawPublisher {
             self.retire_passed(inner);
         }
         self.copy_eagerly(inner, None);
-        let mut retried = false;
-        loop {
-            let slot = inner.pool.allocate(DESCRIPTOR + head_size)?;
-            let (memory, _) = inner.pool.memory(slot);
-            let mut loan = RawLoan {
-                publisher: self,
-                slot,
-                memory,
-                head_size,
-                body_offset: 0,
-                body_size: 0,
-                encoding: self.encoding,
-                body_pool: BODY_IN_SLOT,
-                signalled: false,
-            };
-            match loan.add_body(inner, body_size) {
-                Ok(()) => return Ok(loan),
-                Err(error) => {
-                    // It is freed here, and not by dropping the loan, which would borrow what is borrowed.
-                    std::mem::forget(loan);
-                    inner.pool.deallocate(slot);
-                    if retried || matches!(error, AllocateError::TooLarge { .. }) {
-                        return Err(error.into());
-                    }
-                    retried = true;
-                    self.retire_passed(inner);
-                    self.recover(inner);
-                }
+        let slot = match inner.pool.allocate(DESCRIPTOR + head_size) {
+            Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
+                self.recover_enough(inner, |inner| inner.pool.allocate(DESCRIPTOR + head_size))?
             }
-        }
+            slot => slot?,
+        };
+        let add_body = |inner: &mut Inner| match &mut inner.bodies {
+            Some(bodies) if body_size > 0 => bodies.allocate(slot, body_size).map(|()| bodies.entry as u32),
+            _ => Ok(BODY_IN_SLOT),
+        };
+        let body_pool = match add_body(inner) {
+            Err(AllocateError::TooLarge { size, capacity }) => {
+                Err(AllocateError::TooLarge { size, capacity })
+            }
+            Err(_) => {
+                self.retire_passed(inner);
+                self.recover_enough(inner, add_body)
+            }
+            added => added,
+        };
+        let body_pool = body_pool.inspect_err(|_| inner.pool.deallocate(slot))?;
+        let (memory, _) = inner.pool.memory(slot);
+        let body_size = if body_pool == BODY_IN_SLOT { 0 } else { body_size };
+        let (encoding, signalled) = (self.encoding, false);
+        Ok(RawLoan {
+            publisher: self,
+            slot,
+            memory,
+            head_size,
+            body_offset: 0,
+            body_size,
+            encoding,
+            body_pool,
+            signalled,
+        })
     }
 
     /// Takes out of circulation what is beyond the depth, right after a message was published: off its way, and early
@@ -420,7 +423,26 @@ impl RawPublisher {
         }
     }
 
-    /// The memory is exhausted: look at everything that may have come free, also by death.
+    /// The memory is exhausted: gets back what there is, and if that does not do, waits for the end of those who died with some of it.
+    #[cold]
+    fn recover_enough<T>(
+        &self,
+        inner: &mut Inner,
+        mut allocate: impl FnMut(&mut Inner) -> Result<T, AllocateError>,
+    ) -> Result<T, AllocateError> {
+        let mut result = None;
+        wait_for_the_dying(&self.topic, &self.node, || {
+            give_back(inner, usize::MAX);
+            let allocated = allocate(inner);
+            let enough =
+                !matches!(allocated, Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)));
+            result = Some(allocated);
+            enough
+        });
+        result.unwrap_or_else(|| allocate(inner))
+    }
+
+    /// Looks at everything that may have come free, also by death.
     #[cold]
     fn recover(&self, inner: &mut Inner) {
         self.topic.repair_if_free();
@@ -511,8 +533,7 @@ impl RawPublisher {
         }
         if !inner.held.is_empty() {
             let now = if self.stamps { now } else { now_ns() };
-            if now.saturating_sub(inner.asked_ns) > ASK_NS {
-                inner.asked_ns = now;
+            if inner.deaths.noticed(&self.topic, &self.node, now) {
                 self.recover(inner);
             }
         }

@@ -599,13 +599,13 @@ impl Topic {
             .count()
     }
 
-    /// Repairs what the dead left, if nobody else is at it.
-    pub(crate) fn repair_if_free(&self) {
-        if let Some(lock) = Lock::try_acquire(&self.directory)
-            && self.is_current()
-        {
+    /// Repairs what the dead left, if nobody else is at it. Gives whether nobody was.
+    pub(crate) fn repair_if_free(&self) -> bool {
+        let Some(lock) = Lock::try_acquire(&self.directory) else { return false };
+        if self.is_current() {
             repair(self, &lock);
         }
+        true
     }
 
     /// Repairs, if nobody else is at it, should this node be dead: for who waits for something of it.

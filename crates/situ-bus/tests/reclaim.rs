@@ -1,0 +1,145 @@
+//! How soon memory comes back that the dead hold, in every domain: to a publisher that goes on, and to one that has none left.
+//!
+//! The times are printed, not asserted: they are the machine's too. `make chaos` takes more of them.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::process::{Role, role, say};
+use common::watched::{PATIENCE, kills};
+use common::{Scratch, numbers};
+use rustix::process::Signal;
+use situ_bus::{LoanError, Placement, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos};
+use situ_memory::{AllocateError, DomainId, DomainKind, HOST, PoolMetadata};
+
+const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
+const VULKAN: DomainId = DomainId { kind: DomainKind::VULKAN, number: 0 };
+const BODY: usize = 100_000;
+
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    let placement = Placement { domain: role.parse().unwrap(), ..Default::default() };
+    let node = scratch.node("hoarder");
+    let subscriber =
+        RawSubscriber::create_in(&node, "image", &numbers(), SubscriberQos::default(), &placement).unwrap();
+    let mut held = Vec::new();
+    say("ready");
+    loop {
+        match subscriber.take().unwrap() {
+            Some(sample) => {
+                held.push(sample);
+                say("taken");
+            }
+            None => _ = subscriber.wait(None),
+        }
+    }
+}
+
+/// A publisher with memory for a dozen messages, and a child that holds what it takes.
+struct Scene {
+    scratch: Scratch,
+    publisher: RawPublisher,
+    child: Role,
+}
+
+impl Scene {
+    fn new(domain: DomainId) -> Self {
+        let scratch = Scratch::new();
+        let placement = Placement { domain, capacity: Some(1_500_000), ..Default::default() };
+        let qos = PublisherQos { depth: 1, ..Default::default() };
+        let publisher =
+            RawPublisher::create_in(&scratch.node("publisher"), "image", &numbers(), qos, &placement)
+                .unwrap();
+        let mut child = Role::start(&scratch, &domain.to_string());
+        child.wait_for("ready");
+        Self { scratch, publisher, child }
+    }
+
+    fn publish(&self) -> Result<(), LoanError> {
+        self.publisher.loan(8, 8, BODY)?.publish().unwrap();
+        Ok(())
+    }
+
+    /// How many slots somebody holds, in all pools.
+    fn held(&self) -> usize {
+        let files = self.scratch.files().into_iter();
+        let pools = files.filter(|path| path.extension().is_some_and(|it| it == "pool"));
+        pools.filter_map(|path| PoolMetadata::open(&path).ok()).map(|pool| pool.usage().0).sum()
+    }
+}
+
+/// The child holds some of it, and is killed while the publisher goes on.
+fn beside_others(domain: DomainId) -> Duration {
+    let mut scene = Scene::new(domain);
+    for _ in 0..6 {
+        scene.publish().unwrap();
+        scene.child.wait_for("taken");
+    }
+    assert_eq!(scene.held(), 6);
+    scene.child.signal(Signal::KILL);
+    let start = Instant::now();
+    while scene.held() > 0 {
+        assert!(start.elapsed() < PATIENCE, "they do not return");
+        scene.publish().unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let took = start.elapsed();
+    while scene.publisher.memory().in_use > 3 {
+        assert!(start.elapsed() < PATIENCE, "{:?}", scene.publisher.memory());
+        scene.publish().unwrap();
+    }
+    took
+}
+
+/// The child holds all of it: the loan that finds none has it back as soon as the child has ended.
+fn exhausted(domain: DomainId) -> Duration {
+    let mut scene = Scene::new(domain);
+    loop {
+        match scene.publish() {
+            Ok(()) => scene.child.wait_for("taken"),
+            Err(LoanError::Memory(AllocateError::Exhausted { .. })) => break,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(scene.held() > 6);
+    scene.child.signal(Signal::KILL);
+    let start = Instant::now();
+    while let Err(error) = scene.publish() {
+        // Its lock may still be there: then nobody knows that it dies.
+        assert!(matches!(error, LoanError::Memory(AllocateError::Exhausted { .. })), "{error}");
+        assert!(start.elapsed() < PATIENCE, "it does not come back");
+    }
+    start.elapsed()
+}
+
+fn measure(domain: DomainId, rounds: u64) {
+    for (what, round) in [
+        ("a publisher that goes on", beside_others as fn(DomainId) -> Duration),
+        ("one that has none left", exhausted),
+    ] {
+        let mut times: Vec<Duration> = (0..rounds).map(|_| round(domain)).collect();
+        times.sort();
+        let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+        println!(
+            "memory of {domain} that the dead held came back to {what} after p50 {:.1?}, p99 {:.1?}, at most {:.1?} ({rounds} kills)",
+            at(0.5),
+            at(0.99),
+            at(1.0)
+        );
+    }
+}
+
+#[test]
+fn memory_of_the_dead_comes_back() {
+    let rounds = (kills(120) / 20).min(300);
+    measure(HOST, rounds);
+    measure(DEVICE, rounds);
+    match situ_memory::find(VULKAN) {
+        Ok(_) => measure(VULKAN, rounds.div_ceil(5)),
+        Err(error) => eprintln!("SKIPPED: {error}"),
+    }
+}
