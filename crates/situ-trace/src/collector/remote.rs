@@ -37,7 +37,7 @@ struct Out {
     /// How many of its fragments were read, and where the next one begins.
     read: u32,
     at: usize,
-    /// What the word was when it changed last, and in which round.
+    /// What the word was when it changed last, and when that was.
     word: Word,
     since: u64,
     is_begun: bool,
@@ -145,11 +145,11 @@ impl Remote {
         Drained::All
     }
 
-    /// Reads what is finished. `round` counts the collector's rounds; a chunk that has been idle for `patience` of them is
-    /// taken from its writer. `is_dead`: nobody writes any more, so that every chunk is.
+    /// Reads what is finished. It is `now`, in milliseconds; a chunk that has been idle for `patience` of them is taken from its
+    /// writer. `is_dead`: nobody writes any more, so that every chunk is.
     pub(super) fn drain(
         &mut self,
-        round: u64,
+        now: u64,
         patience: u64,
         is_dead: bool,
         sequences: &mut u32,
@@ -166,7 +166,7 @@ impl Remote {
         while self.taken != taken {
             let Some(chunk) = self.free.pop_front() else { break };
             let word = Word(0);
-            self.out.push_back(Out { chunk, read: 0, at: 0, word, since: round, is_begun: false });
+            self.out.push_back(Out { chunk, read: 0, at: 0, word, since: now, is_begun: false });
             self.taken = self.taken.wrapping_add(1);
         }
         // Writers that have few chunks left get idle ones at once.
@@ -174,7 +174,7 @@ impl Remote {
         self.waits.fill(false);
         let (mut done, mut index) = (0, 0);
         while index < self.out.len() && done < TURN {
-            if self.visit(index, round, patience, is_dead, sequences, to) {
+            if self.visit(index, now, patience, is_dead, sequences, to) {
                 let Some(out) = self.out.remove(index) else { break };
                 self.give(out.chunk);
                 done += 1;
@@ -200,7 +200,7 @@ impl Remote {
     fn visit(
         &mut self,
         index: usize,
-        round: u64,
+        now: u64,
         patience: u64,
         is_dead: bool,
         sequences: &mut u32,
@@ -210,7 +210,7 @@ impl Remote {
         let chunk = self.parts.chunk(out.chunk);
         let mut word = chunk.word.look();
         if word != out.word {
-            (out.word, out.since) = (word, round);
+            (out.word, out.since) = (word, now);
         }
         let slot = word.writer() as usize;
         match word.state() {
@@ -226,7 +226,7 @@ impl Remote {
             return false;
         }
         if word.state() == Some(State::Idle)
-            && (is_dead || round - out.since >= patience)
+            && (is_dead || now - out.since >= patience)
             && chunk.word.reclaim(word)
         {
             word = word.with(State::Complete);
