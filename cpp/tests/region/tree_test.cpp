@@ -191,7 +191,8 @@ TEST(RegionTree, a_full_buffer_changes_nothing) {
     situ_test::aligned_bytes sent(r.bytes());
     const auto viewed = situ::view_region<Forest>(sent.span());
     ASSERT_TRUE(viewed) << viewed.error().message();
-    // Trimmed nodes and no room to speak of: nodes that should become one cannot, and erasing goes on all the same.
+    // Trimmed nodes and no room to speak of: nodes that should become one cannot, and erasing goes on all the
+    // same.
     r.compact();
     const std::size_t size = r.size();
     situ_test::aligned_bytes tight(size + situ::region_detail::state_size(size) + 80);
@@ -216,7 +217,8 @@ TEST(RegionTree, errors_name_what_is_wrong) {
   };
   EXPECT_EQ(spoilt(64 + 8, 2), "items: the tree has 2 levels instead of 3 (at offset 64)");
   EXPECT_EQ(spoilt(112, 2),
-            "items: the node holds 2 keys and has room for 1; room for 1 to 1 is allowed, and at least one key (at offset 112)");
+            "items: the node holds 2 keys and has room for 1; room for 1 to 1 is allowed, and at least one "
+            "key (at offset 112)");
   EXPECT_EQ(spoilt(112 + 8, 1), "items: key 50 is not greater than the key before it (at offset 64)");
   situ_test::aligned_bytes live(r.bytes());
   const std::size_t at = 64 + 4;

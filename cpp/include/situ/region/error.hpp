@@ -74,8 +74,8 @@ enum class region_problem {
   not_hashed,       ///< slot `found` of a hash table is not where its key belongs
   wrong_count,      ///< a hash table of length `found` has `limit` entries
   wrong_levels,     ///< a tree has `found` levels instead of `limit`
-  wrong_node,  ///< a node's length and, above 32 bits, its capacity are `found`; `limit`: the room allowed
-  wrong_tree,  ///< a tree of length `found` has nodes with `limit` keys
+  wrong_node,    ///< a node's length and, above 32 bits, its capacity are `found`; `limit`: the room allowed
+  wrong_tree,    ///< a tree of length `found` has nodes with `limit` keys
   holds_itself,  ///< a link leads to the shared value at `found`, within which it lies
   shared_type,   ///< a link leads to the shared value at `found`, which is of another type
   shared_count,  ///< a shared value counts `found` links, but `limit` lead to it

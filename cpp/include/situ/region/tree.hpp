@@ -364,9 +364,9 @@ class tree {
     moved(*at->slot(index), static_cast<std::int32_t>((last - index) * sizeof(Slot)));
   }
 
-  /// Gives a child that has become too small an element of a neighbour's, or makes it one with it; whether it is
-  /// one. Where there is no memory for that, the child stays as small as it is, but never becomes empty: it takes
-  /// what its neighbour has, or has room for the only one that it has.
+  /// Gives a child that has become too small an element of a neighbour's, or makes it one with it; whether it
+  /// is one. Where there is no memory for that, the child stays as small as it is, but never becomes empty:
+  /// it takes what its neighbour has, or has room for the only one that it has.
   [[nodiscard]] bool balance(node* above, std::uint32_t child, bool leaf) noexcept {
     node* const at = above->child(child);
     for (const std::uint32_t than : {node::least, std::uint32_t{1}}) {
@@ -407,8 +407,8 @@ class tree {
     }
     right->close_gap(0, leaf);
   }
-  /// Makes one of two neighbours and the element between them. False, and unchanged, when that needs memory and
-  /// there is none.
+  /// Makes one of two neighbours and the element between them. False, and unchanged, when that needs memory
+  /// and there is none.
   [[nodiscard]] bool merge(node* above, std::uint32_t child, bool leaf) noexcept {
     node* left = above->child(child);
     node* const right = above->child(child + 1);

@@ -69,8 +69,9 @@ class tree_checker {
       shape = shape_of<slot>(count, levels);
       least = most = shape.len;
     }
-    const bool fits = Check::canonical ? at->len == most && at->cap == most
-                                       : at->len != 0 && at->len <= at->cap && at->cap >= least && at->cap <= most;
+    const bool fits = Check::canonical
+                          ? at->len == most && at->cap == most
+                          : at->len != 0 && at->len <= at->cap && at->cap >= least && at->cap <= most;
     if (!fits) {
       return check_.fail(region_problem::wrong_node, block, at->len | std::uint64_t{at->cap} << 32,
                          least | most << 32);
