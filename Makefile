@@ -13,7 +13,9 @@ KILLS  ?= 10000
 # Fuzzing:   make fuzz SECONDS=60
 SECONDS ?= 60
 
-DEMO_ARGS = $(if $(INPUT),--input '$(INPUT)') $(if $(FRAMES),--frames $(FRAMES)) $(if $(JSON),--json) $(ARGS)
+# Options of the demo may also stand behind two dashes: make demo -- --trace --no-serialized
+DASHED := $(filter --%,$(MAKECMDGOALS))
+DEMO_ARGS = $(if $(INPUT),--input '$(INPUT)') $(if $(FRAMES),--frames $(FRAMES)) $(if $(JSON),--json) $(ARGS) $(DASHED)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test bench lint format fuzz model sanitize chaos docs clean
@@ -24,10 +26,17 @@ help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):  ## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 	@echo
 	@echo 'make demo INPUT=scan.bin FRAMES=200 JSON=1   plays a KITTI .bin, a .pcd or a .png and prints one JSON object'
+	@echo 'make demo -- --trace                         also records a trace, for Perfetto and `situ trace view`'
 	@echo 'make -s bench TABLE=hop JSON=1               prints one table as JSON lines'
 
 demo:  ## Run the demo: a lidar, a C++ filter and a viewer, three processes, no copy; then a camera whose filter works on a device
 	@scripts/demo.sh $(DEMO_ARGS)
+
+ifneq ($(DASHED),)
+.PHONY: $(DASHED)
+$(DASHED):
+	@:
+endif
 
 test:  ## Build and run every test
 	@scripts/test.sh
@@ -47,7 +56,7 @@ fuzz:  ## Fuzz the readers (SECONDS=60 for each target)
 model:  ## Explore the protocols between processes with the model checker
 	@scripts/model.sh
 
-sanitize:  ## Run the tests of memory, bus and traces under the address and thread sanitizers
+sanitize:  ## Run the tests of memory and bus under the address and thread sanitizers
 	@scripts/sanitize.sh
 
 conformance:  ## Run the official conformance tests of protobuf

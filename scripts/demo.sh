@@ -16,4 +16,11 @@ mkdir -p build
 } >&2
 # Unless the arguments say where: the run with a filter on a device takes whatever device is there.
 [[ " $* " == *" --domain"* ]] || set -- --domain auto "$@"
+# A trace goes where the plot goes.
+arguments=()
+for argument in "$@"; do
+  [ "$argument" != --trace ] || argument=--trace=build/situ-demo.pftrace
+  arguments+=("$argument")
+done
+set -- "${arguments[@]}"
 exec target/release/situ demo --filter build/demo/examples/situ-demo-filter --plot build/situ-demo.svg "$@"

@@ -476,6 +476,115 @@ situ_status situ_list_nodes(const situ_root* root, void (*visit)(const situ_node
  * removed. `nodes` and `topics` may be NULL. Errors: INVALID_ARGUMENT. */
 situ_status situ_clean(const situ_root* root, size_t* nodes, size_t* topics, situ_error* error);
 
+/* ---- Traces -------------------------------------------------------------------------------------------- */
+
+/* What the bus does is in every trace; these are for what the program does. A process takes part in recordings
+ * (`situ trace record`) with its first node, unless it was started with SITU_TRACE=0.
+ *
+ *   static situ_trace_category planner = SITU_TRACE_CATEGORY("planner");
+ *   static situ_trace_name plan = SITU_TRACE_NAME("plan");
+ *   if (SITU_TRACE_IS_ENABLED(&planner)) {
+ *     const situ_trace_event event = {.category = &planner, .name = &plan};
+ *     situ_trace_write(SITU_TRACE_BEGIN, &event);
+ *   }
+ *   ...
+ *   situ_trace_end();
+ *
+ * Names, categories and counters are static: they last as long as the program, and so does the library that
+ * they are in. Members that end with an underscore belong to the library. */
+
+/* A name: of an event, an argument, a category. */
+typedef struct situ_trace_name {
+  const char* text;
+  size_t length;
+  uint32_t number_;
+} situ_trace_name;
+
+/* What is switched on and off as a whole. */
+typedef struct situ_trace_category {
+  situ_trace_name name;
+  uint32_t state_;
+  void* next_;
+} situ_trace_category;
+
+/* A number over time. `unit` is 0, or 1 for bytes, or 2 for nanoseconds. */
+typedef struct situ_trace_counter {
+  situ_trace_category* category;
+  situ_trace_name name;
+  uint32_t unit;
+  uint64_t last_;
+} situ_trace_counter;
+
+/* How they begin; `text_` is a literal. */
+#define SITU_TRACE_NAME(text_) \
+  { (text_), sizeof(text_) - 1, 0 }
+#define SITU_TRACE_CATEGORY(text_) \
+  { SITU_TRACE_NAME(text_), 0, NULL }
+#define SITU_TRACE_COUNTER(category_, text_, unit_) \
+  { (category_), SITU_TRACE_NAME(text_), (unit_), UINT64_MAX }
+
+typedef enum situ_trace_value_kind {
+  SITU_TRACE_BOOL = 1,
+  SITU_TRACE_UINT = 2,
+  SITU_TRACE_INT = 3,
+  SITU_TRACE_DOUBLE = 4,
+  SITU_TRACE_TEXT = 5
+} situ_trace_value_kind;
+
+typedef union situ_trace_value {
+  uint32_t as_bool;
+  uint64_t as_uint;
+  int64_t as_int;
+  double as_double;
+  /* UTF-8; its length is the argument's. */
+  const char* as_text;
+} situ_trace_value;
+
+/* An argument of an event. `kind` is a situ_trace_value_kind. */
+typedef struct situ_trace_argument {
+  situ_trace_name* name;
+  situ_trace_value value;
+  size_t length;
+  uint32_t kind;
+} situ_trace_argument;
+
+/* The most arguments of an event; further ones are left out. */
+#define SITU_TRACE_MOST_ARGUMENTS 16
+
+/* An event. Events with the same flow number are connected by arrows; an arrow ends at `last_flows`. */
+typedef struct situ_trace_event {
+  situ_trace_category* category;
+  situ_trace_name* name;
+  const uint64_t* flows;
+  size_t flow_count;
+  const uint64_t* last_flows;
+  size_t last_flow_count;
+  const situ_trace_argument* arguments;
+  size_t argument_count;
+} situ_trace_event;
+
+/* What an event is: a slice begins, or something happens. */
+#define SITU_TRACE_BEGIN 1
+#define SITU_TRACE_INSTANT 3
+
+/* Decides about a category that was never asked for; whether it is on. Called by the macro. */
+uint32_t situ_trace_register(situ_trace_category* category);
+
+/* Whether a category is wanted: one relaxed load. */
+#define SITU_TRACE_IS_ENABLED(category_)                              \
+  (__atomic_load_n(&(category_)->state_, __ATOMIC_RELAXED) != 1 &&    \
+   (__atomic_load_n(&(category_)->state_, __ATOMIC_RELAXED) == 2 ||   \
+    situ_trace_register(category_) != 0))
+
+/* Writes an event on this thread's track, if somebody records. Ask first whether its category is on. */
+void situ_trace_write(uint32_t kind, const situ_trace_event* event);
+
+/* Ends the slice that began last on this thread. */
+void situ_trace_end(void);
+
+/* Says what a counter's number is from now on, if its category is on. */
+void situ_trace_count(situ_trace_counter* counter, double value);
+
 #ifdef __cplusplus
 }
 #endif

@@ -122,17 +122,17 @@ pub fn watch(hook: Option<&'static Hook>) {
     HOOK.store(hook.map_or(null_mut(), |hook| from_ref(hook).cast_mut()), Ordering::Release);
 }
 
-/// Has a function called for each node that this process makes, with the node's root directory.
-pub fn on_joined(call: fn(&Root)) {
+/// Has a function called for each node that this process makes, with the node's root directory and its name.
+pub fn on_joined(call: fn(&Root, &str)) {
     JOINED.store(call as *mut (), Ordering::Release);
 }
 
-pub(crate) fn joined(root: &Root) {
+pub(crate) fn joined(root: &Root, name: &str) {
     let call = JOINED.load(Ordering::Acquire);
     if !call.is_null() {
         // SAFETY: only `on_joined` stores there, and it stores such functions.
-        let call = unsafe { std::mem::transmute::<*mut (), fn(&Root)>(call) };
-        call(root);
+        let call = unsafe { std::mem::transmute::<*mut (), fn(&Root, &str)>(call) };
+        call(root, name);
     }
 }
 

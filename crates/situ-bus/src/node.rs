@@ -88,7 +88,7 @@ impl Node {
         let life =
             Life::begin(&root, name).map_err(|source| NodeError::Register { path: root.nodes(), source })?;
         clean(&root);
-        crate::hook::joined(&root);
+        crate::hook::joined(&root, name);
         Ok(Self {
             inner: Arc::new(NodeInner {
                 root,

@@ -14,6 +14,7 @@ mod publisher;
 mod subscriber;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod types;
 
 use std::ffi::{CStr, c_char};

@@ -29,6 +29,8 @@ pub unsafe extern "C" fn situ_node_create(
         let target = target(node, "node")?;
         // SAFETY: the caller passes texts and valid pointers.
         let (name, root) = unsafe { (text(name, "name")?, read_root(root)?) };
+        // Where the library is linked statically, nothing else says so.
+        situ_trace::install();
         let made = Box::new(situ_node { node: Node::in_root(name, root)?, name: c_text(name) });
         // SAFETY: not null, and valid for writes as the caller promises.
         unsafe { target.write(Box::into_raw(made)) };

@@ -15,6 +15,10 @@ use crate::inspect::{situ_node_info, situ_topic_info};
 use crate::node::{situ_node, situ_node_create, situ_node_destroy};
 use crate::publisher::*;
 use crate::subscriber::*;
+use crate::trace::{
+    BEGIN, INSTANT, MOST_ARGUMENTS, situ_trace_argument, situ_trace_category, situ_trace_counter,
+    situ_trace_event, situ_trace_name,
+};
 use crate::types::*;
 
 /// Counts the allocations of each thread.
@@ -95,6 +99,24 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     structure!(situ_subscriber_statistics { taken, lost, skipped, expired, deadlines_missed, publishers });
     structure!(situ_topic_info { name, type_name, schema, schema_hash, published, publishers, subscribers });
     structure!(situ_node_info { id, name, program, pid, alive });
+    structure!(situ_trace_argument { name, value, length, kind });
+    structure!(situ_trace_event {
+        category,
+        name,
+        flows,
+        flow_count,
+        last_flows,
+        last_flow_count,
+        arguments,
+        argument_count
+    });
+    number("sizeof(situ_trace_name)", size_of::<situ_trace_name>());
+    number("sizeof(situ_trace_category)", size_of::<situ_trace_category>());
+    number("offsetof(situ_trace_category, state_)", situ_trace_category::STATE_OFFSET);
+    number("sizeof(situ_trace_counter)", size_of::<situ_trace_counter>());
+    number("SITU_TRACE_MOST_ARGUMENTS", MOST_ARGUMENTS);
+    number("SITU_TRACE_BEGIN", BEGIN as usize);
+    number("SITU_TRACE_INSTANT", INSTANT as usize);
     number("sizeof(situ_status)", size_of::<situ_status>());
     number("SITU_ERROR_TEXT_SIZE", TEXT_SIZE);
     number("SITU_NO_GROUP", NO_GROUP as usize);
@@ -176,6 +198,7 @@ fn the_header_declares_what_the_library_exports() {
         include_str!("subscriber.rs"),
         include_str!("inspect.rs"),
         include_str!("device.rs"),
+        include_str!("trace.rs"),
     ];
     let exported: BTreeSet<String> = sources
         .iter()

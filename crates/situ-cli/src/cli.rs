@@ -1,6 +1,7 @@
 //! The command line: every command, option and example that `--help` shows.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -30,7 +31,8 @@ Try first:
   situ demo                    see a lidar, a filter and a viewer exchange messages
   situ doctor                  is this machine ready?
   situ topic list              what is being published?
-  situ top                     and how fast, how late, by whom?";
+  situ top                     and how fast, how late, by whom?
+  situ trace record            record what happens, to look at it afterwards";
 
 /// Look at Situ's topics and nodes, generate code from schemas, check the machine.
 #[derive(Debug, Parser)]
@@ -77,6 +79,12 @@ pub enum Command {
     },
     /// Watch everything live: topics, rates, latencies, subscribers, losses, domains, memory
     Top(TopArgs),
+    /// Record what programs and messages do, for Perfetto and for the terminal
+    Trace {
+        /// What about traces.
+        #[command(subcommand)]
+        command: TraceCommand,
+    },
     /// Look at nodes: who takes part, and in which topics
     Node {
         /// What about nodes.
@@ -234,6 +242,74 @@ pub struct TopArgs {
     pub interval: f64,
 }
 
+/// `situ trace`.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Record a trace of everything that runs in the same root, until Ctrl-C
+    #[command(
+        after_help = "Every program with a node takes part by itself, unless it was started with SITU_TRACE=0. Open the file at \
+https://ui.perfetto.dev, or look at it with `situ trace view`.
+
+Examples:
+  situ trace record -o run.pftrace                      until Ctrl-C, or `situ trace stop`
+  situ trace record --duration 5s
+  situ trace record --ring 64MiB                        the newest 64 MiB, written at the end
+  situ trace record --category bus --category plan*     only the bus and what begins with `plan`
+  situ trace record --category -bus                     everything but the bus"
+    )]
+    Record(RecordArgs),
+    /// End the recording that runs in the same root, wherever it was started
+    #[command(after_help = "Example:
+  situ trace record -o run.pftrace & sleep 5; situ trace stop")]
+    Stop,
+    /// Sum up a trace: what took longest, how late messages came, what was lost
+    #[command(after_help = "Examples:
+  situ trace view run.pftrace
+  situ trace view run.pftrace --json | jq '.topics[] | {topic, p99_ns}'
+  situ trace view run.pftrace --svg run.svg --from 1.2s --for 50ms")]
+    View(ViewArgs),
+}
+
+/// `situ trace record`.
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// Where the trace goes
+    #[arg(short, long, value_name = "FILE", default_value = "situ.pftrace")]
+    pub output: PathBuf,
+    /// Record for so long (5s, 200ms, 2min); else until Ctrl-C or `situ trace stop`
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub duration: Option<Duration>,
+    /// Keep the newest so many bytes (64MiB) in memory, and write them at the end
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub ring: Option<u64>,
+    /// Only this category, or those that begin so (`plan*`); with `-` in front, not this. May be given several times
+    #[arg(short, long = "category", value_name = "PATTERN", allow_hyphen_values = true)]
+    pub categories: Vec<String>,
+    /// Shared memory for what each program has written and the recorder has not read
+    #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = size)]
+    pub buffer: u64,
+}
+
+/// `situ trace view`.
+#[derive(Debug, Args)]
+pub struct ViewArgs {
+    /// The trace
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Also draw it: tracks, slices, counters, and an arrow for each message
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Draw from this time on, counted from the beginning [default: shortly before the first message that is taken]
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "svg")]
+    pub from: Option<Duration>,
+    /// Draw so much [default: 100ms]
+    #[arg(long = "for", value_name = "TIME", value_parser = time, requires = "svg")]
+    pub span: Option<Duration>,
+    /// At most so many names and topics in each table; 0: all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub most: usize,
+}
+
 /// `situ node`.
 #[derive(Debug, Subcommand)]
 pub enum NodeCommand {
@@ -370,6 +446,9 @@ pub struct DemoArgs {
     /// Also run a camera whose filter works in a memory domain: `auto` (a device), emulated, vulkan:0
     #[arg(long, value_name = "DOMAIN")]
     pub domain: Option<String>,
+    /// Also record a trace of all processes
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "situ-demo.pftrace")]
+    pub trace: Option<PathBuf>,
     /// Leave out the second run over serialized messages
     #[arg(long)]
     pub no_serialized: bool,
@@ -400,6 +479,44 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 fn rate(text: &str) -> Result<f64, String> {
     positive(text, "a rate in hertz", 1e6)
+}
+
+/// A time with its unit; seconds without one.
+fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("expected a time such as 5s, 200ms or 2min, not `{text}`");
+    let digits =
+        text.find(|letter: char| letter.is_ascii_alphabetic() || letter == 'µ').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit {
+        "" | "s" => 1.0,
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    let seconds = number.trim().parse::<f64>().map_err(|_| wrong())? * scale;
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| time.as_secs() < 1 << 32).ok_or_else(wrong)
+}
+
+/// A size with its unit; bytes without one.
+fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("expected a size such as 64MiB or 512KiB, not `{text}`");
+    let digits = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit {
+        "" | "B" => 1.0,
+        "KiB" | "K" | "k" => 1024.0,
+        "MiB" | "M" => 1048576.0,
+        "GiB" | "G" => 1073741824.0,
+        "kB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        _ => return Err(wrong()),
+    };
+    let bytes = number.trim().parse::<f64>().map_err(|_| wrong())? * scale;
+    if bytes >= 1.0 && bytes <= (1u64 << 40) as f64 { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
 fn positive(text: &str, what: &str, most: f64) -> Result<f64, String> {
@@ -434,6 +551,23 @@ mod tests {
                     "docs/src/command.md says nothing about `situ {name}`"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn times_and_sizes_have_units() {
+        assert_eq!(time("5s"), Ok(Duration::from_secs(5)));
+        assert_eq!(time("1.5"), Ok(Duration::from_millis(1500)));
+        assert_eq!(time("200ms"), Ok(Duration::from_millis(200)));
+        assert_eq!(time("2min"), Ok(Duration::from_secs(120)));
+        for text in ["", "s", "-1s", "nan", "inf", "5 parsecs", "1e30s"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+        assert_eq!(size("64MiB"), Ok(64 << 20));
+        assert_eq!(size("1.5K"), Ok(1536));
+        assert_eq!(size("100"), Ok(100));
+        for text in ["", "0", "-1", "MiB", "1TiB", "9999999GiB", "nan"] {
+            assert!(size(text).is_err(), "{text}");
         }
     }
 

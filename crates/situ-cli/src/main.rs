@@ -10,12 +10,13 @@ mod message;
 mod messages;
 mod output;
 mod top;
+mod trace;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command, DomainCommand, NodeCommand, SchemaCommand, TopicCommand};
+use cli::{Cli, Command, DomainCommand, NodeCommand, SchemaCommand, TopicCommand, TraceCommand};
 use commands::Context;
 use error::CliError;
 use output::Output;
@@ -44,6 +45,11 @@ fn run(cli: Cli) -> Result<(), CliError> {
         },
         Command::Domain { command } => match command {
             DomainCommand::List => commands::domain::list(&context),
+        },
+        Command::Trace { command } => match command {
+            TraceCommand::Record(arguments) => trace::record::run(&context, &arguments),
+            TraceCommand::Stop => trace::record::stop(&context),
+            TraceCommand::View(arguments) => trace::view::run(&context, &arguments),
         },
         Command::Top(arguments) => top::run(&context, &arguments),
         Command::Node { command } => match command {

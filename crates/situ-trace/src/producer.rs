@@ -53,24 +53,6 @@ struct Current {
     is_told: bool,
 }
 
-#[cfg(test)]
-impl Shared {
-    /// In the session of a ring, without a thread that waits for others.
-    pub(crate) fn with(ring: Arc<Ring>) -> Arc<Self> {
-        let session = Arc::new(AtomicU32::new(ring.session.generation));
-        let inherited = Arc::new(AtomicBool::new(false));
-        Arc::new(Self {
-            _session: register(Hold::Session(session.clone())),
-            _inherited: register(Hold::Inherited(inherited.clone())),
-            session,
-            inherited,
-            current: Mutex::new(Current { ring: Some(ring), control: None, is_told: true }),
-            changed: Condvar::new(),
-            closing: AtomicBool::new(false),
-        })
-    }
-}
-
 impl Shared {
     #[inline(always)]
     pub(crate) fn session(&self) -> &AtomicU32 {
@@ -263,9 +245,10 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
         }
     }
 
-    /// Somebody has removed the control file: nobody would wake us any more.
+    /// Somebody has removed the control file: nobody would wake us any more. Whoever collects makes it again; by us it is not made
+    /// where maybe the whole directory was removed on purpose.
     fn reopen(&mut self) {
-        if let Ok(control) = Control::open(&self.root) {
+        if let Ok(Some(control)) = Control::find(&self.root) {
             self.control = Arc::new(control);
             self.given_up = 0;
             self.shared.lock().control = Some(self.control.clone());

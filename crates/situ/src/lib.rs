@@ -8,6 +8,8 @@ pub use situ_bus as bus;
 pub use situ_layout as layout;
 /// Memory domains and their pools.
 pub use situ_memory as memory;
+/// Traces that Perfetto opens. A program takes part with its first node, unless `SITU_TRACE=0`.
+pub use situ_trace as trace;
 /// CDR encoding and decoding.
 pub use situ_wire as wire;
 

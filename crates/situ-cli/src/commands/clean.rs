@@ -33,6 +33,7 @@ pub fn run(context: &Context, arguments: &CleanArgs) -> Result<(), CliError> {
             topics: abandoned_topics(&topics),
         }
     } else {
+        situ::trace::clean(&context.root);
         let mut cleaned = bus::clean(&context.root);
         cleaned.topics.extend(bus::clean_topics(&context.root));
         Report { dry_run: false, nodes: cleaned.nodes, topics: cleaned.topics }

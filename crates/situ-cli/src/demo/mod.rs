@@ -23,11 +23,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use situ::bus::{self, inspect};
+use situ::trace::{Collector, CollectorOptions};
 
 use crate::cli::DemoArgs;
 use crate::commands::{Context, Interrupt};
 use crate::error::CliError;
 use crate::output::LiveBlock;
+use crate::trace;
 use children::{ChildError, Part, Report};
 use device::FilterOptions;
 use input::Frame;
@@ -36,12 +38,19 @@ use sensor::SensorOptions;
 use summary::{DeviceRun, Run, Summary};
 use viewer::{Seen, Viewer};
 
+situ::trace::category!(
+    /// What the demo's own processes do, in a trace.
+    pub DEMO, "demo"
+);
+
 /// How long a process may take to get ready.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often the live table is drawn.
 const REDRAW: Duration = Duration::from_millis(100);
 /// The topics of the run with a filter on a device.
 const DEVICE_TOPICS: [&str; 2] = ["camera/image/device", "camera/edges/device"];
+/// What a process may have written of a trace until that is read, in bytes.
+const RECORDED: usize = 4 << 20;
 /// Name of the filter program.
 const FILTER: &str = "situ-demo-filter";
 /// Environment variable that names the filter program.
@@ -116,6 +125,8 @@ impl Demo<'_> {
     /// Both runs and the summary.
     fn run(&self) -> Result<(), CliError> {
         self.check_nobody_publishes()?;
+        let trace = self.arguments.trace.as_deref().map(|path| self.record(path)).transpose()?;
+        let begin = Instant::now();
         let zero_copy = self.pass(false)?;
         let serialized = if self.arguments.no_serialized || self.interrupt.is_set() {
             None
@@ -133,6 +144,13 @@ impl Demo<'_> {
             _ => None,
         };
         let plot = self.plot(&zero_copy, serialized.as_ref())?;
+        let trace = match (trace, self.arguments.trace.as_deref()) {
+            (Some(collector), Some(path)) => {
+                let recorded = collector.stop().map_err(CliError::failed)?;
+                Some(trace::record::Report::new(path, begin.elapsed(), &recorded))
+            }
+            _ => None,
+        };
         let summary = Summary {
             zero_copy,
             serialized,
@@ -141,6 +159,7 @@ impl Demo<'_> {
             kind: self.kind.name(),
             leftovers: self.leftovers(),
             plot: plot.map(|p| p.display().to_string()),
+            trace,
         };
         summary.show(&self.context.output)?;
         if self.interrupt.is_set() && self.arguments.frames != 0 {
@@ -148,6 +167,13 @@ impl Demo<'_> {
         } else {
             Ok(())
         }
+    }
+
+    /// Begins a recording of all three processes.
+    fn record(&self, path: &Path) -> Result<Collector, CliError> {
+        let mut options = CollectorOptions::to_file(path);
+        options.ring_bytes = RECORDED;
+        Collector::start(&self.context.root, options).map_err(CliError::failed)
     }
 
     /// Another demo in the same root would mix its frames with ours.

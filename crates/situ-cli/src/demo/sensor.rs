@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use situ::bus::{CopyCounter, Node};
 use situ::layout::{Flat, Heap};
+use situ::trace::slice;
 
+use super::DEMO;
 use super::children::Report;
 use super::frames::{FlatFrame, HeapFrame, POINT, PointWriter, Shape, complete};
 use super::input::{self, Frame, Pixels, Point};
@@ -138,7 +140,10 @@ fn in_place<'a, T: FlatFrame>(node: &Node, source: &'a Source, topic: &str) -> R
     Ok(Box::new(move |seconds| {
         let mut frame = publisher.loan_with(T::lengths(shape.bytes())).map_err(CliError::failed)?;
         frame.describe(&shape).map_err(CliError::failed)?;
-        source.write(seconds, frame.bulk_mut(FlatFrame::place));
+        {
+            let _slice = slice!(DEMO, "measure", "bytes" => shape.bytes());
+            source.write(seconds, frame.bulk_mut(FlatFrame::place));
+        }
         complete(&mut *frame);
         frame.publish().map_err(CliError::failed)?;
         Ok(())
@@ -157,7 +162,10 @@ fn serialized<'a, T: HeapFrame>(
     frame.describe(&shape).map_err(CliError::failed)?;
     frame.resize(shape.bytes());
     Ok(Box::new(move |seconds| {
-        source.write(seconds, frame.data_mut());
+        {
+            let _slice = slice!(DEMO, "measure", "bytes" => shape.bytes());
+            source.write(seconds, frame.data_mut());
+        }
         complete(&mut frame);
         publisher.publish(&frame).map_err(CliError::failed)?;
         Ok(())

@@ -10,6 +10,7 @@ use super::viewer::Seen;
 use crate::error::CliError;
 use crate::output::table::{Cell, Column, Table, shorten};
 use crate::output::{Output, Style, units};
+use crate::trace;
 
 /// One run of the three processes.
 #[derive(Clone, Debug, Serialize)]
@@ -150,6 +151,8 @@ pub struct Summary {
     pub kind: &'static str,
     /// Where the plot is.
     pub plot: Option<String>,
+    /// What was recorded.
+    pub trace: Option<trace::record::Report>,
 }
 
 impl Summary {
@@ -181,6 +184,13 @@ impl Summary {
         output.line(format!("Left in shared memory: {} file(s).", output.paint(style, self.leftovers)))?;
         if let Some(plot) = &self.plot {
             output.line(format!("Latency plot: {plot}"))?;
+        }
+        if let Some(trace) = &self.trace {
+            let size = units::bytes(trace.bytes);
+            output.line(format!(
+                "Trace: {0}, {1} packets, {size}: situ trace view {0}",
+                trace.file, trace.packets
+            ))?;
         }
         Ok(())
     }

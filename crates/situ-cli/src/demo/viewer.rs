@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use situ::bus::{CopyCounter, Node};
 use situ::layout::{Flat, Heap};
+use situ::trace::slice;
 
-use super::Kind;
 use super::frames::FrameMessage;
 use super::latency::Latencies;
+use super::{DEMO, Kind};
 use crate::error::CliError;
 use crate::messages::situ::sensor::{Image, PointCloud2};
 
@@ -103,6 +104,7 @@ fn subscribe<T: FrameMessage>(node: &Node, topic: &str) -> Result<Viewer, CliErr
         let Some(frame) = subscriber.recv(Some(patience)).map_err(CliError::failed)? else {
             return Ok(false);
         };
+        let _slice = slice!(DEMO, "look", "number" => frame.sequence());
         let data = frame.data(frame.raw().body());
         seen.note(frame.age(), data.len());
         if let Some((columns, rows)) = picture_size {

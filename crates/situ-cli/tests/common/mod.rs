@@ -93,13 +93,14 @@ impl Sandbox {
         }
     }
 
-    /// All files below the root.
+    /// All files below the root, but for the one by which whoever wants to be traced hears of a recording: that one stays.
+    #[allow(dead_code, reason = "not every test file needs it")]
     pub fn files(&self) -> Vec<String> {
         fn collect(path: &Path, found: &mut Vec<String>) {
             for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
                 if entry.path().is_dir() {
                     collect(&entry.path(), found);
-                } else {
+                } else if !entry.path().ends_with("trace/control") {
                     found.push(entry.path().display().to_string());
                 }
             }

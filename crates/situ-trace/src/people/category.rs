@@ -46,6 +46,10 @@ impl Category {
         Self { name: Name::new(name), state: AtomicU32::new(UNKNOWN), next: AtomicPtr::new(null_mut()) }
     }
 
+    /// Where its state lies: 1 while it is off, 2 while it is on.
+    #[doc(hidden)]
+    pub const STATE_OFFSET: usize = std::mem::offset_of!(Self, state);
+
     /// What it is called.
     pub fn name(&self) -> &Name {
         &self.name

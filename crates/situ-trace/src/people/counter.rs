@@ -13,22 +13,26 @@ use crate::proto::{TracePacketWriter, counter_descriptor, track_event::Type};
 
 /// What a counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Unit {
     /// Anything.
-    Count,
+    Count = 0,
     /// Bytes.
-    Bytes,
+    Bytes = 1,
     /// Nanoseconds.
-    Nanoseconds,
+    Nanoseconds = 2,
 }
 
 /// A number over time. Made by [`counter!`](crate::counter), or as a static.
+// The layout is that of `situ_trace_counter` in C.
+#[repr(C)]
 #[derive(Debug)]
 pub struct Counter {
     category: &'static Category,
     /// Its number stands for the track's description.
     name: Name,
-    unit: Unit,
+    /// A [`Unit`]; from C it may be any number.
+    unit: u32,
     /// The bits of what was written last, so that nothing is written twice.
     last: AtomicU64,
 }
@@ -36,7 +40,7 @@ pub struct Counter {
 impl Counter {
     /// A counter, for a static.
     pub const fn new(category: &'static Category, name: &'static str, unit: Unit) -> Self {
-        Self { category, name: Name::new(name), unit, last: AtomicU64::new(u64::MAX) }
+        Self { category, name: Name::new(name), unit: unit as u32, last: AtomicU64::new(u64::MAX) }
     }
 
     /// Says what its number is from now on.
@@ -69,9 +73,9 @@ impl Counter {
         track.set_parent_uuid(process_track());
         track.set_name(self.name.text());
         track.set_counter().set_unit(match self.unit {
-            Unit::Count => counter_descriptor::Unit::UNIT_COUNT,
-            Unit::Bytes => counter_descriptor::Unit::UNIT_SIZE_BYTES,
-            Unit::Nanoseconds => counter_descriptor::Unit::UNIT_TIME_NS,
+            unit if unit == Unit::Bytes as u32 => counter_descriptor::Unit::UNIT_SIZE_BYTES,
+            unit if unit == Unit::Nanoseconds as u32 => counter_descriptor::Unit::UNIT_TIME_NS,
+            _ => counter_descriptor::Unit::UNIT_COUNT,
         });
     }
 

@@ -30,12 +30,12 @@ pub(super) fn current() -> Option<&'static Process> {
     unsafe { process.as_ref() }
 }
 
-/// Takes part in the sessions of a root directory from now on, unless the environment says `SITU_TRACE=0`. The first directory stays;
-/// a forked child has to ask for itself.
+/// Takes part in the sessions of a root directory from now on, under a name for people to read, unless the environment says
+/// `SITU_TRACE=0`. The first directory and the first name stay; a forked child has to ask for itself.
 ///
-/// Every node does this by itself. That it is not possible (no memory, no thread) is no reason for anybody to fail: then there is
+/// Every node does this by itself, under its own name. That it is not possible (no memory, no thread) is no reason for anybody to fail: then there is
 /// no trace of this process, and [`is_traced`] says so.
-pub fn join(root: &Root) {
+pub fn join(root: &Root, name: &str) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     if std::env::var_os("SITU_TRACE").is_some_and(|value| value == "0") {
         return;
@@ -46,7 +46,7 @@ pub fn join(root: &Root) {
     }
     let pid = std::process::id();
     let cmdline = command_line();
-    let name = program(&cmdline);
+    let name = name.to_owned();
     let Ok(producer) = Producer::connect(root, &name, changed) else { return };
     // Another one after a fork, or in a process that gets the same number later.
     let track = mix(mix(u64::from(pid), now_ns()), from_ref(&PROCESS).addr() as u64);
@@ -138,13 +138,6 @@ fn command_line() -> Vec<String> {
         arguments.pop();
     }
     arguments
-}
-
-/// The program's name, without the folders in front of it.
-fn program(cmdline: &[String]) -> String {
-    let first = cmdline.first().map(String::as_str).unwrap_or_default();
-    let name = first.rsplit('/').next().unwrap_or_default();
-    if name.is_empty() { format!("process {}", std::process::id()) } else { name.to_owned() }
 }
 
 /// Runs before `main`: from then on every node takes part.

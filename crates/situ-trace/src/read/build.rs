@@ -7,7 +7,7 @@ use situ_wire::protobuf::ReadError;
 use super::packets::Packets;
 use super::strings::{TextId, Texts};
 use super::trace::{
-    ArgumentValue, Instant, ProcessTrack, ReadTrace, Reading, Sample, SliceEnd, TimedSlice, Track, TrackKind,
+    ArgumentValue, Instant, ProcessTrack, ReadTrace, Sample, SliceEnd, TimedSlice, Track, TrackKind,
 };
 use crate::proto::{
     DebugAnnotationReader, InternedDataReader, TracePacketReader, TrackDescriptorReader, TrackEventReader,
@@ -75,14 +75,10 @@ struct Builder {
     raw: Vec<Raw>,
 }
 
-pub(super) fn read(bytes: &[u8], reading: Reading) -> ReadTrace {
+pub(super) fn read(bytes: &[u8]) -> ReadTrace {
     let mut builder = Builder::default();
     let mut packets = Packets::new(bytes);
-    let most = if reading.most_packets == 0 { u64::MAX } else { reading.most_packets };
     for packet in packets.by_ref() {
-        if builder.trace.packets >= most {
-            break;
-        }
         builder.trace.packets += 1;
         if builder.packet(packet).is_err() {
             builder.trace.troubles.malformed += 1;

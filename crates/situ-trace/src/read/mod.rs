@@ -9,6 +9,6 @@ mod trace;
 
 pub use summary::{CounterSummary, Latency, NameSummary, Summary, TopicSummary};
 pub use trace::{
-    ArgumentValue, Instant, ProcessTrack, ReadTrace, Reading, Sample, SliceEnd, TextId, TimedSlice, Track,
-    TrackKind, Troubles,
+    ArgumentValue, Instant, ProcessTrack, ReadTrace, Sample, SliceEnd, TextId, TimedSlice, Track, TrackKind,
+    Troubles,
 };

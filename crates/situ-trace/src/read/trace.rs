@@ -148,17 +148,10 @@ pub struct ReadTrace {
     pub(super) texts: Texts,
 }
 
-/// What tells the reader how far to go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// At most so many packets; 0: all.
-    pub most_packets: u64,
-}
-
 impl ReadTrace {
     /// Reads the bytes of a file. What cannot be understood is counted in [`troubles`](Self::troubles).
-    pub fn read(bytes: &[u8], reading: Reading) -> Self {
-        build::read(bytes, reading)
+    pub fn read(bytes: &[u8]) -> Self {
+        build::read(bytes)
     }
 
     /// A text.

@@ -15,7 +15,7 @@ impl Recording {
     pub fn new() -> Self {
         let path = PathBuf::from(format!("/dev/shm/situ-test-people-{}", std::process::id()));
         let recording = Self(path);
-        situ_trace::join(&recording.root());
+        situ_trace::join(&recording.root(), "people at work");
         assert!(situ_trace::is_traced());
         recording
     }

@@ -1,0 +1,175 @@
+//! Traces for C: categories and names in the caller's static memory, and events that the caller describes on its stack.
+
+use std::ffi::c_char;
+use std::slice;
+
+use situ_trace::{Argument, Category, Counter, Event, Kind, Name, Value};
+
+use crate::error::guard_value;
+
+/// `situ_trace_name`.
+pub type situ_trace_name = Name;
+/// `situ_trace_category`.
+pub type situ_trace_category = Category;
+/// `situ_trace_counter`.
+pub type situ_trace_counter = Counter;
+
+/// The most arguments of an event.
+pub const MOST_ARGUMENTS: usize = 16;
+/// `SITU_TRACE_BEGIN` and its like.
+pub const BEGIN: u32 = 1;
+/// An instant.
+pub const INSTANT: u32 = 3;
+
+/// `situ_trace_value`.
+#[repr(C)]
+pub union situ_trace_value {
+    pub as_bool: u32,
+    pub as_uint: u64,
+    pub as_int: i64,
+    pub as_double: f64,
+    pub as_text: *const c_char,
+}
+
+/// `situ_trace_argument`.
+#[repr(C)]
+pub struct situ_trace_argument {
+    pub name: *mut situ_trace_name,
+    pub value: situ_trace_value,
+    pub length: usize,
+    pub kind: u32,
+}
+
+/// `situ_trace_event`.
+#[repr(C)]
+pub struct situ_trace_event {
+    pub category: *mut situ_trace_category,
+    pub name: *mut situ_trace_name,
+    pub flows: *const u64,
+    pub flow_count: usize,
+    pub last_flows: *const u64,
+    pub last_flow_count: usize,
+    pub arguments: *const situ_trace_argument,
+    pub argument_count: usize,
+}
+
+/// A slice that C may leave out.
+///
+/// # Safety
+/// `first` is null, or leads to `count` elements.
+unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    if first.is_null() || count == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { slice::from_raw_parts(first, count) }
+}
+
+/// The value of an argument; nothing for a kind that there is not, or a text that is not UTF-8.
+///
+/// # Safety
+/// The value is of its kind, and a text has its length.
+unsafe fn value(argument: &situ_trace_argument) -> Option<Value<'_>> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        Some(match argument.kind {
+            1 => Value::Bool(argument.value.as_bool != 0),
+            2 => Value::Uint(argument.value.as_uint),
+            3 => Value::Int(argument.value.as_int),
+            4 => Value::Double(argument.value.as_double),
+            5 => {
+                let bytes = list(argument.value.as_text.cast::<u8>(), argument.length);
+                Value::Text(std::str::from_utf8(bytes).ok()?)
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Decides about a category that was never asked for; whether it is on.
+///
+/// # Safety
+/// `category` is null, or lasts as long as the program.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_trace_register(category: *mut situ_trace_category) -> u32 {
+    guard_value(|| {
+        // SAFETY: the caller's promise; its layout is that of the header.
+        let category: Option<&'static Category> = unsafe { category.as_ref() };
+        u32::from(category.is_some_and(Category::is_enabled))
+    })
+}
+
+/// Writes an event.
+///
+/// # Safety
+/// As the header says: names and categories last as long as the program, the rest as long as the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_trace_write(kind: u32, event: *const situ_trace_event) {
+    guard_value(|| {
+        let kind = match kind {
+            BEGIN => Kind::Begin,
+            INSTANT => Kind::Instant,
+            _ => return,
+        };
+        // SAFETY: the caller's promise.
+        let Some(event) = (unsafe { event.as_ref() }) else { return };
+        // SAFETY: as above.
+        let (category, name): (Option<&'static Category>, Option<&'static Name>) =
+            unsafe { (event.category.as_ref(), event.name.as_ref()) };
+        let Some(name) = name else { return };
+        // SAFETY: as above.
+        let given = unsafe { list(event.arguments, event.argument_count) };
+        let mut arguments = [Argument { name, value: Value::Bool(false) }; MOST_ARGUMENTS];
+        let mut count = 0;
+        for argument in given.iter().take(MOST_ARGUMENTS) {
+            // SAFETY: as above.
+            if let (Some(name), Some(value)) = unsafe { (argument.name.as_ref(), value(argument)) } {
+                arguments[count] = Argument { name, value };
+                count += 1;
+            }
+        }
+        // SAFETY: as above.
+        let (flows, last_flows) =
+            unsafe { (list(event.flows, event.flow_count), list(event.last_flows, event.last_flow_count)) };
+        situ_trace::write_event(&Event {
+            kind,
+            at_ns: situ_trace::now_ns(),
+            category,
+            name: Some(name),
+            flows,
+            last_flows,
+            arguments: &arguments[..count],
+        });
+    });
+}
+
+/// Ends the slice that began last on this thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn situ_trace_end() {
+    guard_value(|| {
+        situ_trace::write_event(&Event {
+            kind: Kind::End,
+            at_ns: situ_trace::now_ns(),
+            category: None,
+            name: None,
+            flows: &[],
+            last_flows: &[],
+            arguments: &[],
+        });
+    });
+}
+
+/// Says what a counter's number is from now on.
+///
+/// # Safety
+/// `counter` is null, or lasts as long as the program, as does its category.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_trace_count(counter: *mut situ_trace_counter, value: f64) {
+    guard_value(|| {
+        // SAFETY: the caller's promise; its layout is that of the header.
+        let counter: Option<&'static Counter> = unsafe { counter.as_ref() };
+        if let Some(counter) = counter {
+            counter.set(value);
+        }
+    });
+}

@@ -1,0 +1,5 @@
+//! `situ trace`: record what programs and messages do, and look at it.
+
+pub mod picture;
+pub mod record;
+pub mod view;

@@ -1,0 +1,474 @@
+//! A trace as an SVG: a lane for each thread with its slices, one for each counter, and an arrow for each message.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::{Display, Write};
+use std::time::Duration;
+
+use situ::trace::read::{ArgumentValue, Instant, ReadTrace, SliceEnd, TextId, TimedSlice, TrackKind};
+
+use crate::output::units::duration;
+
+/// The picture's width, and that of the names on the left, in pixels.
+const WIDTH: f64 = 1200.0;
+const NAMES: f64 = 190.0;
+const MARGIN: f64 = 12.0;
+const RULER: f64 = 34.0;
+/// The heights of a process' heading, a level of slices, and a counter.
+const HEADING: f64 = 26.0;
+const LEVEL: f64 = 20.0;
+const COUNTER: f64 = 34.0;
+const GAP: f64 = 6.0;
+/// How much is drawn unless told otherwise, and how much of that lies before the first message.
+const USUAL: Duration = Duration::from_millis(100);
+const LEAD: f64 = 0.02;
+/// Slices narrower than this are drawn this wide, and not more than one at a place.
+const NARROWEST: f64 = 1.2;
+/// At most so many things of a kind: a browser has to cope with it.
+const MOST_SLICES: usize = 20_000;
+const MOST_ARROWS: usize = 2_000;
+const MOST_SAMPLES: usize = 5_000;
+/// What slices deeper than this are left out.
+const DEEPEST: u32 = 12;
+
+const COLOURS: [&str; 10] = [
+    "#8ecae6", "#ffcb77", "#b7e4c7", "#f7b2ad", "#cdb4db", "#a9def9", "#e4c1f9", "#d0f4de", "#fcf6bd",
+    "#ffd6a5",
+];
+
+/// The part of a trace that is drawn, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    begin: u64,
+    end: u64,
+    /// When the trace begins: times are shown from there.
+    zero: u64,
+}
+
+impl Window {
+    /// From a time after the beginning, so long; by default the first message that was taken, and what surrounds it.
+    pub fn new(trace: &ReadTrace, from: Option<Duration>, span: Option<Duration>) -> Self {
+        let (zero, last) = trace.span();
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let length = nanoseconds(span.unwrap_or(USUAL)).max(1);
+        let begin = match from {
+            Some(from) => zero.saturating_add(nanoseconds(from)),
+            None if last - zero <= length => zero,
+            None => {
+                let first = first_arrow(trace).unwrap_or(zero);
+                first.saturating_sub((length as f64 * LEAD) as u64).max(zero)
+            }
+        };
+        let end = begin.saturating_add(length);
+        let end = if span.is_none() { end.min(last.max(begin + 1)) } else { end };
+        Self { begin, end, zero }
+    }
+
+    fn has(&self, begin: u64, end: u64) -> bool {
+        begin <= self.end && end >= self.begin
+    }
+}
+
+/// The beginning of the first slice whose message somebody else has.
+fn first_arrow(trace: &ReadTrace) -> Option<u64> {
+    let mut first: HashMap<u64, &TimedSlice> = HashMap::new();
+    let mut earliest: Option<u64> = None;
+    for slice in &trace.slices {
+        for flow in &slice.flows {
+            let source = first.entry(*flow).or_insert(slice);
+            if source.track != slice.track {
+                earliest = Some(earliest.map_or(source.begin_ns, |known| known.min(source.begin_ns)));
+            }
+        }
+    }
+    earliest
+}
+
+/// Draws what happened within a window.
+pub fn draw(trace: &ReadTrace, window: Window) -> String {
+    let mut picture = Picture { trace, window, svg: String::new(), lanes: Vec::new(), height: 0.0 };
+    picture.lay_out();
+    picture.finish()
+}
+
+/// Where a track is.
+struct Lane {
+    track: usize,
+    top: f64,
+    height: f64,
+}
+
+struct Picture<'a> {
+    trace: &'a ReadTrace,
+    window: Window,
+    svg: String,
+    lanes: Vec<Lane>,
+    height: f64,
+}
+
+/// Text as XML wants it.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            // Not allowed in XML at all.
+            letter if letter.is_control() => escaped.push('\u{fffd}'),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+/// What fits into so many pixels.
+fn fit(text: &str, width: f64, letter: f64) -> String {
+    let most = (width / letter).max(0.0) as usize;
+    match text.chars().count() {
+        count if count <= most => escape(text),
+        _ if most < 3 => String::new(),
+        _ => escape(&text.chars().take(most - 1).chain(['…']).collect::<String>()),
+    }
+}
+
+/// The same colour for the same name (FNV-1a).
+fn colour(name: &str) -> &'static str {
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    COLOURS[(hash >> 32) as usize % COLOURS.len()]
+}
+
+impl Picture<'_> {
+    /// Where a time is, from left to right; times outside of the window at its edges.
+    fn x(&self, at: u64) -> f64 {
+        let Window { begin, end, .. } = self.window;
+        let share = (at.clamp(begin, end) - begin) as f64 / (end - begin).max(1) as f64;
+        NAMES + share * (WIDTH - NAMES - MARGIN)
+    }
+
+    fn put(&mut self, element: impl Display) {
+        // Writing into a string does not fail.
+        let _ = writeln!(self.svg, "{element}");
+    }
+
+    fn end_of(&self, slice: &TimedSlice) -> u64 {
+        match slice.end {
+            SliceEnd::At(end) => end,
+            SliceEnd::Open => u64::MAX,
+        }
+    }
+
+    /// Gives each process and its tracks a place: threads first, then counters, and only what has something to show.
+    fn lay_out(&mut self) {
+        let mut depths: HashMap<usize, u32> = HashMap::new();
+        for slice in &self.trace.slices {
+            if self.window.has(slice.begin_ns, self.end_of(slice)) {
+                let depth = depths.entry(slice.track).or_default();
+                *depth = (*depth).max(slice.depth.min(DEEPEST) + 1);
+            }
+        }
+        for instant in &self.trace.instants {
+            if self.window.has(instant.at_ns, instant.at_ns) {
+                let depth = depths.entry(instant.track).or_default();
+                *depth = (*depth).max(1);
+            }
+        }
+        let mut counted: HashMap<usize, ()> = HashMap::new();
+        for sample in &self.trace.samples {
+            if sample.at_ns <= self.window.end {
+                counted.insert(sample.track, ());
+            }
+        }
+        let mut y = RULER;
+        let mut of_process: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+        for (index, track) in self.trace.tracks.iter().enumerate() {
+            if depths.contains_key(&index) || counted.contains_key(&index) {
+                of_process.entry(track.process).or_default().push(index);
+            }
+        }
+        for (process, mut tracks) in of_process {
+            tracks.sort_by_key(|index| (!depths.contains_key(index), *index));
+            let (name, pid) = match process.and_then(|index| self.trace.processes.get(index)) {
+                Some(process) => (self.trace.text(process.name), format!(" {}", process.pid)),
+                None => ("no process", String::new()),
+            };
+            let heading = format!(
+                "<rect x=\"0\" y=\"{y:.1}\" width=\"{WIDTH}\" height=\"{:.1}\" fill=\"#eef1f4\"/>\
+                 <text x=\"8\" y=\"{:.1}\" font-weight=\"bold\">{}<tspan fill=\"#78828c\" font-weight=\"normal\">{pid}</tspan></text>",
+                HEADING - 6.0,
+                y + 14.5,
+                escape(name),
+            );
+            self.put(heading);
+            y += HEADING;
+            for track in tracks {
+                let height = match depths.get(&track) {
+                    Some(depth) => f64::from(*depth) * LEVEL,
+                    None => COUNTER,
+                };
+                self.lanes.push(Lane { track, top: y, height });
+                y += height + GAP;
+            }
+        }
+        self.height = y + MARGIN;
+    }
+
+    fn finish(mut self) -> String {
+        let lanes = std::mem::take(&mut self.lanes);
+        for lane in &lanes {
+            self.name_lane(lane);
+            if self.trace.tracks[lane.track].kind == TrackKind::Counter {
+                self.counter(lane);
+            }
+        }
+        let tops: HashMap<usize, f64> = lanes.iter().map(|lane| (lane.track, lane.top)).collect();
+        self.slices(&tops);
+        self.instants(&tops);
+        self.arrows(&tops);
+        let mut whole = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {h:.0}\" width=\"{WIDTH}\" height=\"{h:.0}\" \
+             font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\" fill=\"#1d2329\">\n\
+             <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
+             orient=\"auto\"><path d=\"M0 0 L8 4 L0 8 z\" fill=\"#c1121f\"/></marker></defs>\n\
+             <rect width=\"{WIDTH}\" height=\"{h:.0}\" fill=\"#ffffff\"/>\n",
+            h = self.height,
+        );
+        whole.push_str(&self.ruler());
+        whole.push_str(&self.svg);
+        whole.push_str("</svg>\n");
+        whole
+    }
+
+    /// Lines at round times.
+    fn ruler(&self) -> String {
+        let Window { begin, end, zero } = self.window;
+        let mut ruler = String::new();
+        let step = round_step(end - begin);
+        let first = begin.saturating_sub(zero).next_multiple_of(step);
+        for index in 0..64 {
+            let at = zero.saturating_add(first).saturating_add(step.saturating_mul(index));
+            if at > end {
+                break;
+            }
+            let x = self.x(at);
+            let _ = writeln!(
+                ruler,
+                "<line x1=\"{x:.1}\" y1=\"{:.0}\" x2=\"{x:.1}\" y2=\"{:.0}\" stroke=\"#e3e7eb\"/>\
+                 <text x=\"{:.1}\" y=\"16\" fill=\"#78828c\">{}</text>",
+                22.0,
+                self.height - MARGIN,
+                x + 2.0,
+                duration(at - zero),
+            );
+        }
+        ruler
+    }
+
+    fn name_lane(&mut self, lane: &Lane) {
+        let track = &self.trace.tracks[lane.track];
+        let name = self.trace.text(track.name).to_owned();
+        let name = match track.kind {
+            TrackKind::Thread(tid) if name.is_empty() => format!("thread {tid}"),
+            _ => name,
+        };
+        let text = format!(
+            "<text x=\"16\" y=\"{:.1}\" fill=\"#48515a\">{}<title>{}</title></text>",
+            lane.top + 14.0,
+            fit(&name, NAMES - 24.0, 5.6),
+            escape(&name),
+        );
+        self.put(text);
+    }
+
+    fn slices(&mut self, tops: &HashMap<usize, f64>) {
+        // Where the last one that was drawn on each level ends, so that many narrow ones make one line and not thousands.
+        let mut drawn: HashMap<(usize, u32), f64> = HashMap::new();
+        let mut count = 0;
+        for slice in &self.trace.slices {
+            let end = self.end_of(slice);
+            let Some(top) = tops.get(&slice.track) else { continue };
+            if !self.window.has(slice.begin_ns, end) || slice.depth > DEEPEST {
+                continue;
+            }
+            let (left, right) = (self.x(slice.begin_ns), self.x(end));
+            let behind = drawn.entry((slice.track, slice.depth)).or_insert(f64::MIN);
+            let width = (right - left).max(NARROWEST);
+            if left + width < *behind + NARROWEST / 2.0 {
+                continue;
+            }
+            *behind = left + width;
+            count += 1;
+            if count > MOST_SLICES {
+                break;
+            }
+            let name = self.trace.text(slice.name);
+            let took = if end == u64::MAX { "not ended".to_owned() } else { duration(end - slice.begin_ns) };
+            let y = top + f64::from(slice.depth) * LEVEL;
+            let mut element = format!(
+                "<g><title>{} ({took}){}</title><rect x=\"{left:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{:.1}\" \
+                 rx=\"1.5\" fill=\"{}\" stroke=\"#00000022\"/>",
+                escape(name),
+                self.arguments(&slice.arguments),
+                LEVEL - 2.0,
+                colour(name),
+            );
+            let label = fit(name, width - 6.0, 5.7);
+            if !label.is_empty() {
+                let _ = write!(element, "<text x=\"{:.1}\" y=\"{:.1}\">{label}</text>", left + 3.0, y + 12.5);
+            }
+            element.push_str("</g>");
+            self.put(element);
+        }
+    }
+
+    fn arguments(&self, arguments: &[(TextId, ArgumentValue)]) -> String {
+        let show = |(name, value): &(TextId, ArgumentValue)| {
+            let value = match value {
+                ArgumentValue::Bool(value) => value.to_string(),
+                ArgumentValue::Uint(value) => value.to_string(),
+                ArgumentValue::Int(value) => value.to_string(),
+                ArgumentValue::Double(value) => value.to_string(),
+                ArgumentValue::Text(value) => self.trace.text(*value).to_owned(),
+            };
+            format!("\n{} = {}", escape(self.trace.text(*name)), escape(&value))
+        };
+        arguments.iter().map(show).collect()
+    }
+
+    fn instants(&mut self, tops: &HashMap<usize, f64>) {
+        let inside = |instant: &&Instant| self.window.has(instant.at_ns, instant.at_ns);
+        let instants: Vec<&Instant> = self.trace.instants.iter().filter(inside).take(MOST_SLICES).collect();
+        for instant in instants {
+            let Some(top) = tops.get(&instant.track) else { continue };
+            let (x, y) = (self.x(instant.at_ns), top + LEVEL - 2.0);
+            let element = format!(
+                "<path d=\"M{x:.2} {:.1} l-4 7 h8 z\" fill=\"#c1121f\"><title>{}{}</title></path>",
+                y - 8.0,
+                escape(self.trace.text(instant.name)),
+                self.arguments(&instant.arguments),
+            );
+            self.put(element);
+        }
+    }
+
+    /// A staircase, from zero or the smallest number to the largest.
+    fn counter(&mut self, lane: &Lane) {
+        let samples: Vec<(u64, f64)> = self
+            .trace
+            .samples
+            .iter()
+            .filter(|it| it.track == lane.track && it.at_ns <= self.window.end && it.value.is_finite())
+            .map(|it| (it.at_ns, it.value))
+            .collect();
+        // What it was when the window begins counts too.
+        let first = samples.iter().rposition(|(at, _)| *at <= self.window.begin).unwrap_or(0);
+        let samples = &samples[first..];
+        let samples = &samples[..samples.len().min(MOST_SAMPLES)];
+        let Some((begin, _)) = samples.first() else { return };
+        let most = samples.iter().map(|(_, value)| *value).fold(f64::MIN, f64::max).max(0.0);
+        let least = samples.iter().map(|(_, value)| *value).fold(0.0, f64::min);
+        let range = if most > least { most - least } else { 1.0 };
+        let height = lane.height - 4.0;
+        let y = |value: f64| lane.top + 2.0 + height * (1.0 - (value - least) / range);
+        let mut path = format!("M{:.2} {:.2}", self.x(*begin), y(0.0));
+        for (at, value) in samples {
+            let _ = write!(path, " H{:.2} V{:.2}", self.x(*at), y(*value));
+        }
+        let _ = write!(path, " H{:.2} V{:.2} Z", self.x(self.window.end), y(0.0));
+        let element = format!(
+            "<path d=\"{path}\" fill=\"#3a86c833\" stroke=\"#3a86c8\" stroke-width=\"1\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#78828c\" text-anchor=\"end\" font-size=\"9\">{most}</text>",
+            NAMES - 4.0,
+            lane.top + 10.0,
+        );
+        self.put(element);
+    }
+
+    /// For a message of the bus, an arrow from its publisher to each who copied or took it; for other flows, from one event to the
+    /// next.
+    fn arrows(&mut self, tops: &HashMap<usize, f64>) {
+        let mut flows: BTreeMap<u64, Vec<&TimedSlice>> = BTreeMap::new();
+        for slice in &self.trace.slices {
+            slice.flows.iter().for_each(|flow| flows.entry(*flow).or_default().push(slice));
+        }
+        let mut arrows: Vec<(&TimedSlice, &TimedSlice)> = Vec::new();
+        for slices in flows.values() {
+            let is_message = slices.first().is_some_and(|first| {
+                self.trace.text(first.category) == "bus"
+                    && self.trace.text(first.name).starts_with("publish ")
+            });
+            for pair in slices.windows(2) {
+                let from = if is_message { slices[0] } else { pair[0] };
+                arrows.push((from, pair[1]));
+            }
+        }
+        arrows.retain(|(from, to)| self.window.has(from.begin_ns, to.begin_ns));
+        arrows.sort_by_key(|(from, to)| (from.begin_ns, to.begin_ns));
+        for (from, to) in arrows.into_iter().take(MOST_ARROWS) {
+            let (Some(from_top), Some(to_top)) = (tops.get(&from.track), tops.get(&to.track)) else {
+                continue;
+            };
+            let middle = |top: &f64, slice: &TimedSlice| {
+                top + f64::from(slice.depth.min(DEEPEST)) * LEVEL + LEVEL / 2.0 - 1.0
+            };
+            let left = self.x(self.end_of(from).min(to.begin_ns));
+            let right = self.x(to.begin_ns);
+            let (from_y, to_y) = (middle(from_top, from), middle(to_top, to));
+            let bend = ((right - left) / 2.0).max(14.0);
+            let element = format!(
+                "<path d=\"M{left:.2} {from_y:.1} C{:.2} {from_y:.1} {:.2} {to_y:.1} {right:.2} {to_y:.1}\" fill=\"none\" \
+                 stroke=\"#c1121f\" stroke-width=\"1.1\" opacity=\"0.75\" marker-end=\"url(#tip)\"><title>{} → {}</title></path>",
+                left + bend,
+                right - bend,
+                escape(self.trace.text(from.name)),
+                escape(self.trace.text(to.name)),
+            );
+            self.put(element);
+        }
+    }
+}
+
+/// A round time of which five to twelve make the span.
+fn round_step(span: u64) -> u64 {
+    let mut step: u64 = 1;
+    while span / step > 12 {
+        let digits = step.to_string();
+        // 1, 2, 5, 10, 20, 50, ...
+        step = step.saturating_mul(if digits.starts_with('2') { 5 } else { 2 });
+        if digits.starts_with('2') {
+            step /= 2;
+        }
+    }
+    step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round() {
+        assert_eq!(round_step(100_000_000), 10_000_000);
+        assert_eq!(round_step(30_000_000), 5_000_000);
+        assert_eq!(round_step(240_000), 20_000);
+        assert_eq!(round_step(5), 1);
+        assert!(round_step(u64::MAX) > 0);
+    }
+
+    #[test]
+    fn names_are_escaped_and_shortened() {
+        assert_eq!(escape("a<b>&\"c\"\u{1}"), "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}");
+        assert_eq!(fit("publish lidar", 80.0, 5.0), "publish lidar");
+        assert_eq!(fit("publish lidar", 40.0, 5.0), "publish…");
+        assert_eq!(fit("publish", 10.0, 5.0), "");
+    }
+
+    #[test]
+    fn an_empty_trace_is_a_picture_too() {
+        let trace = ReadTrace::read(&[]);
+        let svg = draw(&trace, Window::new(&trace, None, None));
+        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+    }
+}

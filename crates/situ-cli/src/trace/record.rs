@@ -1,0 +1,180 @@
+//! `situ trace record` and `situ trace stop`.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use situ::trace::{self, Collector, CollectorOptions, Summary};
+
+use crate::cli::RecordArgs;
+use crate::commands::{Context, Interrupt};
+use crate::error::CliError;
+use crate::output::table::{Cell, Column, Table};
+use crate::output::units::{bytes, duration};
+use crate::output::{LiveBlock, Style};
+
+/// How often Ctrl-C is looked for, and the live line drawn.
+const GLANCE: Duration = Duration::from_millis(100);
+/// How long a recorder may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a recording came to.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// The file.
+    pub file: String,
+    /// How long it was recorded.
+    pub duration_ns: u64,
+    /// Packets in the file.
+    pub packets: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Packets that were lost, because a program wrote faster than it was read.
+    pub lost: u64,
+    /// Packets that a ring in memory did not keep.
+    pub evicted: u64,
+    /// Who took part.
+    pub processes: Vec<ProcessReport>,
+}
+
+/// One process of a recording.
+#[derive(Debug, Serialize)]
+pub struct ProcessReport {
+    name: String,
+    pid: u32,
+    threads: usize,
+    packets: u64,
+    lost: u64,
+}
+
+impl Report {
+    /// Of what the collector has counted.
+    pub fn new(file: &Path, time: Duration, summary: &Summary) -> Self {
+        let processes = summary.producers.iter().map(|producer| ProcessReport {
+            name: producer.name.clone(),
+            pid: producer.pid,
+            threads: producer.writers.len(),
+            packets: producer.writers.iter().map(|writer| writer.packets).sum(),
+            lost: producer.writers.iter().map(|writer| writer.lost.packets).sum::<u64>()
+                + producer.crowd.packets,
+        });
+        Self {
+            file: file.display().to_string(),
+            duration_ns: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+            packets: summary.packets,
+            bytes: summary.bytes,
+            lost: summary.lost().packets,
+            evicted: summary.evicted,
+            processes: processes.collect(),
+        }
+    }
+}
+
+/// `situ trace record`.
+pub fn run(context: &Context, arguments: &RecordArgs) -> Result<(), CliError> {
+    let interrupt = Interrupt::listen()?;
+    let mut options = match arguments.ring {
+        None => CollectorOptions::to_file(&arguments.output),
+        Some(bytes) => CollectorOptions::to_ring(&arguments.output, bytes as usize),
+    };
+    options.ring_bytes = arguments.buffer as usize;
+    let collector = Collector::start(&context.root, options.categories(arguments.categories.join(",")))
+        .map_err(CliError::failed)?;
+    let begin = Instant::now();
+    let output = &context.output;
+    let file = arguments.output.display();
+    if !output.is_json() && !output.is_live() {
+        output.line(format!("recording into {file}; Ctrl-C or `situ trace stop` ends it"))?;
+    }
+    let mut block = LiveBlock::default();
+    let is_over = || {
+        let is_late = arguments.duration.is_some_and(|duration| begin.elapsed() >= duration);
+        is_late || interrupt.is_set()
+    };
+    while !is_over() {
+        if output.is_live() {
+            let time = duration(begin.elapsed().as_nanos() as u64);
+            let processes = collector.producers();
+            let line = format!("recording into {file}: {time}, {processes} processes; Ctrl-C ends it\n");
+            block.draw(&mut std::io::stdout(), &line)?;
+        }
+        let left = arguments.duration.map(|duration| duration.saturating_sub(begin.elapsed()));
+        if collector.wait(Some(left.unwrap_or(GLANCE).min(GLANCE))) {
+            break;
+        }
+    }
+    if output.is_live() {
+        block.draw(&mut std::io::stdout(), "")?;
+    }
+    let time = begin.elapsed();
+    let summary = collector.stop().map_err(CliError::failed)?;
+    show(context, &Report::new(&arguments.output, time, &summary))
+}
+
+fn show(context: &Context, report: &Report) -> Result<(), CliError> {
+    let output = &context.output;
+    if output.is_json() {
+        return Ok(output.record(report)?);
+    }
+    output.line(format!(
+        "{}: {} packets, {}, {}",
+        output.paint(Style::Strong, &report.file),
+        report.packets,
+        bytes(report.bytes),
+        duration(report.duration_ns)
+    ))?;
+    if report.processes.is_empty() {
+        output.line(
+            "Nobody took part: no program with a node of this root ran, or all were started with SITU_TRACE=0.",
+        )?;
+        return Ok(());
+    }
+    let mut table = Table::new([
+        Column::left("PROCESS").flexible(),
+        Column::right("PID"),
+        Column::right("THREADS"),
+        Column::right("PACKETS"),
+        Column::right("LOST"),
+    ]);
+    for process in &report.processes {
+        let lost = if process.lost == 0 { Style::Plain } else { Style::Warn };
+        table.row([
+            process.name.as_str().into(),
+            process.pid.to_string().into(),
+            process.threads.to_string().into(),
+            process.packets.to_string().into(),
+            Cell::styled(process.lost.to_string(), lost),
+        ]);
+    }
+    output.text(table.render(output))?;
+    if report.lost > 0 {
+        output.line("Packets were lost: record with a larger --buffer, or fewer --category.")?;
+    }
+    if report.evicted > 0 {
+        output.line(format!("{} older packets were not kept: see --ring.", report.evicted))?;
+    }
+    output.line(format!("Look at it: situ trace view {}, or https://ui.perfetto.dev", report.file))?;
+    Ok(())
+}
+
+/// `situ trace stop`.
+pub fn stop(context: &Context) -> Result<(), CliError> {
+    let root = &context.root;
+    let running = trace::running(root).filter(|_| trace::request_stop(root));
+    let Some(session) = running else {
+        let place = root.path().display();
+        return Err(CliError::NotFound(format!("no trace is being recorded in {place}")));
+    };
+    let begin = Instant::now();
+    while trace::running(root).is_some_and(|other| other.id == session.id) {
+        if begin.elapsed() > PATIENCE {
+            let pid = session.collector_pid;
+            return Err(CliError::TimedOut(format!("process {pid} goes on recording after {PATIENCE:?}")));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if context.output.is_json() {
+        return Ok(context.output.record(&serde_json::json!({ "stopped": session.collector_pid }))?);
+    }
+    Ok(context.output.line(format!("Process {} has ended its recording.", session.collector_pid))?)
+}

@@ -1,0 +1,145 @@
+//! Traces as a user makes them: two programs that know nothing of it, a recorder in a third, and what other implementations read in
+//! the file.
+
+mod common;
+#[path = "../../situ-trace/tests/people/perfetto.rs"]
+mod perfetto;
+#[path = "../../situ-trace/tests/people/rules.rs"]
+mod rules;
+
+use std::io::{BufRead, BufReader};
+use std::process::ChildStdout;
+use std::time::Duration;
+
+use common::{Process, Sandbox, json, text};
+use perfetto::Value;
+use rules::Checked;
+
+const POSE: &str = "module demo { @flat struct Pose { double x; }; };";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A publisher of poses, a hundred a second, and somebody who takes them.
+fn talk(sandbox: &Sandbox) -> ([Process; 2], BufReader<ChildStdout>) {
+    let schema = sandbox.file("types.idl", POSE);
+    let publisher = sandbox.spawn(&[
+        "topic",
+        "pub",
+        "pose",
+        "demo::Pose",
+        "{x: 1.5}",
+        "--schema",
+        &schema,
+        "--rate",
+        "100",
+    ]);
+    sandbox.wait_for_topic("pose");
+    let mut taker = sandbox.spawn(&["--json", "topic", "echo", "pose"]);
+    // When it has taken one it is there.
+    let mut output = BufReader::new(taker.take_stdout());
+    output.read_line(&mut String::new()).unwrap();
+    // Were nobody there to read what it says, it would end.
+    ([publisher, taker], output)
+}
+
+/// Starts a recorder and waits until it records.
+fn record(sandbox: &Sandbox, arguments: &[&str]) -> Process {
+    let mut recorder = sandbox.spawn(&[&["trace", "record"], arguments].concat());
+    let mut line = String::new();
+    BufReader::new(recorder.take_stdout()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("recording into"), "{line}");
+    recorder
+}
+
+#[test]
+fn a_message_can_be_followed_from_one_process_to_the_other() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("run.pftrace");
+    let _talk = talk(&sandbox);
+    let recorded = json(&sandbox.run(&["--json", "trace", "record", "-o", &file, "--duration", "500ms"]));
+    assert_eq!(recorded["file"], file);
+    assert_eq!(recorded["lost"], 0, "{recorded}");
+    assert_eq!(recorded["processes"].as_array().unwrap().len(), 2, "{recorded}");
+
+    let trace = Checked::read(&std::fs::read(&file).unwrap());
+    assert_eq!((trace.losses, trace.processes.len()), (0, 2));
+    let (published, taken) = (trace.named("publish pose"), trace.named("take pose"));
+    assert!(published.len() > 5 && taken.len() > 5, "{} {}", published.len(), taken.len());
+    let mut arrows = 0;
+    for taken in &taken {
+        assert_eq!(taken.flows.len(), 1);
+        let Some(published) = published.iter().find(|it| it.flows == taken.flows) else { continue };
+        arrows += 1;
+        assert!(published.begin <= taken.begin);
+        assert_eq!(published.arguments, taken.arguments, "number and bytes");
+        assert!(matches!(published.arguments[1], (_, Value::Uint(8))), "{:?}", published.arguments);
+        let process = |track: u64| trace.processes[&trace.threads[&track].3].0;
+        assert_ne!(process(published.track), process(taken.track));
+    }
+    assert!(arrows > 5, "{arrows}");
+    assert!(trace.named("wait for pose").len() > 5);
+
+    let view = json(&sandbox.run(&["--json", "trace", "view", &file]));
+    let topic = &view["topics"][0];
+    assert_eq!(topic["topic"], "pose");
+    assert_eq!(topic["measured"].as_u64(), Some(arrows));
+    assert!(
+        topic["p50_ns"].as_u64() > Some(0) && topic["p99_ns"].as_u64() >= topic["p50_ns"].as_u64(),
+        "{topic}"
+    );
+    let svg = sandbox.path("run.svg");
+    let shown = text(&sandbox.run(&["trace", "view", &file, "--svg", &svg]));
+    for expected in ["Messages, from publisher to subscriber", "publish pose", "queue of pose #0"] {
+        assert!(shown.contains(expected), "{expected} in {shown}");
+    }
+    assert!(shown.lines().all(|line| line.chars().count() <= 100 || line.starts_with("Picture")), "{shown}");
+    let svg = std::fs::read_to_string(&svg).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("publish pose → take pose"));
+}
+
+#[test]
+fn a_recording_ends_by_ctrl_c_and_by_stop() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("run.pftrace");
+    assert_eq!(sandbox.run(&["trace", "stop"]).status.code(), Some(3), "nobody records");
+    let _talk = talk(&sandbox);
+    for by_stop in [false, true] {
+        let mut recorder = record(&sandbox, &["-o", &file]);
+        let busy = sandbox.run(&["trace", "record", "-o", &sandbox.path("other.pftrace")]);
+        assert_eq!(busy.status.code(), Some(1));
+        let complaint = String::from_utf8_lossy(&busy.stderr).into_owned();
+        assert!(complaint.contains("situ trace stop"), "{complaint}");
+        std::thread::sleep(Duration::from_millis(200));
+        let ended = if by_stop {
+            text(&sandbox.run(&["trace", "stop"]));
+            recorder.wait(PATIENCE)
+        } else {
+            recorder.interrupt()
+        };
+        assert!(ended.status.success(), "Ctrl-C is how a recording ends: {ended:?}");
+        let trace = Checked::read(&std::fs::read(&file).unwrap());
+        assert!(!trace.named("publish pose").is_empty(), "the file is whole");
+        std::fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn what_is_not_wanted_is_not_recorded() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("run.pftrace");
+    let _talk = talk(&sandbox);
+    let arguments = ["--json", "trace", "record", "-o", &file, "--duration", "200ms", "--category", "-bus"];
+    sandbox.run(&arguments);
+    let trace = Checked::read(&std::fs::read(&file).unwrap());
+    assert_eq!(trace.events, []);
+}
+
+#[test]
+fn what_is_no_trace_is_said_so() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["trace", "view", "/nonexistent"]).status.code(), Some(3));
+    let text = sandbox.file("text", "this is no trace at all");
+    let output = sandbox.run(&["trace", "view", &text]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is no trace"));
+    assert_eq!(sandbox.run(&["trace", "record", "--duration", "soon"]).status.code(), Some(2));
+}
