@@ -56,7 +56,7 @@ fuzz:  ## Fuzz the readers (SECONDS=60 for each target)
 model:  ## Explore the protocols between processes with the model checker
 	@scripts/model.sh
 
-sanitize:  ## Run the tests of memory and bus under the address and thread sanitizers
+sanitize:  ## Run the tests of memory, bus and traces under the address and thread sanitizers
 	@scripts/sanitize.sh
 
 conformance:  ## Run the official conformance tests of protobuf

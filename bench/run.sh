@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the benchmark quietly and runs it. From the environment: TABLE (hop, fanout, wake, throughput, setup, bounded, domains, graphs;
+# Builds the benchmark quietly and runs it. From the environment: TABLE (hop, fanout, wake, throughput, setup, bounded, domains, graphs, region;
 # all of them if empty), JSON (not empty: one JSON object a line and nothing else on standard output), FULL (not empty:
 # measure longer). Everything else that is said goes to standard error.
 set -eu
@@ -10,7 +10,12 @@ set -- "$table"
 [ -z "${JSON:-}" ] || set -- "$@" --json
 [ -z "${FULL:-}" ] || set -- "$@" --full
 case $table in
-  bounded | domains | graphs | all) ./setup.sh >&2 ;;
+  bounded | domains | graphs) ./setup.sh middleware >&2 ;;
+  region) ./setup.sh region >&2 ;;
+  all) ./setup.sh >&2 ;;
 esac
 cargo build --release --quiet >&2
+case $table in
+  region | all) cargo build --release --quiet -p situ-bench-region >&2 ;;
+esac
 exec target/release/situ-bench "$@"

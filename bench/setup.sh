@@ -1,11 +1,23 @@
 #!/bin/sh
-# Installs and builds the peers that are not Rust: Cyclone DDS, Fast DDS and classic iceoryx, from Debian's packages.
+# Installs and builds the peers that are not Rust, from Debian's packages: Cyclone DDS, Fast DDS and classic iceoryx, and (`region`) what
+# table `region` compares with. Arguments: which of `middleware` and `region`; both if there are none.
 # May be run again at any time. A peer that cannot be built is left out, and the table says why.
 set -u
 cd "$(dirname "$0")" || exit 1
 
-packages="cmake g++ iceoryx libiceoryx-posh-dev libiceoryx-hoofs-dev libiceoryx-binding-c-dev
-cyclonedds-dev cyclonedds-tools libssl-dev libfastrtps-dev libfastcdr-dev"
+groups=${*:-middleware region}
+packages="cmake g++"
+for group in $groups; do
+  case $group in
+    middleware)
+      packages="$packages iceoryx libiceoryx-posh-dev libiceoryx-hoofs-dev libiceoryx-binding-c-dev
+cyclonedds-dev cyclonedds-tools libssl-dev libfastrtps-dev libfastcdr-dev" ;;
+    region)
+      packages="$packages zlib1g-dev pkg-config libboost-container1.74-dev flatbuffers-compiler libflatbuffers-dev capnproto libcapnp-dev
+libmsgpack-cxx-dev protobuf-compiler libprotobuf-dev clang-14" ;;
+    *) echo "setup: no such group of peers: $group" >&2; exit 2 ;;
+  esac
+done
 
 missing=
 for package in $packages; do
@@ -30,6 +42,46 @@ if [ -n "$missing" ]; then
 fi
 
 mkdir -p build/bin
+
+# cista is in no Debian release. BENCH_CISTA names a directory with its headers; else its one header is fetched, where that is allowed.
+fetch_cista() {
+  if [ -n "${BENCH_CISTA:-}" ]; then
+    [ -f "$BENCH_CISTA/cista/serialization.h" ] || [ -f "$BENCH_CISTA/cista.h" ] || echo "setup: no cista in BENCH_CISTA=$BENCH_CISTA"
+    return
+  fi
+  BENCH_CISTA=$PWD/build/cista
+  [ ! -f "$BENCH_CISTA/cista.h" ] && [ "${BENCH_NO_INSTALL:-0}" != 1 ] || return
+  mkdir -p "$BENCH_CISTA"
+  url=https://github.com/felixguendling/cista/releases/download/v0.16/cista.h
+  if command -v curl >/dev/null && curl -fsL --max-time 20 -o "$BENCH_CISTA/cista.h.part" "$url"; then
+    mv "$BENCH_CISTA/cista.h.part" "$BENCH_CISTA/cista.h"
+  else
+    rm -f "$BENCH_CISTA/cista.h.part"
+    echo "setup: cannot fetch cista ($url); clone it and set BENCH_CISTA=.../include"
+  fi
+}
+
+build_region() {
+  log=build/region.log
+  fetch_cista
+  { cmake -S peers/region -B build/region -DCMAKE_BUILD_TYPE=Release -DBENCH_BIN="$PWD/build/bin" -DBENCH_CISTA="$BENCH_CISTA" \
+      -UCISTA_INCLUDE && cmake --build build/region --parallel -- -k; } >"$log" 2>&1
+  for source in situ situ-canonical situ-clang std boost xoffset cista flatbuffers capnp msgpack protobuf; do
+    program=peer-region-$source
+    if [ -x "build/bin/$program" ] && [ ! -f "build/bin/$program.absent" ]; then continue; fi
+    if [ ! -f "build/bin/$program.absent" ]; then
+      reason=$(grep -m1 -E 'error|Error' "$log" || tail -n1 "$log")
+      echo "not built: ${reason:-see bench/$log} (log: bench/$log)" >"build/bin/$program.absent"
+    fi
+    echo "setup: $program is absent: $(cat "build/bin/$program.absent")"
+  done
+  echo "setup: region is ready"
+}
+
+for group in $groups; do
+  if [ "$group" = region ]; then build_region; fi
+done
+case " $groups " in *" middleware "*) ;; *) exit 0 ;; esac
 for peer in iceoryx cyclonedds fastdds; do
   log=build/$peer.log
   case $peer in

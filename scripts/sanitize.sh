@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of memory and bus under AddressSanitizer and ThreadSanitizer: scripts/sanitize.sh [address] [thread]
+# Runs the tests of memory, bus and traces under AddressSanitizer and ThreadSanitizer: scripts/sanitize.sh [address] [thread]
 # The standard library is built along, so that what happens in it is seen too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,12 +17,13 @@ target=$(rustc -vV | sed -n 's/^host: //p')
 [ $# != 0 ] || set -- address thread
 for sanitizer; do
   # Processes that are killed on purpose cannot be told from leaks or races by a sanitizer that dies with them: their
-  # tests run under AddressSanitizer only, which looks at each access by itself.
+  # tests run under AddressSanitizer only, which looks at each access by itself. So do those in which one process maps the same memory
+  # twice: ThreadSanitizer goes by addresses. (Traces have a test of their own for it, over one mapping.)
   tests=(--lib --test waiting --test topic --test repair --test pool)
-  [ "$sanitizer" = thread ] || tests+=(--test kill --test hostile)
+  [ "$sanitizer" = thread ] || tests+=(--test kill --test hostile --test trace --test life)
   echo "==> ${sanitizer^}Sanitizer"
   RUSTFLAGS="-Zsanitizer=$sanitizer" SITU_CHAOS_KILLS=${SITU_CHAOS_KILLS:-40} \
     TSAN_OPTIONS="halt_on_error=1 ${TSAN_OPTIONS:-}" ASAN_OPTIONS="detect_leaks=0 ${ASAN_OPTIONS:-}" \
     cargo +nightly test -Zbuild-std --target "$target" --target-dir "build/sanitize/$sanitizer" \
-    --package situ-memory --package situ-bus "${tests[@]}"
+    --package situ-memory --package situ-bus --package situ-trace "${tests[@]}"
 done

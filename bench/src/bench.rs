@@ -8,10 +8,11 @@ use crate::driver::Team;
 use crate::failure::Failure;
 use crate::os::{self, Awake};
 use crate::plot_memory::Panel;
+use crate::report_systems::{Column, Part};
 use crate::session::{Ownership, Session};
 use crate::stats::percentile;
 use crate::systems::Kind;
-use crate::{plot, plot_memory, report};
+use crate::{plot, plot_memory, plot_region, report, report_systems};
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -233,6 +234,48 @@ impl Bench {
                 os::interrupt();
             }
         }
+    }
+
+    /// Prints a table part by part, with a line for each system, unless JSON is wanted.
+    pub fn print_parts(&mut self, table: &'static str, title: &str, parts: &[Part]) {
+        if !self.options.json {
+            let rows = self.table_rows(table);
+            let mut text = format!("{table}: {title}\n");
+            for part in parts {
+                let shown = report_systems::part(part, &rows);
+                if !shown.is_empty() {
+                    text.push_str(&format!("\n{shown}"));
+                }
+            }
+            text.push('\n');
+            for remark in self.remarks.drain(..) {
+                text.push_str(&format!("  {remark}\n"));
+            }
+            if writeln!(std::io::stdout(), "{text}").is_err() {
+                os::interrupt();
+            }
+        }
+    }
+
+    /// A number that was measured.
+    pub fn value(&self, table: &str, case: &str, system: Kind, metric: &str) -> Option<f64> {
+        self.rows
+            .iter()
+            .find(|row| {
+                row.table == table && row.case.name == case && row.system == system && row.metric == metric
+            })
+            .map(|row| row.value)
+    }
+
+    /// Draws panels of bars, a bar for each system.
+    pub fn plot_systems(
+        &mut self,
+        table: &'static str,
+        title: &str,
+        panels: &[Column],
+    ) -> Result<(), Failure> {
+        let outcome = plot_region::bars(&self.options.svg, table, title, panels, &self.table_rows(table));
+        self.plotted(outcome)
     }
 
     fn table_rows(&self, table: &str) -> Vec<&Row> {

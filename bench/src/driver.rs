@@ -43,6 +43,12 @@ pub struct Role {
 /// The command that a worker of this system is started with.
 fn command(kind: Kind, table: &str) -> Result<Command, Failure> {
     match kind.peer_binary(table) {
+        None if kind.is_rust_region() => {
+            let program = std::env::current_exe().map_err(Failure::io("cannot find this program"))?;
+            let mut command = Command::new(program.with_file_name("situ-bench-region"));
+            command.args(["--system", kind.name()]);
+            Ok(command)
+        }
         None => {
             let program = std::env::current_exe().map_err(Failure::io("cannot find this program"))?;
             let mut command = Command::new(program);

@@ -13,8 +13,10 @@ mod os;
 mod payload;
 mod plot;
 mod plot_memory;
+mod plot_region;
 mod protocol;
 mod report;
+mod report_systems;
 mod session;
 mod stats;
 mod syscalls;
@@ -60,6 +62,8 @@ enum Command {
     Domains(RunArgs),
     /// Random graphs of processes, half of them on the device.
     Graphs(GraphArgs),
+    /// Characters of a game, and the data sets of the Rust serialization benchmark.
+    Region(RunArgs),
     /// One process of a measurement; started by the program itself.
     #[command(hide = true)]
     Worker(worker::WorkerArgs),
@@ -121,6 +125,7 @@ fn main() -> ExitCode {
             let only = args.only.into_iter().map(|number| number as usize).collect();
             run_with(&[Table::Graphs], args.run, (only, args.rounds))
         }
+        Command::Region(args) => run(&[Table::Region], args),
         Command::Worker(args) => {
             // The driver reads what a worker has to say from its output.
             return worker::main(&args).map_or_else(

@@ -28,6 +28,21 @@ pub fn colour(system: Kind) -> RGBColor {
         Kind::CycloneDdsLoan => RGBColor(150, 200, 120),
         Kind::FastDds => RGBColor(130, 80, 160),
         Kind::FastDdsLoan => RGBColor(190, 150, 215),
+        Kind::SituClang => RGBColor(235, 120, 110),
+        Kind::SituCanonical => RGBColor(240, 160, 120),
+        Kind::SituRust => RGBColor(170, 40, 60),
+        Kind::Std => RGBColor(140, 140, 140),
+        Kind::Boost => RGBColor(170, 170, 170),
+        Kind::XOffset => RGBColor(90, 150, 150),
+        Kind::Cista => RGBColor(60, 140, 80),
+        Kind::FlatBuffers => RGBColor(44, 110, 180),
+        Kind::CapnProto => RGBColor(130, 80, 160),
+        Kind::MessagePack => RGBColor(200, 160, 60),
+        Kind::Protobuf => RGBColor(120, 100, 80),
+        Kind::Rkyv => RGBColor(60, 140, 80),
+        Kind::FlatBuffersRust => RGBColor(44, 110, 180),
+        Kind::CapnProtoRust => RGBColor(130, 80, 160),
+        Kind::Prost => RGBColor(120, 100, 80),
     }
 }
 

@@ -36,7 +36,7 @@ pub fn size(bytes: usize) -> String {
 }
 
 /// A value with a unit that suits it.
-fn quantity(metric: &str, value: f64) -> String {
+pub fn quantity(metric: &str, value: f64) -> String {
     if metric.ends_with("_ns") {
         match value {
             v if v < 1e3 => format!("{v:.0} ns"),
@@ -44,6 +44,12 @@ fn quantity(metric: &str, value: f64) -> String {
             v if v < 1e6 => format!("{:.1} us", v / 1e3),
             v => format!("{:.2} ms", v / 1e6),
         }
+    } else if metric.ends_with("_ms") {
+        format!("{value:.2} ms")
+    } else if metric.ends_with("_mib") {
+        format!("{value:.1} MiB")
+    } else if metric.ends_with("bytes") {
+        format!("{value:.0}")
     } else if metric.starts_with("msg_per_s") {
         format!("{:.2} M/s", value / 1e6)
     } else {

@@ -42,10 +42,40 @@ pub enum Kind {
     FastDds,
     /// Fast DDS: a plain type of fixed size, loaned, with data sharing.
     FastDdsLoan,
+    /// Situ's regions, compiled by Clang.
+    SituClang,
+    /// Situ's regions, received and sent in their compact form.
+    SituCanonical,
+    /// Situ's regions in Rust.
+    SituRust,
+    /// Containers of the C++ standard library: no messages.
+    Std,
+    /// Boost.Container: no messages.
+    Boost,
+    /// Boost.Interprocess's containers in a managed buffer.
+    XOffset,
+    /// cista, with offset pointers.
+    Cista,
+    /// FlatBuffers, C++.
+    FlatBuffers,
+    /// Cap'n Proto, C++.
+    CapnProto,
+    /// MessagePack, C++.
+    MessagePack,
+    /// Protobuf, C++.
+    Protobuf,
+    /// rkyv.
+    Rkyv,
+    /// FlatBuffers, Rust.
+    FlatBuffersRust,
+    /// Cap'n Proto, Rust.
+    CapnProtoRust,
+    /// Protobuf, Rust: prost.
+    Prost,
 }
 
 impl Kind {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 28] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -59,6 +89,21 @@ impl Kind {
         Self::CycloneDdsLoan,
         Self::FastDds,
         Self::FastDdsLoan,
+        Self::SituClang,
+        Self::SituCanonical,
+        Self::SituRust,
+        Self::Std,
+        Self::Boost,
+        Self::XOffset,
+        Self::Cista,
+        Self::FlatBuffers,
+        Self::CapnProto,
+        Self::MessagePack,
+        Self::Protobuf,
+        Self::Rkyv,
+        Self::FlatBuffersRust,
+        Self::CapnProtoRust,
+        Self::Prost,
     ];
 
     /// The name in tables and JSON.
@@ -77,6 +122,21 @@ impl Kind {
             Self::CycloneDdsLoan => "cyclonedds-loan",
             Self::FastDds => "fastdds",
             Self::FastDdsLoan => "fastdds-loan",
+            Self::SituClang => "situ-clang",
+            Self::SituCanonical => "situ-canonical",
+            Self::SituRust => "situ-rust",
+            Self::Std => "std",
+            Self::Boost => "boost",
+            Self::XOffset => "xoffset",
+            Self::Cista => "cista",
+            Self::FlatBuffers => "flatbuffers",
+            Self::CapnProto => "capnp",
+            Self::MessagePack => "msgpack",
+            Self::Protobuf => "protobuf",
+            Self::Rkyv => "rkyv",
+            Self::FlatBuffersRust => "flatbuffers-rust",
+            Self::CapnProtoRust => "capnp-rust",
+            Self::Prost => "prost",
         }
     }
 
@@ -90,6 +150,17 @@ impl Kind {
         match self {
             // Loaded as a library.
             Self::CycloneDds if table != "bounded" => None,
+            Self::Situ if table == "region" => Some("peer-region-situ"),
+            Self::SituClang => Some("peer-region-situ-clang"),
+            Self::SituCanonical => Some("peer-region-situ-canonical"),
+            Self::Std => Some("peer-region-std"),
+            Self::Boost => Some("peer-region-boost"),
+            Self::XOffset => Some("peer-region-xoffset"),
+            Self::Cista => Some("peer-region-cista"),
+            Self::FlatBuffers => Some("peer-region-flatbuffers"),
+            Self::CapnProto => Some("peer-region-capnp"),
+            Self::MessagePack => Some("peer-region-msgpack"),
+            Self::Protobuf => Some("peer-region-protobuf"),
             Self::Floor
             | Self::Situ
             | Self::SituSerialized
@@ -97,6 +168,11 @@ impl Kind {
             | Self::SituVulkan
             | Self::SituCuda
             | Self::SituHost
+            | Self::SituRust
+            | Self::Rkyv
+            | Self::FlatBuffersRust
+            | Self::CapnProtoRust
+            | Self::Prost
             | Self::Iceoryx2 => None,
             Self::Iceoryx => Some("peer-iceoryx"),
             Self::CycloneDds => Some("peer-cyclonedds"),
@@ -121,6 +197,24 @@ impl Kind {
                 | Self::CycloneDdsLoan
                 | Self::FastDds
                 | Self::FastDdsLoan
+                | Self::XOffset
+                | Self::Cista
+                | Self::FlatBuffers
+                | Self::CapnProto
+                | Self::MessagePack
+                | Self::Protobuf
+                | Self::Rkyv
+                | Self::FlatBuffersRust
+                | Self::CapnProtoRust
+                | Self::Prost
+        )
+    }
+
+    /// Whether it is a system of table `region` that is written in Rust, in a program of its own.
+    pub fn is_rust_region(self) -> bool {
+        matches!(
+            self,
+            Self::SituRust | Self::Rkyv | Self::FlatBuffersRust | Self::CapnProtoRust | Self::Prost
         )
     }
 

@@ -5,6 +5,7 @@ pub mod domains;
 pub mod fanout;
 pub mod graphs;
 pub mod hop;
+pub mod region;
 pub mod setup;
 pub mod throughput;
 pub mod wake;
@@ -31,11 +32,13 @@ pub enum Table {
     Domains,
     /// See [`graphs`].
     Graphs,
+    /// See [`region`].
+    Region,
 }
 
 impl Table {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Hop,
         Self::Fanout,
         Self::Wake,
@@ -44,6 +47,7 @@ impl Table {
         Self::Bounded,
         Self::Domains,
         Self::Graphs,
+        Self::Region,
     ];
 
     /// Measures and prints it.
@@ -61,6 +65,9 @@ impl Table {
                 ("domains", "an image through two bilateral filters on the device, in two processes")
             }
             Self::Graphs => ("graphs", "98 random graphs of processes, half of them on the device"),
+            Self::Region => {
+                ("region", "data that grows and is its own message, beside those that serialize it")
+            }
         };
         match self {
             Self::Hop => hop::run(bench),
@@ -71,8 +78,11 @@ impl Table {
             Self::Bounded => bounded::run(bench),
             Self::Domains => domains::run(bench),
             Self::Graphs => graphs::run(bench),
+            Self::Region => region::run(bench),
         }?;
-        if matches!(self, Self::Graphs) {
+        if matches!(self, Self::Region) {
+            // Printed by itself: a line for each system.
+        } else if matches!(self, Self::Graphs) {
             // Hundreds of rows: people get what they amount to.
             bench.print_remarks(name, title);
         } else {

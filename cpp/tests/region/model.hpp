@@ -192,7 +192,7 @@ inline bool run(program steps, situ::region<Kitchen>& r, bool full_is_good, std:
       case 14:
       case 15: {
         const std::int32_t number = steps.byte() * 7919 - 1'000'000;
-        if (done(k->numbers.try_insert(number))) m.numbers.insert(number);
+        if (done(k->numbers.try_insert(number).first != nullptr)) m.numbers.insert(number);
         break;
       }
       case 16: {

@@ -10,35 +10,17 @@
 #include <vector>
 
 #include "region/character.hpp"
+#include "region/memory.hpp"
 
 namespace {
 
 using situ::region;
 using situ::region_problem;
+using situ_test::aligned_bytes;
 using situ_test::Character;
 using situ_test::Kitchen;
 using situ_test::Node;
-
-/// Memory at a multiple of 16.
-struct aligned_bytes {
-  explicit aligned_bytes(std::size_t count) : granules((count + 15) / 16), count_(count) {}
-  explicit aligned_bytes(std::span<const std::byte> from) : aligned_bytes(from.size()) {
-    std::memcpy(granules.data(), from.data(), from.size());
-  }
-  std::span<std::byte> span() { return std::as_writable_bytes(std::span(granules)).first(count_); }
-  struct alignas(16) granule {
-    std::byte bytes[16];
-  };
-  std::vector<granule> granules;
-  std::size_t count_;
-};
-
-template <class T>
-std::string refused(std::span<const std::byte> image) {
-  aligned_bytes copy(image);
-  const auto viewed = situ::view_region<T>(copy.span());
-  return viewed ? "accepted" : viewed.error().message();
-}
+using situ_test::refused;
 
 TEST(Region, reads_like_the_talk) {
   region<Character> r;

@@ -44,6 +44,8 @@ pub(crate) struct State {
     end: usize,
     /// Where in the chunk the fragment begins that is being written.
     fragment: usize,
+    /// A packet is being written; or was leaked.
+    is_open: bool,
     /// The packet that is being written goes nowhere.
     is_lost: bool,
     /// It has left a chunk.
@@ -76,6 +78,7 @@ impl State {
             cursor: 0,
             end: 0,
             fragment: 0,
+            is_open: false,
             is_lost: false,
             is_cut: false,
             finished: 0,
@@ -100,7 +103,11 @@ impl State {
 
     /// See [`Writer::state_epoch`](crate::Writer::state_epoch).
     #[inline]
-    pub(crate) fn epoch(&self) -> u64 {
+    pub(crate) fn epoch(&mut self) -> u64 {
+        if self.is_open {
+            // It was leaked, and is lost.
+            self.lose();
+        }
         u64::from(self.session) << 32 | (self.lost.packets & 0xffff_ffff)
     }
 
@@ -136,6 +143,9 @@ impl State {
 
     /// Leaves the session: hands in what is finished, and gives the entry back.
     pub(crate) fn leave(&mut self) {
+        if self.is_open {
+            self.lose();
+        }
         self.hand_in();
         if let Some(ring) = self.ring.take()
             && let Some(slot) = self.slot.take()
@@ -164,6 +174,10 @@ impl State {
     /// Finds a place for a packet.
     #[inline]
     pub(crate) fn begin(&mut self) {
+        if self.is_open {
+            self.lose();
+        }
+        self.is_open = true;
         self.bytes = 0;
         self.waiting = 0;
         self.is_cut = false;
@@ -361,6 +375,7 @@ impl State {
         if self.is_lost || !is_fine {
             return self.lose();
         }
+        self.is_open = false;
         self.word = self.word.with(crate::word::State::Idle);
         self.cursor = self.fragment;
         if let Some(word) = self.chunk_word() {
@@ -375,6 +390,7 @@ impl State {
     #[cold]
     #[inline(never)]
     fn lose(&mut self) {
+        self.is_open = false;
         self.lost.packets += 1;
         self.lost.bytes += self.bytes;
         if let Some(ring) = &self.ring {

@@ -53,6 +53,24 @@ struct Current {
     is_told: bool,
 }
 
+#[cfg(test)]
+impl Shared {
+    /// In the session of a ring, without a thread that waits for others.
+    pub(crate) fn with(ring: Arc<Ring>) -> Arc<Self> {
+        let session = Arc::new(AtomicU32::new(ring.session.generation));
+        let inherited = Arc::new(AtomicBool::new(false));
+        Arc::new(Self {
+            _session: register(Hold::Session(session.clone())),
+            _inherited: register(Hold::Inherited(inherited.clone())),
+            session,
+            inherited,
+            current: Mutex::new(Current { ring: Some(ring), control: None, is_told: true }),
+            changed: Condvar::new(),
+            closing: AtomicBool::new(false),
+        })
+    }
+}
+
 impl Shared {
     #[inline(always)]
     pub(crate) fn session(&self) -> &AtomicU32 {

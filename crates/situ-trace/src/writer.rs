@@ -132,7 +132,7 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// A packet that is being written. It is finished when it is dropped; one that is leaked is not, and never happened.
+/// A packet that is being written. It is finished when it is dropped; one that is leaked counts as lost.
 pub struct Packet<'w> {
     message: protobuf::Message<'w>,
     inner: NonNull<Inner>,

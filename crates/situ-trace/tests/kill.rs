@@ -10,13 +10,18 @@ use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use common::process::{Random, Role, role, say};
-use common::{PATIENCE, Scratch, Trace, write};
+use common::step::{Steps, Stride, stepped};
+use common::{PATIENCE, Prepared, Scratch, Trace, write};
 use situ_trace::{Policy, Producer, Summary};
 
 /// How many kills are made: some, or as many as the environment says.
 fn kills(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| kills.parse().unwrap())
 }
+
+/// Packets through which a child is stepped, in chunks of 256 bytes: one that does not fit any more and moves, one that fits behind it,
+/// one that is cut, with three lengths to patch, one behind that.
+const STEPPED: [(usize, u32); 4] = [(30, 1), (3, 0), (400, 2), (5, 1)];
 
 /// What a child does until it is killed.
 #[test]
@@ -48,6 +53,22 @@ fn child() {
             }
         }
     };
+    if role == "step" {
+        let mut writer = producer.writer();
+        assert!(write(&mut writer, 0, 150, 1));
+        let prepared: Vec<_> = STEPPED
+            .iter()
+            .enumerate()
+            .map(|(index, (size, depth))| (Prepared::new(1 + index as u64, *size), *depth))
+            .collect();
+        // SAFETY: it has no conditions.
+        say(&format!("thread {}", unsafe { libc::gettid() }));
+        return stepped(|| {
+            for (packet, depth) in &prepared {
+                assert!(packet.write(&mut writer, *depth));
+            }
+        });
+    }
     say("ready");
     std::thread::scope(|scope| {
         for salt in 0..2 {
@@ -145,6 +166,44 @@ fn what_the_killed_had_finished_is_there() {
 #[test]
 fn what_the_killed_had_lost_is_counted() {
     kill_at_random(Policy::Drop, "writers that lose");
+}
+
+/// A producer is killed at any instruction of writing packets that fit, move, and are cut.
+#[test]
+fn whoever_is_killed_at_any_instruction_leaves_what_was_finished() {
+    // Each takes as long as many of the others.
+    let kills = kills(160) / 10;
+    let mut random = Random::seeded("killed at any instruction");
+    let (mut steps, mut left, mut found) = (0, kills, [0; STEPPED.len() + 1]);
+    while left > 0 {
+        let scratch = Scratch::new();
+        let collector = scratch.collect(|options| {
+            options.policy = Policy::Stall { at_most: PATIENCE };
+            (options.ring_bytes, options.chunk_bytes) = (64 << 10, 256);
+        });
+        for _ in 0..left.min(20) {
+            left -= 1;
+            let mut child = Role::start(&scratch, "step");
+            let stepped = Steps::begin(&mut child);
+            if steps == 0 {
+                steps = stepped.count(Stride::Instruction);
+            } else {
+                let _ = stepped.go(Stride::Instruction, random.below(steps));
+            }
+            stepped.kill(child);
+        }
+        let summary = collector.stop().unwrap();
+        let trace = scratch.trace();
+        verify(&trace, &summary, false);
+        for packets in trace.sequences().values() {
+            found[packets.len() - 1] += 1;
+            let sizes: Vec<_> = packets.iter().map(|packet| packet.test.unwrap().1).collect();
+            let all: Vec<_> = [150].into_iter().chain(STEPPED.map(|(size, _)| size)).collect();
+            assert_eq!(sizes, all[..sizes.len()]);
+        }
+        assert_eq!(found.iter().sum::<u64>(), kills - left, "the first packet of each was finished");
+    }
+    println!("{kills} kills within {steps} instructions: so many packets were finished {found:?} times");
 }
 
 /// A collector is killed: producers notice, go on without it, and are there for the next one.

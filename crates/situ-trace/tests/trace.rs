@@ -153,3 +153,99 @@ fn without_a_session_nothing_is_written_and_the_next_one_begins_anew() {
     }
     assert_eq!(scratch.left(), ["control"]);
 }
+
+/// Of packets that cannot be read without what others said, none comes behind a loss that does not say it again.
+#[test]
+fn the_first_packet_behind_a_loss_says_everything_again() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|options| {
+        (options.ring_bytes, options.chunk_bytes) = (16 << 10, 256);
+        options.period = Duration::from_millis(1);
+    });
+    let producer = scratch.producer("fast");
+    let mut writer = producer.writer();
+    let (mut epoch, mut number, mut losses) = (0, 0u64, 0);
+    while losses < 200 {
+        let before = writer.lost().packets;
+        while writer.lost().packets == before {
+            let now = writer.state_epoch();
+            let clears = std::mem::replace(&mut epoch, now) != now;
+            let mut packet = writer.packet().unwrap();
+            let mut message = packet.message();
+            message.uint64(8, number);
+            message.uint32(13, if clears { 3 } else { 2 });
+            // Some are longer than chunks, so that losses come in the middle of packets too.
+            message.bytes(12, &[7; 700][..(number * 37 % 700) as usize]);
+            number += 1;
+        }
+        losses += 1;
+        std::thread::sleep(Duration::from_micros(losses % 5 * 300));
+    }
+    let lost = writer.lost();
+    let summary = collector.stop().unwrap();
+    assert_eq!((summary.packets + lost.packets, summary.lost()), (number, lost));
+    let trace = scratch.trace();
+    let packets: Vec<_> = trace.packets.iter().filter(|packet| packet.sequence != 1).collect();
+    assert_eq!(packets.len() as u64, summary.packets);
+    let readable = packets.iter().scan(false, |known, packet| {
+        *known = (*known && !packet.dropped) || packet.flags & 1 != 0;
+        Some(*known)
+    });
+    assert_eq!(readable.filter(|readable| !readable).count(), 0, "of {} packets, {lost:?}", packets.len());
+    assert!(packets.iter().filter(|packet| packet.dropped).count() > 10);
+}
+
+#[test]
+fn a_leaked_packet_counts_as_lost_and_the_next_is_whole() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|options| options.chunk_bytes = 256);
+    let producer = scratch.producer("forgetful");
+    let mut writer = producer.writer();
+    assert!(write(&mut writer, 0, 10, 1));
+    for size in [0, 10, 100, 1000] {
+        let epoch = writer.state_epoch();
+        let mut packet = writer.packet().unwrap();
+        packet.message().bytes(900, &vec![0xff; size]);
+        std::mem::forget(packet);
+        assert_ne!(writer.state_epoch(), epoch, "known before the next packet begins");
+        assert!(write(&mut writer, 1 + size as u64, 300, 3));
+    }
+    let packet = writer.packet().unwrap();
+    std::mem::forget(packet);
+    drop(writer);
+    let summary = collector.stop().unwrap();
+    assert_eq!(scratch.trace().numbers(), [0, 1, 11, 101, 1001]);
+    assert_eq!((summary.lost().packets, summary.producers[0].malformed), (5, 0));
+}
+
+#[test]
+fn a_field_that_only_the_collector_may_set_is_refused() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|_| {});
+    let producer = scratch.producer("pretender");
+    let mut writer = producer.writer();
+    writer.packet().unwrap().message().uint32(10, 1);
+    writer.packet().unwrap().message().bool(42, true);
+    // Not whole: a length of which the bytes are missing.
+    writer.packet().unwrap().message().raw(&[0x12, 0x7f, 1]);
+    // An error of the caller's: the packet is lost.
+    writer.packet().unwrap().message().uint32(0, 1);
+    assert!(write(&mut writer, 1, 10, 1));
+    let summary = collector.stop().unwrap();
+    assert_eq!((summary.packets, summary.lost().packets, summary.producers[0].malformed), (1, 1, 3));
+    let trace = scratch.trace();
+    assert!(trace.sequences().values().all(|packets| packets[0].dropped));
+}
+
+/// Whoever waits for sessions notices that somebody has removed the directory, and finds the next session in the new one.
+#[test]
+fn a_removed_root_directory_is_found_again() {
+    let scratch = Scratch::new();
+    let producer = Producer::connect(&scratch.root(), "patient", |_| {}).unwrap();
+    std::fs::remove_dir_all(&scratch.0).unwrap();
+    let collector = scratch.collect(|_| {});
+    assert!(producer.wait_for_session(PATIENCE));
+    assert!(write(&mut producer.writer(), 3, 10, 1));
+    collector.stop().unwrap();
+    assert_eq!(scratch.trace().numbers(), [3]);
+}

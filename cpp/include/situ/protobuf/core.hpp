@@ -81,6 +81,10 @@ class core {
       return bytes_slow(field, wire_type::bytes, bytes, size);
     }
     std::uint8_t* const at = put_varint(put_varint(cursor_, head), size);
+#if defined(__GNUC__)
+    // Where it knows that a copy is large, GCC makes a slow loop of it instead of calling memcpy.
+    if (__builtin_constant_p(size) && size > 256) asm("" : "+r"(size));
+#endif
     if (size != 0) std::memcpy(at, bytes, size);
     cursor_ = at + size;
   }

@@ -181,6 +181,7 @@ inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0)
       }
     }
   }
+  h->refused = 0;
   if (from == 0) return nullptr;
   std::byte* block = bytes_of(h) + std::size_t{from} * granule;
   if (reused && !s->zero_on_free) std::memset(block + written, 0, std::size_t{count} * granule - written);

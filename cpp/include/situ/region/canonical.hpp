@@ -4,27 +4,30 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <unordered_map>
 
+#include "situ/region/needs.hpp"
 #include "situ/region/reflect.hpp"
 
 namespace situ::region_detail {
 
-/// Writes into memory that is large enough: no canonical image is larger than the live one, for each block is
-/// trimmed. Whatever the memory held before, each byte of the image is written.
+/// Writes into memory that is large enough. Whatever the memory held before, each byte of the image is
+/// written. Without `Writes` nothing is, and what is counted is only the size.
+template <bool Writes>
 class canonical_writer {
  public:
-  canonical_writer(std::byte* image, std::uint32_t cursor) noexcept : image_(image), cursor_(cursor) {}
+  canonical_writer(std::byte* image, std::uint64_t cursor) noexcept : image_(image), cursor_(cursor) {}
 
   /// Where the image ends so far.
-  [[nodiscard]] std::uint32_t end() const noexcept { return cursor_; }
+  [[nodiscard]] std::uint64_t end() const noexcept { return cursor_; }
 
   void put_bytes(std::uint32_t at, const void* from, std::size_t count) noexcept {
-    if (count != 0) std::memcpy(image_ + at, from, count);
+    if (Writes && count != 0) std::memcpy(image_ + at, from, count);
   }
   void put_zeros(std::uint32_t at, std::size_t count) noexcept {
-    if (count != 0) std::memset(image_ + at, 0, count);
+    if (Writes && count != 0) std::memset(image_ + at, 0, count);
   }
-  void put_byte(std::uint32_t at, std::uint8_t value) noexcept { image_[at] = std::byte{value}; }
+  void put_byte(std::uint32_t at, std::uint8_t value) noexcept { put_bytes(at, &value, 1); }
   void put_u32(std::uint32_t at, std::uint32_t value) noexcept { put_bytes(at, &value, sizeof(value)); }
   /// The link at `link_at` of the container at `at` back to the header.
   void put_back_link(std::uint32_t at, std::uint32_t link_at) noexcept { put_u32(link_at, 0U - at); }
@@ -37,13 +40,29 @@ class canonical_writer {
   }
   /// The next block, of `bytes` to be written, to which the link at `at` leads.
   [[nodiscard]] std::uint32_t place(std::uint32_t at, std::uint64_t bytes) noexcept {
-    const std::uint32_t block = cursor_;
-    cursor_ += static_cast<std::uint32_t>(in_granules(bytes));
-    put_zeros(cursor_ - granule, granule);
+    const auto block = static_cast<std::uint32_t>(cursor_);
+    cursor_ += in_granules(bytes);
+    put_zeros(static_cast<std::uint32_t>(cursor_) - granule, granule);
     put_u32(at, block - at);
     return block;
   }
 
+  /// The value in a shared block, at the cursor for the first link that leads to it.
+  template <class T>
+  void put_shared(std::uint32_t at, const void* block, std::uint32_t offset, const T& value) {
+    const auto [known, is_new] =
+        shared_.try_emplace(block, shared_block{static_cast<std::uint32_t>(cursor_), 1});
+    const std::uint32_t to = known->second.to;
+    if (!is_new) {
+      put_u32(at, to - at);
+      put_u32(to, ++known->second.links);
+      return;
+    }
+    static_cast<void>(place(at, offset + sizeof(T)));
+    put_u32(to, 1);
+    put_zeros(to + 4, offset - 4);
+    put(to + offset, value);
+  }
   /// A value at `at`, and what it holds at the cursor.
   template <class T>
   void put(std::uint32_t at, const T& value) {
@@ -78,10 +97,25 @@ class canonical_writer {
 
  private:
   std::byte* image_;
-  std::uint32_t cursor_;
+  std::uint64_t cursor_;
+  struct shared_block {
+    std::uint32_t to;
+    std::uint32_t links;
+  };
+  std::unordered_map<const void*, shared_block> shared_;
 };
 
-/// Writes the canonical image of a region's root to memory of `h->size` bytes. Returns its size.
+/// How many bytes of memory the canonical image of a region's root needs at most.
+template <class T>
+std::uint64_t canonical_bound(const header* h, const T& root) {
+  // Each block is trimmed, so that only trees can need more than they have.
+  if (!has<T, trees>()) return h->size;
+  canonical_writer<false> counter(nullptr, root_offset + in_granules(sizeof(T)));
+  counter.put(root_offset, root);
+  return counter.end();
+}
+
+/// Writes the canonical image of a region's root to memory of `canonical_bound` bytes. Returns its size.
 template <class T>
 std::uint32_t write_canonical(const header* h, const T& root, std::byte* image) {
   header front{};
@@ -92,10 +126,10 @@ std::uint32_t write_canonical(const header* h, const T& root, std::byte* image) 
   front.layout_hash = h->layout_hash;
   front.root = root_offset;
   const std::uint32_t first = root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T)));
-  canonical_writer writer(image, first);
+  canonical_writer<true> writer(image, first);
   writer.put_zeros(first - granule, granule);
   writer.put(root_offset, root);
-  front.size = writer.end();
+  front.size = static_cast<std::uint32_t>(writer.end());
   std::memcpy(image, &front, sizeof(front));
   return front.size;
 }

@@ -2,9 +2,11 @@
 // ones with a bitmap.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <unordered_map>
 #include <utility>
 
 #include "situ/region/reflect.hpp"
@@ -77,6 +79,15 @@ class checker {
     if (cap != wanted_cap) return fail(region_problem::not_trimmed, at, cap, wanted_cap);
     return true;
   }
+  /// Where the block lies to which the link at `at` leads, at least one granule of which is in the image, so
+  /// that its size can be read there. It is still to be claimed.
+  [[nodiscard]] bool peek(std::uint32_t at, std::int32_t link, std::uint32_t& block) {
+    const std::int64_t to = std::int64_t{at} + link;
+    if (to < root_offset || to + granule > std::int64_t{size_})
+      return outside(at, static_cast<std::uint64_t>(to));
+    block = static_cast<std::uint32_t>(to);
+    return block % granule == 0 || fail(region_problem::unaligned_link, at, block);
+  }
   /// The block of `bytes` to which the link at `at` leads, of which `used` hold something.
   [[nodiscard, gnu::always_inline]] bool claim(std::uint32_t at, std::int32_t link, std::uint64_t bytes,
                                                std::uint64_t used, std::uint32_t& block) {
@@ -120,9 +131,49 @@ class checker {
   [[nodiscard]] bool deeper(std::uint32_t at, const Inner& inner) {
     if (depth_ == max_depth) return fail(region_problem::too_deep, at, depth_, max_depth);
     ++depth_;
+    deepest_ = depth_ > deepest_ ? depth_ : deepest_;
     const bool good = inner();
     --depth_;
     return good;
+  }
+  /// The shared value to which the link at `at` leads: `offset` bytes into a block that begins with the
+  /// number of links. The first link to it claims the block and checks the value.
+  template <class T>
+  [[nodiscard]] bool shared(std::uint32_t at, std::int32_t link, std::uint32_t offset, std::uint32_t bytes) {
+    std::uint32_t block = 0;
+    if (!peek(at, link, block)) return false;
+    if (const auto known = shared_.find(block); known != shared_.end()) {
+      shared_value& to = known->second;
+      if (to.type != &type_mark<T>) return fail(region_problem::shared_type, at, block);
+      if (to.open) return fail(region_problem::holds_itself, at, block);
+      if (depth_ + 1 + to.height > max_depth) return fail(region_problem::too_deep, at, depth_, max_depth);
+      deepest_ = std::max(deepest_, depth_ + 1 + to.height);
+      ++to.found;
+      return true;
+    }
+    if (!claim(at, link, std::uint64_t{offset} + bytes, std::uint64_t{offset} + bytes, block)) return false;
+    std::uint32_t links = 0;
+    std::memcpy(&links, image_ + block, sizeof(links));
+    shared_value& first =
+        shared_.try_emplace(block, shared_value{&type_mark<T>, links, 1, 0, true}).first->second;
+    if (!zero(block + 4, block + offset)) return false;
+    const std::uint32_t before = std::exchange(deepest_, 0);
+    const bool good = deeper(
+        at, [&] { return value(*reinterpret_cast<const T*>(image_ + block + offset), block + offset); });
+    first.height = deepest_ - std::min(deepest_, depth_ + 1);
+    first.open = false;
+    deepest_ = std::max(before, deepest_);
+    return good;
+  }
+  /// Whether each shared value was led to as often as it counts. To be asked in the end.
+  [[nodiscard]] bool shared_counts() {
+    const std::pair<const std::uint32_t, shared_value>* wrong = nullptr;
+    for (const auto& each : shared_) {
+      if (each.second.links != each.second.found && (wrong == nullptr || each.first < wrong->first))
+        wrong = &each;
+    }
+    return wrong == nullptr ||
+           fail(region_problem::shared_count, wrong->first, wrong->second.links, wrong->second.found);
   }
 
   template <class T>
@@ -168,7 +219,21 @@ class checker {
   std::uint32_t size_;
   std::uint32_t cursor_;
   std::uint64_t* bits_;
+  /// What is known of a shared value: its type, the links that it counts and those found, and how many links
+  /// lead on from it at most. It is open while it is being checked.
+  struct shared_value {
+    const char* type;
+    std::uint32_t links;
+    std::uint32_t found;
+    std::uint32_t height;
+    bool open;
+  };
+  template <class T>
+  static constexpr char type_mark = 0;
+
   std::uint32_t depth_ = 0;
+  std::uint32_t deepest_ = 0;
+  std::unordered_map<std::uint32_t, shared_value> shared_;
   region_invalid error_{};
 };
 
@@ -221,14 +286,15 @@ bool check_root(const std::byte* image, std::uint64_t* bits, region_invalid& err
   const T& root = *reinterpret_cast<const T*>(image + root_offset);
   if (h.form == region_form::live) {
     checker<false> check(image, h.size, sizeof(T), bits);
-    if (check.value(root, root_offset)) return true;
+    if (check.value(root, root_offset) && check.shared_counts()) return true;
     error = check.take_error();
     return false;
   }
   checker<true> check(image, h.size, sizeof(T), nullptr);
   if (check.value(root, root_offset) &&
       check.zero(root_offset + std::uint32_t{sizeof(T)},
-                 root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T))))) {
+                 root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T)))) &&
+      check.shared_counts()) {
     if (check.cursor() == h.size) return true;
     check.fail(region_problem::left_over, check.cursor(), h.size, check.cursor());
   }

@@ -15,6 +15,7 @@ enum class region_fault {
   full,      ///< the region's memory has no room, and cannot grow
   detached,  ///< the container lies in no region, so it has no memory to take from
   frozen,    ///< the region is an image that is only read
+  cycle,     ///< a shared value would come to hold a link to itself
 };
 
 /// A container of a region could not be changed. The `try_` forms say so by returning false (or null)
@@ -38,6 +39,10 @@ class region_error : public std::runtime_error {
         return "the container lies in no region; only containers within a region can be filled";
       case region_fault::frozen:
         return "the region is an image that is only read; adopt it to change it";
+      case region_fault::cycle:
+        return "a shared value would hold a link to itself; where a type of shared values can hold links to "
+               "its own "
+               "kind, links are shared by `share` where they lie, not stored with what is made around them";
     }
     return "unknown fault";
   }
@@ -68,10 +73,16 @@ enum class region_problem {
   not_sorted,       ///< key number `found` is not greater than the one before it
   not_hashed,       ///< slot `found` of a hash table is not where its key belongs
   wrong_count,      ///< a hash table of length `found` has `limit` entries
-  too_deep,         ///< more than `limit` links lead from one to the next
-  not_zero,         ///< the byte at offset `found` belongs to nothing and is not zero
-  left_over,        ///< a canonical image ends at `limit`, but has `found` bytes
-  no_memory,        ///< the `found` bytes could not be copied: the new region may have `limit`
+  wrong_levels,     ///< a tree has `found` levels instead of `limit`
+  wrong_node,    ///< a node's length and, above 32 bits, its capacity are `found`; `limit`: the room allowed
+  wrong_tree,    ///< a tree of length `found` has nodes with `limit` keys
+  holds_itself,  ///< a link leads to the shared value at `found`, within which it lies
+  shared_type,   ///< a link leads to the shared value at `found`, which is of another type
+  shared_count,  ///< a shared value counts `found` links, but `limit` lead to it
+  too_deep,      ///< more than `limit` links lead from one to the next
+  not_zero,      ///< the byte at offset `found` belongs to nothing and is not zero
+  left_over,     ///< a canonical image ends at `limit`, but has `found` bytes
+  no_memory,     ///< the `found` bytes could not be copied: the new region may have `limit`
 };
 
 /// Bytes that claim to be a region are none.
@@ -90,6 +101,8 @@ struct region_invalid {
   }
 
  private:
+  static std::string low(std::uint64_t two) { return std::to_string(two & 0xFFFF'FFFFU); }
+  static std::string high(std::uint64_t two) { return std::to_string(two >> 32); }
   [[nodiscard]] std::string problem_text() const {
     const std::string f = std::to_string(found);
     const std::string l = std::to_string(limit);
@@ -134,6 +147,19 @@ struct region_invalid {
         return "slot " + f + " is not where its key belongs";
       case region_problem::wrong_count:
         return "length " + f + ", but " + l + " slots are occupied";
+      case region_problem::wrong_levels:
+        return "the tree has " + f + " levels instead of " + l;
+      case region_problem::wrong_node:
+        return "the node holds " + low(found) + " keys and has room for " + high(found) + "; room for " +
+               low(limit) + " to " + high(limit) + " is allowed, and at least one key";
+      case region_problem::wrong_tree:
+        return "length " + f + ", but the nodes hold " + l + " keys";
+      case region_problem::holds_itself:
+        return "the shared value at offset " + f + " holds this link to itself";
+      case region_problem::shared_type:
+        return "the shared value at offset " + f + " is of another type";
+      case region_problem::shared_count:
+        return "the shared value counts " + f + " links, but " + l + " lead to it";
       case region_problem::too_deep:
         return "more than " + l + " links lead from one to the next";
       case region_problem::not_zero:

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "situ/region/key.hpp"
+#include "situ/region/map_interface.hpp"
 #include "situ/region/vector.hpp"
 
 namespace situ {
@@ -13,57 +13,33 @@ namespace situ {
 /// A set whose keys lie in ascending order, with the interface of std::set. Strings are looked up by
 /// string_view.
 template <class K>
-class region_flat_set {
+class region_flat_set : public region_detail::set_interface<region_flat_set<K>, K> {
   using traits = region_detail::key_traits<K>;
+  using interface = region_detail::set_interface<region_flat_set, K>;
 
  public:
-  using key_type = K;
-  using value_type = K;
   using size_type = std::size_t;
   using const_iterator = const K*;
   using iterator = const_iterator;
-  /// What keys are looked up by: the key itself, or a string_view.
-  using key_view = typename traits::view;
+  using key_view = typename interface::key_view;
   using situ_region_container = region_flat_set;
-
-  region_flat_set() noexcept = default;
-  region_flat_set(const region_flat_set&) = delete;
-  region_flat_set& operator=(const region_flat_set& other) = default;
-  /// Copies the keys of another range, such as a standard one. Where there is no room for all, some are
-  /// there.
-  template <class R>
-  requires(!std::is_same_v<R, region_flat_set>) &&
-      std::ranges::input_range<const R> region_flat_set& operator=(const R& range) {
-    if (!situ_store(range)) keys_.situ_raise();
-    return *this;
-  }
+  SITU_REGION_ASSIGNMENTS(region_flat_set)
 
   [[nodiscard]] size_type size() const noexcept { return keys_.size(); }
-  [[nodiscard]] bool empty() const noexcept { return keys_.empty(); }
+  [[nodiscard]] size_type capacity() const noexcept { return keys_.capacity(); }
   [[nodiscard]] const_iterator begin() const noexcept { return keys_.begin(); }
   [[nodiscard]] const_iterator end() const noexcept { return keys_.end(); }
   [[nodiscard]] const_iterator lower_bound(key_view key) const noexcept {
     return std::partition_point(begin(), end(), [key](const K& each) { return traits::of(each) < key; });
   }
+  [[nodiscard]] const_iterator upper_bound(key_view key) const noexcept {
+    return std::partition_point(begin(), end(), [key](const K& each) { return !(key < traits::of(each)); });
+  }
   [[nodiscard]] const_iterator find(key_view key) const noexcept {
     const const_iterator at = lower_bound(key);
     return at != end() && traits::of(*at) == key ? at : end();
   }
-  [[nodiscard]] bool contains(key_view key) const noexcept { return find(key) != end(); }
-  [[nodiscard]] size_type count(key_view key) const noexcept { return contains(key) ? 1 : 0; }
 
-  /// The key in the set (null when there is no room), and whether it is new.
-  [[nodiscard]] std::pair<const_iterator, bool> try_insert(key_view key) {
-    const const_iterator at = lower_bound(key);
-    if (at != end() && traits::of(*at) == key) return {at, false};
-    const const_iterator made = keys_.try_emplace(at, key);
-    return {made, made != nullptr};
-  }
-  std::pair<const_iterator, bool> insert(key_view key) {
-    const auto inserted = try_insert(key);
-    if (inserted.first == nullptr) keys_.emplace_back(key);  // fails for the same reason, and says it
-    return inserted;
-  }
   const_iterator erase(const_iterator at) noexcept { return keys_.erase(at); }
   size_type erase(key_view key) noexcept {
     const const_iterator at = find(key);
@@ -72,13 +48,18 @@ class region_flat_set {
     return 1;
   }
   void clear() noexcept { keys_.clear(); }
+  [[nodiscard]] bool try_reserve(size_type count) { return keys_.try_reserve(count); }
   void reserve(size_type count) { keys_.reserve(count); }
   void shrink_to_fit() noexcept { keys_.shrink_to_fit(); }
 
-  friend bool operator==(const region_flat_set& a, const region_flat_set& b) { return a.keys_ == b.keys_; }
-
   // What the walks over a region call.
-  static consteval bool has_links() { return true; }
+  [[nodiscard]] std::pair<const_iterator, bool> situ_insert(key_view key) {
+    const const_iterator at = lower_bound(key);
+    if (at != end() && traits::of(*at) == key) return {at, false};
+    const const_iterator made = keys_.try_emplace(at, key);
+    return made == nullptr ? std::pair{end(), false} : std::pair{made, true};
+  }
+  [[noreturn]] void situ_raise() { keys_.situ_raise(); }
   void situ_attach(region_detail::header* h) noexcept { keys_.situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { keys_.situ_moved(distance); }
   void situ_release() noexcept { keys_.situ_release(); }
@@ -87,11 +68,7 @@ class region_flat_set {
     if constexpr (std::is_same_v<R, region_flat_set>) {
       return keys_.try_assign_range(range.keys_);
     } else {
-      clear();
-      for (const auto& key : range) {
-        if (try_insert(key).first == nullptr) return false;
-      }
-      return true;
+      return interface::situ_store(range);
     }
   }
   template <class Writer>
@@ -104,6 +81,15 @@ class region_flat_set {
     const size_type good =
         region_detail::first_not_ascending<region_detail::key_is_slot>(keys_.data(), size());
     return good == size() || check.fail(region_problem::not_sorted, at, good);
+  }
+  static std::string situ_kind() { return "flat_set"; }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_value<K>(path + "[]", 0);
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<K>();
   }
 
  private:

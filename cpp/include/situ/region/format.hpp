@@ -44,7 +44,12 @@ struct header {
   std::uint32_t root;
   std::uint32_t capacity;
   std::int32_t state;
-  std::uint32_t reserved[6];
+  /// Not 0: an operation was refused because it would have made a cycle, and not for want of memory.
+  std::uint32_t refused;
+  std::uint32_t unused[4];
+  /// Where the table of versions begins, in images of types that can be appended to; this is part of the
+  /// format.
+  std::uint32_t versions;
 };
 static_assert(sizeof(header) == root_offset && std::is_standard_layout_v<header>);
 

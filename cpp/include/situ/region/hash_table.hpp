@@ -6,11 +6,13 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "situ/region/key.hpp"
 #include "situ/region/reflect.hpp"
+#include "situ/region/staged.hpp"
 
 namespace situ::region_detail {
 
@@ -56,26 +58,13 @@ class hash_table {
       const position at = locate(hash, key);
       if (at.found) return at.slot;
     }
-    // Made first: the arguments may be part of an entry that is about to move.
-    alignas(Slot) std::byte kept[sizeof(Slot)];
-    header* const h = region();
-    void* made = allocate(h, sizeof(Slot));
-    if (made == nullptr) return none;
-    Slot* fresh = begin<Slot>(h, made);
-    bool done = make(*fresh);
-    if (done && !fits(len_ + 1, cap_)) done = change_capacity(std::max(smallest, cap_ * 2));
-    if (!done) {
-      release(*fresh);
-      deallocate(h, made, sizeof(Slot));
-      return none;
-    }
+    staged_value<Slot> fresh(region());
+    if (!fresh.make(make)) return none;
+    if (!fits(len_ + 1, cap_) && !change_capacity(std::max(smallest, cap_ * 2))) return none;
     const std::uint32_t at = locate(hash, traits::of(KeyOf::of(*fresh))).slot;
     make_gap(at);
-    std::memcpy(kept, made, sizeof(Slot));
-    std::memcpy(static_cast<void*>(slot(at)), kept, sizeof(Slot));
-    moved(*slot(at), static_cast<std::int32_t>(static_cast<std::byte*>(made) - bytes_of(slot(at))));
+    fresh.move_to(slot(at));
     hashes()[at] = hash;
-    deallocate(h, made, sizeof(Slot));
     ++len_;
     is_new = true;
     return at;
@@ -95,6 +84,14 @@ class hash_table {
     hashes()[hole] = 0;
     std::memset(static_cast<void*>(slot(hole)), 0, sizeof(Slot));
     --len_;
+  }
+
+  /// Erases a key if it is there; the number of keys erased.
+  std::size_t erase_key(view key) noexcept {
+    const std::uint32_t at = find(key);
+    if (at == none) return 0;
+    erase(at);
+    return 1;
   }
 
   [[nodiscard]] bool try_reserve(std::uint64_t count) {
@@ -303,6 +300,94 @@ class hash_table {
   std::uint32_t len_ = 0;
   std::uint32_t cap_ = 0;
   std::int32_t region_ = 0;
+};
+
+/// Goes over the occupied slots of a table; `Reference` is made of a slot.
+template <class Table, class Reference>
+class hash_iterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = std::remove_cvref_t<Reference>;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = Reference;
+
+  hash_iterator() noexcept = default;
+  hash_iterator(Table* table, std::uint32_t slot) noexcept : table_(table), slot_(slot) {}
+  [[nodiscard]] Reference operator*() const noexcept { return make(*table_->slot(slot_)); }
+  [[nodiscard]] auto operator->() const noexcept {
+    if constexpr (std::is_reference_v<Reference>) {
+      return &**this;
+    } else {
+      return **this;
+    }
+  }
+  hash_iterator& operator++() noexcept {
+    slot_ = table_->next_full(slot_ + 1);
+    return *this;
+  }
+  hash_iterator operator++(int) noexcept {
+    hash_iterator before = *this;
+    ++*this;
+    return before;
+  }
+  friend bool operator==(const hash_iterator& a, const hash_iterator& b) noexcept {
+    return a.slot_ == b.slot_;
+  }
+  /// Where the slot lies.
+  [[nodiscard]] auto* address() const noexcept { return table_->slot(slot_); }
+
+ private:
+  template <class Slot>
+  static Reference make(Slot& slot) noexcept {
+    if constexpr (std::is_reference_v<Reference>) {
+      return slot;
+    } else {
+      return {slot.first, slot.second};
+    }
+  }
+
+  Table* table_ = nullptr;
+  std::uint32_t slot_ = 0;
+};
+
+/// What hash sets and hash maps do alike, by their `table_`.
+template <class Self>
+class hash_container {
+ public:
+  hash_container() noexcept = default;
+  hash_container(const hash_container&) = delete;
+  hash_container& operator=(const hash_container&) = delete;
+
+  [[nodiscard]] std::size_t size() const noexcept { return table().size(); }
+  [[nodiscard]] std::size_t capacity() const noexcept { return table().capacity(); }
+  void clear() noexcept { table().clear(); }
+  [[nodiscard]] bool try_reserve(std::size_t count) { return table().try_reserve(count); }
+  void reserve(std::size_t count) {
+    if (!try_reserve(count)) situ_raise();
+  }
+  /// The smallest capacity; false, and unchanged, when there is no room for the smaller table beside the old
+  /// one.
+  [[nodiscard]] bool try_shrink_to_fit() { return table().shrink(); }
+  void shrink_to_fit() { static_cast<void>(try_shrink_to_fit()); }
+
+  // What the walks over a region call.
+  [[noreturn]] void situ_raise() { table().situ_raise(); }
+  void situ_attach(header* h) noexcept { table().situ_attach(h); }
+  void situ_moved(std::int32_t distance) noexcept { table().situ_moved(distance); }
+  void situ_release() noexcept { table().situ_release(); }
+  template <class Writer>
+  void situ_write(Writer& writer, std::uint32_t at) const {
+    table().situ_write(writer, at);
+  }
+  template <class Check>
+  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
+    return table().situ_check(check, at);
+  }
+
+ private:
+  [[nodiscard]] auto& table() noexcept { return static_cast<Self&>(*this).table_; }
+  [[nodiscard]] const auto& table() const noexcept { return static_cast<const Self&>(*this).table_; }
 };
 
 }  // namespace situ::region_detail

@@ -118,6 +118,9 @@ struct entry_reference {
   const K& first;
   V& second;
   entry_reference* operator->() noexcept { return this; }
+  operator entry_reference<K, const V>() const noexcept requires(!std::is_const_v<V>) {
+    return {first, second};
+  }
 };
 
 /// Goes over the entries of a flat map. `V` is const for const maps.

@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <type_traits>
 
-#include "situ/region/reflect.hpp"
+#include "situ/region/staged.hpp"
 
 namespace situ {
 
@@ -46,18 +47,15 @@ class region_optional {
   }
   [[nodiscard]] const T& value() const { return const_cast<region_optional*>(this)->value(); }
 
-  /// Makes a new value in place of the one that may be there; null, and empty, when there is no room.
+  /// Makes a new value in place of the one that may be there; null, and unchanged, when there is no room.
   template <class... Args>
   [[nodiscard]] T* try_emplace(const Args&... args) {
+    region_detail::staged_value<T> fresh(region());
+    if (!fresh.make([&args...](T& made) { return region_detail::store_all(made, args...); })) return nullptr;
     reset();
-    T* made = region_detail::begin<T>(region(), value_);
-    if (!region_detail::store_all(*made, args...)) {
-      region_detail::release(*made);
-      std::memset(value_, 0, sizeof(T));
-      return nullptr;
-    }
+    fresh.move_to(value_at());
     present_ = 1;
-    return made;
+    return value_at();
   }
   template <class... Args>
   T& emplace(const Args&... args) {
@@ -71,6 +69,15 @@ class region_optional {
     std::memset(value_, 0, sizeof(T));
     present_ = 0;
   }
+
+  friend bool operator==(const region_optional& a, const region_optional& b) {
+    return a.has_value() == b.has_value() && (!a.has_value() || region_detail::equal(*a, *b));
+  }
+  template <class U>
+  requires(!std::is_same_v<U, region_optional>) friend bool operator==(const region_optional& a, const U& b) {
+    return a.has_value() && *a == b;
+  }
+  friend bool operator==(const region_optional& a, std::nullopt_t) noexcept { return !a.has_value(); }
 
   // What the walks over a region call.
   static consteval bool has_links() { return true; }
@@ -114,6 +121,16 @@ class region_optional {
     if (present_ == 0) return check.zero(at + offset, at + std::uint32_t{sizeof(region_optional)});
     return check.value(*reinterpret_cast<const T*>(value_), at + offset) &&
            check.zero(at + offset + std::uint32_t{sizeof(T)}, at + std::uint32_t{sizeof(region_optional)});
+  }
+
+  static std::string situ_kind() { return "optional"; }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_value<T>(path + "?", offset);
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<T>();
   }
 
  private:

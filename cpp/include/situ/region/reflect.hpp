@@ -2,6 +2,7 @@
 // relocating, releasing, storing.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -262,10 +263,24 @@ template <class T, class... Args>
   }
 }
 
+/// Whether two values are the same; structs without an operator of their own by their members.
+template <class T>
+[[nodiscard]] bool equal(const T& a, const T& b) {
+  if constexpr (array<T>) {
+    return std::equal(a.begin(), a.end(), b.begin(),
+                      [](const auto& x, const auto& y) { return equal(x, y); });
+  } else if constexpr (described<T> && !std::equality_comparable<T>) {
+    return for_each_member<T>([&a, &b](const auto& m) { return equal(m.of(a), m.of(b)); });
+  } else {
+    return a == b;
+  }
+}
+
 /// What the throwing forms do when there is no room.
 [[noreturn]] inline void raise_fault(const header* h) {
   if (h == nullptr) detail::raise(region_error(region_fault::detached, 0));
   if (h->state == 0) detail::raise(region_error(region_fault::frozen, h->size));
+  if (h->refused != 0) detail::raise(region_error(region_fault::cycle, h->capacity));
   detail::raise(region_error(region_fault::full, h->capacity));
 }
 

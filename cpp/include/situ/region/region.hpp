@@ -82,7 +82,8 @@ inline void resume_region(std::byte* image, const room& in, const region_options
   auto* h = reinterpret_cast<header*>(image);
   const std::uint32_t end = h->size / granule;
   h->form = region_form::live;
-  std::memset(h->reserved, 0, sizeof(h->reserved));
+  h->refused = 0;
+  std::memset(h->unused, 0, sizeof(h->unused));
   if (bits == nullptr) return begin_memory(h, in, options);
 
   room from_here = in;
@@ -147,7 +148,12 @@ class region {
     begin(in, options);
   }
   /// A copy in a window of its own, compact.
-  region(const region& other) : region(other.options()) { assign_image(other.canonical()); }
+  region(const region& other) : region(other.options()) {
+    const std::vector<std::byte> compacted = other.canonical();
+    if (compacted.size() > header_->capacity)
+      detail::raise(region_error(region_fault::full, header_->capacity));
+    assign_image(compacted);
+  }
   region& operator=(const region& other) {
     if (this != &other) *this = region(other);
     return *this;
@@ -212,13 +218,19 @@ class region {
   }
   /// The canonical image: equal values have equal bytes.
   [[nodiscard]] std::vector<std::byte> canonical() const {
-    std::vector<std::byte> bytes(header_->size);
+    std::vector<std::byte> bytes(region_detail::canonical_bound(header_, *get()));
     bytes.resize(region_detail::write_canonical(header_, *get(), bytes.data()));
     return bytes;
   }
-  /// The same into memory of at least `bytes().size()`; the size of the image, or 0 when there is too little.
+  /// How much memory `canonical_to` needs: `size()`, and only with ordered maps and sets possibly a little
+  /// more.
+  [[nodiscard]] std::size_t canonical_bound() const {
+    return region_detail::canonical_bound(header_, *get());
+  }
+  /// The same into memory of at least `canonical_bound()` bytes; the size of the image, or 0 when there is
+  /// too little.
   [[nodiscard]] std::size_t canonical_to(std::span<std::byte> bytes) const {
-    if (bytes.size() < header_->size) return 0;
+    if (bytes.size() < canonical_bound()) return 0;
     return region_detail::write_canonical(header_, *get(), bytes.data());
   }
 
@@ -237,10 +249,16 @@ class region {
     region_detail::flush_caches(header_, region_detail::own_state(header_));
     region_detail::shrink_end(header_, region_detail::own_state(header_));
   }
-  /// Becomes the canonical arrangement of itself, without free memory. References into the region end.
-  void compact() {
+  /// Becomes the canonical arrangement of itself, without free memory. References into the region end. False,
+  /// and unchanged, when there is no room for it, which can only be with trees in a full buffer.
+  [[nodiscard]] bool try_compact() {
     const std::vector<std::byte> compacted = canonical();
+    if (compacted.size() > header_->capacity) return false;
     assign_image(compacted);
+    return true;
+  }
+  void compact() {
+    if (!try_compact()) detail::raise(region_error(region_fault::full, header_->capacity));
   }
   /// Makes the memory of the next `more` bytes ready. A window takes its pages from the system now.
   void preallocate(std::size_t more) noexcept {

@@ -7,16 +7,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "situ/region/flat_map.hpp"
-#include "situ/region/flat_set.hpp"
-#include "situ/region/hash_map.hpp"
-#include "situ/region/hash_set.hpp"
-#include "situ/region/optional.hpp"
 #include "situ/region/reflect.hpp"
 #include "situ/region/sha256.hpp"
-#include "situ/region/string.hpp"
-#include "situ/region/unique.hpp"
-#include "situ/region/vector.hpp"
 
 namespace situ::region_detail {
 
@@ -26,37 +18,32 @@ class layout_writer {
   template <described T>
   void add() {
     const std::string name(situ_region_name(static_cast<const T*>(nullptr)));
-    for (const std::string& each : seen_) {
-      if (each == name) return;
-    }
-    seen_.push_back(name);
+    if (!is_new(name)) return;
     line(name, 0, sizeof(T), alignof(T), "struct");
     for_each_member<T>([this, &name](const auto& m) {
       this->add_value<decltype(type_of(m))>(name + "." + std::string(m.name), m.offset);
       return true;
     });
     for_each_member<T>([this](const auto& m) {
-      this->add_needed<decltype(type_of(m))>();
+      this->need<decltype(type_of(m))>();
       return true;
     });
   }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
  private:
-  template <class T>
-  struct of {};
-
   void line(const std::string& path, std::size_t offset, std::size_t size, std::size_t align,
             const std::string& kind) {
     text_ += path + " " + std::to_string(offset) + " " + std::to_string(size) + " " + std::to_string(align) +
              " " + kind + "\n";
   }
-  template <class T>
-  void add_value(const std::string& path, std::size_t offset) {
-    line(path, offset, sizeof(T), alignof(T), kind<T>());
-    add_inner(path, of<T>());
+  bool is_new(const std::string& name) {
+    for (const std::string& each : seen_) {
+      if (each == name) return false;
+    }
+    seen_.push_back(name);
+    return true;
   }
-
   template <class T>
   static std::string kind() {
     if constexpr (std::is_enum_v<T>) {
@@ -74,72 +61,20 @@ class layout_writer {
     } else if constexpr (array<T>) {
       return "array[" + std::to_string(std::tuple_size_v<T>) + "]";
     } else {
-      return container_kind(of<T>());
+      return T::situ_kind();
     }
   }
-  static std::string container_kind(of<region_string>) { return "string"; }
-  template <class T>
-  static std::string container_kind(of<region_vector<T>>) {
-    return "vector";
-  }
-  template <class T>
-  static std::string container_kind(of<region_optional<T>>) {
-    return "optional";
-  }
-  template <class T>
-  static std::string container_kind(of<region_unique<T>>) {
-    return "unique";
-  }
-  template <class K>
-  static std::string container_kind(of<region_flat_set<K>>) {
-    return "flat_set";
-  }
-  template <class K, class V>
-  static std::string container_kind(of<region_flat_map<K, V>>) {
-    return "flat_map";
-  }
-  template <class K>
-  static std::string container_kind(of<region_hash_set<K>>) {
-    return "hash_set";
-  }
-  template <class K, class V>
-  static std::string container_kind(of<region_hash_map<K, V>>) {
-    return "hash_map";
-  }
 
+ public:
+  /// The lines of a member, element or value and of what is in it.
   template <class T>
-  void add_inner(const std::string& /*path*/, of<T>) {}
-  template <class T, std::size_t N>
-  void add_inner(const std::string& path, of<std::array<T, N>>) {
-    add_value<T>(path + "[]", 0);
-  }
-  template <class T>
-  void add_inner(const std::string& path, of<region_vector<T>>) {
-    add_value<T>(path + "[]", 0);
-  }
-  template <class T>
-  void add_inner(const std::string& path, of<region_optional<T>>) {
-    add_value<T>(path + "?", alignof(T) > 8 ? alignof(T) : 8);
-  }
-  template <class T>
-  void add_inner(const std::string& path, of<region_unique<T>>) {
-    add_value<T>(path + "*", 0);
-  }
-  template <class K>
-  void add_inner(const std::string& path, of<region_flat_set<K>>) {
-    add_value<K>(path + "[]", 0);
-  }
-  template <class K>
-  void add_inner(const std::string& path, of<region_hash_set<K>>) {
-    add_value<K>(path + "[]", 0);
-  }
-  template <class K, class V>
-  void add_inner(const std::string& path, of<region_flat_map<K, V>>) {
-    add_entry<region_entry<K, V>>(path + "[]");
-  }
-  template <class K, class V>
-  void add_inner(const std::string& path, of<region_hash_map<K, V>>) {
-    add_entry<region_entry<K, V>>(path + "[]");
+  void add_value(const std::string& path, std::size_t offset, const std::string& labels = {}) {
+    line(path, offset, sizeof(T), alignof(T), labels + kind<T>());
+    if constexpr (array<T>) {
+      add_value<typename array_traits<T>::element>(path + "[]", 0);
+    } else if constexpr (container<T>) {
+      T::situ_lines(*this, path);
+    }
   }
   template <class Entry>
   void add_entry(const std::string& path) {
@@ -150,30 +85,32 @@ class layout_writer {
     });
   }
 
+  /// The lines of a union and of what its members need.
+  template <class U>
+  void add_union() {
+    const std::string name = U::situ_kind();
+    if (!is_new(name)) return;
+    line(name, 0, sizeof(U), alignof(U), "union");
+    add_value<typename U::discriminator_type>(name + ".discriminator", 0);
+    U::situ_describe(
+        [this, &name]<class M>(std::string_view member, const std::string& labels, std::size_t offset) {
+          this->add_value<M>(name + "." + std::string(member), offset, labels + ":");
+        });
+    U::situ_describe([this]<class M>(std::string_view, const std::string&, std::size_t) { this->need<M>(); });
+  }
+  /// The lines of the structs that a value needs.
   template <class T>
-  void add_needed() {
+  void need() {
     if constexpr (described<T>) {
       add<T>();
-    } else {
-      add_inner_needed(of<T>());
+    } else if constexpr (array<T>) {
+      need<typename array_traits<T>::element>();
+    } else if constexpr (container<T>) {
+      T::situ_needs(*this);
     }
   }
-  template <class T>
-  void add_inner_needed(of<T>) {}
-  template <class T, std::size_t N>
-  void add_inner_needed(of<std::array<T, N>>) {
-    add_needed<T>();
-  }
-  template <template <class> class C, class T>
-  void add_inner_needed(of<C<T>>) {
-    add_needed<T>();
-  }
-  template <template <class, class> class C, class K, class V>
-  void add_inner_needed(of<C<K, V>>) {
-    add_needed<K>();
-    add_needed<V>();
-  }
 
+ private:
   std::string text_;
   std::vector<std::string> seen_;
 };

@@ -189,6 +189,12 @@ class region_string {
     return good == count || check.fail(region_problem::not_utf8, at, good);
   }
 
+  static std::string situ_kind() { return "string"; }
+  template <class Lines>
+  static void situ_lines(Lines& /*lines*/, const std::string& /*path*/) {}
+  template <class Visit>
+  static void situ_needs(Visit& /*visit*/) {}
+
  private:
   struct far_text {
     std::int32_t data;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 #include "situ/region/reflect.hpp"
@@ -63,6 +64,11 @@ class region_unique {
     data_ = 0;
   }
 
+  /// Whether the values are the same, or there are none.
+  friend bool operator==(const region_unique& a, const region_unique& b) {
+    return static_cast<bool>(a) == static_cast<bool>(b) && (!a || region_detail::equal(*a, *b));
+  }
+
   // What the walks over a region call.
   static consteval bool has_links() { return true; }
   void situ_attach(region_detail::header* h) noexcept {
@@ -97,6 +103,16 @@ class region_unique {
     std::uint32_t block = 0;
     return check.claim(at, data_, sizeof(T), sizeof(T), block) &&
            check.deeper(at, [&] { return check.value(*reinterpret_cast<const T*>(check.at(block)), block); });
+  }
+
+  static std::string situ_kind() { return "unique"; }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_value<T>(path + "*", 0);
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<T>();
   }
 
  private:

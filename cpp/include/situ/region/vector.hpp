@@ -8,6 +8,7 @@
 #include <iterator>
 #include <ranges>
 #include <span>
+#include <string>
 
 #include "situ/region/reflect.hpp"
 
@@ -216,7 +217,8 @@ class region_vector {
   }
 
   friend bool operator==(const region_vector& a, const region_vector& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const T& x, const T& y) { return region_detail::equal(x, y); });
   }
 
   // What the walks over a region call.
@@ -255,6 +257,16 @@ class region_vector {
     std::uint32_t block = 0;
     return check.claim(at, data_, bytes(cap_), bytes(len_), block) &&
            check.elements(reinterpret_cast<const T*>(check.at(block)), len_, block);
+  }
+
+  static std::string situ_kind() { return "vector"; }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_value<T>(path + "[]", 0);
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<T>();
   }
 
  private:

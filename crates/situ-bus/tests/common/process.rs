@@ -123,7 +123,8 @@ impl Random {
     /// From the seed that the environment gives, or another each time. Says which.
     pub fn seeded(what: &str) -> Self {
         let seed = std::env::var("SITU_CHAOS_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = seed.unwrap_or_else(|| situ_bus::now_ns() ^ u64::from(std::process::id()) << 40);
+        let now = || std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos() as u64);
+        let seed = seed.unwrap_or_else(|| now() ^ u64::from(std::process::id()) << 40);
         println!("{what}: SITU_CHAOS_SEED={seed}");
         Self(seed)
     }

@@ -37,7 +37,7 @@ struct Out {
     /// How many of its fragments were read, and where the next one begins.
     read: u32,
     at: usize,
-    /// What the word was when it changed last, and in which round.
+    /// What the word was when it changed last, and when that was.
     word: Word,
     since: u64,
     is_begun: bool,
@@ -98,14 +98,16 @@ impl Remote {
         file.read_exact_at(&mut name, NAME_OFFSET as u64).map_err(|error| error.to_string())?;
         let map = Mapping::new(file.as_fd(), 0, header.len(), Access::ReadWrite)
             .map_err(|error| error.to_string())?;
+        let parts = Parts { map: Arc::new(map), header };
+        Ok(Some(Self::new(parts, path, file, String::from_utf8_lossy(&name).into_owned())))
+    }
+
+    fn new(parts: Parts, path: &Path, file: File, name: String) -> Self {
+        let header = parts.header;
         let slots = header.writers as usize;
-        let summary = ProducerSummary {
-            name: String::from_utf8_lossy(&name).into_owned(),
-            pid: header.pid,
-            ..Default::default()
-        };
-        Ok(Some(Self {
-            parts: Parts { map: Arc::new(map), header },
+        let summary = ProducerSummary { name, pid: header.pid, ..Default::default() };
+        Self {
+            parts,
             path: path.to_owned(),
             file,
             free: (0..header.chunks).collect(),
@@ -118,7 +120,7 @@ impl Remote {
             buffer: vec![0; header.chunk_size as usize],
             partial_bytes: 0,
             summary,
-        }))
+        }
     }
 
     /// Whether the producer lives. In doubt, it does.
@@ -145,11 +147,11 @@ impl Remote {
         Drained::All
     }
 
-    /// Reads what is finished. `round` counts the collector's rounds; a chunk that has been idle for `patience` of them is
-    /// taken from its writer. `is_dead`: nobody writes any more, so that every chunk is.
+    /// Reads what is finished. It is `now`, in milliseconds; a chunk that has been idle for `patience` of them is taken from its
+    /// writer. `is_dead`: nobody writes any more, so that every chunk is.
     pub(super) fn drain(
         &mut self,
-        round: u64,
+        now: u64,
         patience: u64,
         is_dead: bool,
         sequences: &mut u32,
@@ -166,7 +168,7 @@ impl Remote {
         while self.taken != taken {
             let Some(chunk) = self.free.pop_front() else { break };
             let word = Word(0);
-            self.out.push_back(Out { chunk, read: 0, at: 0, word, since: round, is_begun: false });
+            self.out.push_back(Out { chunk, read: 0, at: 0, word, since: now, is_begun: false });
             self.taken = self.taken.wrapping_add(1);
         }
         // Writers that have few chunks left get idle ones at once.
@@ -174,7 +176,7 @@ impl Remote {
         self.waits.fill(false);
         let (mut done, mut index) = (0, 0);
         while index < self.out.len() && done < TURN {
-            if self.visit(index, round, patience, is_dead, sequences, to) {
+            if self.visit(index, now, patience, is_dead, sequences, to) {
                 let Some(out) = self.out.remove(index) else { break };
                 self.give(out.chunk);
                 done += 1;
@@ -200,7 +202,7 @@ impl Remote {
     fn visit(
         &mut self,
         index: usize,
-        round: u64,
+        now: u64,
         patience: u64,
         is_dead: bool,
         sequences: &mut u32,
@@ -210,7 +212,7 @@ impl Remote {
         let chunk = self.parts.chunk(out.chunk);
         let mut word = chunk.word.look();
         if word != out.word {
-            (out.word, out.since) = (word, round);
+            (out.word, out.since) = (word, now);
         }
         let slot = word.writer() as usize;
         match word.state() {
@@ -226,7 +228,7 @@ impl Remote {
             return false;
         }
         if word.state() == Some(State::Idle)
-            && (is_dead || round - out.since >= patience)
+            && (is_dead || now - out.since >= patience)
             && chunk.word.reclaim(word)
         {
             word = word.with(State::Complete);
@@ -397,4 +399,95 @@ fn copy(parts: &Parts, chunk: u32, fragments: u32, at: usize, buffer: &mut [u8])
     // SAFETY: the range lies in the chunk, and the buffer is as long as that.
     unsafe { start.add(at).copy_to_nonoverlapping(buffer.as_mut_ptr().add(at), end - at) };
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use situ_memory::Root;
+
+    use super::*;
+    use crate::control::Control;
+    use crate::producer::Shared;
+    use crate::ring::Ring;
+    use crate::session::{Policy, Session};
+    use crate::writer::Writer;
+
+    /// How many packets came, by sequence; each says how many came before it.
+    struct Counted(Vec<u64>);
+
+    impl Packets for Counted {
+        fn put(&mut self, sequence: u32, packet: &[u8], _: &[u8]) {
+            self.0.resize(self.0.len().max(sequence as usize + 1), 0);
+            let count = &mut self.0[sequence as usize];
+            let first = situ_wire::protobuf::Fields::new(packet).next().unwrap().unwrap();
+            assert_eq!(first.value, situ_wire::protobuf::Value::Fixed64(*count));
+            *count += 1;
+        }
+    }
+
+    /// Writers and the collector over one mapping, so that ThreadSanitizer, which goes by addresses, sees who orders what.
+    #[test]
+    fn writers_and_the_collector_share_one_mapping_without_a_race() {
+        const THREADS: u64 = 3;
+        const PACKETS: u64 = 3000;
+        let directory = PathBuf::from(format!("/dev/shm/situ-test-trace-race-{}", std::process::id()));
+        let root = Root::at(&directory, None);
+        let control = Arc::new(Control::open(&root).unwrap());
+        let session = Session {
+            generation: 1,
+            id: 5,
+            categories: String::new(),
+            collector_pid: 0,
+            ring_bytes: 8 << 10,
+            chunk_bytes: 512,
+            policy: Policy::Stall { at_most: Duration::from_secs(60) },
+        };
+        let inherited = Arc::new(AtomicBool::new(false));
+        let ring = Ring::create(&root, &directory, &session, "race", &control, inherited).unwrap();
+        let parts = Parts { map: ring.parts.map.clone(), header: ring.parts.header };
+        let file = File::open(directory.join("trace/control")).unwrap();
+        let mut remote = Remote::new(parts, Path::new("/dev/shm/situ-no-such-file"), file, String::new());
+        let shared = Shared::with(Arc::new(ring));
+        let left = std::sync::atomic::AtomicU64::new(THREADS);
+        let mut counted = Counted(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                let (shared, left) = (shared.clone(), &left);
+                scope.spawn(move || {
+                    let mut writer = Writer::new(shared);
+                    for number in 0..PACKETS {
+                        let mut packet = writer.packet().unwrap();
+                        let mut message = packet.message();
+                        message.fixed64(1, number);
+                        message.message(2).bytes(3, &[7; 2000][..(number % 16 * (number % 8) * 15) as usize]);
+                    }
+                    left.fetch_sub(1, Ordering::Release);
+                });
+            }
+            let mut sequences = 0;
+            for now in 0.. {
+                let all_left = left.load(Ordering::Acquire) == 0;
+                // Idle chunks are taken away in each round.
+                remote.drain(now, 0, false, &mut sequences, &mut counted);
+                if all_left {
+                    while remote.drain(now, 0, false, &mut sequences, &mut counted) == Drained::Turn {}
+                    break;
+                }
+                std::thread::yield_now();
+            }
+        });
+        let summary = remote.finish(true);
+        std::fs::remove_dir_all(directory).unwrap();
+        assert_eq!(summary.malformed, 0);
+        assert_eq!(
+            counted.0.iter().filter(|count| **count == PACKETS).count() as u64,
+            THREADS,
+            "{:?}",
+            counted.0
+        );
+        assert_eq!(counted.0.iter().sum::<u64>(), THREADS * PACKETS);
+    }
 }

@@ -19,8 +19,8 @@ use super::{Common, clocks};
 const CARE: Duration = Duration::from_millis(100);
 /// How often the clocks are compared.
 const SNAPSHOTS: Duration = Duration::from_secs(1);
-/// How long an idle chunk stays its writer's.
-const IDLE: Duration = Duration::from_millis(200);
+/// How long an idle chunk stays its writer's, in milliseconds.
+const IDLE_MS: u64 = 200;
 /// How long it is waited for producers to hear that the session has ended. They are woken for it; but they may be stopped, or the
 /// machine may be busy.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -36,8 +36,7 @@ pub(super) struct Worker {
     arrivals: Option<u32>,
     summary: Summary,
     sequences: u32,
-    round: u64,
-    patience: u64,
+    start: Instant,
 }
 
 impl Worker {
@@ -53,8 +52,7 @@ impl Worker {
             arrivals: None,
             summary: Summary::default(),
             sequences: clocks::SEQUENCE,
-            round: 0,
-            patience: (IDLE.as_nanos() / period.as_nanos()).max(1) as u64,
+            start: Instant::now(),
         }
     }
 
@@ -125,10 +123,10 @@ impl Worker {
 
     /// One turn for each ring.
     fn drain_all(&mut self) -> Drained {
-        self.round += 1;
+        let now = self.start.elapsed().as_millis() as u64;
         let mut all = Drained::All;
         for ring in &mut self.rings {
-            let drained = ring.drain(self.round, self.patience, false, &mut self.sequences, &mut self.output);
+            let drained = ring.drain(now, IDLE_MS, false, &mut self.sequences, &mut self.output);
             if drained == Drained::Turn {
                 all = Drained::Turn;
             }
@@ -168,6 +166,7 @@ impl Worker {
         let common = self.common.clone();
         common.control.conclude(&common.session);
         let deadline = Instant::now() + GOODBYE;
+        let mut cared = Instant::now();
         loop {
             let announced = common.control.work().announce();
             self.find();
@@ -176,8 +175,9 @@ impl Worker {
             if are_quiet || Instant::now() >= deadline {
                 break;
             }
-            if self.round.is_multiple_of(16) {
+            if cared.elapsed() >= CARE {
                 self.care();
+                cared = Instant::now();
             }
             common.control.work().sleep(announced, self.period.min(Duration::from_millis(5)));
         }

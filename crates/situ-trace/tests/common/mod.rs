@@ -1,7 +1,11 @@
 //! What the tests of traces share: a root directory of their own, packets that can be checked, and a reader of traces.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+// The same as in the tests of the bus.
+#[path = "../../../situ-bus/tests/common/process.rs"]
 pub mod process;
+#[path = "../../../situ-bus/tests/common/step.rs"]
+pub mod step;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,7 +14,7 @@ use std::time::Duration;
 
 use situ_memory::Root;
 use situ_trace::{Collector, CollectorOptions, Producer, Writer};
-use situ_wire::protobuf::{Fields, Value};
+use situ_wire::protobuf::{Fields, Message, Value};
 
 /// More than anything takes.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -98,36 +102,68 @@ fn fill(number: u64, index: usize) -> u8 {
 /// Writes a packet with a number, so many bytes that follow from it, in messages nested so deep, and a sum over them. Whether there is a
 /// session.
 pub fn write(writer: &mut Writer, number: u64, bytes: usize, depth: u32) -> bool {
+    write_with(writer, number, depth, |message| {
+        let mut sum = 0u64;
+        {
+            let mut field = message.bytes_in_pieces(FILL);
+            for start in (0..bytes).step_by(64) {
+                let mut piece = [0; 64];
+                let piece = &mut piece[..64.min(bytes - start)];
+                for (index, byte) in piece.iter_mut().enumerate() {
+                    *byte = fill(number, start + index);
+                }
+                sum = add(sum, piece);
+                field.push(piece);
+            }
+        }
+        message.uint64(SUM, sum);
+    })
+}
+
+/// The filling of a packet, made beforehand, so that writing it takes few instructions.
+pub struct Prepared {
+    number: u64,
+    filling: Vec<u8>,
+    sum: u64,
+}
+
+impl Prepared {
+    pub fn new(number: u64, bytes: usize) -> Self {
+        let filling: Vec<_> = (0..bytes).map(|index| fill(number, index)).collect();
+        let sum = add(0, &filling);
+        Self { number, filling, sum }
+    }
+
+    /// The same packet as [`write`] writes.
+    pub fn write(&self, writer: &mut Writer, depth: u32) -> bool {
+        write_with(writer, self.number, depth, |message| {
+            message.bytes(FILL, &self.filling);
+            message.uint64(SUM, self.sum);
+        })
+    }
+}
+
+fn add(sum: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(sum, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into()))
+}
+
+fn write_with(writer: &mut Writer, number: u64, depth: u32, fill: impl Fn(&mut Message<'_>)) -> bool {
     let Some(mut packet) = writer.packet() else { return false };
     let mut message = packet.message();
     message.uint64(8, number);
     let mut test = message.message(TEST);
     test.fixed64(NUMBER, number);
-    nest(&mut test, number, bytes, depth);
+    nest(&mut test, number, depth, &fill);
     true
 }
 
-fn nest(message: &mut situ_wire::protobuf::Message<'_>, number: u64, bytes: usize, depth: u32) {
-    if depth > 0 {
-        nest(&mut message.message(NESTED), number, bytes, depth - 1);
-        // Behind the nested message too, so that its length matters.
-        message.uint64(SUM, number ^ u64::from(depth));
-        return;
+fn nest(message: &mut Message<'_>, number: u64, depth: u32, fill: &impl Fn(&mut Message<'_>)) {
+    if depth == 0 {
+        return fill(message);
     }
-    let mut sum = 0u64;
-    {
-        let mut field = message.bytes_in_pieces(FILL);
-        for start in (0..bytes).step_by(64) {
-            let mut piece = [0; 64];
-            let piece = &mut piece[..64.min(bytes - start)];
-            for (index, byte) in piece.iter_mut().enumerate() {
-                *byte = fill(number, start + index);
-                sum = sum.wrapping_mul(31).wrapping_add((*byte).into());
-            }
-            field.push(piece);
-        }
-    }
-    message.uint64(SUM, sum);
+    nest(&mut message.message(NESTED), number, depth - 1, fill);
+    // Behind the nested message too, so that its length matters.
+    message.uint64(SUM, number ^ u64::from(depth));
 }
 
 /// Checks a packet's content, and gives its number and how many bytes it was filled with.
@@ -153,8 +189,7 @@ pub fn check(test: &[u8]) -> (u64, usize) {
                 level = bytes;
             }
             (None, Some(filling)) => {
-                let is =
-                    filling.iter().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into()));
+                let is = add(0, filling);
                 assert_eq!(Some(is), sum, "packet {number}");
                 assert!(filling.iter().enumerate().all(|(index, byte)| *byte == fill(number, index)));
                 for (index, sum) in depth.iter().rev().enumerate() {

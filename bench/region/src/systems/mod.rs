@@ -1,0 +1,72 @@
+//! The systems, a file each.
+
+#[cfg(with_capnp)]
+pub mod capnp;
+pub mod flatbuffers;
+pub mod prost;
+pub mod rkyv;
+pub mod situ;
+mod situ_sets;
+
+use std::hint::black_box;
+
+use crate::suite::{Aligned, Outcome, Suite, sizes, timed_whole};
+
+/// The operations on one data set, in one system.
+pub struct Set<Read, Update, Validate> {
+    /// Its name.
+    pub name: &'static str,
+    /// What reading must come to.
+    pub sum: u64,
+    /// The message.
+    pub bytes: Aligned,
+    /// Reads without checking, if the system can.
+    pub read: Read,
+    /// Changes it in place, if the system can.
+    pub update: Option<Update>,
+    /// Checks it, if the system does that apart from decoding.
+    pub validate: Option<Validate>,
+}
+
+impl<Read, Update, Validate> Set<Read, Update, Validate>
+where
+    Read: Fn(&[u8]) -> Outcome<u64> + 'static,
+    Update: Fn(&mut [u8]) -> Outcome<()> + 'static,
+    Validate: Fn(&[u8]) -> Outcome<()> + 'static,
+{
+    /// Adds them, with what serializes the data set once.
+    pub fn add(self, suite: &mut Suite, mut serialize: impl FnMut() -> Outcome<()> + 'static) -> Outcome<()> {
+        let Self { name, sum, bytes, read, update, validate } = self;
+        let found = read(bytes.as_ref())?;
+        if found != sum {
+            return Err(format!("{name} adds up to {found}, not {sum}").into());
+        }
+        let whole = bytes.clone();
+        suite.add(&format!("{name}/sizes"), move |_| sizes([whole.as_ref()].into_iter()));
+        suite.add(&format!("{name}/serialize"), move |parameters| timed_whole(parameters, &mut serialize));
+        let mut changed = bytes.clone();
+        if let Some(validate) = validate {
+            let bytes = bytes.clone();
+            suite.add(&format!("{name}/validate"), move |parameters| {
+                timed_whole(parameters, || validate(black_box(bytes.as_ref())))
+            });
+        }
+        suite.add(&format!("{name}/read"), move |parameters| {
+            timed_whole(parameters, || {
+                black_box(read(black_box(bytes.as_ref()))?);
+                Ok(())
+            })
+        });
+        if let Some(update) = update {
+            suite.add(&format!("{name}/update"), move |parameters| {
+                timed_whole(parameters, || update(black_box(changed.as_mut())))
+            });
+        }
+        Ok(())
+    }
+}
+
+/// In place of what a system does not do.
+pub type NoUpdate = fn(&mut [u8]) -> Outcome<()>;
+/// In place of what a system does not do.
+pub type NoValidate = fn(&[u8]) -> Outcome<()>;

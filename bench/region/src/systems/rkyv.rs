@@ -1,0 +1,380 @@
+//! rkyv 0.8: archives of ordinary structs, checked by bytecheck. Numbers in an archive can be changed in place; what grows must be
+//! deserialized and serialized again.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
+use rkyv::munge::munge;
+use rkyv::rancor::Error;
+use rkyv::ser::allocator::Arena;
+use rkyv::util::AlignedVec;
+use rkyv::vec::ArchivedVec;
+use rkyv::{Archive, Deserialize, Serialize};
+
+use super::Set;
+use crate::character::{self, Change, HEADROOM, MESSAGES, Source, changes, expect_sum, sources};
+use crate::character::{sum_f32, sum_item, sum_text};
+use crate::data::{log, mesh, minecraft, mk48};
+use crate::suite::{Aligned, Outcome, Suite, sizes, timed};
+
+#[derive(Archive, Serialize, Deserialize, Clone, Copy)]
+struct Item {
+    id: u32,
+    number: u32,
+    uuid: u64,
+    timestamp: u64,
+}
+
+#[derive(Archive, Serialize, Deserialize, Clone, Copy)]
+struct Skill {
+    id: u32,
+    level: u32,
+}
+
+#[derive(Archive, Serialize, Deserialize, Clone)]
+struct Equip {
+    base: Item,
+    level: u32,
+    attributes: Vec<f32>,
+}
+
+#[derive(Archive, Serialize, Deserialize, Clone)]
+struct Character {
+    id: u64,
+    name: String,
+    level: u32,
+    healthpoint: f32,
+    manapoint: f32,
+    speed: f32,
+    pos: [f32; 3],
+    items: BTreeMap<u64, Item>,
+    path: Vec<[f32; 3]>,
+    attributes: Vec<f32>,
+    equips: Vec<Equip>,
+    skills: Vec<Skill>,
+}
+
+fn item(from: &character::Item) -> Item {
+    Item { id: from.id, number: from.number, uuid: from.uuid, timestamp: from.timestamp }
+}
+
+fn with_room<T: Copy>(from: &[T], more: usize) -> Vec<T> {
+    let mut made = Vec::with_capacity(from.len() + more);
+    made.extend_from_slice(from);
+    made
+}
+
+fn made(s: &Source) -> Character {
+    Character {
+        id: s.id,
+        name: s.name.clone(),
+        level: s.level,
+        healthpoint: s.healthpoint,
+        manapoint: s.manapoint,
+        speed: s.speed,
+        pos: s.pos,
+        items: s.items.iter().map(|(key, value)| (*key, item(value))).collect(),
+        path: with_room(&s.path, HEADROOM),
+        attributes: with_room(&s.attributes, HEADROOM),
+        equips: s
+            .equips
+            .iter()
+            .map(|e| Equip { base: item(&e.base), level: e.level, attributes: e.attributes.to_vec() })
+            .collect(),
+        skills: s.skills.iter().map(|&(id, level)| Skill { id, level }).collect(),
+    }
+}
+
+fn read(c: &ArchivedCharacter) -> u64 {
+    let mut total =
+        c.id.to_native().wrapping_add(sum_text(&c.name)).wrapping_add(u64::from(c.level.to_native()));
+    let mut add = |part: u64| total = total.wrapping_add(part);
+    let of_item = |i: &ArchivedItem| {
+        sum_item(i.id.to_native(), i.number.to_native(), i.uuid.to_native(), i.timestamp.to_native())
+    };
+    add(sum_f32(&[c.healthpoint.to_native(), c.manapoint.to_native(), c.speed.to_native()]));
+    add(sum_f32(&c.pos.map(|each| each.to_native())));
+    for (key, value) in c.items.iter() {
+        add(key.to_native());
+        add(of_item(value));
+    }
+    c.path.iter().for_each(|each| add(sum_f32(&each.map(|each| each.to_native()))));
+    c.attributes.iter().for_each(|each| add(u64::from(each.to_native().to_bits())));
+    for each in c.equips.iter() {
+        add(of_item(&each.base));
+        add(u64::from(each.level.to_native()));
+        each.attributes.iter().for_each(|each| add(u64::from(each.to_native().to_bits())));
+    }
+    for each in c.skills.iter() {
+        add(u64::from(each.id.to_native()) + u64::from(each.level.to_native()));
+    }
+    total
+}
+
+fn change(c: &mut Character, by: &Change) {
+    c.level = c.level.wrapping_add(1);
+    c.healthpoint -= 1.0;
+    c.manapoint += 1.0;
+    c.speed -= 1.0;
+    c.pos[0] += 1.0;
+    c.pos[1] -= 1.0;
+    c.pos[2] += 1.0;
+    for (equip, from) in c.equips.iter_mut().zip(&by.equips) {
+        equip.base = item(&from.base);
+        equip.level = from.level;
+        equip.attributes.clear();
+        equip.attributes.extend_from_slice(&from.attributes);
+    }
+    for each in &by.path {
+        c.path.push(*each);
+        black_box(&mut c.path).pop();
+    }
+    c.attributes.push(by.attribute);
+    black_box(&mut c.attributes).pop();
+    c.items.insert(by.item.0, item(&by.item.1));
+    black_box(&mut c.items).remove(&by.item.0);
+}
+
+/// A writer and an arena that are used again.
+struct Encoder {
+    bytes: AlignedVec,
+    arena: Arena,
+}
+
+impl Encoder {
+    fn new() -> Self {
+        Self { bytes: AlignedVec::new(), arena: Arena::new() }
+    }
+
+    fn encode<T>(&mut self, value: &T) -> Outcome<&[u8]>
+    where
+        T: for<'a> Serialize<
+            rkyv::api::high::HighSerializer<AlignedVec, rkyv::ser::allocator::ArenaHandle<'a>, Error>,
+        >,
+    {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        self.bytes = rkyv::api::high::to_bytes_in_with_alloc(value, bytes, self.arena.acquire())?;
+        Ok(&self.bytes)
+    }
+}
+
+fn characters(suite: &mut Suite) -> Outcome<()> {
+    let received = sources()
+        .iter()
+        .map(|source| Ok(Aligned::new(Encoder::new().encode(&made(source))?)))
+        .collect::<Outcome<Vec<_>>>()?;
+    let unchecked = |bytes: &Aligned| -> u64 {
+        // SAFETY: the bytes are an archive that this program has just made, aligned to 16.
+        read(unsafe { rkyv::access_unchecked::<ArchivedCharacter>(bytes.as_ref()) })
+    };
+    for (i, bytes) in received.iter().enumerate() {
+        expect_sum(i, unchecked(bytes))?;
+    }
+    let of = received.clone();
+    suite.add("sizes", move |_| sizes(of.iter().map(AsRef::as_ref)));
+    let mut encoder = Encoder::new();
+    suite.add("build", move |parameters| {
+        timed(
+            parameters,
+            &mut encoder,
+            |_| (),
+            |encoder, i| {
+                black_box(encoder.encode(&made(&sources()[i]))?);
+                Ok(())
+            },
+        )
+    });
+    let of = received.clone();
+    suite.add("read", move |parameters| {
+        timed(
+            parameters,
+            &mut (),
+            |()| (),
+            |(), i| {
+                black_box(unchecked(&of[i]));
+                Ok(())
+            },
+        )
+    });
+    let of = received.clone();
+    suite.add("validate", move |parameters| {
+        timed(
+            parameters,
+            &mut (),
+            |()| (),
+            |(), i| {
+                black_box(rkyv::access::<ArchivedCharacter, Error>(of[i].as_ref())?);
+                Ok(())
+            },
+        )
+    });
+    let of = received.clone();
+    let decode = move |i: usize| -> Outcome<Character> {
+        let archived = rkyv::access::<ArchivedCharacter, Error>(of[i].as_ref())?;
+        Ok(rkyv::deserialize::<Character, Error>(archived)?)
+    };
+    let of = decode.clone();
+    suite.add("decode", move |parameters| {
+        timed(
+            parameters,
+            &mut (),
+            |()| (),
+            |(), i| {
+                black_box(of(i)?);
+                Ok(())
+            },
+        )
+    });
+    let mut encoder = Encoder::new();
+    suite.add("mutate_send", move |parameters| {
+        timed(
+            parameters,
+            &mut encoder,
+            |_| (),
+            |encoder, i| {
+                let mut c = decode(i)?;
+                change(&mut c, &changes()[i]);
+                black_box(encoder.encode(&c)?);
+                Ok(())
+            },
+        )
+    });
+    let natives: Vec<Character> = sources().iter().map(made).collect();
+    debug_assert_eq!(natives.len(), MESSAGES);
+    let mut encoder = Encoder::new();
+    suite.add("encode", move |parameters| {
+        timed(
+            parameters,
+            &mut encoder,
+            |_| (),
+            |encoder, i| {
+                black_box(encoder.encode(&natives[i])?);
+                Ok(())
+            },
+        )
+    });
+    Ok(())
+}
+
+macro_rules! data_set {
+    ($suite:ident, $name:literal, $module:ident, $archived:ty, $read:expr, $update:expr) => {{
+        let data = $module::make();
+        let sum = $module::sum(&data);
+        let bytes = Aligned::new(Encoder::new().encode(&data)?);
+        let read = |bytes: &[u8]| -> Outcome<u64> {
+            // SAFETY: the bytes are an archive that this program has made, aligned to 16.
+            Ok($read(unsafe { rkyv::access_unchecked::<$archived>(bytes) }))
+        };
+        let update = |bytes: &mut [u8]| -> Outcome<()> {
+            // SAFETY: as above; only numbers are changed.
+            $update(unsafe { rkyv::access_unchecked_mut::<$archived>(bytes) });
+            Ok(())
+        };
+        let validate = |bytes: &[u8]| -> Outcome<()> {
+            black_box(rkyv::access::<$archived, Error>(bytes)?);
+            Ok(())
+        };
+        let mut encoder = Encoder::new();
+        Set { name: $name, sum, bytes, read, update: Some(update), validate: Some(validate) }.add(
+            &mut $suite,
+            move || {
+                black_box(encoder.encode(&data)?);
+                Ok(())
+            },
+        )?;
+    }};
+}
+
+/// Everything it can do.
+pub fn suite() -> Outcome<Suite> {
+    let mut suite = Suite::default();
+    characters(&mut suite)?;
+    data_set!(
+        suite,
+        "log",
+        log,
+        log::ArchivedLogs,
+        |data: &log::ArchivedLogs| -> u64 {
+            let part = |l: &log::ArchivedLog| {
+                let a = &l.address;
+                log::part([a.x0, a.x1, a.x2, a.x3], l.code.to_native(), l.size.to_native())
+            };
+            data.logs.iter().map(part).sum()
+        },
+        |data: rkyv::seal::Seal<'_, log::ArchivedLogs>| {
+            munge!(let log::ArchivedLogs { logs } = data);
+            let mut logs = ArchivedVec::as_slice_seal(logs);
+            for i in 0..logs.len() {
+                munge!(let log::ArchivedLog {
+                    address: log::ArchivedAddress { mut x0, mut x1, mut x2, mut x3 }, mut code, mut size, ..
+                } = logs.as_mut().index(i));
+                (*x0, *x1, *x2, *x3) = (0, 0, 0, 0);
+                *code = 200.into();
+                *size = 0.into();
+            }
+        }
+    );
+    data_set!(
+        suite,
+        "mesh",
+        mesh,
+        mesh::ArchivedMesh,
+        |data: &mesh::ArchivedMesh| -> u64 {
+            let part = |t: &mesh::ArchivedTriangle| {
+                mesh::part(t.normal.x.to_native(), t.normal.y.to_native(), t.normal.z.to_native())
+            };
+            data.triangles.iter().map(part).sum()
+        },
+        |data: rkyv::seal::Seal<'_, mesh::ArchivedMesh>| {
+            munge!(let mesh::ArchivedMesh { triangles } = data);
+            let mut triangles = ArchivedVec::as_slice_seal(triangles);
+            for i in 0..triangles.len() {
+                munge!(let mesh::ArchivedTriangle {
+                    normal: mesh::ArchivedVector3 { mut x, mut y, mut z }, ..
+                } = triangles.as_mut().index(i));
+                *x = 0.0.into();
+                *y = 0.0.into();
+                *z = 0.0.into();
+            }
+        }
+    );
+    data_set!(
+        suite,
+        "minecraft_savedata",
+        minecraft,
+        minecraft::ArchivedPlayers,
+        |data: &minecraft::ArchivedPlayers| -> u64 {
+            data.players.iter().map(|player| player.game_type as u64).sum()
+        },
+        |data: rkyv::seal::Seal<'_, minecraft::ArchivedPlayers>| {
+            munge!(let minecraft::ArchivedPlayers { players } = data);
+            let mut players = ArchivedVec::as_slice_seal(players);
+            for i in 0..players.len() {
+                munge!(let minecraft::ArchivedPlayer { game_type, mut spawn, .. } = players.as_mut().index(i));
+                // SAFETY: a value of one byte, all of whose values are defined, takes the place of another.
+                *unsafe { game_type.unseal_unchecked() } = minecraft::ArchivedGameType::Survival;
+                *spawn = [0.into(), 0.into(), 0.into()];
+            }
+        }
+    );
+    data_set!(
+        suite,
+        "mk48",
+        mk48,
+        mk48::ArchivedUpdates,
+        |data: &mk48::ArchivedUpdates| -> u64 {
+            data.updates.iter().map(|update| u64::from(update.score.to_native())).sum()
+        },
+        |data: rkyv::seal::Seal<'_, mk48::ArchivedUpdates>| {
+            munge!(let mk48::ArchivedUpdates { updates } = data);
+            let mut updates = ArchivedVec::as_slice_seal(updates);
+            for i in 0..updates.len() {
+                munge!(let mk48::ArchivedUpdate { mut score, .. } = updates.as_mut().index(i));
+                let doubled = score.to_native().wrapping_mul(2);
+                *score = doubled.into();
+            }
+        }
+    );
+    Ok(suite)
+}

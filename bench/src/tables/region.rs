@@ -1,0 +1,449 @@
+//! Table `region`: characters of a game that are built, read, checked, changed and sent, and the data sets of the Rust
+//! serialization benchmark.
+
+use std::time::{Duration, Instant};
+
+use crate::bench::{Bench, Case};
+use crate::driver::{Role, Team};
+use crate::failure::Failure;
+use crate::report_systems::{Column, Part};
+use crate::stats::percentile;
+use crate::systems::Kind;
+
+const TABLE: &str = "region";
+/// The operations that are the table's own: what is asked for, and the names of median and 99th percentile.
+const CHARACTER: [(&str, &str, &str); 4] = [
+    ("build", "build_ns", "build_p99_ns"),
+    ("read", "read_ns", "read_p99_ns"),
+    ("validate", "validate_ns", "validate_p99_ns"),
+    ("mutate_send", "mutate_send_ns", "mutate_send_p99_ns"),
+];
+/// The talk's loops of 100,000 passes.
+const LOOPS: [(&str, &str); 4] = [
+    ("encode", "encode"),
+    ("decode", "decode"),
+    ("native_read", "read loop"),
+    ("native_write", "write loop"),
+];
+const PASSES: f64 = 100_000.0;
+const METHODS: [&str; 4] = ["exception", "longjmp", "error code", "reserved window"];
+const GROWTHS: [u32; 4] = [100, 125, 150, 200];
+const PREALLOCATED: [u32; 3] = [0, 4096, 8192];
+const DATA_SETS: [&str; 4] = ["log", "mesh", "minecraft_savedata", "mk48"];
+const OF_DATA_SETS: [(&str, &str); 4] = [
+    ("serialize", "serialize_ns"),
+    ("validate", "validate_ns"),
+    ("read", "read_ns"),
+    ("update", "update_ns"),
+];
+
+/// Those in C++, then those in Rust, which alone know the data sets.
+const SYSTEMS: [Kind; 16] = [
+    Kind::Situ,
+    Kind::SituClang,
+    Kind::SituCanonical,
+    Kind::Std,
+    Kind::Boost,
+    Kind::XOffset,
+    Kind::Cista,
+    Kind::FlatBuffers,
+    Kind::CapnProto,
+    Kind::MessagePack,
+    Kind::Protobuf,
+    Kind::SituRust,
+    Kind::Rkyv,
+    Kind::FlatBuffersRust,
+    Kind::CapnProtoRust,
+    Kind::Prost,
+];
+
+const IN_CPP: usize = 11;
+
+/// How a number is taken.
+struct Sampling {
+    turns: usize,
+    budget: Duration,
+}
+
+/// Lets every system do the same in turns; nothing for those that do not offer it.
+fn in_turns(teams: &mut [Team], command: &str, sampling: &Sampling) -> Result<Vec<Vec<f64>>, Failure> {
+    // Once before anything counts.
+    for team in teams.iter_mut() {
+        team.ask(&format!("run {command} rounds=1"))?;
+    }
+    let mut samples = vec![Vec::new(); teams.len()];
+    let mut rounds = vec![1_u32; teams.len()];
+    let start = Instant::now();
+    for turn in 0..sampling.turns {
+        if turn >= 3 && start.elapsed() > sampling.budget {
+            break;
+        }
+        for ((team, samples), rounds) in teams.iter_mut().zip(&mut samples).zip(&mut rounds) {
+            let begin = Instant::now();
+            let mut found = team.ask(&format!("run {command} rounds={rounds}"))?;
+            // As many rounds in a turn as fit into some milliseconds, preparations included.
+            let taken = begin.elapsed().as_secs_f64() * 1e3;
+            *rounds = ((f64::from(*rounds) * 8.0 / taken.max(0.01)) as u32).clamp(1, 200).min(*rounds * 4);
+            samples.append(&mut found);
+        }
+    }
+    Ok(samples)
+}
+
+/// Records median and 99th percentile.
+fn record(
+    bench: &mut Bench,
+    case: &Case,
+    teams: &[Team],
+    samples: Vec<Vec<f64>>,
+    (median, tail): (&'static str, Option<&'static str>),
+) {
+    for (team, mut samples) in teams.iter().zip(samples) {
+        if let Some(value) = percentile(&mut samples, 0.5) {
+            bench.record(TABLE, case, team.kind, median, value);
+        }
+        if let (Some(tail), Some(value)) = (tail, percentile(&mut samples, 0.99)) {
+            bench.record(TABLE, case, team.kind, tail, value);
+        }
+    }
+}
+
+/// Each system's one answer.
+fn once(teams: &mut [Team], command: &str) -> Result<Vec<Vec<f64>>, Failure> {
+    teams.iter_mut().map(|team| team.ask(&format!("run {command} rounds=1"))).collect()
+}
+
+/// Runs the table.
+pub fn run(bench: &mut Bench) -> Result<(), Failure> {
+    let cpus = bench.cores(1)?;
+    let lone = [Role { name: "lone", index: 0, cpu: cpus[0] }];
+    let mut teams = SYSTEMS
+        .into_iter()
+        .map(|kind| Team::start(bench.session(), TABLE, kind, &lone))
+        .collect::<Result<Vec<_>, _>>()?;
+    bench.note_absent(TABLE, &Case::named("character"), &teams);
+    let sampling =
+        Sampling { turns: bench.scale(40, 400), budget: Duration::from_secs(bench.scale(4, 40) as u64) };
+    characters(bench, &mut teams, &sampling)?;
+    talk(bench, &mut teams, &sampling)?;
+    let half = Sampling { turns: sampling.turns / 2, budget: sampling.budget / 2 };
+    data_sets(bench, &mut teams[IN_CPP..], &half)?;
+    bench.note_absent(TABLE, &Case::named("the end"), &teams);
+    targets(bench);
+    bench.plot_systems(
+        TABLE,
+        "A game's character as a message, and sets of records (logarithmic)",
+        &PANELS,
+    )?;
+    bench.print_parts(
+        TABLE,
+        "data that grows and is its own message, beside those that serialize it",
+        &PARTS,
+    );
+    Ok(())
+}
+
+fn characters(bench: &mut Bench, teams: &mut [Team], sampling: &Sampling) -> Result<(), Failure> {
+    let case = Case::named("character");
+    for (operation, median, tail) in CHARACTER {
+        let samples = in_turns(teams, &format!("op={operation}"), sampling)?;
+        record(bench, &case, teams, samples, (median, Some(tail)));
+    }
+    let sizes = once(teams, "op=sizes")?;
+    let mut images = Vec::new();
+    for (team, sizes) in teams.iter().zip(&sizes) {
+        let [bytes, compressed, checksum] = sizes[..] else { continue };
+        bench.record(TABLE, &case, team.kind, "bytes", bytes);
+        bench.record(TABLE, &case, team.kind, "zlib_bytes", compressed);
+        if matches!(team.kind, Kind::SituCanonical | Kind::SituRust) {
+            images.push(checksum);
+        }
+    }
+    if let [a, b] = images[..] {
+        bench.remark(if a == b {
+            "the canonical images of C++ and Rust are the same bytes".to_owned()
+        } else {
+            format!("THE CANONICAL IMAGES OF C++ AND RUST DIFFER: CRC {a} and {b}")
+        });
+    }
+    let churn = once(teams, "op=churn")?;
+    for (team, growth) in teams.iter().zip(churn) {
+        if let [growth] = growth[..] {
+            bench.record(TABLE, &Case::named("churn"), team.kind, "growth_bytes", growth);
+        }
+    }
+    for (operation, name) in [("push_back", "push_back with room"), ("allocation", "free and allocate")] {
+        let samples = in_turns(teams, &format!("op={operation}"), sampling)?;
+        record(bench, &Case::named(name), teams, samples, ("p50_ns", Some("p99_ns")));
+    }
+    Ok(())
+}
+
+fn talk(bench: &mut Bench, teams: &mut [Team], sampling: &Sampling) -> Result<(), Failure> {
+    for (operation, name) in LOOPS {
+        let samples = in_turns(teams, &format!("op={operation}"), sampling)?;
+        for (team, samples) in teams.iter().zip(samples) {
+            if !samples.is_empty() {
+                let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+                bench.record(TABLE, &Case::named(name), team.kind, "total_ms", mean * PASSES / 1e6);
+            }
+        }
+    }
+    for growth in GROWTHS {
+        for preallocate in PREALLOCATED {
+            let grown = once(teams, &format!("op=memory growth={growth} preallocate={preallocate}"))?;
+            let case = Case::named(format!("memory, growth {growth} %, preallocated {preallocate}"));
+            for (team, grown) in teams.iter().zip(grown) {
+                if let [bytes] = grown[..] {
+                    bench.record(TABLE, &case, team.kind, "memory_mib", bytes / f64::from(1 << 20));
+                }
+            }
+        }
+        let case = Case::named(format!("growth {growth} %"));
+        for (what, metric) in [("build", "build_ns"), ("read", "read_ns"), ("write", "write_ns")] {
+            let command = format!("op=growth what={what} growth={growth} preallocate=0");
+            let samples = in_turns(teams, &command, sampling)?;
+            record(bench, &case, teams, samples, (metric, None));
+        }
+        let images = once(teams, &format!("op=growth what=image growth={growth} preallocate=0"))?;
+        record(bench, &case, teams, images, ("bytes", None));
+    }
+    for method in METHODS {
+        let words = method.replace(' ', "_");
+        let samples = in_turns(teams, &format!("op=resizing method={words}"), sampling)?;
+        record(bench, &Case::named(format!("resizing, {method}")), teams, samples, ("build_ns", None));
+    }
+    Ok(())
+}
+
+fn data_sets(bench: &mut Bench, teams: &mut [Team], sampling: &Sampling) -> Result<(), Failure> {
+    for set in DATA_SETS {
+        let case = Case::named(set);
+        let sizes = once(teams, &format!("op=sizes set={set}"))?;
+        for (team, sizes) in teams.iter().zip(&sizes) {
+            if let [bytes, compressed, _] = sizes[..] {
+                bench.record(TABLE, &case, team.kind, "bytes", bytes);
+                bench.record(TABLE, &case, team.kind, "zlib_bytes", compressed);
+            }
+        }
+        for (operation, metric) in OF_DATA_SETS {
+            let samples = in_turns(teams, &format!("op={operation} set={set}"), sampling)?;
+            record(bench, &case, teams, samples, (metric, None));
+        }
+    }
+    Ok(())
+}
+
+/// Says beside the numbers what was aimed at.
+fn targets(bench: &mut Bench) {
+    let mut lines = Vec::new();
+    let mut say = |what: &str, found: Option<f64>, limit: f64, unit: &str| {
+        let Some(found) = found else { return };
+        let met = if found <= limit { "met" } else { "missed" };
+        lines.push(format!("target: {what}: {found:.2}{unit}, at most {limit}{unit}: {met}"));
+    };
+    let of = |case: &str, system: Kind, metric: &str| bench.value(TABLE, case, system, metric);
+    let ratio =
+        |case: &str, metric: &str, own: Kind, to: Kind| Some(of(case, own, metric)? / of(case, to, metric)?);
+    for own in [Kind::Situ, Kind::SituRust] {
+        let name = own.name();
+        let sent = format!("{name}: receive, validate, mutate, send");
+        say(&sent, of("character", own, "mutate_send_ns"), 400.0, " ns");
+        let to_flatbuffers = ratio("character", "mutate_send_ns", own, Kind::FlatBuffers);
+        say(&format!("{sent}, beside FlatBuffers"), to_flatbuffers, 0.3, "x");
+        say(&format!("{name}: validate a character"), of("character", own, "validate_ns"), 150.0, " ns");
+    }
+    say("canonical image", of("character", Kind::SituCanonical, "bytes"), 3400.0, " bytes");
+    say("canonical image, zlib", of("character", Kind::SituCanonical, "zlib_bytes"), 3100.0, " bytes");
+    say("growth by churn", of("churn", Kind::Situ, "growth_bytes"), 0.0, " bytes");
+    say("push_back with room", of("push_back with room", Kind::Situ, "p50_ns"), 4.0, " ns");
+    say("free and allocate", of("free and allocate", Kind::Situ, "p50_ns"), 10.0, " ns");
+    for case in ["read loop", "write loop"] {
+        let name = format!("{case}, beside std");
+        say(&name, ratio(case, "total_ms", Kind::Situ, Kind::Std), 1.0, "x");
+    }
+    say("validate log, beside rkyv", ratio("log", "validate_ns", Kind::SituRust, Kind::Rkyv), 0.7, "x");
+    for line in lines {
+        bench.remark(line);
+    }
+}
+
+/// What people are shown.
+const PARTS: [Part; 14] = [
+    Part {
+        title: "a character: built until it can be sent; all of it read; checked; received, checked, changed and sent; bytes",
+        columns: &[
+            ("character", "build_ns", "build"),
+            ("character", "read_ns", "read"),
+            ("character", "validate_ns", "validate"),
+            ("character", "mutate_send_ns", "mutate+send"),
+            ("character", "mutate_send_p99_ns", "p99"),
+            ("character", "bytes", "bytes"),
+            ("character", "zlib_bytes", "zlib"),
+        ],
+        own: Kind::Situ,
+        to: None,
+    },
+    Part {
+        title: "the talk's loops: 100,000 passes",
+        columns: &[
+            ("encode", "total_ms", "encode"),
+            ("decode", "total_ms", "decode"),
+            ("read loop", "total_ms", "read loop"),
+            ("write loop", "total_ms", "write loop"),
+        ],
+        own: Kind::Situ,
+        to: Some(Kind::Std),
+    },
+    Part {
+        title: "small operations",
+        columns: &[
+            ("push_back with room", "p50_ns", "push_back"),
+            ("push_back with room", "p99_ns", "p99"),
+            ("free and allocate", "p50_ns", "free+allocate"),
+            ("free and allocate", "p99_ns", "p99"),
+            ("churn", "growth_bytes", "left by churn"),
+        ],
+        own: Kind::Situ,
+        to: Some(Kind::Std),
+    },
+    Part {
+        title: "growing from a buffer of 1 KiB: how a full one is noticed",
+        columns: &[
+            ("resizing, exception", "build_ns", "exception"),
+            ("resizing, longjmp", "build_ns", "longjmp"),
+            ("resizing, error code", "build_ns", "error code"),
+            ("resizing, reserved window", "build_ns", "reserved window"),
+        ],
+        own: Kind::Situ,
+        to: None,
+    },
+    Part {
+        title: "resident memory of 10,000 characters, by growth of containers in percent, nothing preallocated",
+        columns: &[
+            ("memory, growth 100 %, preallocated 0", "memory_mib", "100"),
+            ("memory, growth 125 %, preallocated 0", "memory_mib", "125"),
+            ("memory, growth 150 %, preallocated 0", "memory_mib", "150"),
+            ("memory, growth 200 %, preallocated 0", "memory_mib", "200"),
+        ],
+        own: Kind::Situ,
+        to: Some(Kind::Std),
+    },
+    Part {
+        title: "the same with 4096 bytes preallocated",
+        columns: &[
+            ("memory, growth 100 %, preallocated 4096", "memory_mib", "100"),
+            ("memory, growth 125 %, preallocated 4096", "memory_mib", "125"),
+            ("memory, growth 150 %, preallocated 4096", "memory_mib", "150"),
+            ("memory, growth 200 %, preallocated 4096", "memory_mib", "200"),
+        ],
+        own: Kind::Situ,
+        to: None,
+    },
+    Part {
+        title: "the same with 8192 bytes preallocated",
+        columns: &[
+            ("memory, growth 100 %, preallocated 8192", "memory_mib", "100"),
+            ("memory, growth 125 %, preallocated 8192", "memory_mib", "125"),
+            ("memory, growth 150 %, preallocated 8192", "memory_mib", "150"),
+            ("memory, growth 200 %, preallocated 8192", "memory_mib", "200"),
+        ],
+        own: Kind::Situ,
+        to: None,
+    },
+    growth(
+        "characters whose containers grow by 100 % (just what is needed)",
+        &[
+            ("growth 100 %", "build_ns", "build"),
+            ("growth 100 %", "read_ns", "read"),
+            ("growth 100 %", "write_ns", "write"),
+            ("growth 100 %", "bytes", "live image"),
+        ],
+    ),
+    growth(
+        "by 150 %",
+        &[
+            ("growth 150 %", "build_ns", "build"),
+            ("growth 150 %", "read_ns", "read"),
+            ("growth 150 %", "write_ns", "write"),
+            ("growth 150 %", "bytes", "live image"),
+        ],
+    ),
+    growth(
+        "by 200 %",
+        &[
+            ("growth 200 %", "build_ns", "build"),
+            ("growth 200 %", "read_ns", "read"),
+            ("growth 200 %", "write_ns", "write"),
+            ("growth 200 %", "bytes", "live image"),
+        ],
+    ),
+    records(
+        "log: 10,000 lines of a web server, many short texts",
+        &[
+            ("log", "bytes", "bytes"),
+            ("log", "zlib_bytes", "zlib"),
+            ("log", "serialize_ns", "serialize"),
+            ("log", "validate_ns", "validate"),
+            ("log", "read_ns", "read"),
+            ("log", "update_ns", "update"),
+        ],
+    ),
+    records(
+        "mesh: 125,000 triangles",
+        &[
+            ("mesh", "bytes", "bytes"),
+            ("mesh", "zlib_bytes", "zlib"),
+            ("mesh", "serialize_ns", "serialize"),
+            ("mesh", "validate_ns", "validate"),
+            ("mesh", "read_ns", "read"),
+            ("mesh", "update_ns", "update"),
+        ],
+    ),
+    records(
+        "minecraft_savedata: 500 players, nested, optional parts",
+        &[
+            ("minecraft_savedata", "bytes", "bytes"),
+            ("minecraft_savedata", "zlib_bytes", "zlib"),
+            ("minecraft_savedata", "serialize_ns", "serialize"),
+            ("minecraft_savedata", "validate_ns", "validate"),
+            ("minecraft_savedata", "read_ns", "read"),
+            ("minecraft_savedata", "update_ns", "update"),
+        ],
+    ),
+    records(
+        "mk48: 1,000 updates of a game of ships",
+        &[
+            ("mk48", "bytes", "bytes"),
+            ("mk48", "zlib_bytes", "zlib"),
+            ("mk48", "serialize_ns", "serialize"),
+            ("mk48", "validate_ns", "validate"),
+            ("mk48", "read_ns", "read"),
+            ("mk48", "update_ns", "update"),
+        ],
+    ),
+];
+
+const fn growth(title: &'static str, columns: &'static [Column]) -> Part {
+    Part { title, columns, own: Kind::Situ, to: None }
+}
+
+const fn records(title: &'static str, columns: &'static [Column]) -> Part {
+    Part { title, columns, own: Kind::SituRust, to: None }
+}
+
+/// What is drawn.
+const PANELS: [Column; 12] = [
+    ("character", "build_ns", "build"),
+    ("character", "read_ns", "read all"),
+    ("character", "validate_ns", "validate"),
+    ("character", "mutate_send_ns", "receive, validate, mutate, send"),
+    ("log", "serialize_ns", "serialize"),
+    ("log", "validate_ns", "validate"),
+    ("log", "read_ns", "read"),
+    ("log", "update_ns", "update"),
+    ("log", "bytes", "bytes"),
+    ("mesh", "validate_ns", "validate"),
+    ("minecraft_savedata", "validate_ns", "validate"),
+    ("mk48", "validate_ns", "validate"),
+];

@@ -1,0 +1,222 @@
+// region_shared<T>: a link to a value that several links lead to.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <unordered_set>
+
+#include "situ/region/needs.hpp"
+
+namespace situ {
+
+template <class T>
+class region_shared;
+
+namespace region_detail {
+
+/// Looks for a link among all that a value holds. It is asked as the writer of canonical images is.
+class link_finder {
+ public:
+  explicit link_finder(const void* link) noexcept : link_(link) {}
+  [[nodiscard]] bool found() const noexcept { return found_; }
+
+  void put_bytes(std::uint32_t, const void*, std::size_t) noexcept {}
+  void put_zeros(std::uint32_t, std::size_t) noexcept {}
+  void put_byte(std::uint32_t, std::uint8_t) noexcept {}
+  void put_u32(std::uint32_t, std::uint32_t) noexcept {}
+  void put_back_link(std::uint32_t, std::uint32_t) noexcept {}
+  void put_container(std::uint32_t, std::uint32_t, std::uint32_t) noexcept {}
+  [[nodiscard]] std::uint32_t place(std::uint32_t, std::uint64_t) noexcept { return 0; }
+  template <class T>
+  void put_shared(std::uint32_t, const void* block, std::uint32_t, const T& value) {
+    if (seen_.insert(block).second) put(0, value);
+  }
+  template <class T>
+  void put(std::uint32_t, const T& value) {
+    if constexpr (container<T>) {
+      found_ = found_ || static_cast<const void*>(&value) == link_;
+      if (!found_) value.situ_write(*this, 0);
+    } else if constexpr (array<T>) {
+      put_elements(0, value.data(), value.size());
+    } else if constexpr (described<T>) {
+      for_each_member<T>([this, &value](const auto& m) {
+        this->put(0, m.of(value));
+        return !found_;
+      });
+    }
+  }
+  template <class T>
+  void put_elements(std::uint32_t, const T* elements, std::size_t count) {
+    if constexpr (has_links<T>) {
+      for (std::size_t i = 0; i < count && !found_; ++i) put(0, elements[i]);
+    }
+  }
+
+ private:
+  const void* link_;
+  bool found_ = false;
+  std::unordered_set<const void*> seen_;
+};
+
+}  // namespace region_detail
+
+/// A link to a value that lives as long as one link leads to it, with the interface of std::shared_ptr; or to
+/// none. Links of one region share, a link of another region gets a copy. No value comes to hold a link to
+/// itself: `share` and assignment refuse it. Where values of type T can hold links to others of type T, a
+/// link is made to share only by these two, where it lies: `children.emplace_back().share(other)`.
+template <class T>
+class region_shared {
+ public:
+  using element_type = T;
+  using situ_region_container = region_shared;
+
+  region_shared() noexcept = default;
+  region_shared(const region_shared&) = delete;
+  region_shared& operator=(const region_shared& other) {
+    share(other);
+    return *this;
+  }
+
+  [[nodiscard]] T* get() noexcept { return data_ == 0 ? nullptr : reinterpret_cast<T*>(block() + offset()); }
+  [[nodiscard]] const T* get() const noexcept { return const_cast<region_shared*>(this)->get(); }
+  explicit operator bool() const noexcept { return data_ != 0; }
+  [[nodiscard]] T& operator*() noexcept { return *get(); }
+  [[nodiscard]] const T& operator*() const noexcept { return *get(); }
+  [[nodiscard]] T* operator->() noexcept { return get(); }
+  [[nodiscard]] const T* operator->() const noexcept { return get(); }
+  /// How many links lead to the value; 0 without one.
+  [[nodiscard]] std::uint32_t use_count() const noexcept {
+    return data_ == 0 ? 0 : *const_cast<region_shared*>(this)->links();
+  }
+
+  /// Makes a new value for this link, which leaves the one that it led to; null, and unchanged, when there is
+  /// no room.
+  template <class... Args>
+  [[nodiscard]] T* try_emplace(const Args&... args) {
+    auto* const made_block = static_cast<std::byte*>(region_detail::allocate(region(), block_bytes()));
+    if (made_block == nullptr) return nullptr;
+    T* made = region_detail::begin<T>(region(), made_block + offset());
+    if (!region_detail::store_all(*made, args...)) {
+      region_detail::release(*made);
+      region_detail::deallocate(region(), made_block, block_bytes());
+      return nullptr;
+    }
+    reset();
+    lead_to(made_block);
+    return made;
+  }
+  template <class... Args>
+  T& emplace(const Args&... args) {
+    T* made = try_emplace(args...);
+    if (made == nullptr) region_detail::raise_fault(region());
+    return *made;
+  }
+  /// Leads to the value of another link from now on. False, and unchanged, if that value would then hold a
+  /// link to itself, or if it lies in another region and there is no room for a copy.
+  [[nodiscard]] bool try_share(const region_shared& other) {
+    if (get() == other.get()) return true;
+    if (other.data_ == 0) {
+      reset();
+      return true;
+    }
+    region_shared& source = const_cast<region_shared&>(other);
+    if (region() == nullptr || source.region() != region()) return try_emplace(*other);
+    if (may_hold_itself()) {
+      region_detail::link_finder finder(this);
+      finder.put(0, *other);
+      if (finder.found()) return refuse();
+    }
+    std::byte* const to = source.block();
+    ++*source.links();  // before this link leaves its value, of which the other one may be a part
+    reset();
+    lead_to(to, false);
+    return true;
+  }
+  void share(const region_shared& other) {
+    if (!try_share(other)) region_detail::raise_fault(region());
+  }
+  void reset() noexcept {
+    if (data_ == 0) return;
+    std::byte* const led_to = block();
+    data_ = 0;
+    auto* const count = reinterpret_cast<std::uint32_t*>(led_to);
+    if (--*count != 0) return;
+    region_detail::release(*reinterpret_cast<T*>(led_to + offset()));
+    region_detail::deallocate(region(), led_to, block_bytes());
+  }
+
+  /// Whether two links lead to the same value, as pointers compare.
+  friend bool operator==(const region_shared& a, const region_shared& b) noexcept {
+    return a.get() == b.get();
+  }
+
+  // What the walks over a region call.
+  static consteval bool has_links() { return true; }
+  void situ_attach(region_detail::header* h) noexcept {
+    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
+  }
+  void situ_moved(std::int32_t distance) noexcept {
+    if (data_ != 0) data_ += distance;
+    region_ += distance;
+  }
+  void situ_release() noexcept { reset(); }
+  template <class U>
+  [[nodiscard]] bool situ_store(const U& from) {
+    if constexpr (std::is_same_v<U, region_shared>) {
+      if (from && const_cast<region_shared&>(from).region() == region() && may_hold_itself()) return refuse();
+      return try_share(from);
+    } else {
+      return try_emplace(from) != nullptr;
+    }
+  }
+  template <class Writer>
+  void situ_write(Writer& writer, std::uint32_t at) const {
+    writer.put_u32(at, 0);
+    writer.put_back_link(at, at + 4);
+    if (data_ != 0) writer.put_shared(at, const_cast<region_shared*>(this)->block(), offset(), **this);
+  }
+  template <class Check>
+  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
+    if (!check.back_link(at, region_)) return false;
+    return data_ == 0 || check.template shared<T>(at, data_, offset(), std::uint32_t{sizeof(T)});
+  }
+  static std::string situ_kind() { return "shared"; }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_value<T>(path + "&", offset());
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<T>();
+  }
+
+ private:
+  /// Where the value lies in its block.
+  static constexpr std::uint32_t offset() noexcept { return std::max<std::uint32_t>(4, alignof(T)); }
+  static constexpr std::uint64_t block_bytes() noexcept { return std::uint64_t{offset()} + sizeof(T); }
+
+  [[nodiscard]] region_detail::header* region() noexcept {
+    return region_ == 0 ? nullptr
+                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
+  }
+  [[nodiscard]] std::byte* block() noexcept { return region_detail::bytes_of(this) + data_; }
+  [[nodiscard]] std::uint32_t* links() noexcept { return reinterpret_cast<std::uint32_t*>(block()); }
+  void lead_to(std::byte* to, bool is_new = true) noexcept {
+    data_ = static_cast<std::int32_t>(to - region_detail::bytes_of(this));
+    if (is_new) *links() = 1;
+  }
+  bool refuse() noexcept {
+    region()->refused = 1;
+    return false;
+  }
+  /// Whether a value can hold links to others of its type.
+  static bool may_hold_itself() { return region_detail::has<T, region_detail::only<region_shared>>(); }
+
+  std::int32_t data_ = 0;
+  std::int32_t region_ = 0;
+};
+static_assert(sizeof(region_shared<int>) == 8);
+
+}  // namespace situ
