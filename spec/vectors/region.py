@@ -544,9 +544,77 @@ VALUES = {
     }),
 }  # fmt: skip
 
+def number(image, at, code="<I"):
+    return struct.unpack_from(code, image, at)[0]
+
+
+def target(image, at):
+    return at + number(image, at, "<i")
+
+
+def refused(images):
+    """Spoilt images: which, where, the bytes written there, and the error that names it."""
+    canonical, live = images["market.canonical"], images["market.live"]
+    profile = images["profile.before.canonical"]
+    # The members of Market; the first node of its index, and that one's first child.
+    index, words, shapes, flagged, texture, textures, boxed = 64, 80, 152, 216, 240, 248, 320
+    node, oak, first = target(canonical, index), target(canonical, texture), target(canonical, target(canonical, textures))
+    leaf = target(canonical, node + 4 + 4 * 7)
+    wood = target(canonical, oak + 4 + 16)
+    shape = target(canonical, shapes)
+    table = number(profile, 60)
+    record = next(
+        at for at in range(table + 8, table + 88, 8) if number(profile, at, "<Q") == hash64("Record\n")
+    )
+    u16, u32 = (lambda n: struct.pack("<H", n)), (lambda n: struct.pack("<I", n))
+    i32 = lambda n: struct.pack("<i", n)
+    return [
+        ("market.canonical", index + 8, u32(3), f"index: the tree has 3 levels instead of 2 (at offset {index})"),
+        ("market.canonical", index + 4, u32(0), f"index: the tree has 2 levels instead of 0 (at offset {index})"),
+        ("market.live", index + 8, u32(17), f"index: the tree has 17 levels instead of 2 (at offset {index})"),
+        ("market.live", index + 4, u32(504), f"index: length 504, but the nodes hold 505 keys (at offset {index})"),
+        ("market.canonical", node, u16(6), "index: the node holds 6 keys and has room for 7; room for 7 to 7 is allowed, "
+         f"and at least one key (at offset {node})"),
+        ("market.canonical", leaf + 2, u16(64), "index: the node holds 63 keys and has room for 64; room for 63 to 63 is "
+         f"allowed, and at least one key (at offset {leaf})"),
+        ("market.live", target(live, index) + 2, u16(64), "index: the node holds 14 keys and has room for 64; room for 1 to 63 "
+         f"is allowed, and at least one key (at offset {target(live, index)})"),
+        ("market.canonical", leaf + 8, u32(0), f"index: key 1 is not greater than the key before it (at offset {index})"),
+        ("market.canonical", node + 4, u32(0), f"index: key 63 is not greater than the key before it (at offset {index})"),
+        ("market.canonical", node + 4 + 4 * 7, i32(0), f"index: offset {node + 32} is not the canonical one, {leaf} "
+         f"(at offset {node + 32})"),
+        ("market.canonical", shape + 24 + 8 + 4, b"\xff", "shapes[1].label: the text is not UTF-8 from byte 4 on "
+         f"(at offset {shape + 32})"),
+        ("market.canonical", shape + 3 * 24 + 20, i32(-1), f"shapes[3].points: the link back to the header is -1 "
+         f"(at offset {shape + 80})"),
+        ("market.canonical", shape + 12, b"\1", f"shapes[0]: the byte at offset {shape + 12} belongs to nothing and is not zero "
+         f"(at offset {shape + 12})"),
+        ("market.canonical", shape + 4, i32(0), f"shapes[0]: the link back to the header is 0 (at offset {shape})"),
+        ("market.canonical", flagged, b"\2", "flagged.discriminator: 2 is not a boolean; only 0 and 1 are "
+         f"(at offset {flagged})"),
+        ("market.canonical", oak, u32(3), f"message: the shared value counts 3 links, but 2 lead to it (at offset {oak})"),
+        ("market.canonical", oak, u32(1), f"message: the shared value counts 1 links, but 2 lead to it (at offset {oak})"),
+        ("market.canonical", wood + 4 + 16, i32(oak - wood - 20), f"texture.base.base: the shared value at offset {oak} holds "
+         f"this link to itself (at offset {wood + 20})"),
+        ("market.canonical", target(canonical, boxed) + 4, i32(oak - target(canonical, boxed) - 4), "boxed[0].value: the shared "
+         f"value at offset {oak} is of another type (at offset {target(canonical, boxed) + 4})"),
+        ("profile.before.canonical", record + 24, b"\0", "message: the image has another Record: member 2, here when, differs "
+         f"(at offset {record + 24})"),
+        ("profile.before.canonical", 60, u32(table + 1), f"message: the table of versions at offset {table + 1} is not good "
+         "(at offset 60)"),
+        ("profile.before.canonical", record + 12, u32(9), f"message: the table of versions at offset {table} is not good "
+         "(at offset 60)"),
+    ]  # fmt: skip
+
+
 if __name__ == "__main__":
     folder = pathlib.Path(__file__).parent / "region"
     folder.mkdir(exist_ok=True)
+    images = {}
     for name, (type, value) in VALUES.items():
         for form in ("canonical", "live"):
-            (folder / f"{name}.{form}.bin").write_bytes(Image(type, value, form == "live").bytes)
+            images[f"{name}.{form}"] = Image(type, value, form == "live").bytes
+    for name, image in images.items():
+        (folder / f"{name}.bin").write_bytes(image)
+    lines = [f"{name} {at} {text.hex()} {error}\n" for name, at, text, error in refused(images)]
+    (folder / "refused.txt").write_text("".join(lines))

@@ -45,6 +45,8 @@ mod transfer;
 #[cfg(not(loom))]
 pub mod vulkan;
 pub mod wake;
+#[cfg(not(loom))]
+mod window;
 
 pub use control::{HOLDERS, Held, SlotControl};
 #[cfg(not(loom))]
@@ -73,3 +75,5 @@ pub use root::{Root, RootError};
 pub use size_class::{class_of, class_size};
 #[cfg(not(loom))]
 pub use transfer::{Copier, Enqueuing, Route};
+#[cfg(not(loom))]
+pub use window::{NoWindow, Window};

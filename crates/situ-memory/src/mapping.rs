@@ -1,4 +1,4 @@
-//! A file of shared memory, mapped: the only place that calls `mmap`.
+//! A file of shared memory, mapped: the only place that maps files.
 
 use std::ffi::c_void;
 use std::io;

@@ -26,13 +26,19 @@ fn bytes<T: Stored>(count: u32) -> u64 {
     u64::from(count) * u64::from(T::SIZE)
 }
 
-/// Makes room for `needed` elements; if not `exact`, for at least twice as many as before.
+/// Makes room for `needed` elements; if not `exact`, for as many as the growth policy says, where there is memory for them.
 pub(super) fn reserve<T: Stored>(memory: &mut Memory, at: u32, needed: u32, exact: bool) -> Result<(), Full> {
     let cap = memory.u32(at + 8);
     if needed <= cap {
         return Ok(());
     }
     let wanted = if exact { needed } else { memory.next_capacity(cap, needed) };
+    let made = grow::<T>(memory, at, cap, wanted);
+    if wanted == needed { made } else { made.or_else(|_| grow::<T>(memory, at, cap, needed)) }
+}
+
+/// Makes the block of `cap` elements one of at least `wanted`.
+fn grow<T: Stored>(memory: &mut Memory, at: u32, cap: u32, wanted: u32) -> Result<(), Full> {
     let room = in_granules(bytes::<T>(wanted));
     if room > u64::from(MAX_SIZE) {
         return Err(memory.full());

@@ -3,6 +3,7 @@
 mod market;
 mod memory;
 mod model;
+mod program;
 mod types;
 mod versions;
 
@@ -10,8 +11,10 @@ use situ_layout::region::{Mut, Region, Stored, layout_text, view};
 
 use types::*;
 
+const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/vectors/region");
+
 fn vector(name: &str) -> Vec<u8> {
-    std::fs::read(format!("{}/../../spec/vectors/region/{name}.bin", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    std::fs::read(format!("{VECTORS}/{name}.bin")).unwrap()
 }
 
 fn held_to<T: Stored>(name: &str, made: &Region<T>) {
@@ -156,4 +159,23 @@ fn depth_is_bounded() {
     chain(r.root_mut(), 65);
     let error = Region::<Node>::adopt(r.bytes()).map(drop).unwrap_err().to_string();
     assert!(error.contains("more than 64 links"), "{error}");
+}
+
+#[test]
+fn spoilt_vectors_are_refused_with_the_words_of_the_format() {
+    let lines = String::from_utf8(std::fs::read(format!("{VECTORS}/refused.txt")).unwrap()).unwrap();
+    for line in lines.lines() {
+        let mut words = line.splitn(4, ' ');
+        let mut word = || words.next().unwrap();
+        let (name, at, bytes, error) = (word(), word().parse::<usize>().unwrap(), word(), word());
+        let mut image = vector(name);
+        for (i, two) in bytes.as_bytes().chunks(2).enumerate() {
+            image[at + i] = u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap();
+        }
+        let found = match name.split('.').next() {
+            Some("market") => Region::<Market>::adopt(&image).map(drop),
+            _ => Region::<versions::before::Profile>::adopt(&image).map(drop),
+        };
+        assert_eq!(found.unwrap_err().to_string(), error, "{line}");
+    }
 }

@@ -117,3 +117,18 @@ fn random_programs_do_what_standard_containers_do() {
         same(&r, &m);
     }
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config {
+        cases: if cfg!(miri) { 3 } else { 100 },
+        failure_persistence: None,
+        ..Default::default()
+    })]
+
+    #[test]
+    fn programs_on_the_market_do_what_standard_containers_do(
+        program in proptest::collection::vec(proptest::num::u8::ANY, 0..if cfg!(miri) { 200 } else { 2000 }),
+    ) {
+        crate::program::run(&program);
+    }
+}

@@ -1,9 +1,10 @@
 //! The types and values of the vectors, as in `spec/vectors/region.py`.
 
 use situ_layout::region::{
-    Bool, FlatMap, FlatSet, Full, HashMap, HashSet, Maybe, Region, Text, Unique, Vector,
+    Bool, FlatMap, FlatSet, Full, HashMap, HashSet, Maybe, OrderedMap, OrderedSet, Region, ShareError,
+    Shared, Text, Unique, Vector,
 };
-use situ_layout::{region_plain, region_struct};
+use situ_layout::{region_plain, region_struct, region_union};
 
 region_plain! { pub struct Skill { id: u32, level: u32 } }
 region_plain! { pub struct Item { id: u32, number: u32, uuid: u64, timestamp: u64 } }
@@ -113,5 +114,93 @@ pub fn kitchen() -> Result<Region<Kitchen>, Full> {
     }
     k.bits().push(true)?;
     k.bits().push(false)?;
+    Ok(r)
+}
+
+region_union! {
+    pub union Shape: ShapeRef, ShapeMut (i32) {
+        1 => radius: f32,
+        2 | 3 => label: Text,
+        default => points: Vector<f32>,
+    }
+}
+region_union! { pub union Choice: ChoiceRef, ChoiceMut (u64) { 1 => flag: Bool, 2 => big: i64 } }
+region_union! { pub union Flagged: FlaggedRef, FlaggedMut (Bool) { false => number: u8, true => text: Text } }
+region_struct! { pub struct Texture: TextureRef, TextureMut { name: Text, base: Shared<Texture> } }
+region_struct! { pub struct Blade: BladeRef, BladeMut { base: Equip, edge: u16 } }
+region_struct! {
+    pub struct Market: MarketRef, MarketMut {
+        index: OrderedSet<u32>,
+        words: OrderedSet<Text>,
+        prices: OrderedMap<Text, Item>,
+        nothing: OrderedMap<u8, Text>,
+        shape: Shape,
+        shapes: Vector<Shape>,
+        choices: [Choice; 2],
+        flagged: Flagged,
+        texture: Shared<Texture>,
+        textures: Vector<Shared<Texture>>,
+        blade: Blade,
+        boxed: FlatMap<u8, Shared<Item>>,
+    }
+}
+
+pub fn item(i: u32) -> Item {
+    Item { id: i, number: i, uuid: u64::from(i), timestamp: u64::from(i) }
+}
+
+pub fn market() -> Result<Region<Market>, ShareError> {
+    let mut r = Region::<Market>::new();
+    let mut m = r.root_mut();
+    for i in 0..505 {
+        assert!(m.index().insert(i * i % 1009)?);
+    }
+    for i in 0..40 {
+        assert!(m.words().insert(&format!("word {} of forty", i * 7 % 40))?);
+    }
+    for i in 0..100 {
+        m.prices().insert(&format!("price {i}"), item(i))?;
+    }
+    m.shape().select(3);
+    m.shape().label().unwrap().set("a label of some length")?;
+    for (discriminator, points) in [(1, 0), (2, 0), (-4, 3), (0, 0)] {
+        let mut shapes = m.shapes();
+        let mut shape = shapes.push_default()?;
+        shape.select(discriminator);
+        for point in 0..points {
+            shape.points().unwrap().push([1.0_f32, 2.0, 3.0][point])?;
+        }
+        if let Some(mut radius) = shape.radius() {
+            *radius = 2.5;
+        }
+        if let Some(mut label) = shape.label() {
+            label.set("short")?;
+        }
+    }
+    m.choices().get_mut(0).unwrap().select(2);
+    *m.choices().get_mut(0).unwrap().big().unwrap() = -1;
+    m.choices().get_mut(1).unwrap().select(7);
+    m.flagged().select(true);
+    m.flagged().text().unwrap().set("flagged")?;
+    let mut textures = m.textures();
+    textures.push_default()?.fill()?.name().set("wood")?;
+    for _ in 0..3 {
+        textures.push_default()?;
+    }
+    m.texture().fill()?.name().set("oak with long grain")?;
+    m.share(
+        |m| m.textures().get(0),
+        |mut m, wood| {
+            m.texture().get_mut().unwrap().base().link(wood)?;
+            m.textures().get_mut(3).unwrap().link(wood)
+        },
+    )?;
+    m.share(|m| Some(m.texture()), |mut m, oak| m.textures().get_mut(1).unwrap().link(oak))?;
+    *m.blade().base().base() = Item { id: 1, number: 2, uuid: 3, timestamp: 4 };
+    *m.blade().base().level() = 5;
+    m.blade().base().attributes().push(6.0_f32)?;
+    *m.blade().edge() = 7;
+    *m.boxed().entry(1)?.fill()? = item(7);
+    m.share(|m| m.boxed().get(1), |mut m, seven| m.boxed().entry(3)?.link(seven))?;
     Ok(r)
 }

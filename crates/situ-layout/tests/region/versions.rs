@@ -5,7 +5,7 @@ use situ_layout::region::{Buffer, Full, InvalidProblem, Region, Stored, layout_h
 use crate::{held_to, vector};
 
 /// The program before members were appended.
-mod before {
+pub mod before {
     use situ_layout::region::{Text, Unique};
     use situ_layout::region_struct;
 

@@ -1,0 +1,299 @@
+//! Programs on a region beside the same on standard containers; each byte of the input decides something. Run by tests with
+//! random bytes, and by the fuzzer.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use situ_layout::region::{Options, Region, ShareError};
+
+use crate::types::*;
+
+/// What the bytes decide.
+struct Source<'a>(&'a [u8]);
+
+impl Source<'_> {
+    fn below(&mut self, end: u8) -> u8 {
+        let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
+        self.0 = rest;
+        first % end
+    }
+
+    fn number(&mut self) -> u32 {
+        u32::from(self.below(4)) << 8 | u32::from(self.below(255))
+    }
+
+    /// Some of these lie in the string itself, others in blocks of one to five granules.
+    fn text(&mut self) -> String {
+        let which = self.below(64);
+        String::from_utf8(vec![b'a' + which % 26; usize::from(which) + 1]).unwrap_or_default()
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Drawn {
+    Radius(f32),
+    Label(String),
+    #[default]
+    Nothing,
+    Points(Vec<f32>),
+}
+
+type Name = Rc<RefCell<String>>;
+
+#[derive(Default)]
+struct Model {
+    index: BTreeSet<u32>,
+    words: BTreeSet<String>,
+    prices: BTreeMap<String, u32>,
+    shapes: Vec<(i32, Drawn)>,
+    textures: Vec<Option<Name>>,
+    lists: BTreeMap<u8, Option<u32>>,
+}
+
+/// Does with the region and the model what the bytes say; both must do the same, and images must be good.
+pub fn run(program: &[u8]) {
+    let mut source = Source(program);
+    let limit = [1 << 24, 1 << 24, 1500, 6000][usize::from(source.below(4))];
+    let growth_percent = [100, 150, 200][usize::from(source.below(3))];
+    let zero_on_free = source.below(2) == 0;
+    let options = Options { limit, growth_percent, zero_on_free, ..Options::default() };
+    let mut r = Region::<Market>::with_options(options);
+    let mut m = Model::default();
+    while !source.0.is_empty() {
+        step(&mut r, &mut m, &mut source);
+    }
+    same(&r, &m);
+}
+
+fn step(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
+    let mut root = r.root_mut();
+    match source.below(16) {
+        0 | 1 => {
+            let number = source.number();
+            if let Ok(new) = root.index().insert(number) {
+                assert_eq!(new, m.index.insert(number));
+            }
+        }
+        2 => {
+            let number = source.number();
+            assert_eq!(root.index().remove(number), m.index.remove(&number));
+        }
+        3 => {
+            // A run of numbers, upwards, downwards or apart, so that trees become high.
+            let (begin, step) = (source.number(), [1, 1023, 37][usize::from(source.below(3))]);
+            let insert = source.below(3) != 0;
+            for number in (0..200).map(|i| (begin + i * step) % 1024) {
+                if !insert {
+                    assert_eq!(root.index().remove(number), m.index.remove(&number));
+                } else if root.index().insert(number).is_ok() {
+                    m.index.insert(number);
+                }
+            }
+        }
+        4 => {
+            let text = source.text();
+            if let Ok(new) = root.words().insert(&text) {
+                assert_eq!(new, m.words.insert(text));
+            }
+        }
+        5 => {
+            let text = source.text();
+            assert_eq!(root.words().remove(&text), m.words.remove(&text));
+        }
+        6 | 7 => {
+            let (text, number) = (source.text(), source.number());
+            if root.prices().insert(&text, item(number)).is_ok() {
+                m.prices.insert(text, number);
+            }
+        }
+        8 => {
+            let text = source.text();
+            assert_eq!(root.prices().remove(&text), m.prices.remove(&text).is_some());
+        }
+        9 => shape(r, m, source),
+        10 | 11 => texture(r, m, source),
+        12 => {
+            let key = source.below(8);
+            if source.below(3) == 0 {
+                assert_eq!(root.boxed().remove(key), m.lists.remove(&key).is_some());
+            } else if let Ok(mut entry) = root.boxed().entry(key) {
+                let model = m.lists.entry(key).or_default();
+                let number = source.number();
+                if let Ok(mut value) = entry.fill() {
+                    *value = item(number);
+                    *model = Some(number);
+                }
+            }
+        }
+        13 => {
+            let (low, high) = (source.number(), source.number());
+            let r = r.root();
+            if low <= high {
+                assert!(r.index().range(low..high).eq(m.index.range(low..high).copied()));
+                assert!(r.index().range(low..=high).rev().eq(m.index.range(low..=high).rev().copied()));
+            }
+            let text = source.text();
+            assert_eq!(r.words().contains(&text), m.words.contains(&text));
+            assert_eq!(r.prices().get(&text).map(|it| it.number), m.prices.get(&text).copied());
+            assert_eq!(r.index().first(), m.index.first().copied());
+            assert_eq!(r.index().last(), m.index.last().copied());
+        }
+        14 => match source.below(8) {
+            0 => r.compact(),
+            1 => r.shrink_to_fit(),
+            2 => {
+                r.trim();
+            }
+            3 => {
+                root.index().clear();
+                m.index.clear();
+            }
+            4 => {
+                root.prices().clear();
+                m.prices.clear();
+            }
+            5 => {
+                root.shapes().shrink_to_fit();
+                root.textures().shrink_to_fit();
+            }
+            6 => {
+                root.shapes().clear();
+                m.shapes.clear();
+            }
+            _ => {
+                root.words().clear();
+                m.words.clear();
+            }
+        },
+        _ => same(r, m),
+    }
+}
+
+fn shape(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
+    let mut root = r.root_mut();
+    let mut shapes = root.shapes();
+    let at = usize::from(source.below(12));
+    if at >= m.shapes.len() {
+        if shapes.push_default().is_ok() {
+            m.shapes.push((0, Drawn::Points(Vec::new())));
+        }
+        return;
+    }
+    let Some(mut shape) = shapes.get_mut(at) else { panic!("there are as many shapes as the model has") };
+    let (discriminator, drawn) = &mut m.shapes[at];
+    match source.below(4) {
+        0 => {
+            assert!(shapes.remove(at));
+            m.shapes.remove(at);
+        }
+        1 => {
+            *discriminator = i32::from(source.below(6)) - 1;
+            shape.select(*discriminator);
+            *drawn = match discriminator {
+                1 => Drawn::Radius(0.0),
+                2 | 3 => Drawn::Label(String::new()),
+                _ => Drawn::Points(Vec::new()),
+            };
+        }
+        _ => match drawn {
+            Drawn::Radius(radius) => {
+                *radius = f32::from(source.below(9));
+                *shape.radius().unwrap() = *radius;
+            }
+            Drawn::Label(label) => {
+                let text = source.text();
+                if shape.label().unwrap().set(&*text).is_ok() {
+                    *label = text;
+                }
+            }
+            Drawn::Points(points) => {
+                let point = f32::from(source.below(9));
+                if shape.points().unwrap().push(point).is_ok() {
+                    points.push(point);
+                }
+            }
+            Drawn::Nothing => {}
+        },
+    }
+}
+
+fn texture(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
+    let mut root = r.root_mut();
+    let at = usize::from(source.below(10));
+    if at >= m.textures.len() {
+        if root.textures().push_default().is_ok() {
+            m.textures.push(None);
+        }
+        return;
+    }
+    match source.below(6) {
+        0 => {
+            assert!(root.textures().remove(at));
+            m.textures.remove(at);
+        }
+        1 => {
+            root.textures().get_mut(at).unwrap().clear();
+            m.textures[at] = None;
+        }
+        2 | 3 => {
+            let from = usize::from(source.below(10));
+            let done = root.share(
+                |root| root.textures().get(from),
+                |mut root, link| root.textures().get_mut(at).unwrap().link(link),
+            );
+            assert_eq!(
+                done,
+                Ok::<(), ShareError>(()),
+                "links between elements make no cycle and need no memory"
+            );
+            m.textures[at] = m.textures.get(from).cloned().flatten();
+        }
+        _ => {
+            let text = source.text();
+            let mut textures = root.textures();
+            let mut link = textures.get_mut(at).unwrap();
+            if let Ok(mut value) = link.fill() {
+                let model = m.textures[at].get_or_insert_default();
+                if value.name().set(&*text).is_ok() {
+                    *model.borrow_mut() = text;
+                }
+            }
+        }
+    }
+}
+
+/// Compares the two, and the images with each other.
+fn same(r: &Region<Market>, m: &Model) {
+    let root = r.root();
+    assert!(root.index().iter().eq(m.index.iter().copied()));
+    assert!(root.index().range(..).rev().eq(m.index.iter().rev().copied()));
+    assert!(m.index.iter().all(|number| root.index().contains(*number)));
+    assert!(root.words().iter().eq(m.words.iter().map(String::as_str)));
+    assert!(
+        root.prices().iter().map(|(key, it)| (key, it.id)).eq(m.prices.iter().map(|(key, it)| (&**key, *it)))
+    );
+    assert_eq!(root.shapes().len(), m.shapes.len());
+    for (shape, (discriminator, drawn)) in root.shapes().iter().zip(&m.shapes) {
+        assert_eq!(shape.discriminator(), *discriminator);
+        let found = match (shape.radius(), shape.label(), shape.points()) {
+            (Some(radius), None, None) => Drawn::Radius(*radius),
+            (None, Some(label), None) => Drawn::Label(label.as_str().to_owned()),
+            (None, None, Some(points)) => Drawn::Points(points.as_slice().to_vec()),
+            _ => Drawn::Nothing,
+        };
+        assert_eq!(found, *drawn);
+    }
+    assert_eq!(root.textures().len(), m.textures.len());
+    for (texture, model) in root.textures().iter().zip(&m.textures) {
+        let name = texture.get().map(|texture| texture.name().as_str().to_owned());
+        assert_eq!(name, model.as_ref().map(|name| name.borrow().clone()));
+        assert_eq!(texture.links(), model.as_ref().map_or(0, Rc::strong_count));
+    }
+    let boxed = root.boxed().iter().map(|(key, it)| (key, it.get().map(|it| it.id)));
+    assert!(boxed.eq(m.lists.iter().map(|(key, it)| (*key, *it))));
+    let canonical = r.canonical();
+    for image in [r.bytes(), &canonical] {
+        assert!(Region::<Market>::adopt(image).expect("the image is good").canonical() == canonical);
+    }
+}
