@@ -231,3 +231,109 @@ fn varint(bytes: &mut [u8; 16], mut at: usize, mut value: u32) -> usize {
     bytes[at] = value as u8;
     at + 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::CHUNK_HEADER;
+    use crate::word::State;
+
+    #[derive(Default)]
+    struct Kept(Vec<Vec<u8>>);
+
+    impl Packets for Kept {
+        fn put(&mut self, _: u32, packet: &[u8], _: &[u8]) {
+            self.0.push(packet.to_vec());
+        }
+    }
+
+    /// A chunk with these fragments; those of patches are marked.
+    fn chunk(fragments: &[(&[u8], bool)]) -> Vec<u8> {
+        let mut bytes = vec![0; CHUNK_HEADER];
+        for (fragment, is_patch) in fragments {
+            let prefix = fragment.len() as u16 | if *is_patch { PATCHES } else { 0 };
+            bytes.extend(prefix.to_le_bytes());
+            bytes.extend_from_slice(fragment);
+        }
+        bytes
+    }
+
+    fn read(stream: &mut Stream, word: Word, bytes: &[u8], to: &mut Kept) -> u64 {
+        stream.begin_chunk(Head { word, lost: 0 });
+        stream.read(bytes, word, 0, CHUNK_HEADER, to).1
+    }
+
+    const DONE: Word = Word::taken(0, false).with(State::Complete);
+    const GOES_ON: Word = Word::taken(0, true).with(State::Complete);
+
+    /// Field 1, whose length of five bytes stands at offset 1 of the first fragment.
+    const BEGUN: &[u8] = &[0x0a, 0x80, 0x80, 0x80, 0x80, 0, 0x10];
+    const PATCHED: [u8; 11] = [0, 0, 0, 0, 1, 0, 0x82, 0x80, 0x80, 0x80, 0];
+
+    #[test]
+    fn a_packet_across_chunks_is_put_together_and_patched() {
+        let (mut stream, mut kept) = (Stream::new(1, 2, 0), Kept::default());
+        let first = chunk(&[(&[0x18, 1], false), (BEGUN, false)]);
+        assert_eq!(read(&mut stream, DONE.plus(2).continued(), &first, &mut kept), 0);
+        assert_eq!(kept.0, [[0x18, 1]]);
+        // Only patches, then bytes and patches, then the next packet.
+        assert_eq!(read(&mut stream, GOES_ON.plus(1).continued(), &chunk(&[(&PATCHED, true)]), &mut kept), 0);
+        let last = chunk(&[(&[5], false), (&[0x18, 2], false)]);
+        assert_eq!(read(&mut stream, GOES_ON.plus(2), &last, &mut kept), 0);
+        assert_eq!(kept.0[1..], [vec![0x0a, 0x82, 0x80, 0x80, 0x80, 0, 0x10, 5], vec![0x18, 2]]);
+        assert_eq!(stream.summary.packets, 3);
+    }
+
+    #[test]
+    fn a_packet_that_is_given_up_is_no_packet() {
+        for next in [DONE, GOES_ON] {
+            let (mut stream, mut kept) = (Stream::new(1, 2, 0), Kept::default());
+            let begun = chunk(&[(&[0x18, 1, 0x18], false)]);
+            read(&mut stream, DONE.plus(1).continued(), &begun, &mut kept);
+            // The next chunk does not go on with it, or has nothing of it.
+            read(&mut stream, next, &chunk(&[]), &mut kept);
+            assert_eq!((kept.0.len(), stream.summary.unfinished, stream.partial_bytes()), (0, 1, 0));
+        }
+    }
+
+    #[test]
+    fn patches_go_where_a_length_is_missing_and_nowhere_else() {
+        for wrong in [[9, 0, 0, 0, 1, 0], [0, 0, 0, 0, 2, 0], [0, 0, 0, 0, 0xff, 0xff], [0xff; 6]] {
+            let (mut stream, mut kept) = (Stream::new(1, 2, 0), Kept::default());
+            read(&mut stream, DONE.plus(1).continued(), &chunk(&[(BEGUN, false)]), &mut kept);
+            let patch = [&wrong[..], &[0x82, 0x80, 0x80, 0x80, 0]].concat();
+            let last = chunk(&[(&[5], false), (&patch, true), (&[0x18, 2], false)]);
+            assert_eq!(read(&mut stream, GOES_ON.plus(3), &last, &mut kept), 1);
+            assert_eq!(kept.0, [[0x18, 2]], "the packet is dropped, the next is not");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_read_to_its_end() {
+        let mut seed = 7u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (seed >> 33) as u32
+        };
+        let (mut stream, mut kept) = (Stream::new(1, 2, 0), Kept::default());
+        for _ in 0..20_000 {
+            let mut bytes: Vec<u8> =
+                (0..CHUNK_HEADER + random() as usize % 300).map(|_| random() as u8).collect();
+            // Lengths that are possible, most of the time.
+            for byte in bytes.iter_mut().skip(CHUNK_HEADER + 1).step_by(2) {
+                *byte = if random() % 8 == 0 { 0x80 } else { 0 };
+            }
+            let word =
+                Word(random()).with([State::Busy, State::Idle, State::Complete][random() as usize % 3]);
+            stream.begin_chunk(Head { word, lost: random() % 2 });
+            let (mut from, mut at) = (0, CHUNK_HEADER);
+            for _ in 0..3 {
+                at = stream.read(&bytes, word, from, at, &mut kept).0;
+                assert!(at <= bytes.len());
+                from = word.count().min(from + random() % 100);
+            }
+            assert!(kept.0.iter().all(|packet| is_well_formed(packet)));
+            kept.0.clear();
+        }
+    }
+}
