@@ -5,6 +5,7 @@
 #include <csetjmp>
 
 #include "native.hpp"
+#include "situ_sets.hpp"
 #include "suite.hpp"
 
 namespace region_bench {
@@ -311,6 +312,9 @@ void add_messages(Suite& suite) {
 int main(int count, char** values) {
   region_bench::Suite suite;
   region_bench::add_messages(suite);
-  if (!region_bench::canonical) region_bench::add_live_only(suite);
+  if (!region_bench::canonical) {
+    region_bench::add_live_only(suite);
+    region_bench::sets::add_all(suite);
+  }
   return suite.serve(count, values);
 }

@@ -172,11 +172,13 @@ class Suite {
   }
 
  private:
-  // `run op=build rounds=10`: samples; none for what the system does not offer.
+  // `run op=build rounds=10`, or of a data set `run set=log op=read rounds=10`: samples; none for what the
+  // system does not offer.
   void answer(const std::string& line) {
     try {
       const Parameters parameters(line);
-      const auto found = operations_.find(parameters.text("op"));
+      const std::string set = parameters.text("set");
+      const auto found = operations_.find((set.empty() ? "" : set + "/") + parameters.text("op"));
       Samples samples;
       if (found != operations_.end()) samples = found->second(parameters);
       std::ostringstream text;

@@ -303,6 +303,11 @@ fn add_set<T: Stored, D: 'static>(
     let canonical = Aligned::new(&region.canonical());
     let whole = canonical.clone();
     suite.add(&format!("{name}/sizes"), move |_| sizes([whole.as_ref()].into_iter()));
+    let whole = canonical.clone();
+    suite.add(&format!("{name}/export"), move |parameters| {
+        std::fs::write(parameters.text("image"), whole.as_ref())?;
+        Ok(Vec::new())
+    });
     suite.add(&format!("{name}/serialize"), move |parameters| {
         timed_whole(parameters, || {
             let mut region = Region::<T>::new();
