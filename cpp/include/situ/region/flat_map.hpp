@@ -69,7 +69,9 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
   // What the walks over a region call.
   template <class... Args>
   [[nodiscard]] std::pair<iterator, bool> situ_insert(key_view key, const Args&... args) {
-    const size_type where = place(key);
+    // Keys often come in their order: then none is searched.
+    const bool last = !entries_.empty() && traits::of(entries_.back().first) < key;
+    const size_type where = last ? size() : place(key);
     if (is_at(where, key)) return {iterator(entries_.begin() + where), false};
     entry* made = nullptr;
     if constexpr (sizeof...(Args) <= 1) {

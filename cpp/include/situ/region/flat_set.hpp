@@ -54,7 +54,9 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
 
   // What the walks over a region call.
   [[nodiscard]] std::pair<const_iterator, bool> situ_insert(key_view key) {
-    const const_iterator at = lower_bound(key);
+    // Keys often come in their order: then none is searched.
+    const bool last = !keys_.empty() && traits::of(keys_.back()) < key;
+    const const_iterator at = last ? end() : lower_bound(key);
     if (at != end() && traits::of(*at) == key) return {at, false};
     const const_iterator made = keys_.try_emplace(at, key);
     return made == nullptr ? std::pair{end(), false} : std::pair{made, true};
