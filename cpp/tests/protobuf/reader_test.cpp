@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -189,6 +191,63 @@ TEST(protobuf_reader, cut_and_flipped_messages_are_errors_or_messages) {
     visit(it);
   }
   EXPECT_GT(read, 1000U);
+}
+
+TEST(protobuf_reader, a_message_of_256_mebibytes_through_chunks_of_4_kibibytes) {
+  constexpr std::uint64_t records = 1U << 18U;
+  bytes record(1018);
+  for (std::size_t i = 0; i < record.size(); ++i) record[i] = static_cast<std::uint8_t>(i * 7);
+  // What leaves the process, and where the chunks began.
+  struct {
+    void chunk(std::uint32_t, std::span<const std::uint8_t> data, std::size_t) {
+      starts.push_back(given.size());
+      given.insert(given.end(), data.begin(), data.end());
+    }
+    void patches(std::span<const situ::protobuf::patch> list) {
+      for (const auto& each : list) each.apply(given.data() + starts[each.number]);
+    }
+    bytes given;
+    std::vector<std::size_t> starts;
+  } sink;
+  sink.given.reserve(std::size_t{280} << 20U);
+  std::array<std::uint8_t, 4096> memory;
+  std::array<situ::protobuf::patch, 8> patches;
+  situ::protobuf::streamed_buffer buffer(memory, patches, sink);
+  situ::protobuf::writer out(buffer);
+  {
+    situ::protobuf::message root(out);
+    situ::protobuf::message outer(root, 1);
+    situ::protobuf::message inner(outer, 2);
+    for (std::uint64_t number = 0; number < records; ++number) {
+      situ::protobuf::message each(inner, 3);
+      each.uint64(1, number);
+      each.bytes(2, record);
+    }
+  }
+  ASSERT_EQ(out.finish(), situ::protobuf::write_error::none);
+  ASSERT_GT(sink.given.size(), std::size_t{256} << 20U);
+
+  // One field that ends where the message does, one in it, and then the records, each of them whole.
+  std::span<const std::uint8_t> content = sink.given;
+  for (const std::uint32_t number : {1U, 2U}) {
+    situ::protobuf::fields level(content);
+    ASSERT_TRUE(level.advance());
+    ASSERT_EQ(level.current().number, number);
+    // A tag, five bytes of length, and the rest.
+    ASSERT_EQ(level.current().content.size() + 6, content.size());
+    content = level.current().content;
+  }
+  situ::protobuf::fields all(content);
+  std::uint64_t count = 0;
+  for (const auto& each : all) {
+    situ::protobuf::fields parts(each.content);
+    ASSERT_TRUE(parts.advance() && parts.current().value == count);
+    ASSERT_TRUE(parts.advance() && std::ranges::equal(parts.current().content, record));
+    ASSERT_FALSE(parts.advance());
+    ++count;
+  }
+  EXPECT_FALSE(all.error());
+  EXPECT_EQ(count, records);
 }
 
 }  // namespace

@@ -101,10 +101,12 @@ impl Core {
     }
 
     /// How many bytes the whole message has so far.
+    #[inline]
     pub(super) fn position(&self) -> u64 {
         self.before + (self.cursor as usize - self.start as usize) as u64
     }
 
+    #[inline]
     pub(super) fn depth(&self) -> u32 {
         self.depth
     }
@@ -407,6 +409,7 @@ impl Core {
         }
     }
 
+    #[inline]
     fn delegate(&mut self) -> &mut dyn Delegate {
         // SAFETY: it outlives the core, which has the only reference to it.
         unsafe { self.delegate.as_mut() }
@@ -551,6 +554,7 @@ impl Core {
     }
 
     /// Ends the whole message; returns its length in bytes.
+    #[inline]
     pub(super) fn finish(&mut self) -> Result<u64, WriteError> {
         self.close_to(0);
         if let Some(error) = self.error {
