@@ -478,14 +478,15 @@ situ_status situ_clean(const situ_root* root, size_t* nodes, size_t* topics, sit
 
 /* ---- Traces -------------------------------------------------------------------------------------------- */
 
-/* What the bus does is in every trace; these are for what the program does. A process takes part in recordings
+/* What the bus does is in every trace; these are for what the program does. A process takes part in
+ * recordings
  * (`situ trace record`) with its first node, unless it was started with SITU_TRACE=0.
  *
  *   static situ_trace_category planner = SITU_TRACE_CATEGORY("planner");
  *   static situ_trace_name plan = SITU_TRACE_NAME("plan");
  *   if (SITU_TRACE_IS_ENABLED(&planner)) {
  *     const situ_trace_event event = {.category = &planner, .name = &plan};
- *     situ_trace_write(SITU_TRACE_BEGIN, &event);
+ *     situ_trace_write(SITU_TRACE_KIND_BEGIN, &event);
  *   }
  *   ...
  *   situ_trace_end();
@@ -564,17 +565,16 @@ typedef struct situ_trace_event {
 } situ_trace_event;
 
 /* What an event is: a slice begins, or something happens. */
-#define SITU_TRACE_BEGIN 1
-#define SITU_TRACE_INSTANT 3
+#define SITU_TRACE_KIND_BEGIN 1
+#define SITU_TRACE_KIND_INSTANT 3
 
 /* Decides about a category that was never asked for; whether it is on. Called by the macro. */
 uint32_t situ_trace_register(situ_trace_category* category);
 
 /* Whether a category is wanted: one relaxed load. */
-#define SITU_TRACE_IS_ENABLED(category_)                              \
-  (__atomic_load_n(&(category_)->state_, __ATOMIC_RELAXED) != 1 &&    \
-   (__atomic_load_n(&(category_)->state_, __ATOMIC_RELAXED) == 2 ||   \
-    situ_trace_register(category_) != 0))
+#define SITU_TRACE_IS_ENABLED(category_)                           \
+  (__atomic_load_n(&(category_)->state_, __ATOMIC_RELAXED) != 1 && \
+   (__atomic_load_n(&(category_)->state_, __ATOMIC_RELAXED) == 2 || situ_trace_register(category_) != 0))
 
 /* Writes an event on this thread's track, if somebody records. Ask first whether its category is on. */
 void situ_trace_write(uint32_t kind, const situ_trace_event* event);

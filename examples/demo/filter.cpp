@@ -25,11 +25,15 @@
 #include "obstacles.hpp"
 #include "situ/bus.hpp"
 #include "situ/sensor.hpp"
+#include "situ/trace.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
+
+/// What the filter does, in a trace.
+constinit situ::trace::category kFilter{"filter"};
 
 /// How often it tells how it stands, and looks whether it should stop.
 constexpr auto kPeriod = 100ms;
@@ -143,8 +147,10 @@ class CloudFilter {
                    cloud->point_step);
       return;
     }
+    SITU_TRACE_SCOPE(kFilter, "find obstacles", situ::trace::arg<"number">(cloud.sequence()));
     const auto in = points<const demo::Point>(cloud.bulk(&Message::data));
     const std::size_t count = watch_.time([&] { return filter_.select(in); });
+    SITU_TRACE_SET(kFilter, "obstacle points", count);
     if constexpr (situ::flat_message<Message>) {
       auto obstacles = out.loan({.data = count * sizeof(demo::Point)});
       describe(*cloud, *obstacles, count);
@@ -195,6 +201,7 @@ class ImageFilter {
       std::fprintf(stderr, "the filter reads mono8, rgb8, bgr8, rgba8 and bgra8 images, and whole ones\n");
       return;
     }
+    SITU_TRACE_SCOPE(kFilter, "find edges", situ::trace::arg<"number">(image.sequence()));
     const std::size_t size = pixels.width * pixels.height;
     if constexpr (situ::flat_message<Message>) {
       auto edges = out.loan({.data = size});

@@ -189,6 +189,11 @@ fn waiting() {
 }
 
 #[test]
+fn tracing() {
+    alone("tracing", &[Language::Rust, Language::Cpp], "4 of 10 poses were far away\n");
+}
+
+#[test]
 fn streams() {
     alone("async", &[Language::Rust], WAITING);
 }

@@ -9,8 +9,8 @@
 //   }
 //
 // A process takes part in recordings (`situ trace record`) with its first node, unless it was started with
-// SITU_TRACE=0. A category that is off costs one relaxed load, and arguments are not even computed. Categories are
-// static: they last as long as the program.
+// SITU_TRACE=0. A category that is off costs one relaxed load, and arguments are not even computed.
+// Categories are static: they last as long as the program.
 #pragma once
 
 #include <algorithm>
@@ -60,17 +60,11 @@ class counter {
   situ_trace_counter raw_;
 };
 
-/// A flow: events with the same number are connected by arrows.
-struct flow {
-  constexpr explicit flow(std::uint64_t number) noexcept : number(number) {}
-  std::uint64_t number;
-};
+/// A flow, by its number: events with the same number are connected by arrows.
+enum class flow : std::uint64_t {};
 
 /// A flow whose arrow ends here.
-struct last_flow {
-  constexpr explicit last_flow(std::uint64_t number) noexcept : number(number) {}
-  std::uint64_t number;
-};
+enum class last_flow : std::uint64_t {};
 
 namespace detail {
 
@@ -94,14 +88,13 @@ template <std::size_t N>
 class details {
  public:
   void add(const situ_trace_argument& argument) noexcept { arguments_[argument_count_++] = argument; }
-  void add(flow it) noexcept { flows_[flow_count_++] = it.number; }
-  void add(last_flow it) noexcept { last_flows_[last_flow_count_++] = it.number; }
+  void add(flow it) noexcept { flows_[flow_count_++] = static_cast<std::uint64_t>(it); }
+  void add(last_flow it) noexcept { last_flows_[last_flow_count_++] = static_cast<std::uint64_t>(it); }
 
   void write(std::uint32_t kind, category& of, situ_trace_name& name) const noexcept {
-    const situ_trace_event event{of.raw(),           &name,
-                                 flows_.data(),      flow_count_,
-                                 last_flows_.data(), last_flow_count_,
-                                 arguments_.data(),  argument_count_};
+    const situ_trace_event event{
+        of.raw(),          &name,          flows_.data(), flow_count_, last_flows_.data(), last_flow_count_,
+        arguments_.data(), argument_count_};
     situ_trace_write(kind, &event);
   }
 
@@ -176,21 +169,22 @@ class scope {
 #define SITU_TRACE_UNIQUE_(name, line) SITU_TRACE_JOIN_(name, line)
 
 /// A slice from here to the end of the scope: SITU_TRACE_SCOPE(category, "name", arguments and flows...).
-#define SITU_TRACE_SCOPE(category_, name_, ...)                                  \
-  const ::situ::trace::scope SITU_TRACE_UNIQUE_(situ_trace_scope_, __LINE__)(    \
-      (category_).is_enabled() &&                                                \
-      ::situ::trace::detail::write(SITU_TRACE_BEGIN, category_,                  \
+#define SITU_TRACE_SCOPE(category_, name_, ...)                               \
+  const ::situ::trace::scope SITU_TRACE_UNIQUE_(situ_trace_scope_, __LINE__)( \
+      (category_).is_enabled() &&                                             \
+      ::situ::trace::detail::write(SITU_TRACE_KIND_BEGIN, category_,          \
                                    ::situ::trace::detail::name<name_> __VA_OPT__(, ) __VA_ARGS__))
 
 /// Something that happens now; otherwise as SITU_TRACE_SCOPE.
-#define SITU_TRACE_INSTANT(category_, name_, ...)                                \
-  static_cast<void>((category_).is_enabled() &&                                  \
-                    ::situ::trace::detail::write(SITU_TRACE_INSTANT, category_,  \
-                                                 ::situ::trace::detail::name<name_> __VA_OPT__(, ) __VA_ARGS__))
+#define SITU_TRACE_INSTANT(category_, name_, ...)                                                  \
+  static_cast<void>((category_).is_enabled() &&                                                    \
+                    ::situ::trace::detail::write(SITU_TRACE_KIND_INSTANT, category_,               \
+                                                 ::situ::trace::detail::name<name_> __VA_OPT__(, ) \
+                                                     __VA_ARGS__))
 
 /// Says what a number is from now on. A `situ::trace::counter` of one's own does the same.
-#define SITU_TRACE_SET(category_, name_, value_)                                 \
-  do {                                                                           \
-    static constinit ::situ::trace::counter situ_trace_counter_{category_, name_}; \
+#define SITU_TRACE_SET(category_, name_, value_)                                        \
+  do {                                                                                  \
+    static constinit ::situ::trace::counter situ_trace_counter_{category_, name_};      \
     if ((category_).is_enabled()) situ_trace_counter_.set(static_cast<double>(value_)); \
   } while (false)

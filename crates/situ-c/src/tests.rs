@@ -115,8 +115,8 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     number("offsetof(situ_trace_category, state_)", situ_trace_category::STATE_OFFSET);
     number("sizeof(situ_trace_counter)", size_of::<situ_trace_counter>());
     number("SITU_TRACE_MOST_ARGUMENTS", MOST_ARGUMENTS);
-    number("SITU_TRACE_BEGIN", BEGIN as usize);
-    number("SITU_TRACE_INSTANT", INSTANT as usize);
+    number("SITU_TRACE_KIND_BEGIN", BEGIN as usize);
+    number("SITU_TRACE_KIND_INSTANT", INSTANT as usize);
     number("sizeof(situ_status)", size_of::<situ_status>());
     number("SITU_ERROR_TEXT_SIZE", TEXT_SIZE);
     number("SITU_NO_GROUP", NO_GROUP as usize);

@@ -16,9 +16,9 @@ pub type situ_trace_counter = Counter;
 
 /// The most arguments of an event.
 pub const MOST_ARGUMENTS: usize = 16;
-/// `SITU_TRACE_BEGIN` and its like.
+/// `SITU_TRACE_KIND_BEGIN`.
 pub const BEGIN: u32 = 1;
-/// An instant.
+/// `SITU_TRACE_KIND_INSTANT`.
 pub const INSTANT: u32 = 3;
 
 /// `situ_trace_value`.

@@ -308,7 +308,7 @@ impl Picture<'_> {
             let y = top + f64::from(slice.depth) * LEVEL;
             let mut element = format!(
                 "<g><title>{} ({took}){}</title><rect x=\"{left:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{:.1}\" \
-                 rx=\"1.5\" fill=\"{}\" stroke=\"#00000022\"/>",
+                 rx=\"1.5\" fill=\"{}\" stroke=\"#8a949e\" stroke-width=\"0.5\"/>",
                 escape(name),
                 self.arguments(&slice.arguments),
                 LEVEL - 2.0,
@@ -378,7 +378,7 @@ impl Picture<'_> {
         }
         let _ = write!(path, " H{:.2} V{:.2} Z", self.x(self.window.end), y(0.0));
         let element = format!(
-            "<path d=\"{path}\" fill=\"#3a86c833\" stroke=\"#3a86c8\" stroke-width=\"1\"/>\
+            "<path d=\"{path}\" fill=\"#d3e4f3\" stroke=\"#3a86c8\" stroke-width=\"1\"/>\
              <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#78828c\" text-anchor=\"end\" font-size=\"9\">{most}</text>",
             NAMES - 4.0,
             lane.top + 10.0,

@@ -4,6 +4,8 @@ mod bus;
 mod category;
 mod counter;
 mod event;
+#[cfg(feature = "tracing")]
+pub mod layer;
 mod macros;
 mod names;
 mod process;

@@ -1,0 +1,99 @@
+// Traces from C++: a recording by the command, and what it says of them afterwards. That the file is what
+// Perfetto wants is tested in Rust, which writes it; here it is that what C++ says arrives.
+#include "situ/trace.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "bus/scratch.hpp"
+
+namespace bus_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constinit situ::trace::category wanted{"wanted"};
+constinit situ::trace::category unwanted{"unwanted"};
+constinit situ::trace::counter level{wanted, "level", situ::trace::unit::bytes};
+
+int computed = 0;
+
+int compute() {
+  ++computed;
+  return 7;
+}
+
+void work(int round) {
+  SITU_TRACE_SCOPE(wanted, "outer", situ::trace::flow(4711), situ::trace::arg<"round">(round),
+                   situ::trace::arg<"half">(0.5F));
+  {
+    SITU_TRACE_SCOPE(wanted, "inner");
+    SITU_TRACE_INSTANT(wanted, "moment", situ::trace::arg<"text">(std::string("some text")),
+                       situ::trace::arg<"yes">(true), situ::trace::last_flow(4711));
+  }
+  SITU_TRACE_SCOPE(unwanted, "never", situ::trace::arg<"computed">(compute()));
+  SITU_TRACE_SET(wanted, "rounds", round);
+  level.set(2.5);
+}
+
+/// Whether the category comes to be what it should.
+bool becomes(situ::trace::category& category, bool enabled) {
+  for (int look = 0; look < 10000; ++look) {
+    if (category.is_enabled() == enabled) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
+int run(const std::string& command) { return WEXITSTATUS(std::system(command.c_str())); }
+
+std::string read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+TEST_F(Bus, what_a_program_does_is_in_the_trace) {
+  const auto on = node("traced_in_cpp");
+  work(0);
+  EXPECT_FALSE(wanted.is_enabled());
+
+  const std::string file = root_.path + "/run.pftrace";
+  const std::string situ = std::string(SITU_TEST_COMMAND) + " --root " + root_.path + " trace ";
+  std::thread recorder([&] {
+    EXPECT_EQ(run(situ + "record --category wanted --duration 20s -o " + file + " >/dev/null"), 0);
+  });
+  ASSERT_TRUE(becomes(wanted, true));
+  EXPECT_FALSE(unwanted.is_enabled());
+  for (int round = 0; round < 3; ++round) work(round);
+  EXPECT_EQ(run(situ + "stop >/dev/null"), 0);
+  recorder.join();
+  EXPECT_TRUE(becomes(wanted, false));
+  EXPECT_EQ(computed, 0) << "arguments of what is off are not computed";
+
+  ASSERT_EQ(run(situ + "view " + file + " --json >" + file + ".json"), 0);
+  const std::string view = read(file + ".json");
+  for (const char* expected :
+       {R"("name":"traced_in_cpp")", R"("category":"wanted","name":"outer","count":3)",
+        R"("category":"wanted","name":"inner","count":3)",
+        R"("name":"rounds","samples":3,"min":0.0,"max":2.0)", R"("name":"level","samples":1,"min":2.5)",
+        R"("losses":0,"without_state":0,"malformed":0)"}) {
+    EXPECT_NE(view.find(expected), std::string::npos) << expected << " in " << view;
+  }
+  EXPECT_EQ(view.find("never"), std::string::npos);
+  const std::string bytes = read(file);
+  for (const char* expected : {"moment", "some text", "yes", "half", "text"}) {
+    EXPECT_NE(bytes.find(expected), std::string::npos) << expected;
+  }
+}
+
+}  // namespace
+}  // namespace bus_test

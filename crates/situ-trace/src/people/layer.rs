@@ -1,0 +1,219 @@
+//! A layer for `tracing-subscriber`: spans become slices, events become moments.
+//!
+//! ```
+//! use tracing_subscriber::prelude::*;
+//!
+//! tracing_subscriber::registry().with(situ_trace::layer::layer()).init();
+//! ```
+//!
+//! The category is the target of a span or event, so that `--category my_crate*` chooses a crate. What a span's fields were when it was
+//! entered are the arguments of its slice.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+
+use tracing_core::callsite::Identifier;
+use tracing_core::field::{Field, Visit};
+use tracing_core::span::{Attributes, Id, Record};
+use tracing_core::{Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+
+use super::category::Category;
+use super::event::{Argument, Event, Kind};
+use super::names::Name;
+use super::process::now_ns;
+use super::thread;
+use super::value::Value;
+
+/// A layer that writes into Situ's traces.
+pub fn layer() -> TraceLayer {
+    TraceLayer { _private: () }
+}
+
+/// Writes spans and events into Situ's traces. Made by [`layer`].
+#[derive(Debug, Clone, Default)]
+pub struct TraceLayer {
+    _private: (),
+}
+
+/// What is known of a place in the program, for as long as it runs.
+struct Site {
+    category: &'static Category,
+    name: Name,
+    /// In the order of the metadata's fields.
+    fields: Vec<Name>,
+}
+
+#[derive(Default)]
+struct Sites {
+    sites: HashMap<Identifier, &'static Site>,
+    categories: HashMap<&'static str, &'static Category>,
+}
+
+static SITES: RwLock<Option<Sites>> = RwLock::new(None);
+
+/// The site of a span or event. There are as many as the program has places, so that they may stay for ever.
+fn site(metadata: &'static Metadata<'static>) -> &'static Site {
+    let id = metadata.callsite();
+    {
+        let sites = SITES.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(site) = sites.as_ref().and_then(|sites| sites.sites.get(&id)) {
+            return site;
+        }
+    }
+    let mut sites = SITES.write().unwrap_or_else(PoisonError::into_inner);
+    let Sites { sites, categories } = sites.get_or_insert_default();
+    sites.entry(id).or_insert_with(|| {
+        let target = metadata.target();
+        let category =
+            *categories.entry(target).or_insert_with(|| Box::leak(Box::new(Category::new(target))));
+        let fields = metadata.fields().iter().map(|field| Name::new(field.name())).collect();
+        Box::leak(Box::new(Site { category, name: Name::new(metadata.name()), fields }))
+    })
+}
+
+/// A value that was recorded.
+#[derive(Debug)]
+enum Recorded {
+    Bool(bool),
+    Uint(u64),
+    Int(i64),
+    Double(f64),
+    Text(String),
+}
+
+impl Recorded {
+    fn value(&self) -> Value<'_> {
+        match self {
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Uint(value) => Value::Uint(*value),
+            Self::Int(value) => Value::Int(*value),
+            Self::Double(value) => Value::Double(*value),
+            Self::Text(value) => Value::Text(value),
+        }
+    }
+}
+
+/// The fields of a span or event, by their places.
+#[derive(Debug, Default)]
+struct Values(Vec<(usize, Recorded)>);
+
+impl Values {
+    fn put(&mut self, field: &Field, value: Recorded) {
+        match self.0.iter_mut().find(|(place, _)| *place == field.index()) {
+            Some((_, known)) => *known = value,
+            None => self.0.push((field.index(), value)),
+        }
+    }
+}
+
+impl Visit for Values {
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, Recorded::Bool(value));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, Recorded::Uint(value));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, Recorded::Int(value));
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, Recorded::Double(value));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, Recorded::Text(value.to_owned()));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field, Recorded::Text(format!("{value:?}")));
+    }
+}
+
+fn write(kind: Kind, site: &'static Site, values: &Values) {
+    let arguments: Vec<Argument<'_>> = values
+        .0
+        .iter()
+        .filter_map(|(place, value)| Some(Argument { name: site.fields.get(*place)?, value: value.value() }))
+        .collect();
+    thread::write(&Event {
+        kind,
+        at_ns: now_ns(),
+        category: Some(site.category),
+        name: Some(&site.name),
+        flows: &[],
+        last_flows: &[],
+        arguments: &arguments,
+    });
+}
+
+thread_local! {
+    /// For each span that this thread is in, innermost last, whether its slice was begun. Deeper ones than there are bits count as
+    /// not begun.
+    static BEGUN: Cell<u128> = const { Cell::new(0) };
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for TraceLayer {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        if let Some(span) = context.span(id) {
+            let mut values = Values::default();
+            attributes.record(&mut values);
+            span.extensions_mut().insert(values);
+        }
+    }
+
+    fn on_record(&self, id: &Id, record: &Record<'_>, context: Context<'_, S>) {
+        if let Some(span) = context.span(id)
+            && let Some(values) = span.extensions_mut().get_mut::<Values>()
+        {
+            record.record(values);
+        }
+    }
+
+    fn on_enter(&self, id: &Id, context: Context<'_, S>) {
+        let mut is_begun = false;
+        if let Some(span) = context.span(id) {
+            let site = site(span.metadata());
+            if site.category.is_enabled() {
+                is_begun = true;
+                match span.extensions().get::<Values>() {
+                    Some(values) => write(Kind::Begin, site, values),
+                    None => write(Kind::Begin, site, &Values::default()),
+                }
+            }
+        }
+        BEGUN.set(BEGUN.get() << 1 | u128::from(is_begun));
+    }
+
+    fn on_exit(&self, _: &Id, _: Context<'_, S>) {
+        let begun = BEGUN.get();
+        BEGUN.set(begun >> 1);
+        if begun & 1 != 0 {
+            thread::write(&Event {
+                kind: Kind::End,
+                at_ns: now_ns(),
+                category: None,
+                name: None,
+                flows: &[],
+                last_flows: &[],
+                arguments: &[],
+            });
+        }
+    }
+
+    fn on_event(&self, event: &tracing_core::Event<'_>, _: Context<'_, S>) {
+        let site = site(event.metadata());
+        if site.category.is_enabled() {
+            let mut values = Values::default();
+            event.record(&mut values);
+            write(Kind::Instant, site, &values);
+        }
+    }
+}

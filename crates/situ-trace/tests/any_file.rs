@@ -1,0 +1,155 @@
+//! The reader of traces takes any file: what is damaged is counted, and everything that it gives can be summed up.
+
+use proptest::prelude::*;
+use situ_trace::read::{ReadTrace, SliceEnd, Summary};
+use situ_wire::protobuf::{Growing, Writer};
+
+/// A message of numbers, texts and messages in it: what a packet is, but with any fields.
+fn message() -> impl Strategy<Value = Vec<u8>> {
+    // The numbers that the format uses, and others.
+    let field = || prop_oneof![1u32..=14, 20u32..=24, 42u32..=60, Just(87u32), 1u32..1000];
+    let value = prop_oneof![
+        (field(), any::<u64>()).prop_map(|(field, value)| encode(|message| message.uint64(field, value))),
+        (field(), 0u64..5).prop_map(|(field, value)| encode(|message| message.uint64(field, value))),
+        (field(), any::<u64>()).prop_map(|(field, value)| encode(|message| message.fixed64(field, value))),
+        (field(), "[a-z ]{0,12}").prop_map(|(field, value)| encode(|message| message.string(field, &value))),
+        (field(), prop::collection::vec(any::<u8>(), 0..20))
+            .prop_map(|(field, value)| encode(|message| message.bytes(field, &value))),
+    ];
+    value.prop_recursive(5, 100, 12, move |inner| {
+        (field(), prop::collection::vec(inner, 1..12))
+            .prop_map(|(field, parts)| encode(|message| message.bytes(field, &parts.concat())))
+    })
+}
+
+fn encode(write: impl FnOnce(&mut situ_wire::protobuf::Message<'_>)) -> Vec<u8> {
+    let mut buffer = Growing::default();
+    let mut writer = Writer::new(&mut buffer);
+    write(&mut writer.message());
+    writer.finish().unwrap();
+    buffer.into_vec()
+}
+
+/// Reads it, and holds what came out to its own rules.
+fn check(bytes: &[u8]) {
+    let trace = ReadTrace::read(bytes);
+    let (begin, end) = trace.span();
+    assert!(begin <= end);
+    for slice in &trace.slices {
+        assert!(slice.track < trace.tracks.len());
+        assert!(slice.begin_ns >= begin);
+        if let SliceEnd::At(at) = slice.end {
+            assert!(slice.begin_ns <= at && at <= end);
+        }
+    }
+    assert!(trace.slices.is_sorted_by_key(|slice| slice.begin_ns));
+    assert!(trace.tracks.iter().all(|track| track.process.is_none_or(|index| index < trace.processes.len())));
+    assert!(trace.samples.iter().all(|sample| sample.track < trace.tracks.len()));
+    let summary = Summary::of(&trace);
+    assert_eq!(summary.names.iter().map(|name| name.count).sum::<u64>(), trace.slices.len() as u64);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        check(&bytes);
+    }
+
+    #[test]
+    fn any_packets(packets in prop::collection::vec(prop::collection::vec(message(), 0..8), 0..12)) {
+        let file: Vec<u8> = packets.iter().flat_map(|fields| encode(|trace| trace.bytes(1, &fields.concat()))).collect();
+        check(&file);
+    }
+
+    /// A sensible trace of a few packets, with some of its bytes changed and its end cut off.
+    #[test]
+    fn a_damaged_trace(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), cut in any::<prop::sample::Index>()) {
+        let mut file = sensible();
+        for (place, byte) in &changes {
+            let place = place.index(file.len());
+            file[place] = *byte;
+        }
+        file.truncate(cut.index(file.len()) + 1);
+        check(&file);
+    }
+}
+
+/// A thread that publishes and another that takes, and a counter.
+fn sensible() -> Vec<u8> {
+    let mut file = Vec::new();
+    for sequence in [2u64, 3] {
+        file.extend(packet(sequence, |packet| {
+            packet.uint32(13, 1);
+            packet.message(59).message(11).uint64(11, sequence * 10);
+            let mut track = packet.message(60);
+            track.uint64(1, sequence * 10);
+            track.uint64(5, 1);
+            let mut thread = track.message(4);
+            thread.int32(1, 100);
+            thread.int32(2, sequence as i32);
+        }));
+        let (name, from) = if sequence == 2 { ("publish t", 100) } else { ("take t", 150) };
+        for (kind, at) in [(1, from), (2, from + 40), (4, from + 41)] {
+            file.extend(packet(sequence, |packet| {
+                packet.uint64(8, at);
+                packet.uint32(13, 2);
+                let mut data = packet.message(12);
+                for (field, text) in [(1, "bus"), (2, name), (3, "number")] {
+                    let mut entry = data.message(field);
+                    entry.uint64(1, 1);
+                    entry.string(2, text);
+                }
+                drop(data);
+                let mut event = packet.message(11);
+                event.int32(9, kind);
+                event.uint64(3, 1);
+                if kind == 4 {
+                    event.int64(30, 7);
+                } else {
+                    event.uint64(10, 1);
+                    event.fixed64(47, 99);
+                    let mut argument = event.message(4);
+                    argument.uint64(1, 1);
+                    argument.uint64(3, 5);
+                }
+            }));
+        }
+    }
+    file
+}
+
+fn packet(sequence: u64, write: impl FnOnce(&mut situ_wire::protobuf::Message<'_>)) -> Vec<u8> {
+    encode(|trace| {
+        let mut packet = trace.message(1);
+        packet.uint64(10, sequence);
+        write(&mut packet);
+    })
+}
+
+#[test]
+fn a_sensible_trace_is_summed_up() {
+    let file = sensible();
+    let trace = ReadTrace::read(&file);
+    assert_eq!(trace.troubles, Default::default());
+    let summary = Summary::of(&trace);
+    let topic = &summary.topics[0];
+    assert_eq!((topic.topic.as_str(), topic.published, topic.taken), ("t", 1, 1));
+    // Published from 100 on, had at 190.
+    assert_eq!((topic.latency.count, topic.latency.p50_ns), (1, 90));
+    assert_eq!((summary.duration_ns, summary.packets), (91, 8));
+    check(&file);
+}
+
+#[test]
+fn what_lacks_its_state_is_counted() {
+    let file = sensible();
+    // Without the packet that begins the first sequence.
+    let first = 2 + usize::from(file[1]);
+    let trace = ReadTrace::read(&file[first..]);
+    assert_eq!(trace.troubles.without_state, 3);
+    assert_eq!(trace.slices.len(), 1);
+    let cut = ReadTrace::read(&file[..file.len() - 1]);
+    assert!(cut.troubles.unread_bytes > 0);
+}

@@ -1,0 +1,56 @@
+//! Programs that use the crate `tracing`: their spans and events in the trace, as another implementation of protobuf reads it.
+
+#[path = "people/perfetto.rs"]
+mod perfetto;
+#[path = "people/rules.rs"]
+mod rules;
+#[path = "people/session.rs"]
+mod session;
+
+use perfetto::Value;
+use rules::Checked;
+use session::Recording;
+use tracing_subscriber::prelude::*;
+
+fn work(number: u64) {
+    let span =
+        tracing::info_span!(target: "planner", "plan", number, goal = 2.5, result = tracing::field::Empty);
+    span.record("result", "found");
+    let _entered = span.entered();
+    tracing::info!(target: "planner", yes = true, "a message of {}", number);
+    tracing::info!(target: "other", "not wanted");
+    let _inner = tracing::debug_span!(target: "planner", "search", ?number).entered();
+}
+
+#[test]
+fn spans_are_slices_and_events_are_moments() {
+    let subscriber = tracing_subscriber::registry().with(situ_trace::layer::layer());
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let recording = Recording::new();
+    work(0);
+    let bytes = recording.record("plan*", || (1..4).for_each(work));
+    work(5);
+    let trace = Checked::read(&bytes);
+    let (plans, searches) = (trace.named("plan"), trace.named("search"));
+    assert_eq!((plans.len(), searches.len()), (3, 3));
+    for (index, (plan, search)) in plans.iter().zip(&searches).enumerate() {
+        assert_eq!((plan.depth, search.depth, plan.category.as_str()), (0, 1, "planner"));
+        let number = index as u64 + 1;
+        let arguments = [
+            ("number".to_owned(), Value::Uint(number)),
+            ("goal".to_owned(), Value::Double(2.5)),
+            ("result".to_owned(), Value::Text("found".to_owned())),
+        ];
+        assert_eq!(plan.arguments, arguments);
+        assert_eq!(search.arguments, [("number".to_owned(), Value::Text(number.to_string()))]);
+    }
+    let moments: Vec<_> = trace.events.iter().filter(|it| it.kind == 3 && it.category == "planner").collect();
+    assert_eq!(moments.len(), 3);
+    let arguments = &moments[1].arguments;
+    assert!(
+        arguments.contains(&("message".to_owned(), Value::Text("a message of 2".to_owned()))),
+        "{arguments:?}"
+    );
+    assert!(arguments.contains(&("yes".to_owned(), Value::Bool(true))), "{arguments:?}");
+    assert!(trace.events.iter().all(|event| event.category != "other"));
+}

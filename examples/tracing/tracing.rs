@@ -1,0 +1,44 @@
+//! A program that says what it does: slices, moments, a counter, and arrows, beside what the bus says by itself.
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use situ::prelude::*;
+use situ::trace::{category, counter, instant, slice};
+use situ_examples::examples::Pose;
+
+category!(PLANNER, "planner");
+
+/// Something that takes its time.
+fn think(pose: &Pose) -> f64 {
+    let _slice = slice!(PLANNER, "think", "x" => pose.x);
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_micros(200) {}
+    if pose.x > 7.0 {
+        instant!(PLANNER, "turn", "reason" => "the end of the road");
+    }
+    pose.x * 2.0
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let node = Node::new("tracing")?;
+    let poses = node.publisher::<Pose>("tracing/poses").reliable().create()?;
+    let planner = node.subscriber::<Pose>("tracing/poses").reliable().create()?;
+    let mut far = 0;
+    for step in 0..10 {
+        // All of a step belongs together: an arrow leads from the one slice to the other.
+        let _slice = slice!(PLANNER, "step", flow = 1, "step" => step);
+        let mut pose = poses.loan()?;
+        pose.x = f64::from(step);
+        pose.publish()?;
+        if let Some(pose) = planner.recv(Some(Duration::from_secs(10)))?
+            && think(&pose) > 10.0
+        {
+            far += 1;
+        }
+        counter!(PLANNER, "far", far);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    println!("{far} of 10 poses were far away");
+    Ok(())
+}
