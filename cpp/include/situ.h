@@ -184,6 +184,16 @@ situ_publisher_qos situ_publisher_qos_default(void);
 /* Best effort, volatile, keeps all, no expectation. */
 situ_subscriber_qos situ_subscriber_qos_default(void);
 
+/* How the memory of a publisher's messages is allocated. */
+typedef enum situ_strategy {
+  /* By sizes: what is freed is used again for messages of about that size, and more is taken as it is needed.
+   */
+  SITU_SIZE_CLASSES = 0,
+  /* One after the other, in a ring of `capacity` (256 MiB unless told otherwise): nothing is searched, but
+   * one message that is held for long exhausts it. */
+  SITU_RING = 1
+} situ_strategy;
+
 /* Which memory. A domain is named "host", "emulated:0", "vulkan:0" or "cuda:0"; it is opened when it is first
  * needed. */
 typedef struct situ_placement {
@@ -195,6 +205,8 @@ typedef struct situ_placement {
   /* Not 0: a publisher copies its messages into every domain with a subscriber, right after publishing,
    * instead of leaving that to the first who takes there. */
   uint32_t eager_copies;
+  /* A situ_strategy, of a publisher. */
+  uint32_t strategy;
 } situ_placement;
 
 /* ---- Publishing ---------------------------------------------------------------------------------------- */
@@ -417,6 +429,13 @@ situ_status situ_sample_span(const situ_sample* sample, situ_span* span, situ_er
 /* Enqueues a copy of the payload of a sample to host memory. Errors: INVALID_ARGUMENT, SYSTEM. */
 situ_status situ_stream_read(const situ_stream* stream, const situ_sample* sample, uint64_t offset, void* to,
                              uint64_t size, situ_error* error);
+
+/* Takes the next message, if there is one, in stream order: work that is enqueued on the stream from now on
+ * comes after what completes the message. If it has to be brought to the subscriber's domain, the copy is
+ * enqueued on the stream, and others share it. The call waits for no device; on the host, where the CPU reads
+ * the message, it is situ_subscriber_take. Errors: as situ_subscriber_take. */
+situ_status situ_subscriber_take_on(situ_subscriber* subscriber, const situ_stream* stream,
+                                    situ_sample* sample, situ_error* error);
 
 /* Has work that is enqueued on the stream from now on wait until the payload is complete. The call itself
  * waits only where the device cannot: then SITU_EMPTY when the time is over. Errors: INVALID_ARGUMENT,

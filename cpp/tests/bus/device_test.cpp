@@ -2,6 +2,7 @@
 // is.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -85,6 +86,28 @@ TEST_F(Bus, a_plain_message_lies_on_the_device_as_a_whole) {
   auto copy = on_host.take();
   ASSERT_TRUE(copy.has_value());
   EXPECT_EQ((*copy)->count, 99U);
+}
+
+TEST_F(Bus, a_message_of_the_host_is_taken_in_stream_order) {
+  const auto camera = node("camera");
+  const situ::placement ring{.capacity = 1 << 20, .strategy = situ::strategy::ring};
+  auto publisher = camera.publisher<Scan>("scans", {}, ring);
+  auto filter = camera.subscriber<Scan>("scans", {}, device);
+  const situ::stream work(camera, "emulated:0");
+  for (unsigned count = 1; count < 40; ++count) {
+    auto loan = publisher.loan({.ranges = 1000});
+    loan->id = count;
+    std::ranges::fill(loan.bulk(&Scan::ranges), static_cast<float>(count));
+    loan.publish();
+    auto sample = filter.take_on(work);
+    ASSERT_TRUE(sample.has_value());
+    EXPECT_EQ((*sample)->id, count);
+    std::array<float, 1000> seen{};
+    sample->read(work, std::as_writable_bytes(std::span(seen)));
+    EXPECT_TRUE(work.synchronize());
+    EXPECT_TRUE(std::ranges::all_of(seen, [&](float range) { return range == static_cast<float>(count); }));
+  }
+  EXPECT_FALSE(filter.try_take_on(work)->has_value());
 }
 
 TEST_F(Bus, mistakes_with_domains_are_explained) {

@@ -33,7 +33,7 @@ use crate::ring::{Look, Reference};
 use crate::topic::format::{domain_from_word, state};
 use crate::topic::{RegisterError, Topic, active_places};
 
-/// What a pool of a device's memory may take unless told otherwise, in bytes: where memory has to be taken as a whole.
+/// What a pool may take unless told otherwise, in bytes, where its memory is taken as a whole: that of a device, and a ring.
 const DEVICE_CAPACITY: u64 = 256 << 20;
 /// How many slots a pool of copies has beside those that rows can name.
 const SPARE_SLOTS: u64 = 1024;
@@ -129,6 +129,8 @@ struct Made {
 struct Own {
     entry: usize,
     pool: PoolOwner,
+    /// The rows of the topic when it was made.
+    rows: u64,
     made: VecDeque<Made>,
     /// Retired while somebody held them, or a stream was still copying into them: until its fence is not pending.
     held: VecDeque<(SlotId, Option<Fence>)>,
@@ -143,6 +145,8 @@ pub(crate) struct Copies {
     column: usize,
     capacity: Option<u64>,
     own: Option<Own>,
+    /// Pools that became too small when the topic grew, until nobody wants what is in them.
+    outgrown: Vec<Own>,
     /// A copier for each domain that something came from.
     copiers: Vec<(DomainId, Copier)>,
 }
@@ -158,19 +162,20 @@ pub(crate) fn pool_options(
     node: &NodeInner,
     domain: &dyn Domain,
     slots: u64,
-    capacity: Option<u64>,
+    (capacity, strategy): (Option<u64>, Strategy),
 ) -> PoolOptions {
     let root = &node.root;
-    let usual = || match domain.capabilities().sharing {
-        Sharing::File => capacity_of(root),
-        Sharing::Descriptor => DEVICE_CAPACITY,
+    let usual = || match (domain.capabilities().sharing, strategy) {
+        (Sharing::File, Strategy::SizeClasses) => capacity_of(root),
+        // A ring uses all of it before it uses any of it again.
+        (Sharing::Descriptor, _) | (_, Strategy::Ring) => DEVICE_CAPACITY,
     };
     PoolOptions {
         id: unique(),
         owner: node.life.id().0,
         slots: slots.min(1 << 16) as u32,
         capacity: capacity.unwrap_or_else(usual),
-        strategy: Strategy::SizeClasses,
+        strategy,
         mode: root.file_mode(),
         group: root.group(),
     }
@@ -209,7 +214,7 @@ impl Copies {
         (column, domain): (usize, DomainId),
         capacity: Option<u64>,
     ) -> Self {
-        Self { topic, node, domain, column, capacity, own: None, copiers: Vec::new() }
+        Self { topic, node, domain, column, capacity, own: None, outgrown: Vec::new(), copiers: Vec::new() }
     }
 
     pub(crate) fn domain(&self) -> DomainId {
@@ -551,6 +556,13 @@ impl Copies {
                 });
                 match slot {
                     Some(slot) => slot,
+                    None if self.topic.ring().depth() > own.rows => {
+                        // Its size was right for the topic as it was.
+                        let larger = self.make_pool()?;
+                        self.outgrown.extend(self.own.replace(larger));
+                        let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
+                        own.pool.allocate(size)?
+                    }
                     None => own.pool.allocate(size)?,
                 }
             }
@@ -565,8 +577,10 @@ impl Copies {
     fn make_pool(&self) -> Result<Own, CopyError> {
         let domains = self.node.domains_with(self.domain)?;
         let domain = domains.get(self.domain)?;
-        let slots = self.topic.ring().depth() + SPARE_SLOTS;
-        let options = pool_options(&self.node, domain.as_ref(), slots, self.capacity);
+        let rows = self.topic.ring().depth();
+        let slots = rows + SPARE_SLOTS;
+        let options =
+            pool_options(&self.node, domain.as_ref(), slots, (self.capacity, Strategy::SizeClasses));
         let mut pool = None;
         let make = |path: &Path| {
             pool = Some(PoolOwner::create(domain.as_ref(), path, &options)?);
@@ -578,37 +592,22 @@ impl Copies {
             .map_err(|error| CopyError::Register(Box::new(error)))?;
         let Some(pool) = pool else { unreachable!("an entry is only taken with a pool") };
         let (made, held, deaths) = (VecDeque::new(), VecDeque::new(), Deaths::default());
-        Ok(Own { entry, pool, made, held, deaths })
+        Ok(Own { entry, pool, rows, made, held, deaths })
     }
 
     /// Takes out of circulation what nobody can still want: what was overwritten, what its publisher has retired (or is
     /// below `oldest`), and what everybody in this domain has passed.
     pub(crate) fn tidy(&mut self, oldest: u64) {
-        let Some(own) = &mut self.own else { return };
-        if own.made.is_empty() && own.held.is_empty() {
-            return;
+        if let Some(own) = &mut self.own {
+            own.tidy(&self.topic, &self.node, self.domain, oldest);
         }
-        let mut passed = None;
-        while let Some(made) = own.made.front() {
-            let retired = |(mapped, slot, generation): &(Arc<Mapped>, SlotId, u16)| {
-                mapped.view.control(*slot).is_none_or(|control| control.generation() as u16 != *generation)
-            };
-            let over = made.number < oldest
-                || !matches!(self.topic.ring_of(made.number).look(made.number), Look::Here(..))
-                || made.origin.as_ref().is_some_and(retired)
-                || (!made.keeps
-                    && made.number < *passed.get_or_insert_with(|| slowest(&self.topic, self.domain)));
-            if !over {
-                break;
+        if !self.outgrown.is_empty() {
+            self.outgrown.iter_mut().for_each(|own| own.tidy(&self.topic, &self.node, self.domain, oldest));
+            let empty = self.outgrown.extract_if(.., |own| own.made.is_empty() && own.held.is_empty());
+            let entries: Vec<usize> = empty.map(|own| own.entry).collect();
+            if !entries.is_empty() {
+                self.topic.leave_empty_copies(entries);
             }
-            let slot = made.slot;
-            own.made.pop_front();
-            own.retire(slot);
-        }
-        own.give_back(2);
-        if !own.held.is_empty() && own.deaths.noticed(&self.topic, &self.node, now_ns()) {
-            self.topic.repair_if_free();
-            own.give_back(usize::MAX);
         }
     }
 
@@ -620,6 +619,33 @@ impl Copies {
 }
 
 impl Own {
+    fn tidy(&mut self, topic: &Topic, node: &NodeInner, domain: DomainId, oldest: u64) {
+        if self.made.is_empty() && self.held.is_empty() {
+            return;
+        }
+        let mut passed = None;
+        while let Some(made) = self.made.front() {
+            let retired = |(mapped, slot, generation): &(Arc<Mapped>, SlotId, u16)| {
+                mapped.view.control(*slot).is_none_or(|control| control.generation() as u16 != *generation)
+            };
+            let over = made.number < oldest
+                || !matches!(topic.ring_of(made.number).look(made.number), Look::Here(..))
+                || made.origin.as_ref().is_some_and(retired)
+                || (!made.keeps && made.number < *passed.get_or_insert_with(|| slowest(topic, domain)));
+            if !over {
+                break;
+            }
+            let slot = made.slot;
+            self.made.pop_front();
+            self.retire(slot);
+        }
+        self.give_back(2);
+        if !self.held.is_empty() && self.deaths.noticed(topic, node, now_ns()) {
+            topic.repair_if_free();
+            self.give_back(usize::MAX);
+        }
+    }
+
     fn retire(&mut self, slot: SlotId) {
         // Of the generation that it has now: retiring changes that.
         let fence = Some(self.pool.fence(slot)).filter(|fence| fence.state() == FenceState::Pending);
@@ -662,8 +688,9 @@ fn slowest(topic: &Topic, domain: DomainId) -> u64 {
 impl Drop for Copies {
     /// What it copied stays for those who still may take it.
     fn drop(&mut self) {
-        if let Some(own) = &self.own {
-            self.topic.leave_entries([own.entry]);
+        let entries: Vec<usize> = self.own.iter().chain(&self.outgrown).map(|own| own.entry).collect();
+        if !entries.is_empty() {
+            self.topic.leave_entries(entries);
         }
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, DomainError, DomainId, Fence, FenceState, HOST, Memory, PoolOwner, SlotId, Stream,
-    StreamOrder, ViewError,
+    AllocateError, DomainError, DomainId, Fence, FenceState, HOST, Memory, PoolOwner, SlotId, Strategy,
+    Stream, StreamOrder, ViewError,
 };
 
 use crate::copies::{Brought, CopyError, How, Source, await_fence, forget_poison};
@@ -30,11 +30,14 @@ pub struct Placement {
     /// Whether a publisher copies its messages into every domain with a subscriber, right after publishing, instead of
     /// leaving that to the first who takes there.
     pub eager_copies: bool,
+    /// How a publisher's pool of messages, or of bodies if they lie on a device, is allocated. A ring is of 256 MiB unless `capacity` tells
+    /// otherwise, and one message that is held for long exhausts it.
+    pub strategy: Strategy,
 }
 
 impl Default for Placement {
     fn default() -> Self {
-        Self { domain: HOST, capacity: None, eager_copies: false }
+        Self { domain: HOST, capacity: None, eager_copies: false, strategy: Strategy::SizeClasses }
     }
 }
 
@@ -395,6 +398,10 @@ impl RawSubscriber {
             let source =
                 Source { memory: bytes, offset, len: size as u64, fence: None, owner, keeps, origin };
             let body_size = taken.body_size;
+            if body_size == 0 && self.has_bulk() {
+                // Its head stays on the host, like any other's.
+                return Ok(Some((taken.into_sample(head, (head, 0), None), true)));
+            }
             let copy = match self.ready(*number, size as u64, how)? {
                 Some(copy) => Some(copy),
                 None => self.brought(*number, &source, how)?,

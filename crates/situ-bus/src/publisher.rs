@@ -8,7 +8,7 @@ use std::time::Duration;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
     AllocateError, DomainError, HOST, Held, HostDomain, Memory, MemoryError, PoolOwner, PoolStatistics,
-    SlotId, Stream,
+    SlotId, Strategy, Stream,
 };
 
 use crate::clock::{Deadline, now_ns};
@@ -188,7 +188,8 @@ impl RawPublisher {
         let mut bodies = None;
         if placement.domain != HOST {
             let domain = domains.get(placement.domain)?;
-            let options = pool_options(inner, domain.as_ref(), slots, placement.capacity);
+            let options =
+                pool_options(inner, domain.as_ref(), slots, (placement.capacity, placement.strategy));
             let mut pool = None;
             let entry = joined.take_bodies(&registration, options.id, |path| {
                 pool = Some(PoolOwner::create(domain.as_ref(), path, &options)?);
@@ -198,7 +199,9 @@ impl RawPublisher {
             bodies = Some(Box::new(Bodies::new(entry, pool)));
         }
         let capacity = placement.capacity.filter(|_| bodies.is_none());
-        let options = pool_options(inner, &HostDomain, slots, capacity);
+        // Heads of bodies elsewhere are small, and all alike.
+        let strategy = if bodies.is_none() { placement.strategy } else { Strategy::SizeClasses };
+        let options = pool_options(inner, &HostDomain, slots, (capacity, strategy));
         let mut pool = None;
         let lifespan_ns = nanoseconds(qos.lifespan);
         let entry = joined.take_entry(&registration, options.id, depth as u64, lifespan_ns, |path| {

@@ -84,6 +84,8 @@ pub struct RawSubscriber {
     domain: DomainId,
     column: usize,
     copies: RefCell<Copies>,
+    /// Whether the type has bulk members: then what goes to a device is the body alone.
+    has_bulk: bool,
     /// When dead publishers were last looked for.
     repaired_ns: Cell<u64>,
 }
@@ -156,6 +158,7 @@ impl RawSubscriber {
             domain: placement.domain,
             column,
             copies,
+            has_bulk: has_bulk(&description.schema),
             repaired_ns: Cell::new(now_ns()),
         })
     }
@@ -537,6 +540,11 @@ impl RawSubscriber {
         self.column
     }
 
+    /// Whether the type has bulk members.
+    pub(crate) fn has_bulk(&self) -> bool {
+        self.has_bulk
+    }
+
     /// What it brought there.
     pub(crate) fn copies(&self) -> RefMut<'_, Copies> {
         self.copies.borrow_mut()
@@ -546,6 +554,11 @@ impl RawSubscriber {
     pub(crate) fn cursor(&self) -> u64 {
         self.cursor.get()
     }
+}
+
+/// Whether a canonical schema, which says what a type consists of and nothing else, has a bulk member. (Texts in it are defaults.)
+fn has_bulk(schema: &str) -> bool {
+    schema.lines().any(|line| line.split('"').step_by(2).any(|part| part.contains("@bulk(TRUE)")))
 }
 
 impl Drop for RawSubscriber {

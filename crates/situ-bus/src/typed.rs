@@ -8,7 +8,7 @@ use std::time::Duration;
 use situ_layout::{
     BulkCursor, BulkRef, FlatFormError, FlatMessage, Message, Plain, StorageKind, ValidateError, boxed,
 };
-use situ_memory::DomainId;
+use situ_memory::{DomainId, Strategy};
 use situ_wire::{DecodeError, EncodeError};
 
 use crate::asynchronous::Messages;
@@ -133,6 +133,12 @@ impl<T: Message> PublisherBuilder<T> {
     /// who takes there.
     pub fn eager_copies(mut self) -> Self {
         self.placement.eager_copies = true;
+        self
+    }
+
+    /// How the memory of its messages is allocated: see [`Placement::strategy`].
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.placement.strategy = strategy;
         self
     }
 

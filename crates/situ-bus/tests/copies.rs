@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use common::{Scratch, numbers};
 use situ_bus::{
-    CopyError, Node, Placement, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TakeError, inspect,
+    CopyError, Durability, Node, Placement, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos,
+    TakeError, inspect,
 };
 use situ_memory::{
-    DomainError, DomainId, DomainKind, EmulatedStream, Fence, FenceState, HOST, Memory, Stream,
+    DomainError, DomainId, DomainKind, EmulatedStream, Fence, FenceState, HOST, Memory, Strategy, Stream,
 };
 
 const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
@@ -229,4 +230,78 @@ fn taking_in_stream_order_copies_no_more_than_taking() {
         assert_eq!(sample.body(), [value; BODY], "complete, as the CPU reads it");
     }
     assert_eq!((copies(&scratch, DEVICE).0, copies(&scratch, HOST).0), (1, 1));
+}
+
+/// A copier whose pool was made before the topic grew has room for what the topic keeps since.
+#[test]
+fn pools_of_copies_grow_with_the_topic() {
+    const MANY: u64 = 3000;
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let small = publisher(&node, HOST, false);
+    let (copier, slow) = (subscriber(&node, DEVICE), subscriber(&node, DEVICE));
+    common::publish(&small, 0, 64);
+    assert!(copier.take().unwrap().unwrap().was_brought());
+    let qos = PublisherQos { depth: 5000, ..Default::default() };
+    let deep = RawPublisher::create(&node, "image", &numbers(), qos).unwrap();
+    let pools =
+        || scratch.files().iter().filter(|path| path.extension().is_some_and(|it| it == "pool")).count();
+    assert_eq!(pools(), 3, "two publishers, and one pool of copies");
+    // More than a pool for 1024 rows has slots; each copy is kept for the slow one.
+    for count in 1..MANY {
+        common::publish(&deep, count, 64);
+        assert_eq!(copier.take().unwrap().unwrap().head(), count.to_ne_bytes());
+    }
+    assert_eq!((copies(&scratch, DEVICE).0, pools()), (MANY, 4));
+    while let Some(sample) = slow.take().unwrap() {
+        assert!(sample.was_brought());
+    }
+    assert_eq!((copies(&scratch, DEVICE).0, slow.taken() + slow.lost()), (MANY, MANY), "it shared them");
+    common::publish(&deep, MANY, 64);
+    drop((copier.take().unwrap(), slow.take().unwrap()));
+    common::publish(&deep, MANY + 1, 64);
+    drop(copier.take().unwrap());
+    assert_eq!(pools(), 3, "what was outgrown goes when nobody wants what is in it");
+}
+
+/// A message with bulk members but nothing in them has nothing to copy: its head stays on the host.
+#[test]
+fn an_empty_body_is_not_copied() {
+    use common::messages::{Scan, ScanBulkLengths};
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = node.publisher::<Scan>("image").create().unwrap();
+    let subscriber = node.subscriber::<Scan>("image").domain(DEVICE).create().unwrap();
+    for ranges in [0, 10] {
+        let mut scan = publisher.loan_with(ScanBulkLengths { ranges }).unwrap();
+        scan.count = ranges as u64;
+        scan.publish().unwrap();
+        let sample = subscriber.take().unwrap().unwrap();
+        assert_eq!((sample.count, sample.span(|scan| &scan.ranges).len()), (ranges as u64, ranges));
+    }
+    assert_eq!(copies(&scratch, DEVICE), (1, 40));
+}
+
+/// A ring hands memory out in its order, and begins anew at its end.
+#[test]
+fn publishers_may_allocate_in_a_ring() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    for domain in [HOST, DEVICE] {
+        let placement =
+            Placement { domain, capacity: Some(1 << 20), strategy: Strategy::Ring, ..Default::default() };
+        let qos = PublisherQos { depth: 2, durability: Durability::TransientLocal, ..Default::default() };
+        let publisher = RawPublisher::create_in(&node, "ring", &numbers(), qos, &placement).unwrap();
+        let offsets: Vec<u64> = (0..40)
+            .map(|_| {
+                let loan = publisher.loan(8, 8, BODY).unwrap();
+                let offset = loan.span().offset();
+                loan.publish().unwrap();
+                offset
+            })
+            .collect();
+        let wraps = offsets.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        // Ten of them fit in a row.
+        assert!((3..=4).contains(&wraps), "{offsets:?}");
+    }
 }

@@ -10,7 +10,7 @@ use situ_memory::{DomainError, Fence, FenceState, Stream};
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
 use crate::node::situ_node;
 use crate::publisher::{publish_by, situ_loan, with_loan};
-use crate::subscriber::{held, situ_sample};
+use crate::subscriber::{held, situ_sample, situ_subscriber};
 use crate::types::{given, limit, read_domain, target};
 
 /// `situ_stream`.
@@ -284,6 +284,32 @@ pub unsafe extern "C" fn situ_sample_wait_on(
     };
     // SAFETY: `error` is null or valid.
     unsafe { guard(error, wait) }
+}
+
+/// Takes the next message in stream order, if there is one.
+///
+/// # Safety
+/// As for [`situ_subscriber_take`](crate::subscriber::situ_subscriber_take); the stream is null or a live handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_subscriber_take_on(
+    subscriber: *mut situ_subscriber,
+    stream: *const situ_stream,
+    sample: *mut situ_sample,
+    error: *mut situ_error,
+) -> situ_status {
+    let take = || {
+        let target = target(sample, "sample")?;
+        // SAFETY: the caller's promise.
+        let (subscriber, stream) = unsafe { (given(subscriber, "subscriber")?, given(stream, "stream")?) };
+        let Some(raw) = subscriber.raw.take_on(stream.stream.as_ref())? else {
+            return Ok(situ_status::Empty);
+        };
+        // SAFETY: not null, and valid as the caller promises.
+        unsafe { situ_sample::write(target, raw) };
+        Ok(situ_status::Ok)
+    };
+    // SAFETY: `error` is null or valid.
+    unsafe { guard(error, take) }
 }
 
 /// Makes a stream.

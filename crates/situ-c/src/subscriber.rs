@@ -16,7 +16,7 @@ use crate::types::{
 
 /// `situ_subscriber`.
 pub struct situ_subscriber {
-    raw: RawSubscriber,
+    pub(crate) raw: RawSubscriber,
     event: OnceCell<EventFd>,
 }
 
@@ -60,7 +60,7 @@ impl situ_sample {
     /// # Safety
     /// `target` is valid for writes.
     #[inline]
-    unsafe fn write(target: *mut Self, raw: RawSample) {
+    pub(crate) unsafe fn write(target: *mut Self, raw: RawSample) {
         let (head, body_size) = (raw.head(), raw.body_size());
         // On a device the body has a size, but no address that C could use.
         let body = if raw.body().len() == body_size { raw.body().as_ptr() } else { null() };

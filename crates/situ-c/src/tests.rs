@@ -71,7 +71,7 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         lifespan_ns,
         without_stamps
     });
-    structure!(situ_placement { domain, capacity, eager_copies });
+    structure!(situ_placement { domain, capacity, eager_copies, strategy });
     structure!(situ_span { address, size, offset, memory_size, domain_kind, domain_number });
     structure!(situ_fence { word, value });
     number("SITU_COMPLETE", situ_fence_state::Complete as usize);

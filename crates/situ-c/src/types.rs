@@ -7,7 +7,7 @@ use situ_bus::{
     Durability, Encoding, History, Placement, PublisherQos, Reliability, Root, SubscriberQos,
     TypeDescription, WhenFull,
 };
-use situ_memory::{DomainId, HOST};
+use situ_memory::{DomainId, HOST, Strategy};
 
 use crate::error::Failure;
 
@@ -39,6 +39,7 @@ pub struct situ_placement {
     pub domain: *const c_char,
     pub capacity: u64,
     pub eager_copies: u32,
+    pub strategy: u32,
 }
 
 /// A memory domain from C; the host for null.
@@ -66,6 +67,14 @@ pub unsafe fn read_placement(placement: *const situ_placement) -> Result<Placeme
         domain: unsafe { read_domain(placement.domain, "placement->domain") }?,
         capacity: (placement.capacity != 0).then_some(placement.capacity),
         eager_copies: placement.eager_copies != 0,
+        strategy: match placement.strategy {
+            0 => Strategy::SizeClasses,
+            1 => Strategy::Ring,
+            other => {
+                let what = format_args!("`placement->strategy`: {other} is no situ_strategy");
+                return Err(Failure::argument(what));
+            }
+        },
     })
 }
 

@@ -20,6 +20,12 @@ class node;
 template <class T>
 class device_span;
 
+/// How the memory of a publisher's messages is allocated: see situ.h.
+enum class strategy : std::uint32_t {
+  size_classes = SITU_SIZE_CLASSES,  ///< by sizes
+  ring = SITU_RING,                  ///< one after the other
+};
+
 /// Where a publisher puts bodies, or where a subscriber takes: `{.domain = "cuda:0"}`.
 struct placement {
   /// "host", "emulated:0", "vulkan:0" or "cuda:0"; opened when it is first needed.
@@ -30,6 +36,8 @@ struct placement {
   /// A publisher copies its messages into every domain with a subscriber, right after publishing, instead of
   /// leaving that to the first who takes there.
   bool eager_copies = false;
+  /// How a publisher's memory is allocated.
+  situ::strategy strategy = situ::strategy::size_classes;
 };
 
 /// How a message's fence stands.
@@ -46,7 +54,8 @@ namespace detail {
 
 /// The placement for C; valid as long as `where`.
 inline situ_placement to_c(const placement& where) noexcept {
-  return {where.domain.c_str(), where.capacity, where.eager_copies ? 1U : 0U};
+  return {where.domain.c_str(), where.capacity, where.eager_copies ? 1U : 0U,
+          static_cast<std::uint32_t>(where.strategy)};
 }
 
 /// The part of a payload that a bulk field names; an empty one if it reaches out of it.

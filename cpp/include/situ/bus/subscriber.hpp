@@ -129,6 +129,23 @@ class subscriber : public any_subscriber {
     return detail::result_of(std::move(taken), std::move(why));
   }
 
+  /// Takes the next message, if there is one, in stream order: work that is enqueued on the stream from now
+  /// on comes after what completes the message, or copies it. See situ.h.
+  [[nodiscard]] std::optional<sample<T>> take_on(const stream& on) {
+    detail::failed why;
+    std::optional<sample<T>> taken;
+    take_into(taken, why, &on);
+    detail::raise_if(why);
+    return taken;
+  }
+  /// As `take_on`, without an exception.
+  [[nodiscard]] result<std::optional<sample<T>>, error> try_take_on(const stream& on) {
+    detail::failed why;
+    std::optional<sample<T>> taken;
+    take_into(taken, why, &on);
+    return detail::result_of(std::move(taken), std::move(why));
+  }
+
   /// Waits for the next message and takes it; nothing if the time is over.
   [[nodiscard]] std::optional<sample<T>> receive(std::chrono::nanoseconds timeout = forever) {
     detail::failed why;
@@ -162,10 +179,12 @@ class subscriber : public any_subscriber {
     }
   }
 
-  void take_into(std::optional<sample<T>>& taken, detail::failed& why) {
+  void take_into(std::optional<sample<T>>& taken, detail::failed& why, const stream* on = nullptr) {
     situ_error raw;
     taken.emplace(typename sample<T>::key{});
-    const situ_status status = situ_subscriber_take(handle(), &taken->raw_, &raw);
+    situ_sample* into = &taken->raw_;
+    const situ_status status = on ? situ_subscriber_take_on(handle(), on->handle(), into, &raw)
+                                  : situ_subscriber_take(handle(), into, &raw);
     if (status != SITU_OK || !open(*taken, why)) {
       detail::succeeded(status, raw, why);
       taken.reset();

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainError, DomainId, HOST, MemoryError};
+use situ_memory::{DomainError, DomainId, HOST, MemoryError, PoolView};
 
 use super::file::Topic;
 use super::format::{
@@ -635,6 +635,18 @@ impl Topic {
             let entry = self.publisher(index);
             let word = entry.state.load(Ordering::SeqCst);
             entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
+        }
+        self.leave();
+    }
+
+    /// Gives back the entries of pools of copies of which nothing can be pinned any more: their files go at once.
+    pub(crate) fn leave_empty_copies(&self, entries: impl IntoIterator<Item = usize>) {
+        for index in entries {
+            let entry = self.publisher(index);
+            let word = entry.state.load(Ordering::SeqCst);
+            // Who dies after the files are gone leaves an entry that is repaired like any: whoever wants its copies finds none.
+            PoolView::unlink(&self.pool_path(entry.pool.load(Ordering::Relaxed)));
+            entry.state.store((word & !state::ACTIVE) | state::GONE | state::UNLINKED, Ordering::SeqCst);
         }
         self.leave();
     }

@@ -51,7 +51,7 @@ pub struct ScanBulkLengths {
 message! {
     Scan<S: Storage> {
         name: "test::Scan",
-        schema: "module test { struct Scan { uint64 count; string<15> frame; sequence<float> ranges; }; };",
+        schema: "module test { struct Scan { uint64 count; string<15> frame; @bulk(TRUE) sequence<float> ranges; }; };",
         schema_hash: 21,
         layout_hash: 22,
         // u64, {u32 len; char[16]} pad 4, {u64 offset; u64 len}

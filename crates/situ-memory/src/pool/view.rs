@@ -217,10 +217,16 @@ impl PoolView {
         self.metadata.usage()
     }
 
-    /// How many bytes of memory the files of the pool at this path take; 0 if it is gone.
+    /// How many bytes of memory the pool at this path takes: what its files do and, if its memory is none, all of that, because it was
+    /// taken as a whole. 0 if it is gone.
     pub fn memory_bytes(control_path: &Path) -> u64 {
-        let blocks = |path: &Path| path.metadata().map_or(0, |metadata| metadata.blocks());
-        (blocks(control_path) + blocks(&data_path(control_path))) * 512
+        let blocks = |path: &Path| path.metadata().ok().map(|metadata| metadata.blocks() * 512);
+        let Some(control) = blocks(control_path) else { return 0 };
+        let memory = blocks(&data_path(control_path)).or_else(|| {
+            let file = open(control_path, control_path, false).ok()?;
+            Some(read_header(&file, control_path).ok()?.capacity)
+        });
+        control + memory.unwrap_or(0)
     }
 
     /// Removes the files of the pool at this path, if they are there. Those who have them mapped keep them.
