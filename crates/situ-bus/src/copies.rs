@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, Held, Memory, POISON,
+    AllocateError, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, Held, Memory,
     PoolOptions, PoolOwner, Sharing, SlotId, Strategy, Stream, ViewError,
 };
 
@@ -569,7 +569,7 @@ impl Copies {
             slot => slot?,
         };
         if let Some(own) = &self.own {
-            forget_poison(&own.pool, slot);
+            begin_fence(&own.pool, slot);
         }
         Ok(slot)
     }
@@ -651,15 +651,31 @@ impl Own {
         let fence = Some(self.pool.fence(slot)).filter(|fence| fence.state() == FenceState::Pending);
         match self.pool.control(slot).retire() {
             Held::No if fence.is_none() => self.pool.deallocate(slot),
-            Held::Yes | Held::No => self.held.push_back((slot, fence)),
+            Held::Yes | Held::No => {
+                if fence.is_none() {
+                    self.settle(slot);
+                }
+                self.held.push_back((slot, fence));
+            }
+        }
+    }
+
+    /// What is complete in a retired slot that somebody still holds stays so: should this process die, its fence looks complete also in the
+    /// slot's new generation, of which there is nothing yet, and repair does not take it for pending.
+    fn settle(&self, slot: SlotId) {
+        let fence = self.pool.fence(slot);
+        if fence.state() == FenceState::Pending {
+            fence.complete();
         }
     }
 
     /// Looks at the next so many slots that were held, and frees those that are not any more.
     fn give_back(&mut self, most: usize) {
         for _ in 0..self.held.len().min(most) {
-            let Some((slot, fence)) = self.held.pop_front() else { return };
-            let fence = fence.filter(|fence| fence.state() == FenceState::Pending);
+            let Some((slot, mut fence)) = self.held.pop_front() else { return };
+            if fence.take_if(|fence| fence.state() != FenceState::Pending).is_some() {
+                self.settle(slot);
+            }
             match self.pool.control(slot).held() {
                 Held::No if fence.is_none() => self.pool.deallocate(slot),
                 Held::Yes | Held::No => self.held.push_back((slot, fence)),
@@ -668,12 +684,13 @@ impl Own {
     }
 }
 
-/// A stream that failed has poisoned the fence of what was in a slot that is lent again. That is over, and nobody knows of what comes:
-/// whoever still waits for an older generation goes on.
-pub(crate) fn forget_poison(pool: &PoolOwner, slot: SlotId) {
+/// The fence of what comes into a slot that is lent again is pending, whatever a stream that failed, or its owner when it retired what was
+/// here before, has left in the word. Nobody knows of what comes, and whoever still waits for an older generation goes on.
+pub(crate) fn begin_fence(pool: &PoolOwner, slot: SlotId) {
     let control = pool.control(slot);
-    let _ =
-        control.fence().compare_exchange(POISON, control.generation(), Ordering::Relaxed, Ordering::Relaxed);
+    if control.fence().load(Ordering::Relaxed) > control.generation() {
+        control.fence().store(control.generation(), Ordering::Relaxed);
+    }
 }
 
 /// The smallest cursor of those who take in this domain.

@@ -11,7 +11,7 @@ use situ_memory::{
     Stream, StreamOrder, ViewError,
 };
 
-use crate::copies::{Brought, CopyError, How, Source, await_fence, forget_poison};
+use crate::copies::{Brought, CopyError, How, Source, await_fence, begin_fence};
 use crate::liveness::NodeId;
 use crate::pools::{Mapped, Pin};
 use crate::ring::Reference;
@@ -135,7 +135,7 @@ impl Bodies {
     /// Gives a head that is lent a body of so many bytes.
     pub(crate) fn allocate(&mut self, head: SlotId, size: usize) -> Result<(), AllocateError> {
         let slot = self.pool.allocate(size)?;
-        forget_poison(&self.pool, slot);
+        begin_fence(&self.pool, slot);
         let index = head as usize;
         if self.of.len() <= index {
             self.of.resize(index + 1, NO_BODY);

@@ -14,7 +14,8 @@ use situ_bus::{
     TakeError, inspect,
 };
 use situ_memory::{
-    DomainError, DomainId, DomainKind, EmulatedStream, Fence, FenceState, HOST, Memory, Strategy, Stream,
+    DomainError, DomainId, DomainKind, EmulatedStream, Fence, FenceState, HOST, Memory, PoolMetadata,
+    Strategy, Stream,
 };
 
 const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
@@ -304,4 +305,30 @@ fn publishers_may_allocate_in_a_ring() {
         // Ten of them fit in a row.
         assert!((3..=4).contains(&wraps), "{offsets:?}");
     }
+}
+
+/// Its copier retires a copy that somebody holds, and dies: what was complete is not poisoned by who repairs.
+#[test]
+fn a_held_copy_outlives_its_copier() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, HOST, false);
+    let [copier, reader] = [subscriber(&scratch.node("copier"), DEVICE), subscriber(&node, DEVICE)];
+    let stream = stream(DEVICE);
+    publish_on_host(&publisher, 1);
+    let busy = gate();
+    stream.wait(&busy, PATIENCE).unwrap();
+    drop(copier.take_on(&*stream).unwrap().unwrap());
+    let held = reader.take_on(&*stream).unwrap().unwrap();
+    busy.complete();
+    stream.synchronize(PATIENCE).unwrap();
+    assert_eq!(held.fence().unwrap().state(), FenceState::Complete);
+    // The copier takes the next, and retires the first.
+    publish_on_host(&publisher, 2);
+    drop(copier.take().unwrap().unwrap());
+    for path in scratch.files().iter().filter(|path| path.extension().is_some_and(|it| it == "pool")) {
+        PoolMetadata::open(path).unwrap().poison();
+    }
+    assert_eq!(held.fence().unwrap().state(), FenceState::Complete);
+    held.synchronize(SHORT).unwrap();
 }

@@ -23,7 +23,8 @@ use situ_bus::{
     SubscriberQos, TakeError, clean, inspect,
 };
 use situ_memory::{
-    DomainId, DomainKind, EmulatedDomain, EmulatedOptions, Fence, FenceState, HOST, PoolMetadata, Stream,
+    DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedOptions, Fence, FenceState, HOST,
+    PoolMetadata, Stream, ViewError,
 };
 
 const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
@@ -91,11 +92,24 @@ fn fetch(sample: &RawSample, stream: &dyn Stream) -> Option<Vec<u8>> {
     Some(body)
 }
 
+/// Whether a message is lost without anybody's fault: its publisher died, or was too busy to hand its memory out.
+fn is_lost(error: &TakeError) -> bool {
+    matches!(
+        error,
+        TakeError::Copy { source: CopyError::Poisoned, .. }
+            | TakeError::Pool { source: ViewError::Domain(DomainError::TimedOut { .. }), .. }
+            | TakeError::Copy {
+                source: CopyError::Pool(ViewError::Domain(DomainError::TimedOut { .. })),
+                ..
+            }
+    )
+}
+
 /// Takes a message, if there is one that was completed.
 fn take(subscriber: &RawSubscriber) -> Option<RawSample> {
     match subscriber.take() {
         Ok(sample) => sample,
-        Err(TakeError::Copy { source: CopyError::Poisoned, .. }) => None,
+        Err(error) if is_lost(&error) => None,
         Err(error) => panic!("{error}"),
     }
 }
@@ -104,7 +118,7 @@ fn take(subscriber: &RawSubscriber) -> Option<RawSample> {
 fn take_on(subscriber: &RawSubscriber, stream: &dyn Stream) -> Option<RawSample> {
     match subscriber.take_on(stream) {
         Ok(sample) => sample,
-        Err(TakeError::Copy { source: CopyError::Poisoned, .. }) => None,
+        Err(error) if is_lost(&error) => None,
         Err(error) => panic!("{error}"),
     }
 }
