@@ -13,8 +13,8 @@ for group in $groups; do
       packages="$packages iceoryx libiceoryx-posh-dev libiceoryx-hoofs-dev libiceoryx-binding-c-dev
 cyclonedds-dev cyclonedds-tools libssl-dev libfastrtps-dev libfastcdr-dev" ;;
     region)
-      packages="$packages zlib1g-dev pkg-config libboost-container1.74-dev flatbuffers-compiler libflatbuffers-dev capnproto libcapnp-dev
-libmsgpack-cxx-dev protobuf-compiler libprotobuf-dev clang-14" ;;
+      packages="$packages zlib1g-dev pkg-config libboost-dev flatbuffers-compiler libflatbuffers-dev capnproto libcapnp-dev
+libmsgpack-cxx-dev protobuf-compiler libprotobuf-dev clang" ;;
     *) echo "setup: no such group of peers: $group" >&2; exit 2 ;;
   esac
 done
