@@ -3,22 +3,16 @@
 use std::any::TypeId;
 use std::collections::BTreeMap;
 
-use super::error::{Invalid, InvalidProblem};
+use super::error::{Invalid, InvalidProblem, invalid};
 use super::layout::Facts;
 use super::memory::{GRANULE, MAX_SIZE, ROOT, in_granules, u32_at, words};
 use super::stored::Stored;
 use super::versions::{TABLE_AT, Versions, compare, table_of};
-use crate::error::FieldPath;
 
 /// How many links may lead from one to the next.
 const MAX_DEPTH: u32 = 64;
 pub(super) const MAGIC: u32 = 0x4e47_5253;
 pub(super) const VERSION: u8 = 1;
-
-/// An error at an offset.
-pub(super) fn invalid<T>(offset: u32, problem: InvalidProblem) -> Result<T, Invalid> {
-    Err(Invalid { path: FieldPath::default(), offset, problem })
-}
 
 /// A shared value that a check has met.
 struct Met {
@@ -48,28 +42,31 @@ pub struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
+    #[inline]
     fn new(image: &'a [u8], bits: Option<Vec<u64>>) -> Self {
         Self { image, bits, cursor: 0, depth: 0, deepest: 0, shared: BTreeMap::new(), versions: None }
     }
-
+    #[inline]
     pub(super) fn image(&self) -> &'a [u8] {
         self.image
     }
-
+    #[inline]
     pub(super) fn canonical(&self) -> bool {
         self.bits.is_none()
     }
-
+    #[inline]
     fn size(&self) -> u32 {
         self.image.len() as u32
     }
 
     /// There may be blocks of which this program knows nothing.
+    #[inline]
     fn newer(&self) -> bool {
         self.versions.as_ref().is_some_and(|versions| versions.newer)
     }
 
     /// Whether a block that begins at `to` is in its place in a canonical image.
+    #[inline]
     fn placed(&self, to: i64) -> bool {
         let cursor = i64::from(self.cursor);
         to == cursor || (self.newer() && to >= cursor && to % i64::from(GRANULE) == 0)
@@ -90,14 +87,14 @@ impl<'a> Check<'a> {
     pub(super) fn size_of<T: Stored>(&self, at: u32) -> Result<u32, Invalid> {
         if T::APPENDABLE { Ok(self.version_of::<T>(at)?.1) } else { Ok(T::SIZE) }
     }
-
+    #[inline]
     pub(super) fn flag(&self, at: u32) -> Result<(), Invalid> {
         match self.image[at as usize] {
             0 | 1 => Ok(()),
             value => invalid(at, InvalidProblem::NotABool { value }),
         }
     }
-
+    #[inline]
     pub(super) fn back_link(&self, at: u32, link_at: u32) -> Result<(), Invalid> {
         let found = u32_at(self.image, link_at);
         if found == at.wrapping_neg() {
@@ -107,7 +104,8 @@ impl<'a> Check<'a> {
     }
 
     /// What all containers of 16 bytes have: length and capacity. `trimmed` is the capacity of a canonical one of a length.
-    pub(super) fn container(&self, at: u32, trimmed: fn(u32) -> u32) -> Result<(u32, u32), Invalid> {
+    #[inline]
+    pub(super) fn container(&self, at: u32, trimmed: impl Fn(u32) -> u32) -> Result<(u32, u32), Invalid> {
         self.back_link(at, at + 12)?;
         let (len, cap) = (u32_at(self.image, at + 4), u32_at(self.image, at + 8));
         if len > cap {
@@ -123,6 +121,7 @@ impl<'a> Check<'a> {
     }
 
     /// That the link at `at` leads nowhere.
+    #[inline]
     pub(super) fn no_block(&self, at: u32) -> Result<(), Invalid> {
         match u32_at(self.image, at) as i32 {
             0 => Ok(()),
@@ -134,6 +133,7 @@ impl<'a> Check<'a> {
     }
 
     /// Where the link at `at` leads, to a block of at least `bytes`, which is not claimed yet.
+    #[inline]
     pub(super) fn peek(&self, at: u32, bytes: u64) -> Result<u32, Invalid> {
         let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
         if self.canonical() && !self.placed(to) {
@@ -149,11 +149,12 @@ impl<'a> Check<'a> {
     }
 
     /// The block of `bytes` to which the link at `at` leads, of which `used` hold something.
+    #[inline]
     pub(super) fn claim(&mut self, at: u32, bytes: u64, used: u64) -> Result<u32, Invalid> {
         let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
         self.claim_at(at, to, bytes, used)
     }
-
+    #[inline]
     fn claim_at(&mut self, at: u32, to: i64, bytes: u64, used: u64) -> Result<u32, Invalid> {
         let whole = in_granules(bytes) as i64;
         let size = self.size();
@@ -187,6 +188,7 @@ impl<'a> Check<'a> {
     }
 
     /// In canonical images, that bytes that belong to nothing are zero.
+    #[inline]
     pub fn zero(&self, from: u32, to: u32) -> Result<(), Invalid> {
         if self.canonical() {
             for at in from..to {

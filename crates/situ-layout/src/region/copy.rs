@@ -39,11 +39,11 @@ impl<'a> Writer<'a> {
             to.copy_from_slice(&self.from[from..from + count]);
         }
     }
-
+    #[inline]
     pub(super) fn image(&self) -> &'a [u8] {
         self.from
     }
-
+    #[inline]
     fn zero(&mut self, at: u32, count: u32) {
         if let Some(to) = self.to.get_mut(at as usize..at as usize + count as usize) {
             to.fill(0);
@@ -56,13 +56,13 @@ impl<'a> Writer<'a> {
             to.copy_from_slice(&value.to_le_bytes());
         }
     }
-
+    #[inline]
     pub(super) fn put_byte(&mut self, at: u32, value: u8) {
         if let Some(to) = self.to.get_mut(at as usize) {
             *to = value;
         }
     }
-
+    #[inline]
     pub(super) fn put_bytes(&mut self, at: u32, bytes: &[u8]) {
         if let Some(to) = self.to.get_mut(at as usize..at as usize + bytes.len()) {
             to.copy_from_slice(bytes);
@@ -92,6 +92,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A container of 16 bytes, still without its link.
+    #[inline]
     pub(super) fn container(&mut self, at: u32, len: u32, cap: u32) {
         self.put_u32(at + 4, len);
         self.put_u32(at + 8, cap);
@@ -99,6 +100,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The next block, of `bytes` zeros, to which the link at `at` leads.
+    #[inline]
     pub(super) fn place(&mut self, at: u32, bytes: u64) -> u32 {
         let block = self.next(at, bytes);
         self.zero(block, self.end - block);
@@ -106,13 +108,14 @@ impl<'a> Writer<'a> {
     }
 
     /// The next block, of which the caller writes the first `bytes`.
+    #[inline]
     pub(super) fn place_dense(&mut self, at: u32, bytes: u64) -> u32 {
         let block = self.next(at, bytes);
         let used = block + bytes as u32;
         self.zero(used, self.end - used);
         block
     }
-
+    #[inline]
     fn next(&mut self, at: u32, bytes: u64) -> u32 {
         let block = self.end;
         self.end += in_granules(bytes) as u32;

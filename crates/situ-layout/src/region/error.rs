@@ -1,5 +1,7 @@
 //! The errors of regions: no room, a buffer that will not do, and bytes that are no region.
 
+use std::ops::Deref;
+
 use thiserror::Error;
 
 use crate::error::FieldPath;
@@ -282,8 +284,12 @@ pub enum InvalidProblem {
 
 /// Bytes that claim to be a region are none.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{path}: {problem} (at offset {offset})")]
-pub struct Invalid {
+#[error("{}: {} (at offset {})", .0.path, .0.problem, .0.offset)]
+pub struct Invalid(Box<InvalidPlace>);
+
+/// What is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidPlace {
     /// The member at fault.
     pub path: FieldPath,
     /// Where in the image it lies, in bytes from the header.
@@ -292,18 +298,32 @@ pub struct Invalid {
     pub problem: InvalidProblem,
 }
 
+impl Deref for Invalid {
+    type Target = InvalidPlace;
+    fn deref(&self) -> &InvalidPlace {
+        &self.0
+    }
+}
+
 impl Invalid {
     /// Says that the fault lies within this member.
     #[must_use]
     pub fn in_member(mut self, name: &'static str) -> Self {
-        self.path.enter_member(name);
+        self.0.path.enter_member(name);
         self
     }
 
     /// Says that the fault lies within this element.
     #[must_use]
     pub fn in_element(mut self, index: u32) -> Self {
-        self.path.enter_element(index as usize);
+        self.0.path.enter_element(index as usize);
         self
     }
+}
+
+/// An error at an offset. It is a pointer, so that a check that finds nothing carries little around.
+#[cold]
+#[inline(never)]
+pub(super) fn invalid<T>(offset: u32, problem: InvalidProblem) -> Result<T, Invalid> {
+    Err(Invalid(Box::new(InvalidPlace { path: FieldPath::default(), offset, problem })))
 }

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-use super::check::{Check, invalid};
+use super::check::Check;
 use super::copy::Writer;
-use super::error::{Full, Invalid, InvalidProblem};
+use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::key::Key;
 use super::keyed::{Engine, Map, Reserve, Set};
 use super::memory::{Memory, target};
@@ -23,6 +23,7 @@ pub type FlatSet<K> = Set<K, Sorted>;
 pub type FlatMap<K, V> = Map<K, V, Sorted>;
 
 /// Where a key is (`Ok`) or belongs, among elements that begin with their keys.
+#[inline]
 fn search<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<u32, u32> {
     let (mut low, mut high) = (0, vector::len(image, at));
     while low < high {
@@ -103,11 +104,8 @@ impl Engine for Sorted {
     }
     fn check<E: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
         let (block, len) = check.vector::<E>(at)?;
-        for index in 1..len {
-            let place = block + index * E::SIZE;
-            if K::compare_in(check.image(), place - E::SIZE, place) != Ordering::Less {
-                return invalid(at, InvalidProblem::NotSorted { index });
-            }
+        if let Some(index) = K::not_ascending(check.image(), block, E::SIZE, len) {
+            return invalid(at, InvalidProblem::NotSorted { index });
         }
         Ok(())
     }

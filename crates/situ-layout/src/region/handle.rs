@@ -29,14 +29,15 @@ impl<T> Clone for Ref<'_, T> {
 impl<T> Copy for Ref<'_, T> {}
 
 impl<'r, T: Stored> Ref<'r, T> {
+    #[inline]
     pub(super) fn new(image: &'r [u8], at: u32) -> Self {
         Self { image, at, of: PhantomData }
     }
-
+    #[inline]
     pub(super) fn image(self) -> &'r [u8] {
         self.image
     }
-
+    #[inline]
     pub(super) fn at(self) -> u32 {
         self.at
     }
@@ -61,6 +62,7 @@ impl<'r, T: Stored> Ref<'r, T> {
 
     /// A part of the value; for the accessors that [`region_struct`](crate::region_struct) makes.
     #[doc(hidden)]
+    #[inline]
     pub fn part<M: Stored>(self, offset: u32) -> Ref<'r, M> {
         Ref::new(self.image, self.at + offset)
     }
@@ -74,24 +76,27 @@ pub struct Mut<'r, T> {
 }
 
 impl<'r, T: Stored> Mut<'r, T> {
+    #[inline]
     pub(super) fn new(memory: &'r mut Memory, at: u32) -> Self {
         Self { memory, at, of: PhantomData }
     }
-
+    #[inline]
     pub(super) fn memory(&mut self) -> &mut Memory {
         self.memory
     }
-
+    #[inline]
     pub(super) fn at(&self) -> u32 {
         self.at
     }
 
     /// The same, to be read.
+    #[inline]
     pub fn as_ref(&self) -> Ref<'_, T> {
         Ref::new(self.memory.bytes(), self.at)
     }
 
     /// The same for a shorter time, so that this handle can be used again.
+    #[inline]
     pub fn reborrow(&mut self) -> Mut<'_, T> {
         Mut::new(self.memory, self.at)
     }
@@ -114,12 +119,14 @@ impl<'r, T: Stored> Mut<'r, T> {
 
     /// A part of the value; for the accessors that [`region_struct`](crate::region_struct) makes.
     #[doc(hidden)]
+    #[inline]
     pub fn part<M: Stored>(&mut self, offset: u32) -> Mut<'_, M> {
         Mut::new(self.memory, self.at + offset)
     }
 }
 
 /// `count` plain values at an offset.
+#[inline]
 pub(super) fn plain_slice<T: Plain>(image: &[u8], at: u32, count: u32) -> &[T] {
     let bytes = &image[at as usize..][..count as usize * size_of::<T>()];
     let first = bytes.as_ptr().cast::<T>();
@@ -129,6 +136,7 @@ pub(super) fn plain_slice<T: Plain>(image: &[u8], at: u32, count: u32) -> &[T] {
 }
 
 /// The same, to be changed.
+#[inline]
 pub(super) fn plain_slice_mut<T: Plain>(image: &mut [u8], at: u32, count: u32) -> &mut [T] {
     let bytes = &mut image[at as usize..][..count as usize * size_of::<T>()];
     let first = bytes.as_mut_ptr().cast::<T>();
@@ -139,6 +147,7 @@ pub(super) fn plain_slice_mut<T: Plain>(image: &mut [u8], at: u32, count: u32) -
 
 impl<T: Plain> Deref for Ref<'_, T> {
     type Target = T;
+    #[inline]
     fn deref(&self) -> &T {
         &plain_slice(self.image, self.at, 1)[0]
     }
@@ -146,12 +155,14 @@ impl<T: Plain> Deref for Ref<'_, T> {
 
 impl<T: Plain> Deref for Mut<'_, T> {
     type Target = T;
+    #[inline]
     fn deref(&self) -> &T {
         &plain_slice(self.memory.bytes(), self.at, 1)[0]
     }
 }
 
 impl<T: Plain> DerefMut for Mut<'_, T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut T {
         &mut plain_slice_mut(self.memory.bytes_mut(), self.at, 1)[0]
     }

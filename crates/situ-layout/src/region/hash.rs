@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-use super::check::{Check, invalid};
+use super::check::Check;
 use super::copy::Writer;
-use super::error::{Full, Invalid, InvalidProblem};
+use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::key::Key;
 use super::keyed::{Engine, Map, Reserve, Set};
 use super::memory::{MAX_SIZE, Memory, target, u32_at};

@@ -28,14 +28,25 @@ pub trait Key: Stored {
     /// Writes a key where a default one is.
     #[doc(hidden)]
     fn put(memory: &mut Memory, at: u32, key: Self::View<'_>) -> Result<(), Full>;
+    /// The first of `count` keys, `stride` bytes apart from `first` on, that is not greater than the one before it.
+    #[doc(hidden)]
+    #[inline]
+    fn not_ascending(image: &[u8], first: u32, stride: u32, count: u32) -> Option<u32> {
+        (1..count).find(|index| {
+            let place = first + index * stride;
+            Self::compare_in(image, place - stride, place) != Ordering::Less
+        })
+    }
     /// Two keys of one image, compared.
     #[doc(hidden)]
+    #[inline]
     fn compare_in(image: &[u8], a: u32, b: u32) -> Ordering {
         Self::compare(image, a, Self::view(image, b))
     }
 }
 
 /// The finalizer of SplitMix64: each bit of the result depends on each of the argument.
+#[inline]
 const fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -44,7 +55,7 @@ const fn mix(x: u64) -> u64 {
 
 /// Where hashing begins: the golden ratio's fraction, as SplitMix64 has it.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
-
+#[inline]
 const fn upper(h: u64) -> u32 {
     if h >> 32 == 0 { 1 } else { (h >> 32) as u32 }
 }
@@ -53,22 +64,44 @@ macro_rules! integer {
     ($($type:ty)*) => {$(
         impl Key for $type {
             type View<'a> = $type;
+            #[inline]
             fn view(image: &[u8], at: u32) -> $type {
                 // An image that is being checked lies anywhere.
                 let mut bytes = [0; size_of::<$type>()];
                 bytes.copy_from_slice(&image[at as usize..][..size_of::<$type>()]);
                 <$type>::from_le_bytes(bytes)
             }
+            #[inline]
             fn compare(image: &[u8], at: u32, other: $type) -> Ordering {
                 Self::view(image, at).cmp(&other)
             }
             #[allow(clippy::cast_lossless, reason = "one cast extends signs and zeros alike")]
+            #[inline]
             fn hash(key: $type) -> u32 {
                 upper(mix(SEED.wrapping_add(key as u64)))
             }
+            #[inline]
             fn put(memory: &mut Memory, at: u32, key: $type) -> Result<(), Full> {
                 put(memory, at, key);
                 Ok(())
+            }
+            #[inline]
+            fn not_ascending(image: &[u8], first: u32, stride: u32, count: u32) -> Option<u32> {
+                let elements = image[first as usize..][..(stride * count) as usize].chunks_exact(stride as usize);
+                let mut keys = elements.map(|element| Self::view(element, 0));
+                let mut before = keys.next()?;
+                // One pass without a way out first: nearly always, all keys ascend.
+                let mut good = true;
+                for key in keys {
+                    good &= before < key;
+                    before = key;
+                }
+                if good {
+                    return None;
+                }
+                (1..count).find(|index| {
+                    Self::view(image, first + (index - 1) * stride) >= Self::view(image, first + index * stride)
+                })
             }
         }
     )*};
@@ -78,12 +111,15 @@ integer! { u8 u16 u32 u64 i8 i16 i32 i64 }
 
 impl Key for Text {
     type View<'a> = &'a str;
+    #[inline]
     fn view(image: &[u8], at: u32) -> &str {
         str_at(image, at)
     }
+    #[inline]
     fn compare(image: &[u8], at: u32, other: &str) -> Ordering {
         bytes_at(image, at).cmp(other.as_bytes())
     }
+    #[inline]
     fn hash(key: &str) -> u32 {
         let begin = mix(SEED.wrapping_add(key.len() as u64));
         upper(key.as_bytes().chunks(8).fold(begin, |h, chunk| {
@@ -92,6 +128,7 @@ impl Key for Text {
             mix(h ^ u64::from_le_bytes(word))
         }))
     }
+    #[inline]
     fn put(memory: &mut Memory, at: u32, key: &str) -> Result<(), Full> {
         assign(memory, at, key)
     }

@@ -96,6 +96,7 @@ where
 
 impl<'r, T: Stored> Ref<'r, Maybe<T>> {
     /// The value, if there is one.
+    #[inline]
     pub fn get(self) -> Option<Ref<'r, T>> {
         (self.image()[self.at() as usize] != 0).then(|| self.part(Maybe::<T>::VALUE))
     }
@@ -103,6 +104,7 @@ impl<'r, T: Stored> Ref<'r, Maybe<T>> {
 
 impl<T: Stored> Mut<'_, Maybe<T>> {
     /// The value, if there is one.
+    #[inline]
     pub fn get_mut(&mut self) -> Option<Mut<'_, T>> {
         self.as_ref().get().is_some().then(|| self.part(Maybe::<T>::VALUE))
     }
@@ -183,6 +185,7 @@ impl<T: Stored> Stored for Unique<T> {
 
 impl<'r, T: Stored> Ref<'r, Unique<T>> {
     /// The value, if there is one.
+    #[inline]
     pub fn get(self) -> Option<Ref<'r, T>> {
         let at = target(self.image(), self.at());
         (at != self.at()).then(|| Ref::new(self.image(), at))
@@ -191,6 +194,7 @@ impl<'r, T: Stored> Ref<'r, Unique<T>> {
 
 impl<T: Stored> Mut<'_, Unique<T>> {
     /// The value, if there is one.
+    #[inline]
     pub fn get_mut(&mut self) -> Option<Mut<'_, T>> {
         let at = target(self.as_ref().image(), self.at());
         (at != self.at()).then(|| Mut::new(self.memory(), at))

@@ -24,11 +24,13 @@ const CACHED_SIZES: usize = 8;
 const CACHE_DEPTH: usize = 7;
 
 /// Rounded up to whole granules.
+#[inline]
 pub(super) const fn in_granules(bytes: u64) -> u64 {
     bytes.div_ceil(GRANULE as u64) * GRANULE as u64
 }
 
 /// Words of a bitmap for so many bytes.
+#[inline]
 pub(super) const fn words(bytes: u32) -> usize {
     (bytes / GRANULE).div_ceil(64) as usize
 }
@@ -123,7 +125,7 @@ impl Memory {
     pub(super) fn on_heap(size: u32, options: Options) -> Self {
         let room = size.max(options.reserve.min(options.limit).min(MAX_SIZE));
         let total = total_for(room);
-        // SAFETY: the memory is fresh, zeroed, aligned to 64, and as large as it says.
+        // SAFETY: the memory is fresh, zeroed, aligned, and as large as it says.
         unsafe { Self::over((allocate_zeroed(total), total), size, false, true, options, Store::Heap(total)) }
     }
 
@@ -141,16 +143,17 @@ impl Memory {
     }
 
     /// The words of the bitmap that the image needs.
+    #[inline]
     fn bits(&self) -> &[u64] {
         // SAFETY: `set_end` writes each word before the image reaches it; the bitmap is aligned, as the room is a multiple of 16.
         unsafe { std::slice::from_raw_parts(self.bits.as_ptr(), words(self.size)) }
     }
-
+    #[inline]
     fn bits_mut(&mut self) -> &mut [u64] {
         // SAFETY: as above, and the memory is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.bits.as_ptr(), words(self.size)) }
     }
-
+    #[inline]
     pub(super) fn size(&self) -> u32 {
         self.size
     }
@@ -163,7 +166,7 @@ impl Memory {
         let cached: usize = self.caches.iter().enumerate().map(|(i, cache)| (i + 1) * cache.count).sum();
         (self.free + cached as u32) * GRANULE
     }
-
+    #[inline]
     pub(super) fn full(&self) -> Full {
         Full { limit: if matches!(self.store, Store::Borrowed) { self.room } else { self.limit } }
     }
@@ -187,22 +190,24 @@ impl Memory {
         let at = at as usize;
         self.bytes_mut()[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }
-
+    #[inline]
     pub(super) fn zero(&mut self, at: u32, count: u32) {
         self.bytes_mut()[at as usize..(at + count) as usize].fill(0);
     }
-
+    #[inline]
     pub(super) fn copy_within(&mut self, from: u32, to: u32, count: u32) {
         self.bytes_mut().copy_within(from as usize..(from + count) as usize, to as usize);
     }
 
     /// How many elements of `element` bytes a container with room for `capacity` shall have room for when it needs `needed`.
+    #[inline]
     pub(super) fn next_capacity(&self, capacity: u32, needed: u32) -> u32 {
         let grown = u64::from(capacity) * u64::from(self.growth_percent) / 100;
         needed.max(u32::try_from(grown).unwrap_or(u32::MAX))
     }
 
     /// The first granule from `from` on that is in use (or free), or `end`.
+    #[inline]
     fn next(&self, from: u32, used: bool, end: u32) -> u32 {
         let bits = self.bits();
         let word = |i: usize| if used { bits[i] } else { !bits[i] };
@@ -220,7 +225,7 @@ impl Memory {
         }
         (i as u32 * 64 + here.trailing_zeros()).min(end)
     }
-
+    #[inline]
     fn mark(&mut self, mut from: u32, mut count: u32, used: bool) {
         let bits = self.bits_mut();
         while count != 0 {
@@ -233,12 +238,13 @@ impl Memory {
             count -= here;
         }
     }
-
+    #[inline]
     fn end(&self) -> u32 {
         self.size / GRANULE
     }
 
     /// A zeroed block; from a cache, or the first run of free granules that is long enough, or else the end.
+    #[inline]
     pub(super) fn allocate(&mut self, bytes: u64) -> Result<u32, Full> {
         if bytes > u64::from(MAX_SIZE) {
             return Err(self.full());
@@ -264,7 +270,7 @@ impl Memory {
         self.extend_end(count).map_err(|_| full)?;
         Ok(end)
     }
-
+    #[inline]
     fn reused(&mut self, block: u32, count: u32) -> u32 {
         if !self.zero_on_free {
             self.zero(block, count * GRANULE);
@@ -397,6 +403,7 @@ impl Memory {
     }
 
     /// Takes a block back; the image ends behind the last granule in use.
+    #[inline]
     pub(super) fn free(&mut self, at: u32, bytes: u64) {
         let count = (in_granules(bytes) / u64::from(GRANULE)) as u32;
         if count == 0 {
@@ -416,6 +423,7 @@ impl Memory {
     }
 
     /// Makes a block longer where it lies, if what lies behind it is free or the end.
+    #[inline]
     pub(super) fn extend(&mut self, at: u32, old: u64, new: u64) -> bool {
         let from = at / GRANULE + (in_granules(old) / u64::from(GRANULE)) as u32;
         let Ok(to) = u32::try_from(u64::from(at / GRANULE) + in_granules(new) / u64::from(GRANULE)) else {
@@ -441,6 +449,7 @@ impl Memory {
     }
 
     /// Gives back the end of a block that becomes shorter.
+    #[inline]
     pub(super) fn shorten(&mut self, at: u32, old: u64, new: u64) {
         let (old, new) = (in_granules(old), in_granules(new));
         if new < old {
@@ -510,10 +519,10 @@ impl Drop for Memory {
     }
 }
 
-/// Memory on the heap lies at the beginning of a cache line.
+/// Memory on the heap is aligned as an image must be; more than that makes allocators slow.
 fn heap_layout(total: usize) -> Layout {
     // Sizes are at most those of a region and its bitmap, about 2.02 GiB.
-    Layout::from_size_align(total, 64).unwrap_or(Layout::new::<[u8; 64]>())
+    Layout::from_size_align(total, GRANULE as usize).unwrap_or(Layout::new::<u128>())
 }
 
 fn allocate_zeroed(total: usize) -> NonNull<u8> {
@@ -525,8 +534,9 @@ fn allocate_zeroed(total: usize) -> NonNull<u8> {
 
 #[inline]
 pub(super) fn u32_at(image: &[u8], at: u32) -> u32 {
-    let at = at as usize;
-    u32::from_le_bytes([image[at], image[at + 1], image[at + 2], image[at + 3]])
+    let mut bytes = [0; 4];
+    bytes.copy_from_slice(&image[at as usize..at as usize + 4]);
+    u32::from_le_bytes(bytes)
 }
 
 /// Where the link at `at` leads; `at` itself where there is none.

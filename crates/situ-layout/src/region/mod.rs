@@ -39,7 +39,7 @@ pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};
 #[doc(hidden)]
 pub use convert::{begin_with, plain_values, put_plain};
 pub use copy::Writer;
-pub use error::{AdoptError, BufferError, Full, Invalid, InvalidProblem, ShareError};
+pub use error::{AdoptError, BufferError, Full, Invalid, InvalidPlace, InvalidProblem, ShareError};
 pub use flat::{FlatMap, FlatSet};
 pub use generated::RegionMessage;
 pub use handle::{Mut, Ref};

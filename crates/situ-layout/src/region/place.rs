@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::backing::{Backing, Buffer, Heap, Options, Store, total_for};
-use super::check::{Checked, MAGIC, VERSION, check_image, invalid, schema_hash};
+use super::check::{Checked, MAGIC, VERSION, check_image, schema_hash};
 use super::convert::{StoreError, StoreFrom};
 use super::copy::Writer;
-use super::error::{AdoptError, BufferError, Full, Invalid, InvalidProblem};
+use super::error::{AdoptError, BufferError, Full, Invalid, InvalidProblem, invalid};
 use super::handle::{Mut, Ref};
 use super::memory::{GRANULE, Memory, ROOT, in_granules};
 use super::stored::Stored;

@@ -80,6 +80,7 @@ pub(super) fn relocate<T: Stored>(memory: &mut Memory, from: u32, to: u32, count
 }
 
 /// Writes the bytes of a plain value.
+#[inline]
 pub(super) fn put<T: Plain>(memory: &mut Memory, at: u32, value: T) {
     // SAFETY: plain values have no padding, so that all bytes are initialized; the extent is that of the value.
     let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
@@ -97,9 +98,11 @@ macro_rules! number {
             fn kind() -> String {
                 $kind.to_owned()
             }
+            #[inline]
             fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
                 writer.copy(from, to, Self::SIZE);
             }
+            #[inline]
             fn check(_: &mut Check<'_>, _: u32) -> Result<(), Invalid> {
                 Ok(())
             }
@@ -117,6 +120,7 @@ number! {
 }
 
 impl<T: Plain> Assign<T> for T {
+    #[inline]
     fn assign(memory: &mut Memory, at: u32, value: T) -> Result<(), Full> {
         put(memory, at, value);
         Ok(())
@@ -135,15 +139,18 @@ impl Stored for Bool {
     fn kind() -> String {
         "boolean".to_owned()
     }
+    #[inline]
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
         writer.copy(from, to, 1);
     }
+    #[inline]
     fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
         check.flag(at)
     }
 }
 
 impl Assign<bool> for Bool {
+    #[inline]
     fn assign(memory: &mut Memory, at: u32, value: bool) -> Result<(), Full> {
         put(memory, at, u8::from(value));
         Ok(())
@@ -167,9 +174,11 @@ impl Stored for Char {
     fn kind() -> String {
         "char".to_owned()
     }
+    #[inline]
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
         writer.copy(from, to, 1);
     }
+    #[inline]
     fn check(_: &mut Check<'_>, _: u32) -> Result<(), Invalid> {
         Ok(())
     }
@@ -205,9 +214,11 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     fn release(memory: &mut Memory, at: u32) {
         (0..N as u32).for_each(|i| T::release(memory, at + i * T::SIZE));
     }
+    #[inline]
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
         writer.elements::<T>(from, to, N as u32);
     }
+    #[inline]
     fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
         check.elements::<T>(at, N as u32)
     }

@@ -2,9 +2,9 @@
 
 use std::ops::Deref;
 
-use super::check::{Check, invalid};
+use super::check::Check;
 use super::copy::Writer;
-use super::error::{Full, Invalid, InvalidProblem};
+use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::handle::{Mut, Ref};
 use super::memory::{MAX_SIZE, Memory, in_granules, target, u32_at};
 use super::stored::{Assign, Stored};
@@ -15,12 +15,13 @@ const TAG: u8 = 0x80;
 
 /// UTF-8 text of any length. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
 pub enum Text {}
-
+#[inline]
 fn tag(image: &[u8], at: u32) -> u8 {
     image[at as usize + INLINE]
 }
 
 /// Where the characters are, how many, and for how many there is room.
+#[inline]
 fn extent(image: &[u8], at: u32) -> (u32, u32, u32) {
     let tag = tag(image, at);
     if tag & TAG != 0 {
@@ -29,17 +30,18 @@ fn extent(image: &[u8], at: u32) -> (u32, u32, u32) {
     let cap = u32_at(image, at + 8);
     if cap == 0 { (at, 0, INLINE as u32) } else { (target(image, at), u32_at(image, at + 4), cap) }
 }
-
+#[inline]
 fn has_block(image: &[u8], at: u32) -> bool {
     tag(image, at) & TAG == 0 && u32_at(image, at + 8) != 0
 }
-
+#[inline]
 pub(super) fn bytes_at(image: &[u8], at: u32) -> &[u8] {
     let (begin, len, _) = extent(image, at);
     &image[begin as usize..][..len as usize]
 }
 
 /// Texts are checked when an image is adopted, and assigned from `str`.
+#[inline]
 pub(super) fn str_at(image: &[u8], at: u32) -> &str {
     std::str::from_utf8(bytes_at(image, at)).unwrap_or_default()
 }
@@ -152,6 +154,7 @@ impl Stored for Text {
         }
         memory.zero(at, 12);
     }
+    #[inline]
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
         let (begin, len, _) = extent(writer.image(), from);
         if len as usize > INLINE {
@@ -166,6 +169,7 @@ impl Stored for Text {
             }
         }
     }
+    #[inline]
     fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
         let tag = tag(check.image(), at);
         let text = if tag & TAG != 0 {

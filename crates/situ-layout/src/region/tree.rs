@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-use super::check::{Check, invalid};
+use super::check::Check;
 use super::copy::Writer;
-use super::error::{Full, Invalid, InvalidProblem};
+use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::key::Key;
 use super::keyed::{Engine, Map, Set};
 use super::memory::{Memory, target, u32_at};

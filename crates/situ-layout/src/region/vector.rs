@@ -12,7 +12,7 @@ use super::stored::{Assign, Plain, Stored, fixed, relocate};
 
 /// A vector. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
 pub struct Vector<T>(PhantomData<fn() -> T>);
-
+#[inline]
 pub(super) fn len(image: &[u8], at: u32) -> u32 {
     u32_at(image, at + 4)
 }
@@ -121,6 +121,7 @@ pub(super) fn release<T: Stored>(memory: &mut Memory, at: u32) {
 }
 
 /// What a container of 16 bytes does when its bytes have come from `distance` further up.
+#[inline]
 pub(super) fn moved(memory: &mut Memory, at: u32, distance: u32) {
     if memory.u32(at + 8) != 0 {
         let link = memory.u32(at).wrapping_add(distance);
@@ -128,7 +129,7 @@ pub(super) fn moved(memory: &mut Memory, at: u32, distance: u32) {
     }
     begin(memory, at);
 }
-
+#[inline]
 pub(super) fn begin(memory: &mut Memory, at: u32) {
     memory.set_u32(at + 12, at.wrapping_neg());
 }
@@ -152,9 +153,11 @@ impl<T: Stored> Stored for Vector<T> {
     fn needed(lines: &mut Lines) {
         T::needed(lines);
     }
+    #[inline]
     fn begin(memory: &mut Memory, at: u32) {
         begin(memory, at);
     }
+    #[inline]
     fn moved(memory: &mut Memory, at: u32, distance: u32) {
         moved(memory, at, distance);
     }
@@ -187,6 +190,7 @@ where
 
 impl<'r, T: Stored> Ref<'r, Vector<T>> {
     /// The number of elements.
+    #[inline]
     pub fn len(self) -> usize {
         len(self.image(), self.at()) as usize
     }
@@ -219,6 +223,7 @@ impl<'r, T: Stored> Ref<'r, Vector<T>> {
 
 impl<T: Stored> Mut<'_, Vector<T>> {
     /// The number of elements.
+    #[inline]
     pub fn len(&self) -> usize {
         self.as_ref().len()
     }

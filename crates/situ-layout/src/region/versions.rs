@@ -3,8 +3,7 @@
 
 use std::any::TypeId;
 
-use super::check::invalid;
-use super::error::{Invalid, InvalidProblem};
+use super::error::{Invalid, InvalidProblem, invalid};
 use super::layout::{Lines, sha256_u64};
 use super::memory::{GRANULE, ROOT, u32_at};
 use super::stored::Stored;
@@ -102,14 +101,14 @@ fn u64_at(image: &[u8], at: u32) -> u64 {
 /// Where the table of an image is, and its size in bytes.
 pub(super) fn table_of(image: &[u8]) -> Result<(u32, u32), Invalid> {
     let at = u32_at(image, TABLE_AT);
-    let bad = invalid(TABLE_AT, InvalidProblem::BadVersions { at });
+    let bad = || invalid(TABLE_AT, InvalidProblem::BadVersions { at });
     let size = image.len() as u64;
     if at < ROOT || !at.is_multiple_of(GRANULE) || u64::from(at) + 8 > size {
-        return bad;
+        return bad();
     }
     let bytes = 8 + 8 * u64::from(u32_at(image, at + 4));
     if u64::from(at) + bytes > size {
-        return bad;
+        return bad();
     }
     Ok((at, bytes as u32))
 }
