@@ -18,7 +18,7 @@ DASHED := $(filter --%,$(MAKECMDGOALS))
 DEMO_ARGS = $(if $(INPUT),--input '$(INPUT)') $(if $(FRAMES),--frames $(FRAMES)) $(if $(JSON),--json) $(ARGS) $(DASHED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format fuzz model sanitize chaos docs clean
+.PHONY: help demo test bench lint format fuzz model miri sanitize chaos docs clean
 
 help:  ## Show this list
 	@echo 'Situ: a message is built where it will be read.'
@@ -55,6 +55,9 @@ fuzz:  ## Fuzz the readers (SECONDS=60 for each target)
 
 model:  ## Explore the protocols between processes with the model checker
 	@scripts/model.sh
+
+miri:  ## Run the tests of regions under Miri, which sees undefined behaviour
+	@scripts/miri.sh
 
 sanitize:  ## Run the tests of memory, bus and traces under the address and thread sanitizers
 	@scripts/sanitize.sh
