@@ -25,7 +25,9 @@ int main() {
     good = taken && taken->has_value() && (*taken)->bulk(&Scan::ranges).size() == 3 &&
            refused.error().code() == situ::errc::type && !situ::node::try_create("", {"/proc/none", {}});
   }
-  for (const char* folder : {"/nodes", "/topics", ""}) {
+  // The file by which whoever can be traced hears of a recording stays.
+  ::unlink((root.path + "/trace/control").c_str());
+  for (const char* folder : {"/nodes", "/topics", "/trace", ""}) {
     if (::rmdir((root.path + folder).c_str()) != 0) std::perror("rmdir");
   }
   return good ? 0 : 1;
