@@ -54,6 +54,8 @@ mod publisher;
 mod qos;
 #[cfg(not(loom))]
 mod reactor;
+#[cfg(not(loom))]
+mod region;
 pub mod ring;
 #[cfg(not(loom))]
 mod spans;
@@ -86,6 +88,10 @@ pub use self::{
     publisher::{LoanError, PublishError, RawPublisher},
     qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
     reactor::EventFd,
+    region::{
+        EditError, InRegion, PublishRegionError, RegionLoan, RegionPublisher, RegionSample, RegionSubscriber,
+        describe_region,
+    },
     subscriber::{CopyCounter, RawSample, RawSubscriber, TakeError},
     topic::{Encoding, RegisterError, TypeDescription},
     typed::{

@@ -266,6 +266,18 @@ pub struct DetachedLoan {
     signalled: bool,
 }
 
+impl DetachedLoan {
+    /// Where the body begins and how large it is, if it lies in the slot; else null and 0.
+    #[inline]
+    pub(crate) fn body_in_slot(&self) -> (*mut u8, usize) {
+        if self.body_pool == BODY_IN_SLOT {
+            (self.memory.wrapping_add(self.body_offset), self.body_size)
+        } else {
+            (std::ptr::null_mut(), 0)
+        }
+    }
+}
+
 impl RawPublisher {
     /// Takes back a loan that was detached.
     ///

@@ -5,8 +5,10 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
+use situ_layout::region::StoreError;
 use situ_layout::{
-    BulkCursor, BulkRef, FlatFormError, FlatMessage, Message, Plain, StorageKind, ValidateError, boxed,
+    BulkCursor, BulkRef, FlatFormError, FlatMessage, Message, Plain, RegionFormError, StorageKind,
+    ValidateError, boxed,
 };
 use situ_memory::{DomainId, Strategy};
 use situ_wire::{DecodeError, EncodeError};
@@ -40,25 +42,12 @@ pub fn describe<T: Message>() -> TypeDescription {
 impl Node {
     /// A publisher of `T` on a topic: set what it offers, then [`create`](PublisherBuilder::create) it.
     pub fn publisher<T: Message>(&self, topic: &str) -> PublisherBuilder<T> {
-        PublisherBuilder {
-            node: self.clone(),
-            topic: topic.to_owned(),
-            qos: PublisherQos::default(),
-            stamps: true,
-            placement: Placement::default(),
-            message: PhantomData,
-        }
+        PublisherBuilder::new(self, topic)
     }
 
     /// A subscriber of `T` on a topic: set what it asks for, then [`create`](SubscriberBuilder::create) it.
     pub fn subscriber<T: Message>(&self, topic: &str) -> SubscriberBuilder<T> {
-        SubscriberBuilder {
-            node: self.clone(),
-            topic: topic.to_owned(),
-            qos: SubscriberQos::default(),
-            placement: Placement::default(),
-            message: PhantomData,
-        }
+        SubscriberBuilder::new(self, topic)
     }
 }
 
@@ -73,7 +62,18 @@ pub struct PublisherBuilder<T> {
     message: PhantomData<fn() -> T>,
 }
 
-impl<T: Message> PublisherBuilder<T> {
+impl<T> PublisherBuilder<T> {
+    pub(crate) fn new(node: &Node, topic: &str) -> Self {
+        Self {
+            node: node.clone(),
+            topic: topic.to_owned(),
+            qos: PublisherQos::default(),
+            stamps: true,
+            placement: Placement::default(),
+            message: PhantomData,
+        }
+    }
+
     /// Waits for reliable subscribers rather than overwrite what they have not taken.
     pub fn reliable(mut self) -> Self {
         self.qos.reliability = Reliability::Reliable;
@@ -148,12 +148,16 @@ impl<T: Message> PublisherBuilder<T> {
         self
     }
 
+    pub(crate) fn create_raw(self, description: &TypeDescription) -> Result<RawPublisher, RegisterError> {
+        let raw = RawPublisher::create_in(&self.node, &self.topic, description, self.qos, &self.placement)?;
+        Ok(if self.stamps { raw } else { raw.without_stamps() })
+    }
+}
+
+impl<T: Message> PublisherBuilder<T> {
     /// Joins the topic.
     pub fn create(self) -> Result<Publisher<T>, RegisterError> {
-        let description = describe::<T>();
-        let raw = RawPublisher::create_in(&self.node, &self.topic, &description, self.qos, &self.placement)?;
-        let raw = if self.stamps { raw } else { raw.without_stamps() };
-        Ok(Publisher { raw, message: PhantomData })
+        Ok(Publisher { raw: self.create_raw(&describe::<T>())?, message: PhantomData })
     }
 }
 
@@ -313,7 +317,17 @@ pub struct SubscriberBuilder<T> {
     message: PhantomData<fn() -> T>,
 }
 
-impl<T: Message> SubscriberBuilder<T> {
+impl<T> SubscriberBuilder<T> {
+    pub(crate) fn new(node: &Node, topic: &str) -> Self {
+        Self {
+            node: node.clone(),
+            topic: topic.to_owned(),
+            qos: SubscriberQos::default(),
+            placement: Placement::default(),
+            message: PhantomData,
+        }
+    }
+
     /// Asks that no message be lost: publishers must be reliable, and wait for it if it keeps all.
     pub fn reliable(mut self) -> Self {
         self.qos.reliability = Reliability::Reliable;
@@ -356,11 +370,15 @@ impl<T: Message> SubscriberBuilder<T> {
         self
     }
 
+    pub(crate) fn create_raw(self, description: &TypeDescription) -> Result<RawSubscriber, RegisterError> {
+        RawSubscriber::create_in(&self.node, &self.topic, description, self.qos, &self.placement)
+    }
+}
+
+impl<T: Message> SubscriberBuilder<T> {
     /// Joins the topic.
     pub fn create(self) -> Result<Subscriber<T>, RegisterError> {
-        let description = describe::<T>();
-        let raw = RawSubscriber::create_in(&self.node, &self.topic, &description, self.qos, &self.placement)?;
-        Ok(Subscriber { raw, message: PhantomData })
+        Ok(Subscriber { raw: self.create_raw(&describe::<T>())?, message: PhantomData })
     }
 }
 
@@ -418,6 +436,30 @@ pub enum ReceiveError {
         /// What is wrong with it.
         source: DecodeError,
     },
+    /// It is a region, and not one of this type, or does not fit the type's own storage.
+    #[error("message {sequence} of topic {topic:?} cannot be read as {type_name}: {source}")]
+    Region {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// What is wrong with it.
+        source: RegionFormError,
+    },
+    /// A message in another form cannot be stored in a region.
+    #[error("message {sequence} of topic {topic:?} cannot be stored in a region of {type_name}: {source}")]
+    Store {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// What is in the way.
+        source: StoreError,
+    },
     /// It is flat and does not fit the type's own storage.
     #[error("message {sequence} of topic {topic:?} cannot be read as {type_name}: {source}")]
     Convert {
@@ -457,6 +499,24 @@ impl<T: Message> Subscriber<T> {
             (Encoding::Flat, StorageKind::Flat) => self.view(raw),
             (Encoding::Xcdr1 | Encoding::Xcdr2, _) => self.decode(raw),
             (Encoding::Flat, StorageKind::Heap | StorageKind::Ros) => self.convert(raw),
+            (Encoding::Region, _) => self.convert_region(raw),
+        }
+    }
+
+    /// Reads a region into a type with another storage.
+    fn convert_region(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
+        let mut value = boxed::<T>();
+        match value.read_region(&mut [], raw.body()) {
+            Ok(()) => {
+                CopyCounter::of_process().count(raw.body().len());
+                Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body: Body::default() })) })
+            }
+            Err(source) => Err(ReceiveError::Region {
+                topic: self.raw.topic().to_owned(),
+                sequence: raw.sequence(),
+                type_name: T::NAME,
+                source,
+            }),
         }
     }
 

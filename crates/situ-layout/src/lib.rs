@@ -39,9 +39,9 @@ pub use bulk::{BULK_ALIGN, BulkCursor, BulkError, BulkField, BulkRef, UNBOUNDED}
 pub use error::{BoundError, Bounded, FieldPath, Segment, ValidateError, ValidateProblem};
 pub use flat::{FlatMap, FlatOptional, FlatSequence, FlatString, FlatWString};
 pub use heap::{BoundedMap, BoundedString, BoundedVec, BoundedWString, WString};
-pub use message::{Action, FlatForm, FlatFormError, FlatMessage, Message, Service};
+pub use message::{Action, FlatForm, FlatFormError, FlatMessage, Message, RegionFormError, Service};
 #[doc(hidden)]
-pub use message::{read_flat, write_flat};
+pub use message::{read_flat, read_region, write_flat};
 pub use ros::{Ros, RosSequence, RosString, RosWString};
 pub use storage::{Flat, Heap, Storage, StorageKind, Unbounded};
 pub use take::{TakeFrom, convert, convert_owned};

@@ -431,6 +431,7 @@ macro_rules! __message {
         schema_hash: $schema_hash:literal,
         layout_hash: $layout_hash:literal,
         $(layout: { $($layout:tt)* },)?
+        $(region: $region:ty,)?
         $(bulk: $lengths:ident { $($bulk:ident: $how:ident $(($element:ty, $bound:expr))?),* $(,)? },)?
     ) => {
         impl<$($params)*> $crate::Message for $name<$($args)*> {
@@ -444,6 +445,15 @@ macro_rules! __message {
             };
             $crate::__bulk! { $($lengths { $($bulk: $how $(($element, $bound))?;)* })? }
             $crate::__flat_form! { $($flat)* }
+            $(
+                fn read_region(
+                    &mut self,
+                    own_body: &mut [u8],
+                    image: &[u8],
+                ) -> ::core::result::Result<(), $crate::RegionFormError> {
+                    $crate::read_region::<Self, $region>(self, own_body, image)
+                }
+            )?
         }
     };
 }

@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::assign::{AssignError, AssignFrom, Bodies};
 use crate::bulk::BulkCursor;
 use crate::error::ValidateError;
+use crate::region::{Invalid, LoadInto, view};
 use crate::storage::StorageKind;
 use crate::value::{InPlace, SelfContained, Validation};
 use crate::visit::Structure;
@@ -77,6 +78,12 @@ pub trait Message: Structure + Default {
     unsafe fn validate(src: *const Self, body_len: usize) -> Result<(), ValidateError> {
         // SAFETY: the caller's promise is that of validate_at.
         unsafe { Self::validate_at(src, &Validation { body_len }) }
+    }
+
+    /// Reads the message from its region form: an image, which is checked. Bulk members of a message that is flat go to `own_body`.
+    fn read_region(&mut self, own_body: &mut [u8], image: &[u8]) -> Result<(), RegionFormError> {
+        let (_, _) = (own_body, image);
+        Err(RegionFormError::None { name: Self::NAME })
     }
 
     /// Reads the message from its flat form: the `head`, whose size and alignment are those of
@@ -150,6 +157,34 @@ pub enum FlatFormError {
     /// The message does not fit.
     #[error(transparent)]
     DoesNotFit(#[from] AssignError),
+}
+
+/// Why a message cannot be read from its region form.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RegionFormError {
+    /// The type has no region form.
+    #[error("{name} has no region form")]
+    None {
+        /// The type.
+        name: &'static str,
+    },
+    /// The bytes are not a valid image.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The value does not fit.
+    #[error(transparent)]
+    DoesNotFit(#[from] AssignError),
+}
+
+/// Reads a message from an image of its region form `R`.
+#[doc(hidden)]
+pub fn read_region<T, R: LoadInto<T>>(
+    message: &mut T,
+    own_body: &mut [u8],
+    image: &[u8],
+) -> Result<(), RegionFormError> {
+    Ok(view::<R>(image)?.load_into(message, own_body)?)
 }
 
 /// Reads a message from the head and the body of its flat form.

@@ -22,12 +22,16 @@ pub enum Encoding {
     Xcdr1 = 2,
     /// Serialized as XCDR2, with its encapsulation header.
     Xcdr2 = 3,
+    /// A region: its live or canonical image (`spec/region.md`).
+    Region = 4,
 }
 
 impl Encoding {
     /// The encoding that a number in shared memory stands for.
     pub fn from_number(number: u32) -> Option<Self> {
-        [Self::Flat, Self::Xcdr1, Self::Xcdr2].into_iter().find(|encoding| *encoding as u32 == number)
+        [Self::Flat, Self::Xcdr1, Self::Xcdr2, Self::Region]
+            .into_iter()
+            .find(|encoding| *encoding as u32 == number)
     }
 }
 
@@ -40,7 +44,7 @@ pub struct TypeDescription {
     pub schema: String,
     /// The hash of the schema (`spec/signature.md`).
     pub schema_hash: u64,
-    /// The hash of the flat layout that is published or can be read; 0 if there is none.
+    /// The hash of the flat layout that is published or can be read, or that of the region; 0 if there is none.
     pub layout_hash: u64,
     /// How messages are laid out.
     pub encoding: Encoding,

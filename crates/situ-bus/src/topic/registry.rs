@@ -98,7 +98,7 @@ pub enum RegisterError {
         /// The first difference between the two schemas.
         difference: String,
     },
-    /// Both sides use the flat layout, but not the same one.
+    /// Both sides use the flat layout, or regions, but not the same layout.
     #[error(
         "topic {topic:?}: node {node} lays {type_name} out differently (layout {theirs:016x}, here {ours:016x}); generate \
          both from the same schema, with the same annotations"
@@ -338,11 +338,13 @@ impl Registration<'_> {
         Err(RegisterError::Serialized { topic, type_name, domain, node: NodeId(node) })
     }
 
-    /// Two flat layouts must be the same. Who only serializes has none; a subscriber of serialized messages that can
-    /// also read flat ones names theirs.
-    fn check_layout(&self, node: u64, theirs: u64) -> Result<(), RegisterError> {
+    /// Two flat layouts must be the same, and two layouts of regions. Who only serializes has none; a subscriber of serialized
+    /// messages that can also read flat ones names theirs. Between the two kinds messages are converted.
+    fn check_layout(&self, node: u64, theirs: u64, encoding: u32) -> Result<(), RegisterError> {
         let ours = self.description.layout_hash;
-        if ours == 0 || theirs == 0 || ours == theirs {
+        let other_kind =
+            (self.description.encoding == Encoding::Region) != (encoding == Encoding::Region as u32);
+        if other_kind || ours == 0 || theirs == 0 || ours == theirs {
             return Ok(());
         }
         let type_name = self.description.name.clone();
@@ -377,7 +379,11 @@ impl Joined {
             publisher_terms(entry)
                 .satisfies(registration.terms)
                 .map_err(|mismatch| registration.qos_error(node, mismatch))?;
-            registration.check_layout(node, entry.layout_hash.load(Ordering::Relaxed))?;
+            registration.check_layout(
+                node,
+                entry.layout_hash.load(Ordering::Relaxed),
+                entry.encoding.load(Ordering::Relaxed),
+            )?;
         }
         let free = (0..PLACES as usize).find(|index| {
             topic.place(*index).state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) == 0
@@ -427,11 +433,19 @@ impl Joined {
                 .terms
                 .satisfies(place_terms(place))
                 .map_err(|mismatch| registration.qos_error(node, mismatch))?;
-            registration.check_layout(node, place.layout_hash.load(Ordering::Relaxed))?;
+            registration.check_layout(
+                node,
+                place.layout_hash.load(Ordering::Relaxed),
+                place.encoding.load(Ordering::Relaxed),
+            )?;
         }
         for entry in active_publishers(topic) {
             let node = entry.node.load(Ordering::Relaxed);
-            registration.check_layout(node, entry.layout_hash.load(Ordering::Relaxed))?;
+            registration.check_layout(
+                node,
+                entry.layout_hash.load(Ordering::Relaxed),
+                entry.encoding.load(Ordering::Relaxed),
+            )?;
         }
         self.take_column(registration)?;
         let entry = NewEntry {

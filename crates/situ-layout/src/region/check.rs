@@ -1,6 +1,7 @@
 //! Checking that bytes are a region before any of them is believed: canonical images with one cursor, live ones with a bitmap.
 
 use std::any::TypeId;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::error::{Invalid, InvalidProblem, invalid};
@@ -314,6 +315,28 @@ pub(super) fn schema_hash<T: Stored>() -> u64 {
     if T::facts().table.is_empty() { T::SCHEMA_HASH } else { 0 }
 }
 
+thread_local! {
+    /// A bitmap that was used, and whose memory is used again: checking what was received allocates nothing.
+    static SPARE: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
+}
+
+/// A bitmap of zeros.
+fn clean_bits(words: usize) -> Vec<u64> {
+    let mut bits = SPARE.take();
+    bits.clear();
+    bits.resize(words, 0);
+    bits
+}
+
+impl Checked<'_> {
+    /// Keeps the memory of a bitmap that is not needed any more for the next check of this thread.
+    pub(super) fn give_back(&mut self) {
+        if let Some(bits) = self.bits.take() {
+            SPARE.set(bits);
+        }
+    }
+}
+
 /// Checks an image of a `T`, wherever it lies.
 pub(super) fn check_image<T: Stored>(image: &[u8]) -> Result<Checked<'_>, Invalid> {
     let facts = T::facts();
@@ -349,7 +372,7 @@ pub(super) fn check_image<T: Stored>(image: &[u8]) -> Result<Checked<'_>, Invali
         return invalid(28, InvalidProblem::Outside { to: i64::from(u32_at(image, 28)), size });
     }
     let image = &image[..size as usize];
-    let bits = (form == 1).then(|| vec![0; words(size)]);
+    let bits = (form == 1).then(|| clean_bits(words(size)));
     let mut check = Check::new(image, bits);
     let table = check.begin_versions(facts)?;
     let root = check.size_of::<T>(ROOT)?;

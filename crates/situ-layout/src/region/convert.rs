@@ -10,6 +10,7 @@ use super::hash::{HashMap, HashSet};
 use super::key::Key;
 use super::maybe::{Maybe, Unique};
 use super::memory::Memory;
+use super::shared::Shared;
 use super::stored::{Assign, Bool, Char, Plain, Stored, put};
 use super::text::{Text, str_at};
 use super::tree::{OrderedMap, OrderedSet};
@@ -191,7 +192,7 @@ macro_rules! holds_one {
         }
     )*};
 }
-holds_one! { Maybe Unique }
+holds_one! { Maybe Unique Shared }
 
 impl<T: Stored> Holds01 for Maybe<T> {
     fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full> {
@@ -268,6 +269,19 @@ impl<I: Iterator> Iterator for Counted<I> {
 }
 
 impl<I: Iterator> ExactSizeIterator for Counted<I> {}
+
+impl<T: Stored> Holds01 for Shared<T> {
+    /// A value that others share is left to them.
+    fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full> {
+        if Ref::<Self>::new(memory.bytes(), at).links() > 1 {
+            Mut::<Self>::new(memory, at).clear();
+        }
+        Ok(Mut::<Self>::new(memory, at).fill()?.at())
+    }
+    fn value(from: Ref<'_, Self>) -> Option<Ref<'_, T>> {
+        from.get()
+    }
+}
 
 /// A key of a message as one that is looked up in a region, and back.
 #[doc(hidden)]

@@ -8,7 +8,7 @@ use super::stored::Stored;
 
 /// A type that lies in regions and can be published: the region form of a generated structure.
 pub trait RegionMessage: Stored + LoadInto<Self::Message> + StoreFrom<Self::Message> {
-    /// The same structure outside of regions, with its default storage if that is not a region, else on the heap.
+    /// The same structure outside of regions, on the heap.
     type Message: Message;
     /// The fully qualified name, such as `sensor_msgs::msg::Image`.
     const NAME: &'static str = <Self::Message as Message>::NAME;
@@ -194,6 +194,11 @@ macro_rules! __region_stored {
             const ANY: bool = true $(&& <$type>::ANY)*;
             const SCHEMA_HASH: u64 = $schema;
 
+            fn facts() -> &'static $crate::region::Facts {
+                const { $($crate::region::fixed::<$type>();)* }
+                static FACTS: ::std::sync::OnceLock<$crate::region::Facts> = ::std::sync::OnceLock::new();
+                FACTS.get_or_init($crate::region::Facts::work_out::<Self>)
+            }
             fn kind() -> ::std::string::String {
                 ::std::borrow::ToOwned::to_owned($full)
             }

@@ -51,6 +51,8 @@ pub use keyed::{Map, Set};
 pub use layout::{Facts, Lines, layout_hash, layout_text};
 pub use maybe::{Maybe, Unique};
 pub use memory::{GRANULE, MAX_SIZE, Memory};
+#[doc(hidden)]
+pub use place::checked_root;
 pub use place::{Region, view};
 pub use shared::{Link, Shared};
 #[doc(hidden)]

@@ -143,31 +143,65 @@ impl<'a, T: Stored> Region<T, Buffer<'a>> {
 impl<T: Stored, B: Backing> Region<T, B> {
     /// The default value, in the memory of a backing.
     pub fn with_backing(backing: B, options: Options) -> Result<Self, BufferError> {
-        let memory = memory_of(backing, first_size::<T>(), options)?;
+        Self::with_boxed(Box::new(backing), options)
+    }
+
+    /// The same for a backing in a box, which can be had back, and used again.
+    pub fn with_boxed(backing: Box<B>, options: Options) -> Result<Self, BufferError> {
+        let memory = memory_of(backing, first_size::<T>(), false, options)?;
         Ok(Self { memory, of: PhantomData }.begun())
     }
 
     /// A region that begins as a copy of an image, in the memory of a backing.
     pub fn adopt_into(backing: B, image: &[u8], options: Options) -> Result<Self, AdoptError> {
+        Self::adopt_into_boxed(Box::new(backing), image, options)
+    }
+
+    /// The same for a backing in a box.
+    pub fn adopt_into_boxed(backing: Box<B>, image: &[u8], options: Options) -> Result<Self, AdoptError> {
         let checked = check_image::<T>(image)?;
         let rewritten = rewritten::<T>(&checked);
         let image = rewritten.as_deref().unwrap_or(checked.image);
-        let memory = memory_of(backing, image.len() as u32, options)?;
+        let memory = memory_of(backing, image.len() as u32, false, options)?;
         let mut region = Self { memory, of: PhantomData };
         region.memory.bytes_mut().copy_from_slice(image);
         region.adopted(checked.bits.as_deref().filter(|_| rewritten.is_none()));
         Ok(region)
     }
 
+    /// A region that goes on with the image that lies at the front of a backing's memory, which is checked first.
+    pub fn adopt_boxed(mut backing: Box<B>, options: Options) -> Result<Self, AdoptError> {
+        let (base, total) = backing.memory();
+        // SAFETY: the backing's memory is initialized, and nobody else uses it as long as the backing is ours.
+        let there = unsafe { std::slice::from_raw_parts(base.as_ptr(), total) };
+        let mut checked = check_image::<T>(there)?;
+        if checked.versions.as_ref().is_some_and(|versions| versions.differs.is_some()) {
+            // Rewritten elsewhere, and then here.
+            let image = checked.image.to_vec();
+            return Self::adopt_into_boxed(backing, &image, options);
+        }
+        let memory = memory_of(backing, checked.image.len() as u32, true, options)?;
+        let mut region = Self { memory, of: PhantomData };
+        region.adopted(checked.bits.as_deref());
+        checked.give_back();
+        Ok(region)
+    }
+
     /// Ends the region: the backing, with the live image at the front of its memory, and the image's size.
-    pub fn into_backing(mut self) -> (B, usize) {
+    pub fn into_backing(self) -> (B, usize) {
+        let (backing, size) = self.into_boxed();
+        (*backing, size)
+    }
+
+    /// The same, in its box.
+    pub fn into_boxed(mut self) -> (Box<B>, usize) {
         let size = self.trim();
         // SAFETY: a region of a backing was made by `memory_of`, which gave the memory one of this type, from a box.
         let backing = unsafe {
             let backing = self.memory.into_backing().unwrap_unchecked();
             Box::from_raw(backing.cast::<B>().as_ptr())
         };
-        (*backing, size)
+        (backing, size)
     }
 }
 
@@ -276,9 +310,17 @@ pub fn view<T: Stored>(image: &[u8]) -> Result<Ref<'_, T>, Invalid> {
     if !is_aligned(image) {
         return invalid(0, InvalidProblem::MisalignedImage);
     }
-    let checked = check_image::<T>(image)?;
+    let mut checked = check_image::<T>(image)?;
+    checked.give_back();
     refuse(checked.versions.and_then(|versions| versions.fewer))?;
     Ok(Ref::new(checked.image, ROOT))
+}
+
+/// The value of an image that was checked before, and may have been changed since by who wrote it: reading it then gives other
+/// values, or panics, but never leaves the image.
+#[doc(hidden)]
+pub fn checked_root<T: Stored>(image: &[u8]) -> Ref<'_, T> {
+    Ref::new(image, ROOT)
 }
 
 fn is_aligned(image: &[u8]) -> bool {
@@ -359,8 +401,12 @@ fn memory_in(buffer: &mut [u8], size: u32, kept: bool, options: Options) -> Resu
 }
 
 /// Memory of a backing, for an image of `size` bytes.
-fn memory_of<B: Backing>(backing: B, size: u32, options: Options) -> Result<Memory, BufferError> {
-    let mut backing = Box::new(backing);
+fn memory_of<B: Backing>(
+    mut backing: Box<B>,
+    size: u32,
+    kept: bool,
+    options: Options,
+) -> Result<Memory, BufferError> {
     let zero = backing.is_zero();
     let least = total_for(size.max(options.reserve.min(options.limit)));
     let (mut base, mut total) = backing.memory();
@@ -377,7 +423,7 @@ fn memory_of<B: Backing>(backing: B, size: u32, options: Options) -> Result<Memo
         unsafe { std::mem::transmute::<NonNull<dyn Backing + '_>, NonNull<dyn Backing + 'static>>(backing) };
     let options = Options { limit: options.limit.max(size), ..options };
     // SAFETY: the backing's memory is what `Backing` says, and the store keeps it.
-    Ok(unsafe { Memory::over((base, total), size, false, zero, options, Store::Other(backing)) })
+    Ok(unsafe { Memory::over((base, total), size, kept, zero, options, Store::Other(backing)) })
 }
 
 /// The header of an image of `size` bytes; everything else in it is zero.

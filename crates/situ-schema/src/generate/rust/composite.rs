@@ -370,6 +370,9 @@ impl Generator<'_> {
                     page.dedent();
                     page.line("},");
                 }
+                if self.has_region(id) {
+                    page.line(format!("region: {},", scope.path(&self.region_name(id))));
+                }
                 bulk.iter().for_each(|line| page.line(line));
             });
         });

@@ -172,7 +172,7 @@ impl Generator<'_> {
         page.gap();
         page.block(format!("{}!", self.layout("region_type")), |page| {
             page.line(format!("{form}: {reader}, {writer}, {hash},"));
-            page.line(format!("{};", self.region_message(&ident, id)));
+            page.line(format!("{ident}<{}>;", self.layout("Heap")));
             for Part { label, accessor, ty, default, .. } in &parts {
                 page.line(format!("\"{label}\" {accessor}: {ty}{default};"));
             }
@@ -185,11 +185,5 @@ impl Generator<'_> {
                 page.line(format!("\"{label}\" {accessor} {field}: {ty}, {kind};"));
             }
         });
-    }
-
-    /// The type outside of regions that a struct is converted to where nobody says which: flat if that is its default, else on the heap.
-    fn region_message(&self, ident: &str, id: TypeId) -> String {
-        let storage = if self.schema.is_flat(id) { "Flat" } else { "Heap" };
-        format!("{ident}<{}>", self.layout(storage))
     }
 }

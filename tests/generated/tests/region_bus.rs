@@ -1,0 +1,223 @@
+//! Regions on topics: built in the slot, grown into larger ones, taken in place, handed on, and met by other storages.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use situ::bus::{CopyCounter, Encoding, Node, RawPublisher, RawSubscriber, Root, describe_region};
+use situ::layout::Heap;
+use situ::layout::region::{Region, view};
+use situ_generated::region::game::{
+    Bounded, BoundedMut, BoundedRegion, Character, CharacterMut, CharacterRef, CharacterRegion, Item, Pantry,
+    PantryRegion, Skill,
+};
+
+/// Copies are counted for the whole process: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A directory for topics that goes away with it.
+struct Scratch(PathBuf, #[allow(dead_code, reason = "held")] MutexGuard<'static, ()>);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = PathBuf::from(format!("/dev/shm/situ-region-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path, ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn node(&self, name: &str) -> Node {
+        Node::in_root(name, Root::at(&self.0, None)).unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_region_is_built_in_its_slot_and_read_there() {
+    let scratch = Scratch::new("built");
+    let node = scratch.node("a");
+    let publisher = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
+    let subscriber = node.region_subscriber::<CharacterRegion>("characters").create().unwrap();
+    let before = CopyCounter::of_process().get();
+    let mut loan = publisher.loan().unwrap();
+    loan.root_mut().name().set("Hero").unwrap();
+    loan.root_mut().skills().push(Skill { id: 1054, level: 3 }).unwrap();
+    loan.publish().unwrap();
+    let sample = subscriber.take().unwrap().unwrap();
+    assert_eq!((&*sample.root().name(), sample.root().skills().as_slice()[0].id), ("Hero", 1054));
+    assert!(!sample.is_copy());
+    assert_eq!(sample.bytes()[6], 1, "what is published is the live image");
+    assert_eq!(CopyCounter::of_process().get(), before);
+    assert!(subscriber.take().unwrap().is_none());
+}
+
+#[test]
+fn a_region_outgrows_its_slot_unnoticed() {
+    let scratch = Scratch::new("grown");
+    let node = scratch.node("a");
+    let publisher = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
+    let subscriber = node.region_subscriber::<CharacterRegion>("characters").create().unwrap();
+    let fill = |count: u64| {
+        let mut loan = publisher.loan().unwrap();
+        for key in 0..count {
+            let item = Item { id: key as u32, uuid: key * 7, ..Default::default() };
+            loan.root_mut().items().insert(key, item).unwrap();
+        }
+        loan.publish().unwrap();
+    };
+    let before = CopyCounter::of_process().get().0;
+    fill(5000);
+    let moved = CopyCounter::of_process().get().0 - before;
+    assert!(moved > 0);
+    let sample = subscriber.take().unwrap().unwrap();
+    assert_eq!(sample.root().items().len(), 5000);
+    assert_eq!(sample.root().items().get(4999).unwrap().uuid, 4999 * 7);
+    drop(sample);
+    // The next one begins with what this one needed.
+    let before = CopyCounter::of_process().get().0;
+    fill(5000);
+    assert_eq!(CopyCounter::of_process().get().0, before);
+    assert_eq!(subscriber.take().unwrap().unwrap().root().items().len(), 5000);
+    assert!(publisher.raw().memory().in_use <= 2, "the smaller slots were given back");
+}
+
+#[test]
+fn a_loan_that_is_dropped_gives_its_slot_back() {
+    let scratch = Scratch::new("dropped");
+    let node = scratch.node("a");
+    let publisher = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
+    let mut loan = publisher.loan().unwrap();
+    loan.root_mut().path().reserve(10_000).unwrap();
+    drop(loan);
+    assert_eq!(publisher.raw().memory().in_use, 0);
+}
+
+#[test]
+fn a_message_is_handed_on() {
+    let scratch = Scratch::new("handed");
+    let node = scratch.node("a");
+    let first = node.region_publisher::<CharacterRegion>("built").create().unwrap();
+    let built = node.region_subscriber::<CharacterRegion>("built").create().unwrap();
+    let second = node.region_publisher::<CharacterRegion>("edited").create().unwrap();
+    let edited = node.region_subscriber::<CharacterRegion>("edited").create().unwrap();
+    let mut loan = first.loan().unwrap();
+    loan.root_mut().items().insert(5, Item::default()).unwrap();
+    loan.publish().unwrap();
+
+    let sample = built.take().unwrap().unwrap();
+    let mut loan = second.edit(&sample).unwrap();
+    loan.root_mut().items().remove(5);
+    loan.root_mut().name().set("a name of more than eleven bytes").unwrap();
+    loan.publish().unwrap();
+    let after = edited.take().unwrap().unwrap();
+    assert_eq!((after.root().items().len(), after.root().name().len()), (0, 32));
+    assert_eq!(
+        (sample.root().items().len(), sample.root().name().len()),
+        (1, 0),
+        "the one before stays as it is"
+    );
+
+    let mut expected = Region::<CharacterRegion>::new();
+    expected.root_mut().name().set("a name of more than eleven bytes").unwrap();
+    assert_eq!(after.to_region().unwrap().canonical(), expected.canonical());
+}
+
+#[test]
+fn other_storages_meet_regions() {
+    let scratch = Scratch::new("others");
+    let node = scratch.node("a");
+    let regions = node.region_publisher::<PantryRegion>("pantry").create().unwrap();
+    let heap = node.publisher::<Pantry<Heap>>("pantry").create().unwrap();
+    let take_region = node.region_subscriber::<PantryRegion>("pantry").create().unwrap();
+    let take_heap = node.subscriber::<Pantry<Heap>>("pantry").create().unwrap();
+    let value =
+        Pantry::<Heap> { words: vec!["a word of many letters".into()], small: 3, ..Default::default() };
+    regions.publish(&value).unwrap();
+    heap.publish(&value).unwrap();
+    let expected = Region::<PantryRegion>::of(&value, &[]).unwrap().canonical();
+    for from_region in [true, false] {
+        let region = take_region.take().unwrap().unwrap();
+        assert_eq!(region.is_copy(), !from_region);
+        assert_eq!(region.to_region().unwrap().canonical(), expected);
+        assert_eq!(*take_heap.take().unwrap().unwrap(), value);
+    }
+}
+
+#[test]
+fn flat_messages_meet_regions() {
+    let scratch = Scratch::new("flat");
+    let node = scratch.node("a");
+    let flat = node.publisher::<Bounded<situ::layout::Flat>>("bounded").create().unwrap();
+    let regions = node.region_subscriber::<BoundedRegion>("bounded").create().unwrap();
+    let mut loan = flat.loan().unwrap();
+    loan.set_name("flat").unwrap();
+    loan.publish().unwrap();
+    let sample = regions.take().unwrap().unwrap();
+    let mut expected = Region::<BoundedRegion>::new();
+    expected.root_mut().name().set("flat").unwrap();
+    assert_eq!(sample.to_region().unwrap().canonical(), expected.canonical());
+}
+
+#[test]
+fn another_layout_is_refused() {
+    let scratch = Scratch::new("layout");
+    let node = scratch.node("a");
+    let _publisher = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
+    let mut other = describe_region::<CharacterRegion>();
+    other.layout_hash ^= 1;
+    let error =
+        RawSubscriber::create(&node, "characters", &other, Default::default()).unwrap_err().to_string();
+    assert!(error.contains("lays game::Character out differently"), "{error}");
+    // Who serializes needs no layout.
+    assert!(node.subscriber::<Character<Heap>>("characters").create().is_ok());
+}
+
+#[test]
+fn hostile_bytes_are_errors() {
+    let scratch = Scratch::new("hostile");
+    let node = scratch.node("a");
+    let publisher =
+        RawPublisher::create(&node, "characters", &describe_region::<CharacterRegion>(), Default::default())
+            .unwrap();
+    let regions = node.region_subscriber::<CharacterRegion>("characters").create().unwrap();
+    let heap = node.subscriber::<Character<Heap>>("characters").create().unwrap();
+    let mut good = Region::<CharacterRegion>::new();
+    good.root_mut().skills().push(Skill { id: 1, level: 2 }).unwrap();
+    good.root_mut().name().set("a name of more than eleven bytes").unwrap();
+    let send = |bytes: &[u8]| {
+        let mut loan = publisher.loan(0, 1, bytes.len()).unwrap();
+        loan.body_bytes().copy_from_slice(bytes);
+        assert_eq!(loan.encoding(), Encoding::Region);
+        loan.publish().unwrap();
+    };
+    let (mut refused, mut taken) = (0, 0);
+    for at in 0..good.bytes().len() {
+        for change in [1, 0x80, 0xff] {
+            let mut bytes = good.bytes().to_vec();
+            bytes[at] ^= change;
+            send(&bytes);
+            match regions.take() {
+                Ok(sample) => {
+                    let sample = sample.unwrap();
+                    let root = sample.root();
+                    let _ = (root.name().len(), root.items().len(), root.skills().as_slice().len());
+                    assert!(view::<CharacterRegion>(sample.bytes()).is_ok());
+                    taken += 1;
+                }
+                Err(error) => {
+                    assert!(error.to_string().contains("game::Character"), "{error}");
+                    refused += 1;
+                }
+            }
+            let _ = heap.take();
+        }
+    }
+    assert!(refused > 100 && taken > 100, "{refused} {taken}");
+    for len in [0, 1, 63, 64, 100] {
+        send(&good.bytes()[..len]);
+        assert!(regions.take().is_err());
+    }
+}
