@@ -125,7 +125,9 @@ typedef enum situ_encoding {
   SITU_FLAT = 1,
   /* The head is empty; the body is the message, serialized with its encapsulation header. */
   SITU_XCDR1 = 2,
-  SITU_XCDR2 = 3
+  SITU_XCDR2 = 3,
+  /* The head is empty; the body is the image of a region, live or canonical. */
+  SITU_REGION = 4
 } situ_encoding;
 
 /* What a topic carries. Generated code knows these values. */

@@ -86,7 +86,12 @@ impl Root {
     }
 
     fn start(&self, program: &Path) -> Running {
+        self.start_with(program, &[])
+    }
+
+    fn start_with(&self, program: &Path, arguments: &[&str]) -> Running {
         let child = Command::new(program)
+            .args(arguments)
             .env("SITU_ROOT", &self.0)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -181,6 +186,31 @@ fn pointcloud() {
 #[test]
 fn serialized() {
     crosswise("serialized", &[Language::Rust, Language::Cpp], SERIALIZED);
+}
+
+/// One process builds a region, the next mutates it, the last mutates and reads it: in all combinations of languages, with the same
+/// bytes at every step.
+#[test]
+fn relay() {
+    let mut before = None;
+    for number in 0..8 {
+        let language = |bit: u32| if number >> bit & 1 == 0 { Language::Rust } else { Language::Cpp };
+        let programs = [2, 1, 0].map(|bit| program("relay", language(bit)));
+        let [Some(a), Some(b), Some(c)] = programs else { continue };
+        let root = Root::new();
+        let c = root.start_with(&c, &["c"]);
+        let b = root.start_with(&b, &["b"]);
+        let a = root.start_with(&a, &["a"]);
+        let said = [a.output(), b.output(), c.output()];
+        let hashes: Vec<&str> =
+            said.iter().flat_map(|text| text.split_whitespace().filter(|it| it.len() == 16)).collect();
+        let [a_made, b_took, b_made, c_took, c_made] = hashes[..] else { panic!("{said:?}") };
+        assert_eq!((a_made, b_made), (b_took, c_took), "{number:03b}: {said:?}");
+        assert!(a_made != b_made && b_made != c_made, "{said:?}");
+        assert!(said[2].ends_with("Hero the Second, level 3, 1000 points, 1 skills, 2 items\n"), "{said:?}");
+        assert_eq!(before.get_or_insert(said.clone()), &said, "{number:03b}");
+        assert_eq!(root.leftovers(), Vec::<PathBuf>::new(), "{number:03b}");
+    }
 }
 
 #[test]

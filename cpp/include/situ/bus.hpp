@@ -18,6 +18,7 @@
 #include "situ/bus/node.hpp"
 #include "situ/bus/publisher.hpp"
 #include "situ/bus/qos.hpp"
+#include "situ/bus/region.hpp"
 #include "situ/bus/sample.hpp"
 #include "situ/bus/subscriber.hpp"
 #include "situ/bus/wait.hpp"

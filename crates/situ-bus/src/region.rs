@@ -425,7 +425,9 @@ impl<T: RegionMessage> RegionSample<T> {
     /// A region of this process, to be kept and edited: a copy, checked once more, because it is of the bytes as they are now.
     pub fn to_region(&self) -> Result<Region<T>, Invalid> {
         CopyCounter::of_process().count(self.size);
-        Region::adopt(&self.bytes().to_vec())
+        // What is checked must be what is kept: others could write to the bytes in between.
+        let private = self.bytes().to_vec();
+        Region::adopt(&private)
     }
 
     /// Whether it is a copy in this process' own memory, because it was serialized or flat.

@@ -11,10 +11,10 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use common::Scratch;
-use common::messages::{Pose, Scan, ScanBulkLengths, publish_pose, take_pose};
+use common::messages::{NoteMut, NoteRef, NoteRegion, Pose, Scan, ScanBulkLengths, publish_pose, take_pose};
 use common::process::{Role, role, say};
 use common::step::{Steps, Stride, stepped};
-use situ_bus::{Node, Publisher, Sample, Subscriber, now_ns};
+use situ_bus::{Node, Publisher, RegionPublisher, RegionSubscriber, Sample, Subscriber, now_ns};
 use situ_layout::{FlatMessage, Message};
 
 /// The system's allocator, which counts the calls of each thread.
@@ -108,8 +108,47 @@ fn read_scan(scan: &Sample<Scan>) -> u64 {
     scan.count
 }
 
+/// Regions that are built, taken, handed on and taken again.
+struct RegionHop {
+    publishers: [RegionPublisher<NoteRegion>; 2],
+    subscribers: [RegionSubscriber<NoteRegion>; 2],
+    count: u64,
+}
+
+impl RegionHop {
+    fn new(node: &Node) -> Self {
+        let topics = ["built", "edited"];
+        Self {
+            publishers: topics.map(|topic| node.region_publisher(topic).create().unwrap()),
+            subscribers: topics.map(|topic| node.region_subscriber(topic).create().unwrap()),
+            count: 0,
+        }
+    }
+
+    fn hops(&mut self, number: u64) {
+        let [build, edit] = &self.publishers;
+        let [built, edited] = &self.subscribers;
+        for _ in 0..number {
+            let mut loan = build.loan().unwrap();
+            *loan.root_mut().count() = self.count;
+            for byte in 0..200 {
+                loan.root_mut().text().push(byte as u8).unwrap();
+            }
+            loan.publish().unwrap();
+            let sample = built.take().unwrap().unwrap();
+            let mut loan = edit.edit(&sample).unwrap();
+            loan.root_mut().text().pop();
+            loan.publish().unwrap();
+            let after = edited.take().unwrap().unwrap();
+            assert_eq!((*after.root().count(), after.root().text().len()), (self.count, 199));
+            self.count += 1;
+        }
+    }
+}
+
 /// All ways to send: what, whether reliably, to how many.
-const WAYS: [(&str, bool, usize); 8] = [
+const WAYS: [(&str, bool, usize); 9] = [
+    ("region", false, 1),
     ("pose", false, 1),
     ("pose", true, 1),
     ("pose", false, 3),
@@ -127,6 +166,11 @@ fn send(
     measured: impl Fn(&mut dyn FnMut()),
 ) {
     let node = scratch.node("hop");
+    if what == "region" {
+        let mut hop = RegionHop::new(&node);
+        hop.hops(100);
+        return measured(&mut || hop.hops(500));
+    }
     if what == "pose" {
         let mut hop = Hop::<Pose>::new(&node, reliable, subscribers);
         hop.hops(100, write_pose, read_pose);

@@ -123,6 +123,7 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     number("SITU_FLAT", situ_bus::Encoding::Flat as usize);
     number("SITU_XCDR1", situ_bus::Encoding::Xcdr1 as usize);
     number("SITU_XCDR2", situ_bus::Encoding::Xcdr2 as usize);
+    number("SITU_REGION", situ_bus::Encoding::Region as usize);
     number("SITU_VERSION", crate::situ_version() as usize);
     for (status, name) in situ_status::ALL {
         numbers.push((name.to_string_lossy().into_owned(), status as i128));

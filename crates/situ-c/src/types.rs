@@ -201,7 +201,7 @@ fn durability(value: u32) -> Result<Durability, Failure> {
 pub fn encoding(value: u32) -> Result<Encoding, Failure> {
     Encoding::from_number(value).ok_or_else(|| {
         Failure::argument(format_args!(
-            "`encoding` is {value}; there are SITU_FLAT (1), SITU_XCDR1 (2) and SITU_XCDR2 (3)"
+            "`encoding` is {value}; there are SITU_FLAT (1), SITU_XCDR1 (2), SITU_XCDR2 (3) and SITU_REGION (4)"
         ))
     })
 }

@@ -43,6 +43,7 @@ impl MessageReader {
         match sample.encoding() {
             Encoding::Flat => dynamic::from_flat(&self.schema, self.root, sample.head(), sample.body()),
             Encoding::Xcdr1 | Encoding::Xcdr2 => dynamic::from_cdr(&self.schema, self.root, sample.body()),
+            Encoding::Region => dynamic::from_region(&self.schema, self.root, sample.body()),
         }
     }
 }
@@ -75,7 +76,8 @@ pub fn encode(
             let align = schema.flat_layout(root).map_or(1, |l| l.extent.align as usize);
             Ok(Encoded { head: message.head, align, body: message.body })
         }
-        Encoding::Xcdr1 => serialized(Version::Xcdr1),
+        // Who takes regions stores in one what is serialized.
+        Encoding::Xcdr1 | Encoding::Region => serialized(Version::Xcdr1),
         Encoding::Xcdr2 => serialized(Version::Xcdr2),
     }
 }

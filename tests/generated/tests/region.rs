@@ -8,6 +8,7 @@ use situ_generated::region::game::{
     InnerMut, InnerRef, Item, Marks, Pantry, PantryMut, PantryRef, PantryRegion, Position, Skill, Tree,
     TreeRegion,
 };
+use situ_schema::{Loader, dynamic};
 
 /// The talk's example.
 #[test]
@@ -244,4 +245,30 @@ fn bounded_members_are_named_as_the_schema_does() {
     r.root_mut().samples().push(3_u16).unwrap();
     assert_eq!(r.root().samples().as_slice(), [3]);
     assert!(r.root().r#where().get().is_none());
+}
+
+/// What is read by the schema alone is what is read from CDR.
+#[test]
+fn regions_are_read_by_their_schema() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/region.idl");
+    let schema = Loader::new().file(path).load().unwrap();
+    let id = schema.find("game::Pantry").unwrap();
+    let mut value = pantry();
+    // A hash map has an order of its own.
+    value.by_number.remove(&-1);
+    let cdr = situ::wire::encode_to_vec(&value, situ::wire::Encoding::Xcdr1).unwrap();
+    let expected = dynamic::from_cdr(&schema, id, &cdr).unwrap();
+    let region = Region::<PantryRegion>::of(&value, &[]).unwrap();
+    assert_eq!(dynamic::from_region(&schema, id, region.bytes()).unwrap(), expected);
+    assert_eq!(dynamic::from_region(&schema, id, &region.canonical()).unwrap(), expected);
+
+    // No bytes make it panic.
+    for at in 0..region.bytes().len() {
+        for change in [1, 0x40, 0xff] {
+            let mut bytes = region.bytes().to_vec();
+            bytes[at] ^= change;
+            let _ = dynamic::from_region(&schema, id, &bytes);
+        }
+        let _ = dynamic::from_region(&schema, id, &region.bytes()[..at]);
+    }
 }

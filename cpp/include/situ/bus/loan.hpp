@@ -1,6 +1,7 @@
 // A loan: a message under construction, in the memory where it will be read.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -48,6 +49,8 @@ class raw_loan {
     if (raw_.body == nullptr) return {};
     return {static_cast<std::byte*>(raw_.body), raw_.body_size};
   }
+  /// Only so much of the body was needed.
+  void shrink(std::size_t size) noexcept { raw_.body_size = std::min(raw_.body_size, size); }
   std::uint64_t publish_on(const stream& work, failed& why) {
     situ_error raw;
     std::uint64_t sequence = 0;

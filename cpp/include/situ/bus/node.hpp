@@ -58,6 +58,17 @@ class type_description {
     made.raw_.encoding = flat_message<T> ? SITU_FLAT : SITU_XCDR1;
     return made;
   }
+  /// That of a struct with storage in regions, with the layout hash of its region.
+  template <message T>
+  static type_description of_region(std::uint64_t layout_hash) {
+    type_description made;
+    made.name_ = T::situ_name;
+    made.schema_ = T::schema;
+    made.raw_.schema_hash = T::schema_hash;
+    made.raw_.layout_hash = layout_hash;
+    made.raw_.encoding = SITU_REGION;
+    return made;
+  }
   [[nodiscard]] const situ_type* get() noexcept {
     raw_.name = name_.c_str();
     raw_.schema = schema_.c_str();

@@ -20,6 +20,14 @@
 #include "situ/validate.hpp"
 
 namespace situ {
+namespace detail {
+
+/// Reads a region into a message with another storage; false, with the reason, if that cannot be. See
+/// bus/region.hpp.
+template <message T>
+bool read_region(std::span<const std::byte> image, T& to, std::string& reason);
+
+}  // namespace detail
 
 /// What is known of a subscriber; see situ.h.
 using subscriber_statistics = situ_subscriber_statistics;
@@ -193,6 +201,7 @@ class subscriber : public any_subscriber {
 
   /// Makes a message of the bytes that were taken.
   static bool open(sample<T>& taken, detail::failed& why) {
+    if (taken.raw_.encoding == SITU_REGION) return region_copy(taken, why);
     if (taken.raw_.encoding != SITU_FLAT) return decode_copy(taken, why);
     if constexpr (flat_message<T>) {
       taken.value_ = view<T>(taken.raw_, why);
@@ -219,6 +228,14 @@ class subscriber : public any_subscriber {
       return refuse(taken.raw_, done.error().message(), why);
     }
     return keep(taken, std::move(copy), bytes.size());
+  }
+
+  static bool region_copy(sample<T>& taken, detail::failed& why) {
+    auto copy = std::make_unique<typename sample<T>::copy>();
+    const std::span image(static_cast<const std::byte*>(taken.raw_.body), taken.raw_.body_size);
+    std::string reason;
+    if (!detail::read_region(image, copy->value, reason)) return refuse(taken.raw_, reason, why);
+    return keep(taken, std::move(copy), image.size());
   }
 
   static bool convert_copy(sample<T>& taken, detail::failed& why) {

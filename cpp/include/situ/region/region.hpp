@@ -212,6 +212,10 @@ class region {
   [[nodiscard]] T& operator*() noexcept { return *get(); }
   [[nodiscard]] const T& operator*() const noexcept { return *get(); }
 
+  /// Goes on in another buffer of the caller's, which is larger; the image and what is known of its memory
+  /// move there. References into the region end.
+  void continue_in(std::span<std::byte> buffer) noexcept { move_to(buffer); }
+
   /// The live image: the region as it stands.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {reinterpret_cast<const std::byte*>(header_), header_->size};

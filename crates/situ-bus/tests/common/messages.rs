@@ -1,7 +1,10 @@
 //! Messages as the generator writes them: one of a fixed size, one with a bulk member, one on the heap.
 
 use situ_bus::{Publisher, Subscriber};
-use situ_layout::{Flat, Heap, Storage, UNBOUNDED, Unbounded, message, structure};
+use situ_layout::region::Vector;
+use situ_layout::{
+    Flat, Heap, Storage, UNBOUNDED, Unbounded, message, region_conversion, region_type, structure,
+};
 
 /// `struct Pose { uint64 count; double place[6]; };`
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +83,21 @@ message! {
         schema_hash: 31,
         layout_hash: 0,
     }
+}
+
+/// [`Note`] in a region.
+pub enum NoteRegion {}
+
+region_type! {
+    NoteRegion: NoteRef, NoteMut, "test::Note" 0x1f, Note<Heap>;
+    "count" count: u64;
+    "text" text: Vector<u8>;
+}
+
+region_conversion! {
+    NoteRegion, Note<S: Unbounded>;
+    "count" count count: u64, copy;
+    "text" text text: Vector<u8>, (list copy);
 }
 
 /// Publishes a pose in place.

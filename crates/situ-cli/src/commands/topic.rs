@@ -80,6 +80,7 @@ pub fn encoding_name(encoding: Encoding) -> &'static str {
         Encoding::Flat => "flat",
         Encoding::Xcdr1 => "xcdr1",
         Encoding::Xcdr2 => "xcdr2",
+        Encoding::Region => "region",
     }
 }
 

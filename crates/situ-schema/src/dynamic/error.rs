@@ -31,6 +31,15 @@ pub enum ReadProblem {
     /// The type has no flat layout.
     #[error("the type cannot be flat: {0}")]
     NotFlat(String),
+    /// The type has no region form.
+    #[error("the type does not lie in regions: {0}")]
+    NoRegion(String),
+    /// The bytes are not those of a region.
+    #[error("the bytes are no region of version 1")]
+    NotARegion,
+    /// A link leads out of the image.
+    #[error("a link leads to offset {0}, outside the image")]
+    Link(i64),
     /// The bytes end before the value does.
     #[error("{needed} bytes are needed at offset {offset}, but there are only {available} in all")]
     TooShort {

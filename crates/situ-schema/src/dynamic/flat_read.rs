@@ -30,7 +30,7 @@ struct Reader<'a> {
 }
 
 /// `size` bytes of `bytes` from `at` on.
-fn part(bytes: &[u8], at: u64, size: u64) -> Outcome<&[u8]> {
+pub(super) fn part(bytes: &[u8], at: u64, size: u64) -> Outcome<&[u8]> {
     let range = || {
         let start = usize::try_from(at).ok()?;
         bytes.get(start..start.checked_add(usize::try_from(size).ok()?)?)
@@ -38,10 +38,33 @@ fn part(bytes: &[u8], at: u64, size: u64) -> Outcome<&[u8]> {
     range().ok_or_else(|| ReadProblem::TooShort { offset: at, needed: size, available: bytes.len() }.into())
 }
 
-fn array_at<const N: usize>(bytes: &[u8], at: u64) -> Outcome<[u8; N]> {
+pub(super) fn array_at<const N: usize>(bytes: &[u8], at: u64) -> Outcome<[u8; N]> {
     let mut result = [0; N];
     result.copy_from_slice(part(bytes, at, N as u64)?);
     Ok(result)
+}
+
+/// A primitive at an offset.
+pub(super) fn primitive(bytes: &[u8], of: Primitive, at: u64) -> Outcome<Value> {
+    Ok(match of {
+        Primitive::Bool => match array_at(bytes, at)? {
+            [0] => Value::Bool(false),
+            [1] => Value::Bool(true),
+            [other] => return Err(ReadProblem::NotABool(other).into()),
+        },
+        Primitive::Char8 => Value::Char(u8::from_le_bytes(array_at(bytes, at)?)),
+        Primitive::WChar => Value::WChar(u16::from_le_bytes(array_at(bytes, at)?)),
+        Primitive::I8 => Value::Signed(i8::from_le_bytes(array_at(bytes, at)?).into()),
+        Primitive::I16 => Value::Signed(i16::from_le_bytes(array_at(bytes, at)?).into()),
+        Primitive::I32 => Value::Signed(i32::from_le_bytes(array_at(bytes, at)?).into()),
+        Primitive::I64 => Value::Signed(i64::from_le_bytes(array_at(bytes, at)?)),
+        Primitive::U8 => Value::Unsigned(u8::from_le_bytes(array_at(bytes, at)?).into()),
+        Primitive::U16 => Value::Unsigned(u16::from_le_bytes(array_at(bytes, at)?).into()),
+        Primitive::U32 => Value::Unsigned(u32::from_le_bytes(array_at(bytes, at)?).into()),
+        Primitive::U64 => Value::Unsigned(u64::from_le_bytes(array_at(bytes, at)?)),
+        Primitive::F32 => Value::Float(f32::from_le_bytes(array_at(bytes, at)?)),
+        Primitive::F64 => Value::Double(f64::from_le_bytes(array_at(bytes, at)?)),
+    })
 }
 
 /// The layout of a part of a type that was found to be flat.
@@ -56,28 +79,6 @@ impl<'a> Reader<'a> {
 
     fn charge(&mut self, count: u64) -> Outcome<()> {
         if self.budget.take(count) { Ok(()) } else { Err(ReadProblem::TooManyValues.into()) }
-    }
-
-    fn primitive(bytes: &[u8], primitive: Primitive, at: u64) -> Outcome<Value> {
-        Ok(match primitive {
-            Primitive::Bool => match array_at(bytes, at)? {
-                [0] => Value::Bool(false),
-                [1] => Value::Bool(true),
-                [other] => return Err(ReadProblem::NotABool(other).into()),
-            },
-            Primitive::Char8 => Value::Char(u8::from_le_bytes(array_at(bytes, at)?)),
-            Primitive::WChar => Value::WChar(u16::from_le_bytes(array_at(bytes, at)?)),
-            Primitive::I8 => Value::Signed(i8::from_le_bytes(array_at(bytes, at)?).into()),
-            Primitive::I16 => Value::Signed(i16::from_le_bytes(array_at(bytes, at)?).into()),
-            Primitive::I32 => Value::Signed(i32::from_le_bytes(array_at(bytes, at)?).into()),
-            Primitive::I64 => Value::Signed(i64::from_le_bytes(array_at(bytes, at)?)),
-            Primitive::U8 => Value::Unsigned(u8::from_le_bytes(array_at(bytes, at)?).into()),
-            Primitive::U16 => Value::Unsigned(u16::from_le_bytes(array_at(bytes, at)?).into()),
-            Primitive::U32 => Value::Unsigned(u32::from_le_bytes(array_at(bytes, at)?).into()),
-            Primitive::U64 => Value::Unsigned(u64::from_le_bytes(array_at(bytes, at)?)),
-            Primitive::F32 => Value::Float(f32::from_le_bytes(array_at(bytes, at)?)),
-            Primitive::F64 => Value::Double(f64::from_le_bytes(array_at(bytes, at)?)),
-        })
     }
 
     /// The length at the beginning of a container.
@@ -95,7 +96,7 @@ impl<'a> Reader<'a> {
         self.charge(1)?;
         let schema = self.schema;
         match shape(schema, ty) {
-            Shape::Primitive(primitive) => Self::primitive(self.head, primitive, at),
+            Shape::Primitive(of) => primitive(self.head, of, at),
             Shape::Text { bound } => {
                 let length = self.length(at, bound)?;
                 let bytes = part(self.head, at + 4, length + 1)?;
@@ -185,7 +186,7 @@ impl<'a> Reader<'a> {
             }
             Kind::Enum(it) => Ok(enum_value(it, i32::from_le_bytes(array_at(self.head, at)?))),
             Kind::Bitmask(it) => {
-                let bits = Self::primitive(self.head, it.storage(), at)?.as_integer().unwrap_or(0);
+                let bits = primitive(self.head, it.storage(), at)?.as_integer().unwrap_or(0);
                 Ok(bitmask_value(it, bits as u64))
             }
             Kind::Alias(ty) => self.value(ty, at),
@@ -219,7 +220,7 @@ impl<'a> Reader<'a> {
         }
         self.charge(1)?;
         let (_, offset) = possible(optional(self.extent(&member.ty)?))?;
-        match Self::primitive(self.head, Primitive::Bool, at)? {
+        match primitive(self.head, Primitive::Bool, at)? {
             Value::Bool(true) => Ok(Value::Optional(Some(Box::new(self.value(&member.ty, at + offset)?)))),
             _ => Ok(Value::Optional(None)),
         }

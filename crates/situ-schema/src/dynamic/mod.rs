@@ -1,6 +1,6 @@
 //! Messages without compiled types: read by their schema, printed, and written back.
 //!
-//! A [`Value`] is read from the bytes of a flat message or from CDR, printed as YAML or JSON, made from YAML or JSON,
+//! A [`Value`] is read from the bytes of a flat message, of a region, or from CDR, printed as YAML or JSON, made from YAML or JSON,
 //! and turned into bytes again. No input makes these functions panic, read out of bounds, or take memory beyond
 //! [`MAX_VALUES`] values besides what the input pays for itself.
 //!
@@ -24,6 +24,7 @@ mod error;
 mod flat_read;
 mod flat_write;
 mod print;
+mod region_read;
 mod text;
 mod tree;
 mod value;
@@ -35,6 +36,7 @@ pub use error::{ReadError, ReadProblem, TextError, WriteError, WriteProblem};
 pub use flat_read::from_flat;
 pub use flat_write::{FlatMessage, to_flat};
 pub use print::PrintOptions;
+pub use region_read::from_region;
 pub use text::from_text;
 pub use value::{Numbers, Record, Value};
 

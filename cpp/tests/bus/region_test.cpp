@@ -1,0 +1,175 @@
+// Regions on topics from C++: built in the slot, grown into larger ones, taken in place, handed on, and met
+// by messages on the heap.
+#include "region.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "bus/scratch.hpp"
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+}
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+
+namespace bus_test {
+namespace {
+
+using game::Character;
+using heap_character = situ::rebind<Character, situ::heap>;
+
+TEST_F(Bus, a_region_is_built_in_its_slot_and_read_there) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Character>("characters");
+  auto subscriber = on.subscriber<Character>("characters");
+  auto loan = publisher.loan();
+  loan->name = "Hero";
+  loan->skills.emplace_back(1054, 3);
+  loan.publish();
+  const auto sample = subscriber.take();
+  ASSERT_TRUE(sample);
+  EXPECT_EQ((*sample)->name, "Hero");
+  EXPECT_EQ((*sample)->skills[0].id, 1054U);
+  EXPECT_FALSE(sample->is_copy());
+  EXPECT_FALSE(subscriber.take());
+}
+
+TEST_F(Bus, a_region_goes_on_in_a_larger_slot) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Character>("characters");
+  auto subscriber = on.subscriber<Character>("characters");
+  const auto fill = [&publisher] {
+    auto loan = publisher.loan();
+    for (std::uint64_t key = 0; key < 5000; ++key) {
+      loan.change([key](Character& c) { return c.items.try_insert(key, 1, 2, key * 7).first; });
+    }
+    loan.publish();
+  };
+  fill();
+  {
+    const auto sample = subscriber.take();
+    ASSERT_TRUE(sample);
+    EXPECT_EQ((*sample)->items.size(), 5000U);
+    EXPECT_EQ((*sample)->items.at(4999).uuid, 4999U * 7);
+  }
+  // The next one begins with what this one needed: nothing throws.
+  auto loan = publisher.loan();
+  for (std::uint64_t key = 0; key < 5000; ++key) loan->items.emplace(key, 1, 2, key);
+  loan.publish();
+  // By throwing, too.
+  auto larger = publisher.loan();
+  larger.change([](Character& c) { c.path.resize(100000); });
+  EXPECT_EQ(larger->path.size(), 100000U);
+  // And where nobody moves it, it says that it is full.
+  auto small = publisher.loan();
+  EXPECT_THROW(small->path.resize(10000000), situ::region_error);
+}
+
+TEST_F(Bus, a_region_is_handed_on) {
+  const auto on = node("n");
+  auto first = on.publisher<Character>("built");
+  auto built = on.subscriber<Character>("built");
+  auto second = on.publisher<Character>("edited");
+  auto edited = on.subscriber<Character>("edited");
+  auto loan = first.loan();
+  loan->items.emplace(5);
+  loan.publish();
+  const auto sample = built.take();
+  ASSERT_TRUE(sample);
+  auto next = second.edit(*sample);
+  next->items.erase(5);
+  next->name = "a name of more than eleven bytes";
+  next.publish();
+  const auto after = edited.take();
+  ASSERT_TRUE(after);
+  EXPECT_EQ((*after)->items.size(), 0U);
+  EXPECT_EQ((*sample)->items.size(), 1U);
+  situ::region<Character> expected;
+  expected->name = "a name of more than eleven bytes";
+  const auto copy = after->copy();
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(copy->canonical(), expected.canonical());
+}
+
+TEST_F(Bus, messages_on_the_heap_meet_regions) {
+  const auto on = node("n");
+  auto regions = on.publisher<Character>("characters");
+  auto heap = on.publisher<heap_character>("characters");
+  auto take_region = on.subscriber<Character>("characters");
+  auto take_heap = on.subscriber<heap_character>("characters");
+  heap_character value;
+  value.name = "a name of more than eleven bytes";
+  value.path.resize(1000);
+  regions.publish(value);
+  heap.publish(value);
+  for (const bool from_region : {true, false}) {
+    const auto region = take_region.take();
+    ASSERT_TRUE(region);
+    EXPECT_EQ(region->is_copy(), !from_region);
+    EXPECT_EQ((*region)->path.size(), 1000U);
+    const auto message = take_heap.take();
+    ASSERT_TRUE(message);
+    EXPECT_EQ(**message, value);
+  }
+}
+
+TEST_F(Bus, hostile_regions_are_errors) {
+  const auto on = node("n");
+  auto regions = on.subscriber<Character>("characters");
+  auto heap = on.subscriber<heap_character>("characters");
+  auto publisher = on.publisher<Character>("characters");
+  int refused = 0;
+  int taken = 0;
+  for (std::size_t at = 64; at < 400; ++at) {
+    auto loan = publisher.loan();
+    loan->name = "a name of more than eleven bytes";
+    loan->skills.emplace_back(1, 2);
+    const_cast<std::byte*>(loan.bytes().data())[at] ^= std::byte{0x81};
+    loan.publish();
+    if (auto sample = regions.try_take()) {
+      ++taken;
+    } else {
+      ++refused;
+      EXPECT_NE(sample.error().message().find("game::Character"), std::string::npos);
+    }
+    (void)heap.try_take();
+  }
+  EXPECT_GT(refused, 50);
+  EXPECT_GT(taken, 50);
+}
+
+TEST_F(Bus, lending_publishing_and_taking_regions_allocate_nothing) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Character>("characters");
+  auto subscriber = on.subscriber<Character>("characters");
+  const auto hop = [&](std::uint32_t id) {
+    auto loan = publisher.loan();
+    loan->id = id;
+    for (std::uint32_t i = 0; i < 20; ++i) loan->skills.emplace_back(i, id);
+    loan.publish();
+    const auto sample = subscriber.take();
+    return sample.has_value() && (*sample)->skills.size() == 20 && (*sample)->skills[19].level == id;
+  };
+  for (std::uint32_t id = 0; id < 100; ++id) ASSERT_TRUE(hop(id));
+  const std::uint64_t before = allocations.load();
+  bool all = true;
+  for (std::uint32_t id = 0; id < 1000; ++id) all = all && hop(id);
+  EXPECT_EQ(allocations.load() - before, 0U);
+  EXPECT_TRUE(all);
+}
+
+}  // namespace
+}  // namespace bus_test

@@ -1,0 +1,329 @@
+//! Reads the bytes of a region, canonical or live, by the schema of its type.
+
+use super::defaults::{bitmask_value, enum_value};
+use super::error::{ReadError, ReadProblem};
+use super::flat_read::{array_at, part, primitive};
+use super::value::{Numbers, Record, Value};
+use super::{Budget, Names};
+use crate::flat_layout::Extent;
+use crate::model::{Kind, Lookup, Member, Primitive, Type, TypeId};
+use crate::region_layout::RegionType;
+use crate::schema::Schema;
+
+type Outcome<T> = Result<T, ReadError>;
+
+/// Where the root begins.
+const ROOT: u64 = 64;
+/// How many links may lead from one to the next.
+const MOST_LINKS: u32 = 64;
+
+/// Reads a region. Its layout is taken for that of the schema: what else the image says of itself but its size is not looked at.
+///
+/// The bytes should be a snapshot or be held: what another process changes meanwhile is read half old, half new.
+pub fn from_region(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<Value> {
+    if let Some(obstacle) = schema.region_obstacle(id) {
+        return Err(ReadProblem::NoRegion(obstacle.to_string()).into());
+    }
+    if array_at(image, 0)? != *b"SRGN" || array_at(image, 4)? != [1, 0] {
+        return Err(ReadProblem::NotARegion.into());
+    }
+    let size = u32::from_le_bytes(array_at(image, 24)?);
+    let image = part(image, 0, u64::from(size))?;
+    let budget = Budget::new(image.len());
+    Reader { schema, image, names: Names::default(), budget, links: 0 }.definition(id, ROOT)
+}
+
+struct Reader<'a> {
+    schema: &'a Schema,
+    image: &'a [u8],
+    names: Names,
+    budget: Budget,
+    /// How many links were followed to get here.
+    links: u32,
+}
+
+impl Reader<'_> {
+    fn charge(&mut self, count: u64) -> Outcome<()> {
+        if self.budget.take(count) { Ok(()) } else { Err(ReadProblem::TooManyValues.into()) }
+    }
+
+    fn u32(&self, at: u64) -> Outcome<u32> {
+        Ok(u32::from_le_bytes(array_at(self.image, at)?))
+    }
+
+    /// Where the link at an offset leads; nothing if it leads nowhere.
+    fn target(&self, at: u64) -> Outcome<Option<u64>> {
+        let link = i64::from(self.u32(at)? as i32);
+        match u64::try_from(at as i64 + link) {
+            Ok(to) => Ok((link != 0).then_some(to)),
+            Err(_) => Err(ReadProblem::Link(at as i64 + link).into()),
+        }
+    }
+
+    /// The block and the length of a container of 16 bytes, whose elements have `size` bytes.
+    fn container(&self, at: u64, size: u64) -> Outcome<(u64, u64)> {
+        let length = u64::from(self.u32(at + 4)?);
+        let block = self.target(at)?.unwrap_or(0);
+        part(self.image, block, length * size)?;
+        Ok((block, length))
+    }
+
+    /// What lies behind a link.
+    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+        if self.links == MOST_LINKS {
+            return Err(ReadProblem::TooManyValues.into());
+        }
+        self.links += 1;
+        let read = inner(self);
+        self.links -= 1;
+        read
+    }
+
+    fn extent(&self, ty: &RegionType) -> Extent {
+        self.schema.region_extent(ty)
+    }
+
+    fn value(&mut self, ty: &RegionType, at: u64) -> Outcome<Value> {
+        self.charge(1)?;
+        let schema = self.schema;
+        match ty {
+            RegionType::Primitive(of) => primitive(self.image, *of, at),
+            RegionType::Enum(id) => match &schema.definition(*id).kind {
+                Kind::Enum(it) => Ok(enum_value(it, self.u32(at)? as i32)),
+                _ => Ok(Value::Signed(0)),
+            },
+            RegionType::Bitmask(id) => match &schema.definition(*id).kind {
+                Kind::Bitmask(it) => {
+                    let bits = primitive(self.image, it.storage(), at)?.as_integer().unwrap_or(0);
+                    Ok(bitmask_value(it, bits as u64))
+                }
+                _ => Ok(Value::Unsigned(0)),
+            },
+            RegionType::Struct(id) | RegionType::Union(id) => self.definition(*id, at),
+            RegionType::Text => self.text(at),
+            RegionType::Array(element, count) => {
+                // Arrays of arrays are one list, as everywhere in values.
+                let (mut element, mut count) = (element, u64::from(*count));
+                while let RegionType::Array(inner, times) = &**element {
+                    (element, count) = (inner, count.saturating_mul(u64::from(*times)));
+                }
+                self.elements(element, at, count)
+            }
+            RegionType::Vector(element) => {
+                let (block, length) = self.container(at, self.extent(element).size)?;
+                self.deeper(|reader| reader.elements(element, block, length))
+            }
+            RegionType::Set(lookup, key) => {
+                let places = self.places(*lookup, self.extent(key), at)?;
+                if let RegionType::Primitive(of) = &**key {
+                    let size = of.size();
+                    let bytes: Vec<&[u8]> =
+                        places.iter().map(|at| part(self.image, *at, size)).collect::<Outcome<_>>()?;
+                    if let Some(numbers) = Numbers::from_bytes(*of, &bytes.concat(), false) {
+                        return Ok(Value::Numbers(numbers));
+                    }
+                }
+                let keys = self.deeper(|reader| {
+                    let key_at = |(index, at): (usize, u64)| {
+                        reader.value(key, at).map_err(|error| error.in_element(index))
+                    };
+                    places.into_iter().enumerate().map(key_at).collect::<Outcome<Vec<_>>>()
+                })?;
+                Ok(Value::List(keys))
+            }
+            RegionType::Map(lookup, key, value) => {
+                let (first, second) = (self.extent(key), self.extent(value));
+                let value_at = first.size.next_multiple_of(second.align);
+                let align = first.align.max(second.align);
+                let entry = Extent { size: (value_at + second.size).next_multiple_of(align), align };
+                let places = self.places(*lookup, entry, at)?;
+                let entries = self.deeper(|reader| {
+                    let entry_at = |(index, at): (usize, u64)| {
+                        let read = reader
+                            .value(key, at)
+                            .and_then(|key| Ok((key, reader.value(value, at + value_at)?)));
+                        read.map_err(|error| error.in_element(index))
+                    };
+                    places.into_iter().enumerate().map(entry_at).collect::<Outcome<Vec<_>>>()
+                })?;
+                Ok(Value::Map(entries))
+            }
+            RegionType::Optional(value) => match array_at(self.image, at)? {
+                [0] => Ok(Value::Optional(None)),
+                [1] => {
+                    let place = at + self.extent(value).align.max(8);
+                    Ok(Value::Optional(Some(Box::new(self.value(value, place)?))))
+                }
+                [other] => Err(ReadProblem::NotABool(other).into()),
+            },
+            RegionType::Unique(value) | RegionType::Shared(value) => {
+                let Some(block) = self.target(at)? else { return Ok(Value::Optional(None)) };
+                let count = matches!(ty, RegionType::Shared(_));
+                let place = block + if count { self.extent(value).align.max(4) } else { 0 };
+                let value = self.deeper(|reader| reader.value(value, place))?;
+                Ok(Value::Optional(Some(Box::new(value))))
+            }
+        }
+    }
+
+    fn text(&mut self, at: u64) -> Outcome<Value> {
+        let [tag] = array_at(self.image, at + 11)?;
+        let bytes = if tag & 0x80 != 0 {
+            part(self.image, at, u64::from(tag & 0x0f).min(11))?
+        } else {
+            let (block, length) = self.container(at, 1)?;
+            part(self.image, block, length)?
+        };
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Value::Text(text.to_owned())),
+            Err(error) => Err(ReadProblem::NotUtf8(error.valid_up_to()).into()),
+        }
+    }
+
+    fn elements(&mut self, element: &RegionType, at: u64, length: u64) -> Outcome<Value> {
+        let size = self.extent(element).size;
+        if let RegionType::Primitive(of) = element
+            && !matches!(of, Primitive::Bool | Primitive::Char8 | Primitive::WChar)
+            && let Some(numbers) = Numbers::from_bytes(*of, part(self.image, at, length * size)?, false)
+        {
+            // Several vectors that are one block would make much of little.
+            self.charge(length * size)?;
+            return Ok(Value::Numbers(numbers));
+        }
+        let mut elements = Vec::new();
+        for index in 0..length {
+            let value = self.value(element, at + index * size);
+            elements.push(value.map_err(|error| error.in_element(index as usize))?);
+        }
+        Ok(Value::List(elements))
+    }
+
+    /// Where the keys or entries of a set or map lie: in the order of the keys, of a hash table in that of its slots.
+    fn places(&mut self, lookup: Lookup, entry: Extent, at: u64) -> Outcome<Vec<u64>> {
+        match lookup {
+            Lookup::Flat => {
+                let (block, length) = self.container(at, entry.size)?;
+                self.charge(length)?;
+                Ok((0..length).map(|index| block + index * entry.size).collect())
+            }
+            Lookup::Hash => {
+                let slots = u64::from(self.u32(at + 8)?);
+                let block = self.target(at)?.unwrap_or(0);
+                part(self.image, block, slots * (4 + entry.size))?;
+                self.charge(slots)?;
+                let mut places = Vec::new();
+                for slot in 0..slots {
+                    if self.u32(block + 4 * slot)? != 0 {
+                        places.push(block + 4 * slots + slot * entry.size);
+                    }
+                }
+                Ok(places)
+            }
+            Lookup::Ordered => {
+                let levels = self.u32(at + 8)?.min(16);
+                let mut places = Vec::new();
+                if let (Some(root), true) = (self.target(at)?, levels > 0) {
+                    self.node(root, levels, entry, &mut places)?;
+                }
+                Ok(places)
+            }
+        }
+    }
+
+    /// The elements of a tree's node, and of those beneath it.
+    fn node(&mut self, at: u64, levels: u32, entry: Extent, places: &mut Vec<u64>) -> Outcome<()> {
+        let [a, b, c, d] = array_at(self.image, at)?;
+        let (length, room) = (u64::from(u16::from_le_bytes([a, b])), u64::from(u16::from_le_bytes([c, d])));
+        self.charge(1 + length)?;
+        let first = at + entry.align.max(4);
+        let children = (first + room * entry.size).next_multiple_of(4);
+        for index in 0..=length {
+            if levels > 1
+                && let Some(child) = self.target(children + 4 * index)?
+            {
+                self.node(child, levels - 1, entry, places)?;
+            }
+            if index < length {
+                places.push(first + index * entry.size);
+            }
+        }
+        Ok(())
+    }
+
+    fn definition(&mut self, id: TypeId, at: u64) -> Outcome<Value> {
+        let schema = self.schema;
+        if let Kind::Union(it) = &schema.definition(id).kind {
+            return self.union(id, it, at);
+        }
+        let mut values = Vec::new();
+        self.members(id, at, &mut values)?;
+        Ok(Value::Record(Record { names: self.names.of(schema, id), values }))
+    }
+
+    fn union(&mut self, id: TypeId, it: &crate::model::Union, at: u64) -> Outcome<Value> {
+        let schema = self.schema;
+        let discriminator = match schema.resolve(&it.discriminator) {
+            Type::Named(of) => self.value(&RegionType::Enum(*of), at),
+            Type::Primitive(of) => primitive(self.image, *of, at),
+            _ => Ok(Value::Signed(0)),
+        };
+        let discriminator = discriminator.map_err(|error| error.in_member("discriminator"))?;
+        let selected = discriminator.as_integer().and_then(|value| it.case_of(value));
+        let case = match selected.zip(schema.region_layout(id)) {
+            Some((selected, layout)) => {
+                let (name, place) = (&it.cases[selected].member.name, &layout.members[selected]);
+                let value =
+                    self.value(&place.ty, at + place.offset).map_err(|error| error.in_member(name))?;
+                Some((name.clone(), Box::new(value)))
+            }
+            None => None,
+        };
+        Ok(Value::Union { discriminator: Box::new(discriminator), case })
+    }
+
+    /// The members of a struct, those of its bases first.
+    fn members(&mut self, id: TypeId, at: u64, values: &mut Vec<Value>) -> Outcome<()> {
+        let schema = self.schema;
+        let (Some(it), Some(layout)) = (schema.definition(id).kind.as_struct(), schema.region_layout(id))
+        else {
+            return Ok(());
+        };
+        let own = layout.members.len() - it.members.len();
+        if let Some(base) = it.base {
+            self.members(base, at, values)?;
+        }
+        for (member, place) in it.members.iter().zip(&layout.members[own..]) {
+            let value = self.member(member, &place.ty, at + place.offset);
+            values.push(value.map_err(|error| error.in_member(&member.name))?);
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, member: &Member, ty: &RegionType, at: u64) -> Outcome<Value> {
+        let value = self.value(ty, at)?;
+        Ok(self.as_schema_has_it(&member.ty, value))
+    }
+
+    /// Wide strings lie in regions as vectors of their units.
+    fn as_schema_has_it(&self, ty: &Type, value: Value) -> Value {
+        let wide = |value: &Value| match value {
+            Value::WChar(unit) => Some(*unit),
+            _ => None,
+        };
+        match (self.schema.resolve(ty), value) {
+            (_, Value::Optional(Some(inner))) => {
+                Value::Optional(Some(Box::new(self.as_schema_has_it(ty, *inner))))
+            }
+            (Type::WString { .. }, Value::List(units)) => {
+                Value::WideText(units.iter().filter_map(wide).collect())
+            }
+            (Type::Sequence { element, .. } | Type::Array { element, .. }, Value::List(elements)) => {
+                Value::List(elements.into_iter().map(|value| self.as_schema_has_it(element, value)).collect())
+            }
+            (Type::Map { value: ty, .. }, Value::Map(entries)) => Value::Map(
+                entries.into_iter().map(|(key, value)| (key, self.as_schema_has_it(ty, value))).collect(),
+            ),
+            (_, value) => value,
+        }
+    }
+}
