@@ -1,42 +1,30 @@
 // The vectors of spec/vectors/region: written to the byte, read, edited, and sent on.
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "region/character.hpp"
+#include "region/market.hpp"
+#include "region/vector_files.hpp"
 
 namespace {
 
-struct alignas(16) granule {
-  std::byte bytes[16];
-};
-
-std::vector<granule> file(const std::string& name) {
-  std::ifstream in(std::string(SITU_VECTORS "/region/") + name, std::ios::binary);
-  EXPECT_TRUE(in) << name;
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  std::vector<granule> image(text.size() / 16);
-  std::memcpy(image.data(), text.data(), image.size() * 16);
-  return image;
-}
+using situ_test::aligned_bytes;
+using situ_test::vector;
 
 template <class T>
 void held_to(const std::string& name) {
   situ::region<T> made;
-  situ_test::fill(*made);
-  const std::vector<granule> canonical = file(name + ".canonical.bin");
-  const auto bytes = std::as_bytes(std::span(canonical));
+  fill(*made);
+  aligned_bytes canonical = vector(name + ".canonical.bin");
+  const std::span<const std::byte> bytes = canonical.span();
   EXPECT_EQ(made.canonical(), std::vector<std::byte>(bytes.begin(), bytes.end()));
   const auto viewed = situ::view_region<T>(bytes);
   EXPECT_TRUE(viewed) << viewed.error().message();
 
-  const std::vector<granule> live = file(name + ".live.bin");
-  auto taken = situ::region<T>::adopt(std::as_bytes(std::span(live)));
+  aligned_bytes live = vector(name + ".live.bin");
+  auto taken = situ::region<T>::adopt(live.span());
   ASSERT_TRUE(taken) << taken.error().message();
   EXPECT_EQ(taken->canonical(), made.canonical());
   // The rubbish between the blocks is gone.
@@ -44,6 +32,34 @@ void held_to(const std::string& name) {
   EXPECT_EQ(now.find("\xA5\xA5\xA5\xA5"), std::string_view::npos);
 }
 
+/// What a peer edited and sent on is what this program makes with the same edits, to the byte.
+TEST(RegionVectors, are_edited_and_sent_on_with_the_same_canonical_image) {
+  situ::region<situ_test::Market> made;
+  situ_test::fill(*made);
+  const auto edit = [](situ_test::Market& m) {
+    for (std::uint32_t i = 0; i < 200; ++i) m.index.erase(i * 5);
+    m.prices.erase("price 7");
+    m.words.insert("a new word");
+    m.shape.select(1);
+    m.shapes.erase(m.shapes.begin());
+    m.textures[3].reset();
+    m.texture.reset();
+    m.blade.attributes.push_back(0.25F);
+    m.boxed.erase(1);
+  };
+  edit(*made);
+  for (const char* form : {"canonical", "live"}) {
+    aligned_bytes image = vector(std::string("market.") + form + ".bin");
+    auto taken = situ::region<situ_test::Market>::adopt(image.span());
+    ASSERT_TRUE(taken) << taken.error().message();
+    edit(**taken);
+    EXPECT_EQ(taken->canonical(), made.canonical());
+  }
+}
+
+TEST(RegionVectors, market) { held_to<situ_test::Market>("market"); }
+TEST(RegionVectors, profile_before) { held_to<situ_test::before::Profile>("profile.before"); }
+TEST(RegionVectors, profile_after) { held_to<situ_test::after::Profile>("profile.after"); }
 TEST(RegionVectors, character) { held_to<situ_test::Character>("character"); }
 TEST(RegionVectors, kitchen) { held_to<situ_test::Kitchen>("kitchen"); }
 

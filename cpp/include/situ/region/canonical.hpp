@@ -8,6 +8,7 @@
 
 #include "situ/region/needs.hpp"
 #include "situ/region/reflect.hpp"
+#include "situ/region/versions.hpp"
 
 namespace situ::region_detail {
 
@@ -16,7 +17,9 @@ namespace situ::region_detail {
 template <bool Writes>
 class canonical_writer {
  public:
-  canonical_writer(std::byte* image, std::uint64_t cursor) noexcept : image_(image), cursor_(cursor) {}
+  /// `versions`: of a source whose appendable structs are not this program's; else null.
+  canonical_writer(std::byte* image, std::uint64_t cursor, const image_versions* versions) noexcept
+      : image_(image), cursor_(cursor), versions_(versions) {}
 
   /// Where the image ends so far.
   [[nodiscard]] std::uint64_t end() const noexcept { return cursor_; }
@@ -38,11 +41,16 @@ class canonical_writer {
     put_u32(at + 8, cap);
     put_back_link(at, at + 12);
   }
-  /// The next block, of `bytes` to be written, to which the link at `at` leads.
-  [[nodiscard]] std::uint32_t place(std::uint32_t at, std::uint64_t bytes) noexcept {
+  /// The next block, of `bytes` to be written.
+  [[nodiscard]] std::uint32_t place_first(std::uint64_t bytes) noexcept {
     const auto block = static_cast<std::uint32_t>(cursor_);
     cursor_ += in_granules(bytes);
     put_zeros(static_cast<std::uint32_t>(cursor_) - granule, granule);
+    return block;
+  }
+  /// The next block, of `bytes` to be written, to which the link at `at` leads.
+  [[nodiscard]] std::uint32_t place(std::uint32_t at, std::uint64_t bytes) noexcept {
+    const std::uint32_t block = place_first(bytes);
     put_u32(at, block - at);
     return block;
   }
@@ -68,16 +76,31 @@ class canonical_writer {
   void put(std::uint32_t at, const T& value) {
     if constexpr (container<T>) {
       value.situ_write(*this, at);
-    } else if constexpr (is_dense<T>) {
+    } else if constexpr (is_dense<T> && !appendable<T>) {
       put_bytes(at, &value, sizeof(T));
     } else if constexpr (array<T>) {
       put_elements(at, value.data(), value.size());
     } else {
       std::uint32_t end = at;
-      for_each_member<T>([ this, at, &value, &end ](const auto& m) __attribute__((always_inline)) {
+      [[maybe_unused]] std::uint32_t left = ~std::uint32_t{0};
+      if constexpr (appendable<T>) {
+        const auto* const known = versions_ == nullptr ? nullptr : versions_->of<T>();
+        if (known != nullptr) left = known->members;
+      }
+      for_each_member<T>([&](const auto& m) __attribute__((always_inline)) {
+        using M = decltype(type_of(m));
         const auto begin_at = at + static_cast<std::uint32_t>(m.offset);
         put_zeros(end, begin_at - end);
-        end = begin_at + std::uint32_t{sizeof(decltype(type_of(m)))};
+        end = begin_at + std::uint32_t{sizeof(M)};
+        if constexpr (appendable<T>) {
+          // Members that the source does not know have their default values.
+          if (left == 0) {
+            const M none{};
+            this->put(begin_at, none);
+            return true;
+          }
+          --left;
+        }
         this->put(begin_at, m.of(value));
         return true;
       });
@@ -98,6 +121,7 @@ class canonical_writer {
  private:
   std::byte* image_;
   std::uint64_t cursor_;
+  const image_versions* versions_;
   struct shared_block {
     std::uint32_t to;
     std::uint32_t links;
@@ -105,19 +129,21 @@ class canonical_writer {
   std::unordered_map<const void*, shared_block> shared_;
 };
 
-/// How many bytes of memory the canonical image of a region's root needs at most.
+/// How many bytes of memory the canonical image of a root needs at most.
 template <class T>
-std::uint64_t canonical_bound(const header* h, const T& root) {
-  // Each block is trimmed, so that only trees can need more than they have.
-  if (!has<T, trees>()) return h->size;
-  canonical_writer<false> counter(nullptr, root_offset + in_granules(sizeof(T)));
+std::uint64_t canonical_bound(const header* h, const T& root, const image_versions* versions = nullptr) {
+  // Each block is trimmed, so that only trees can need more than they have, and members that are new.
+  if (versions == nullptr && !has<T, trees>()) return h->size;
+  const std::uint64_t first = in_granules(sizeof(T)) + in_granules(version_table<T>().size());
+  canonical_writer<false> counter(nullptr, root_offset + first, versions);
   counter.put(root_offset, root);
   return counter.end();
 }
 
-/// Writes the canonical image of a region's root to memory of `canonical_bound` bytes. Returns its size.
+/// Writes the canonical image of a root to memory of `canonical_bound` bytes. Returns its size.
 template <class T>
-std::uint32_t write_canonical(const header* h, const T& root, std::byte* image) {
+std::uint32_t write_canonical(const header* h, const T& root, std::byte* image,
+                              const image_versions* versions = nullptr) {
   header front{};
   front.magic = magic;
   front.version = version;
@@ -126,8 +152,12 @@ std::uint32_t write_canonical(const header* h, const T& root, std::byte* image) 
   front.layout_hash = h->layout_hash;
   front.root = root_offset;
   const std::uint32_t first = root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T)));
-  canonical_writer<true> writer(image, first);
+  canonical_writer<true> writer(image, first, versions);
   writer.put_zeros(first - granule, granule);
+  if (const auto& table = version_table<T>(); !table.empty()) {
+    front.versions = writer.place_first(table.size());
+    writer.put_bytes(front.versions, table.data(), table.size());
+  }
   writer.put(root_offset, root);
   front.size = static_cast<std::uint32_t>(writer.end());
   std::memcpy(image, &front, sizeof(front));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "situ/region/reflect.hpp"
+#include "situ/region/versions.hpp"
 
 namespace situ::region_detail {
 
@@ -35,11 +36,14 @@ class checker {
  public:
   static constexpr bool canonical = Canonical;
 
-  checker(const std::byte* image, std::uint32_t size, std::uint32_t root_size, std::uint64_t* bits) noexcept
+  /// `versions`: of an image whose appendable structs are not this program's; else null.
+  checker(const std::byte* image, std::uint32_t size, std::uint32_t root_size, std::uint64_t* bits,
+          const image_versions* versions) noexcept
       : image_(image),
         size_(size),
         cursor_(root_offset + static_cast<std::uint32_t>(in_granules(root_size))),
-        bits_(bits) {
+        bits_(bits),
+        versions_(versions) {
     if constexpr (!Canonical) mark_bits<false>(bits_, 0, cursor_ / granule);
   }
 
@@ -94,7 +98,9 @@ class checker {
     const std::int64_t to = std::int64_t{at} + link;
     const std::uint64_t whole = in_granules(bytes);
     if constexpr (Canonical) {
-      if (to != cursor_) return fail(region_problem::misplaced, at, static_cast<std::uint64_t>(to), cursor_);
+      if (to != cursor_ && !skips_to(to)) {
+        return fail(region_problem::misplaced, at, static_cast<std::uint64_t>(to), cursor_);
+      }
       if (whole > size_ - cursor_) return outside(at, static_cast<std::uint64_t>(to) + whole);
       block = cursor_;
       cursor_ += static_cast<std::uint32_t>(whole);
@@ -114,6 +120,19 @@ class checker {
       return true;
     }
   }
+  /// The size that a struct behind a link has in the image.
+  template <class T>
+  [[nodiscard]] std::uint32_t size_of() const noexcept {
+    if constexpr (appendable<T>) {
+      if (versions_ != nullptr) {
+        const auto* const known = versions_->of<T>();
+        return known == nullptr ? ~std::uint32_t{0} : known->size;
+      }
+    }
+    return sizeof(T);
+  }
+  /// There may be blocks of which this program knows nothing.
+  [[nodiscard]] bool is_newer() const noexcept { return versions_ != nullptr && versions_->newer; }
   /// In canonical images, that bytes that belong to nothing are zero.
   [[nodiscard, gnu::always_inline]] bool zero(std::uint32_t from, std::uint32_t to) {
     if constexpr (Canonical) {
@@ -169,6 +188,7 @@ class checker {
   [[nodiscard]] bool shared_counts() {
     const std::pair<const std::uint32_t, shared_value>* wrong = nullptr;
     for (const auto& each : shared_) {
+      if (is_newer() && each.second.links > each.second.found) continue;
       if (each.second.links != each.second.found && (wrong == nullptr || each.first < wrong->first))
         wrong = &each;
     }
@@ -189,6 +209,9 @@ class checker {
       return elements(value.data(), static_cast<std::uint32_t>(value.size()), at);
     } else {
       std::uint32_t end = at;
+      if constexpr (appendable<T>) {
+        if (versions_ != nullptr) return known_members(value, at);
+      }
       return for_each_member<T>([ this, at, &value, &end ](const auto& m) __attribute__((always_inline)) {
                using M = decltype(type_of(m));
                const auto begin_at = at + static_cast<std::uint32_t>(m.offset);
@@ -215,10 +238,37 @@ class checker {
   }
 
  private:
+  /// In images of newer versions, blocks of which nothing is known are passed over.
+  [[gnu::cold]] bool skips_to(std::int64_t to) noexcept {
+    if (!is_newer() || to < cursor_ || to % granule != 0 || to > size_) return false;
+    cursor_ = static_cast<std::uint32_t>(to);
+    return true;
+  }
+  /// A struct of another version: the members that both know. What a newer one has behind them is not looked
+  /// at.
+  template <class T>
+  [[nodiscard]] bool known_members(const T& value, std::uint32_t at) {
+    const auto* const known = versions_->of<T>();
+    if (known == nullptr) return outside(at, at);
+    std::uint32_t end = at;
+    std::uint32_t left = known->members;
+    const bool good = for_each_member<T>([this, at, &value, &end, &left](const auto& m) {
+      using M = decltype(type_of(m));
+      if (left == 0) return true;
+      --left;
+      const auto begin_at = at + static_cast<std::uint32_t>(m.offset);
+      if (!zero(end, begin_at)) return false;
+      end = begin_at + std::uint32_t{sizeof(M)};
+      return this->value(m.of(value), begin_at) || enter_member(m.name);
+    });
+    return good && (known->members > member_count<T> || zero(end, at + known->size));
+  }
+
   const std::byte* image_;
   std::uint32_t size_;
   std::uint32_t cursor_;
   std::uint64_t* bits_;
+  const image_versions* versions_;
   /// What is known of a shared value: its type, the links that it counts and those found, and how many links
   /// lead on from it at most. It is open while it is being checked.
   struct shared_value {
@@ -228,9 +278,6 @@ class checker {
     std::uint32_t height;
     bool open;
   };
-  template <class T>
-  static constexpr char type_mark = 0;
-
   std::uint32_t depth_ = 0;
   std::uint32_t deepest_ = 0;
   std::unordered_map<std::uint32_t, shared_value> shared_;
@@ -251,7 +298,8 @@ bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t sch
   };
   if (reinterpret_cast<std::uintptr_t>(image) % granule != 0)
     return fail(region_problem::misaligned, 0, 0, granule);
-  const std::uint64_t least = root_offset + in_granules(sizeof(T));
+  // The root of another version may be smaller.
+  const std::uint64_t least = root_offset + (appendable<T> ? 0 : in_granules(sizeof(T)));
   if (count < least) return fail(region_problem::too_small, 0, count, least);
   header h;
   std::memcpy(&h, image, sizeof(h));
@@ -268,7 +316,9 @@ bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t sch
   if (h.root != root_offset) return fail(region_problem::outside, 28, h.root, root_offset);
   if (h.form == region_form::canonical) {
     constexpr std::uint32_t working = offsetof(header, capacity);
-    if (!all_zero(image + working, sizeof(header) - working)) {
+    const std::uint32_t unused =
+        (version_table<T>().empty() ? sizeof(header) : offsetof(header, versions)) - working;
+    if (!all_zero(image + working, unused)) {
       std::uint32_t i = working;
       while (image[i] == std::byte{0}) ++i;
       return fail(region_problem::not_zero, i, i, 0);
@@ -278,26 +328,44 @@ bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t sch
 }
 
 /// Checks what lies behind a good header. `bits` is a zeroed bitmap for the image; canonical images need
-/// none.
+/// none. `versions` becomes in which versions the image has its appendable structs.
 template <class T>
-bool check_root(const std::byte* image, std::uint64_t* bits, region_invalid& error) {
+bool check_root(const std::byte* image, std::uint64_t* bits, image_versions& versions,
+                region_invalid& error) {
   header h;
   std::memcpy(&h, image, sizeof(h));
   const T& root = *reinterpret_cast<const T*>(image + root_offset);
+  const auto& table = version_table<T>();
+  version_reader reader(image, h.size, error);
+  if (!table.empty() && !reader.read(versions_of<T>(), table, versions)) return false;
+  const image_versions* const others = versions.structs.empty() ? nullptr : &versions;
+  const std::uint32_t root_size = others == nullptr ? std::uint32_t{sizeof(T)} : others->root_size<T>();
+  const std::uint64_t first = root_offset + in_granules(root_size);
+  if (first > h.size) {
+    error.problem = region_problem::too_small;
+    error.found = h.size;
+    error.limit = first;
+    return false;
+  }
+  const auto all = [&](auto& check) {
+    constexpr std::uint32_t table_at = offsetof(header, versions);
+    const auto link = static_cast<std::int32_t>(reader.at() - table_at);
+    std::uint32_t block = 0;
+    if (!table.empty() && !check.claim(table_at, link, reader.bytes(), reader.bytes(), block)) return false;
+    if (!check.value(root, root_offset) || !check.shared_counts()) return false;
+    if (check.is_newer()) return true;
+    return check.zero(root_offset + root_size, static_cast<std::uint32_t>(first)) &&
+           (!check.canonical || check.cursor() == h.size ||
+            check.fail(region_problem::left_over, check.cursor(), h.size, check.cursor()));
+  };
   if (h.form == region_form::live) {
-    checker<false> check(image, h.size, sizeof(T), bits);
-    if (check.value(root, root_offset) && check.shared_counts()) return true;
+    checker<false> check(image, h.size, root_size, bits, others);
+    if (all(check)) return true;
     error = check.take_error();
     return false;
   }
-  checker<true> check(image, h.size, sizeof(T), nullptr);
-  if (check.value(root, root_offset) &&
-      check.zero(root_offset + std::uint32_t{sizeof(T)},
-                 root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T)))) &&
-      check.shared_counts()) {
-    if (check.cursor() == h.size) return true;
-    check.fail(region_problem::left_over, check.cursor(), h.size, check.cursor());
-  }
+  checker<true> check(image, h.size, root_size, nullptr, others);
+  if (all(check)) return true;
   error = check.take_error();
   return false;
 }

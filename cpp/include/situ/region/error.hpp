@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "situ/error.hpp"
 #include "situ/path.hpp"
@@ -74,15 +75,18 @@ enum class region_problem {
   not_hashed,       ///< slot `found` of a hash table is not where its key belongs
   wrong_count,      ///< a hash table of length `found` has `limit` entries
   wrong_levels,     ///< a tree has `found` levels instead of `limit`
-  wrong_node,    ///< a node's length and, above 32 bits, its capacity are `found`; `limit`: the room allowed
-  wrong_tree,    ///< a tree of length `found` has nodes with `limit` keys
-  holds_itself,  ///< a link leads to the shared value at `found`, within which it lies
-  shared_type,   ///< a link leads to the shared value at `found`, which is of another type
-  shared_count,  ///< a shared value counts `found` links, but `limit` lead to it
-  too_deep,      ///< more than `limit` links lead from one to the next
-  not_zero,      ///< the byte at offset `found` belongs to nothing and is not zero
-  left_over,     ///< a canonical image ends at `limit`, but has `found` bytes
-  no_memory,     ///< the `found` bytes could not be copied: the new region may have `limit`
+  wrong_node,     ///< a node's length and, above 32 bits, its capacity are `found`; `limit`: the room allowed
+  wrong_tree,     ///< a tree of length `found` has nodes with `limit` keys
+  holds_itself,   ///< a link leads to the shared value at `found`, within which it lies
+  shared_type,    ///< a link leads to the shared value at `found`, which is of another type
+  shared_count,   ///< a shared value counts `found` links, but `limit` lead to it
+  bad_versions,   ///< the table of versions at `found` is none
+  other_history,  ///< member number `found` of `name`, here `member`, differs
+  other_version,  ///< the image has `found` members of `name`, this program `limit`
+  too_deep,       ///< more than `limit` links lead from one to the next
+  not_zero,       ///< the byte at offset `found` belongs to nothing and is not zero
+  left_over,      ///< a canonical image ends at `limit`, but has `found` bytes
+  no_memory,      ///< the `found` bytes could not be copied: the new region may have `limit`
 };
 
 /// Bytes that claim to be a region are none.
@@ -94,6 +98,9 @@ struct region_invalid {
   std::uint64_t offset = 0;
   std::uint64_t found = 0;
   std::uint64_t limit = 0;
+  /// Of structs whose versions are at fault: the struct, and this program's name for the member.
+  std::string_view name{};
+  std::string_view member{};
 
   /// A sentence for people: `items[3].value.name: offset 812 outside the image of 640 bytes`.
   [[nodiscard]] std::string message() const {
@@ -160,6 +167,14 @@ struct region_invalid {
         return "the shared value at offset " + f + " is of another type";
       case region_problem::shared_count:
         return "the shared value counts " + f + " links, but " + l + " lead to it";
+      case region_problem::bad_versions:
+        return "the table of versions at offset " + f + " is not good";
+      case region_problem::other_history:
+        return "the image has another " + std::string(name) + ": member " + f + ", here " +
+               std::string(member) + ", differs";
+      case region_problem::other_version:
+        return "the image has " + f + " members of " + std::string(name) + ", this program " + l +
+               "; adopt a copy";
       case region_problem::too_deep:
         return "more than " + l + " links lead from one to the next";
       case region_problem::not_zero:

@@ -89,6 +89,17 @@ class movable_region {
   /// A region that begins as a copy of an image, canonical or live, which is checked first.
   [[nodiscard]] static result<movable_region, region_invalid> adopt(std::span<const std::byte> image,
                                                                     const region_options& options = {}) {
+    std::vector<region_detail::image_granule> copy;
+    if (!region_detail::versions_of<T>().empty()) {
+      std::vector<std::uint64_t> bits;
+      region_invalid error{};
+      region_detail::image_versions versions;
+      if (!region_detail::check_image<T>(image, bits, versions, error)) return failure{std::move(error)};
+      if (versions.differs) {
+        copy = region_detail::rewritten<T>(image, versions);
+        image = std::as_bytes(std::span(copy));
+      }
+    }
     const std::size_t size = image.size() + region_detail::state_size(image.size()) * 2 + 64;
     buffer fresh = make(size);
     std::memcpy(fresh.span().data(), image.data(), image.size());
@@ -125,7 +136,7 @@ class movable_region {
       : options_(options), buffer_(std::move(memory)), region_(std::move(in_it)) {}
 
   static std::size_t first_size(const region_options& options) noexcept {
-    const std::size_t image = region_detail::root_offset + sizeof(T) + options.preallocate + 512;
+    const std::size_t image = region_detail::least_size<T>() + options.preallocate + 512;
     return image + region_detail::state_size(image) + 64;
   }
   static buffer make(std::size_t size) {

@@ -10,6 +10,10 @@
 
 namespace situ::region_detail {
 
+/// Stands for a type by its address.
+template <class T>
+inline constexpr char type_mark = 0;
+
 /// Looks through a type and all that it needs for one of which `Wanted::is<T>` is true.
 template <class Wanted>
 class type_finder {

@@ -47,10 +47,28 @@ template <class T>
 concept container = requires {
   typename T::situ_region_container;
 };
+/// A base class of a struct that `SITU_REGION_DERIVED` describes: its first member.
+template <class Base>
+struct base_member {
+  std::string_view name = "base";
+  static constexpr std::size_t offset = 0;
+  template <class T>
+  constexpr auto& of(T& object) const noexcept {
+    return static_cast<std::conditional_t<std::is_const_v<T>, const Base&, Base&>>(object);
+  }
+};
+template <class Base>
+constexpr auto type_of(const base_member<Base>&) -> Base;
+
 /// Structs that `SITU_REGION` describes.
 template <class T>
 concept described = requires(const T* type) {
   situ_region_name(type);
+};
+/// Those that `SITU_REGION_APPENDABLE` describes.
+template <class T>
+concept appendable = described<T> && requires(const T* type) {
+  situ_region_appendable(type);
 };
 template <class T>
 concept scalar = std::is_enum_v<T> ||
@@ -76,6 +94,23 @@ template <described T, class Visit>
     return (visit(std::get<I>(members)) && ...);
   }
   (std::make_index_sequence<std::tuple_size_v<decltype(members)>>());
+}
+
+template <described T>
+inline constexpr std::uint32_t member_count =
+    std::tuple_size_v<decltype(situ_region_members(static_cast<const T*>(nullptr)))>;
+
+/// Whether the members that are named are all of a struct, in their order, and lie where the format has them.
+template <described T>
+consteval bool members_fit() {
+  std::size_t end = 0;
+  const bool inside = for_each_member<T>([&end](const auto& m) {
+    using M = decltype(type_of(m));
+    const bool follows = m.offset == (end + alignof(M) - 1) / alignof(M) * alignof(M);
+    end = m.offset + sizeof(M);
+    return follows;
+  });
+  return inside && sizeof(T) == (end + alignof(T) - 1) / alignof(T) * alignof(T);
 }
 
 /// Whether values hold links, which change when the value lies elsewhere.
@@ -300,8 +335,34 @@ template <class T>
 /// Describes a plain struct, so that it can lie in a region: `SITU_REGION(Skill, id, level)`, in the
 /// namespace of the struct, behind it, with all of its members (27 at most) in the order of their
 /// declaration.
-#define SITU_REGION(Type, ...)                                                                  \
-  [[maybe_unused]] constexpr ::std::string_view situ_region_name(const Type*) { return #Type; } \
-  [[maybe_unused]] constexpr auto situ_region_members(const Type*) {                            \
-    return ::std::tuple{SITU_REGION_EXPAND(SITU_REGION_EACH(Type, __VA_ARGS__))};               \
-  }
+#define SITU_REGION(Type, ...) SITU_REGION_AS(Type, SITU_REGION_EXPAND(SITU_REGION_EACH(Type, __VA_ARGS__)))
+
+/// The same for a struct with a base class, which `SITU_REGION` describes: `SITU_REGION_DERIVED(Equip, Item,
+/// level)`. In the format the base is a first member called `base`.
+#define SITU_REGION_DERIVED(Type, Base, ...)                           \
+  SITU_REGION_AS(                                                      \
+      Type, ::situ::region_detail::base_member<Base> {} __VA_OPT__(, ) \
+                SITU_REGION_EXPAND(SITU_REGION_EACH(Type, __VA_ARGS__)))
+
+/// The same for a struct that may get more members at its end, while programs with and without them go on to
+/// understand each other: `struct alignas(8) Profile { ... };`. It can be the root of a region, or what a
+/// unique or shared link leads to, and nothing else.
+#define SITU_REGION_APPENDABLE(Type, ...)                                                            \
+  static_assert(alignof(Type) == 8, "a struct that can be appended to is declared with alignas(8)"); \
+  [[maybe_unused]] constexpr bool situ_region_appendable(const Type*) { return true; }               \
+  SITU_REGION(Type, __VA_ARGS__)
+
+// Structs with bases, and those that hold them, are not of standard layout; where their members lie is known
+// nevertheless, and checked.
+#define SITU_REGION_AS(Type, ...)                                                                        \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"")                \
+      [[maybe_unused]] constexpr ::std::string_view                                                      \
+      situ_region_name(const Type*) {                                                                    \
+    return #Type;                                                                                        \
+  }                                                                                                      \
+  [[maybe_unused]] constexpr auto situ_region_members(const Type*) { return ::std::tuple{__VA_ARGS__}; } \
+  _Pragma("GCC diagnostic pop") static_assert(                                                           \
+      ::situ::region_detail::members_fit<Type>(),                                                        \
+      "SITU_REGION names all members of " #Type                                                          \
+      " in the order of their declaration; and none lies in the padding of a base class, or is "         \
+      "aligned more than its type is");

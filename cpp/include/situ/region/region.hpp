@@ -49,6 +49,18 @@ struct room {
   bool clean_bits = false;
 };
 
+/// The schema hash in images of a type. What can be appended to has none: its schema changes.
+template <class T>
+std::uint64_t schema_hash_in() {
+  return version_table<T>().empty() ? schema_hash_of<T>() : 0;
+}
+
+/// What an image of a type has at least.
+template <class T>
+std::uint64_t least_size() {
+  return root_offset + in_granules(sizeof(T)) + in_granules(version_table<T>().size());
+}
+
 /// Begins the state of an image whose size is in its header.
 inline void begin_memory(header* h, const room& in, const region_options& options) noexcept {
   auto* s = reinterpret_cast<state*>(in.state);
@@ -67,12 +79,18 @@ void begin_region(std::byte* image, const room& in, const region_options& option
   h->magic = magic;
   h->version = version;
   h->form = region_form::live;
-  h->schema_hash = schema_hash_of<T>();
+  h->schema_hash = schema_hash_in<T>();
   h->layout_hash = layout_hash<T>();
   h->size = first;
   h->root = root_offset;
   begin_memory(h, in, options);
   begin<T>(h, image + root_offset);
+  if (const auto& table = version_table<T>(); !table.empty()) {
+    // There is room: see `least_size`.
+    auto* const block = static_cast<std::byte*>(allocate(h, table.size(), table.size()));
+    std::memcpy(block, table.data(), table.size());
+    h->versions = static_cast<std::uint32_t>(block - image);
+  }
 }
 
 /// Goes on with a checked image that lies where it is to be. `bits` says which granules of a live one are in
@@ -104,13 +122,28 @@ inline void resume_region(std::byte* image, const room& in, const region_options
 
 /// Checks an image that this program did not make. `bits` becomes the bitmap of a live one.
 template <class T>
-bool check_image(std::span<const std::byte> image, std::vector<std::uint64_t>& bits, region_invalid& error) {
-  if (!check_header<T>(image.data(), image.size(), schema_hash_of<T>(), layout_hash<T>(), error))
+bool check_image(std::span<const std::byte> image, std::vector<std::uint64_t>& bits, image_versions& versions,
+                 region_invalid& error) {
+  if (!check_header<T>(image.data(), image.size(), schema_hash_in<T>(), layout_hash<T>(), error))
     return false;
   header h;
   std::memcpy(&h, image.data(), sizeof(h));
   if (h.form == region_form::live) bits.assign((h.size / granule + 63) / 64, 0);
-  return check_root<T>(image.data(), bits.data(), error);
+  return check_root<T>(image.data(), bits.data(), versions, error);
+}
+
+/// Memory at a multiple of 16.
+struct alignas(granule) image_granule {
+  std::byte bytes[granule];
+};
+/// The canonical image of this program's version of a checked image of another one.
+template <class T>
+std::vector<image_granule> rewritten(std::span<const std::byte> image, const image_versions& versions) {
+  const auto* const h = reinterpret_cast<const header*>(image.data());
+  const T& root = *reinterpret_cast<const T*>(image.data() + root_offset);
+  std::vector<image_granule> copy(canonical_bound(h, root, &versions) / granule);
+  copy.resize(write_canonical(h, root, copy.data()->bytes, &versions) / granule);
+  return copy;
 }
 
 }  // namespace region_detail
@@ -121,7 +154,11 @@ template <class T>
 [[nodiscard]] result<const T*, region_invalid> view_region(std::span<const std::byte> image) {
   std::vector<std::uint64_t> bits;
   region_invalid error{};
-  if (!region_detail::check_image<T>(image, bits, error)) return failure{std::move(error)};
+  region_detail::image_versions versions;
+  if (!region_detail::check_image<T>(image, bits, versions, error) ||
+      !region_detail::refuse_version(versions.fewer, error)) {
+    return failure{std::move(error)};
+  }
   return reinterpret_cast<const T*>(image.data() + region_detail::root_offset);
 }
 
@@ -180,7 +217,14 @@ class region {
                                                             const region_options& options = {}) {
     std::vector<std::uint64_t> bits;
     region_invalid error{};
-    if (!region_detail::check_image<T>(image, bits, error)) return failure{std::move(error)};
+    region_detail::image_versions versions;
+    if (!region_detail::check_image<T>(image, bits, versions, error)) return failure{std::move(error)};
+    std::vector<region_detail::image_granule> copy;
+    if (versions.differs) {
+      copy = region_detail::rewritten<T>(image, versions);
+      image = std::as_bytes(std::span(copy));
+      bits.clear();
+    }
     const std::size_t size = reinterpret_cast<const region_detail::header*>(image.data())->size;
     region made(no_memory{});
     const region_detail::room in = made.open_window(options);
@@ -196,7 +240,11 @@ class region {
                                                                      const region_options& options = {}) {
     std::vector<std::uint64_t> bits;
     region_invalid error{};
-    if (!region_detail::check_image<T>(buffer, bits, error)) return failure{std::move(error)};
+    region_detail::image_versions versions;
+    if (!region_detail::check_image<T>(buffer, bits, versions, error) ||
+        !region_detail::refuse_version(versions.differs, error)) {
+      return failure{std::move(error)};
+    }
     const std::size_t size = reinterpret_cast<const region_detail::header*>(buffer.data())->size;
     region made(no_memory{});
     const region_detail::room in = made.open_buffer(buffer);
@@ -284,7 +332,7 @@ class region {
   /// The state lies in front of the image, so that a small region touches few pages.
   [[nodiscard]] region_detail::room open_window(const region_options& options) noexcept {
     const std::uint64_t limit = std::min<std::uint64_t>(options.limit, region_detail::max_size);
-    const std::uint64_t wanted = std::max<std::uint64_t>(limit, 4096);
+    const std::uint64_t wanted = std::max<std::uint64_t>(limit, 4096 + region_detail::least_size<T>());
     window_ = region_detail::window_pool::instance().take(wanted + wanted / 128 + 16384);
     if (window_.begin == nullptr) return {};
     const std::uint64_t state_bytes = (region_detail::state_size(window_.size) + 63) / 64 * 64;
@@ -304,7 +352,7 @@ class region {
     if (reinterpret_cast<std::uintptr_t>(buffer.data()) % region_detail::granule != 0) return {};
     const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), region_detail::max_size);
     const std::uint64_t state_bytes = region_detail::state_size(size);
-    const std::uint64_t least = region_detail::root_offset + region_detail::in_granules(sizeof(T));
+    const std::uint64_t least = region_detail::least_size<T>();
     if (size < state_bytes + least + region_detail::granule) return {};
     const std::uint64_t capacity = (size - state_bytes) / region_detail::granule * region_detail::granule;
     header_ = reinterpret_cast<region_detail::header*>(buffer.data());

@@ -180,12 +180,12 @@ class region_shared {
   template <class Check>
   [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
     if (!check.back_link(at, region_)) return false;
-    return data_ == 0 || check.template shared<T>(at, data_, offset(), std::uint32_t{sizeof(T)});
+    return data_ == 0 || check.template shared<T>(at, data_, offset(), check.template size_of<T>());
   }
   static std::string situ_kind() { return "shared"; }
   template <class Lines>
   static void situ_lines(Lines& lines, const std::string& path) {
-    lines.template add_value<T>(path + "&", offset());
+    lines.template add_linked<T>(path + "&", offset());
   }
   template <class Visit>
   static void situ_needs(Visit& visit) {

@@ -19,6 +19,10 @@ class layout_writer {
   void add() {
     const std::string name(situ_region_name(static_cast<const T*>(nullptr)));
     if (!is_new(name)) return;
+    if constexpr (appendable<T>) {
+      line(name, 0, 0, 0, "appendable");
+      return;
+    }
     line(name, 0, sizeof(T), alignof(T), "struct");
     for_each_member<T>([this, &name](const auto& m) {
       this->add_value<decltype(type_of(m))>(name + "." + std::string(m.name), m.offset);
@@ -69,11 +73,24 @@ class layout_writer {
   /// The lines of a member, element or value and of what is in it.
   template <class T>
   void add_value(const std::string& path, std::size_t offset, const std::string& labels = {}) {
+    static_assert(
+        !appendable<T>,
+        "a struct that can be appended to is the root of a region, or what a unique or shared link leads "
+        "to; other places have a fixed size");
     line(path, offset, sizeof(T), alignof(T), labels + kind<T>());
     if constexpr (array<T>) {
       add_value<typename array_traits<T>::element>(path + "[]", 0);
     } else if constexpr (container<T>) {
       T::situ_lines(*this, path);
+    }
+  }
+  /// The lines of what a link leads to.
+  template <class T>
+  void add_linked(const std::string& path, std::size_t offset) {
+    if constexpr (appendable<T>) {
+      line(path, offset, 0, 0, kind<T>());
+    } else {
+      add_value<T>(path, offset);
     }
   }
   template <class Entry>

@@ -101,14 +101,15 @@ class region_unique {
     if (!check.back_link(at, region_)) return false;
     if (data_ == 0) return true;
     std::uint32_t block = 0;
-    return check.claim(at, data_, sizeof(T), sizeof(T), block) &&
+    const std::uint32_t bytes = check.template size_of<T>();
+    return check.claim(at, data_, bytes, bytes, block) &&
            check.deeper(at, [&] { return check.value(*reinterpret_cast<const T*>(check.at(block)), block); });
   }
 
   static std::string situ_kind() { return "unique"; }
   template <class Lines>
   static void situ_lines(Lines& lines, const std::string& path) {
-    lines.template add_value<T>(path + "*", 0);
+    lines.template add_linked<T>(path + "*", 0);
   }
   template <class Visit>
   static void situ_needs(Visit& visit) {
