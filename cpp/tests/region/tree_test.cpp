@@ -1,48 +1,20 @@
 // Ordered maps and sets: what std::map and std::set do, and the canonical tree.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
-#include <map>
 #include <random>
-#include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "region/character.hpp"
-#include "region/memory.hpp"
+#include "region/forest.hpp"
 
 namespace {
 
 using situ::region;
-
-struct Forest {
-  situ::region_ordered_map<std::uint64_t, situ_test::Item> items;
-  situ::region_ordered_map<situ::region_string, situ::region_vector<std::uint16_t>> lists;
-  situ::region_ordered_set<std::int16_t> numbers;
-};
-SITU_REGION(Forest, items, lists, numbers)
-
-struct model {
-  std::map<std::uint64_t, situ_test::Item> items;
-  std::map<std::string, std::vector<std::uint16_t>> lists;
-  std::set<std::int16_t> numbers;
-};
-
-std::string key_of(std::uint32_t number) { return std::string(number % 25, 'k') + std::to_string(number); }
-
-bool same(const Forest& f, const model& m) {
-  return std::equal(f.items.begin(), f.items.end(), m.items.begin(), m.items.end(),
-                    [](const auto& a, const auto& b) {
-                      return a.first == b.first && a.second.uuid == b.second.uuid;
-                    }) &&
-         std::equal(f.lists.begin(), f.lists.end(), m.lists.begin(), m.lists.end(),
-                    [](const auto& a, const auto& b) {
-                      return a.first == b.first &&
-                             std::equal(a.second.begin(), a.second.end(), b.second.begin(), b.second.end());
-                    }) &&
-         std::equal(f.numbers.begin(), f.numbers.end(), m.numbers.begin(), m.numbers.end());
-}
+using situ_test::erase;
+using situ_test::Forest;
+using situ_test::same;
+using model = situ_test::model_forest;
 
 /// Random insertions and erasures, more of one and of the other in turn; true when region and model agree.
 bool agree(region<Forest>& r, model& m, std::uint32_t seed, int steps, bool full_is_good) {
@@ -52,27 +24,8 @@ bool agree(region<Forest>& r, model& m, std::uint32_t seed, int steps, bool full
     const std::uint32_t range = step / 3000 % 2 == 0 ? 2000 : 300;
     const bool insert = random() % 10 < (step / 1500 % 2 == 0 ? 7U : 3U);
     const auto number = static_cast<std::uint32_t>(random() % range);
-    if (insert) {
-      const situ_test::Item item{1, 2, number * 7ULL, 3};
-      const auto [place, is_new] = f.items.try_insert(number, item);
-      if (place == nullptr ? !full_is_good : is_new != m.items.emplace(number, item).second) return false;
-      const auto list = f.lists.try_insert(key_of(number), std::vector<std::uint16_t>(number % 5, 9));
-      if (list.first != nullptr) {
-        m.lists.try_emplace(key_of(number), std::vector<std::uint16_t>(number % 5, 9));
-      } else if (!full_is_good) {
-        return false;
-      }
-      if (f.numbers.try_insert(static_cast<std::int16_t>(number - 500)).first != nullptr) {
-        m.numbers.insert(static_cast<std::int16_t>(number - 500));
-      } else if (!full_is_good) {
-        return false;
-      }
-    } else {
-      if (f.items.erase(number) != m.items.erase(number)) return false;
-      if (f.lists.erase(key_of(number)) != m.lists.erase(key_of(number))) return false;
-      const auto small = static_cast<std::int16_t>(number - 500);
-      if (f.numbers.erase(small) != m.numbers.erase(small)) return false;
-    }
+    const bool good = insert ? situ_test::insert(f, m, number, full_is_good) : erase(f, m, number);
+    if (!good) return false;
     if (step % 499 == 0 && !same(f, m)) return false;
   }
   return same(f, m);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -183,6 +184,23 @@ class region {
     const region_detail::room in = open_buffer(buffer);
     if (in.capacity == 0) detail::raise(region_error(region_fault::full, buffer.size()));
     begin(in, options);
+  }
+  /// The same without exceptions: none when there is no memory, or the buffer is too small or not aligned
+  /// to 16.
+  [[nodiscard]] static std::optional<region> try_open(const region_options& options = {}) {
+    region made(no_memory{});
+    const region_detail::room in = made.open_window(options);
+    if (in.capacity == 0) return std::nullopt;
+    made.begin(in, options);
+    return made;
+  }
+  [[nodiscard]] static std::optional<region> try_open(std::span<std::byte> buffer,
+                                                      const region_options& options = {}) {
+    region made(no_memory{});
+    const region_detail::room in = made.open_buffer(buffer);
+    if (in.capacity == 0) return std::nullopt;
+    made.begin(in, options);
+    return made;
   }
   /// A copy in a window of its own, compact.
   region(const region& other) : region(other.options()) {
