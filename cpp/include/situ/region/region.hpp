@@ -133,6 +133,14 @@ bool check_image(std::span<const std::byte> image, std::vector<std::uint64_t>& b
   return check_root<T>(image.data(), bits.data(), versions, error);
 }
 
+/// The same for an image that is going to be read where it lies: one with fewer members than this program
+/// knows is refused.
+template <class T>
+bool check_image(std::span<const std::byte> image, std::vector<std::uint64_t>& bits, region_invalid& error) {
+  image_versions versions;
+  return check_image<T>(image, bits, versions, error) && refuse_version(versions.fewer, error);
+}
+
 /// Memory at a multiple of 16.
 struct alignas(granule) image_granule {
   std::byte bytes[granule];
@@ -155,11 +163,7 @@ template <class T>
 [[nodiscard]] result<const T*, region_invalid> view_region(std::span<const std::byte> image) {
   std::vector<std::uint64_t> bits;
   region_invalid error{};
-  region_detail::image_versions versions;
-  if (!region_detail::check_image<T>(image, bits, versions, error) ||
-      !region_detail::refuse_version(versions.fewer, error)) {
-    return failure{std::move(error)};
-  }
+  if (!region_detail::check_image<T>(image, bits, error)) return failure{std::move(error)};
   return reinterpret_cast<const T*>(image.data() + region_detail::root_offset);
 }
 
