@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the benchmark quietly and runs it. From the environment: TABLE (hop, fanout, wake, throughput, setup, bounded, domains, graphs, region;
+# Builds the benchmark quietly and runs it. From the environment: TABLE (hop, fanout, wake, throughput, setup, bounded, domains, graphs, region, protobuf;
 # all of them if empty), JSON (not empty: one JSON object a line and nothing else on standard output), FULL (not empty:
 # measure longer). Everything else that is said goes to standard error.
 set -eu
@@ -17,5 +17,8 @@ esac
 cargo build --release --quiet >&2
 case $table in
   region | all) cargo build --release --quiet -p situ-bench-region >&2 ;;
+esac
+case $table in
+  protobuf | all) peers/protobuf/build.sh >&2 ;;
 esac
 exec target/release/situ-bench "$@"

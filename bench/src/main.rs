@@ -1,5 +1,6 @@
 //! `situ-bench`: measures Situ beside its peers, in turns, on pinned cores.
 
+mod allocations;
 mod bench;
 mod clock;
 mod driver;
@@ -34,6 +35,9 @@ use bench::{Bench, Options};
 use failure::Failure;
 use tables::Table;
 
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
+
 /// Measures Situ beside its peers.
 #[derive(Parser, Debug)]
 #[command(version, about)]
@@ -64,6 +68,8 @@ enum Command {
     Graphs(GraphArgs),
     /// Characters of a game, and the data sets of the Rust serialization benchmark.
     Region(RunArgs),
+    /// Encoding protobuf messages, in C++ and in Rust.
+    Protobuf(RunArgs),
     /// One process of a measurement; started by the program itself.
     #[command(hide = true)]
     Worker(worker::WorkerArgs),
@@ -126,6 +132,7 @@ fn main() -> ExitCode {
             run_with(&[Table::Graphs], args.run, (only, args.rounds))
         }
         Command::Region(args) => run(&[Table::Region], args),
+        Command::Protobuf(args) => run(&[Table::Protobuf], args),
         Command::Worker(args) => {
             // The driver reads what a worker has to say from its output.
             return worker::main(&args).map_or_else(

@@ -43,6 +43,12 @@ pub fn colour(system: Kind) -> RGBColor {
         Kind::FlatBuffersRust => RGBColor(44, 110, 180),
         Kind::CapnProtoRust => RGBColor(130, 80, 160),
         Kind::Prost => RGBColor(120, 100, 80),
+        Kind::Libprotobuf => RGBColor(44, 110, 180),
+        Kind::LibprotobufReused => RGBColor(120, 180, 225),
+        Kind::Mapbox => RGBColor(60, 140, 80),
+        Kind::MapboxClang => RGBColor(150, 200, 120),
+        Kind::QuickProtobuf => RGBColor(190, 150, 215),
+        Kind::Buffa => RGBColor(200, 170, 60),
     }
 }
 

@@ -39,6 +39,7 @@ pub fn size(bytes: usize) -> String {
 pub fn quantity(metric: &str, value: f64) -> String {
     if metric.ends_with("_ns") {
         match value {
+            v if v < 100.0 => format!("{v:.1} ns"),
             v if v < 1e3 => format!("{v:.0} ns"),
             v if v < 1e4 => format!("{:.2} us", v / 1e3),
             v if v < 1e6 => format!("{:.1} us", v / 1e3),

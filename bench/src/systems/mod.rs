@@ -14,7 +14,7 @@ use crate::payload::{Found, Touch};
 use crate::session::Session;
 
 /// Every system that a table may show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// What the hardware and the kernel allow: bare shared memory, a bare futex.
     Floor,
@@ -42,11 +42,11 @@ pub enum Kind {
     FastDds,
     /// Fast DDS: a plain type of fixed size, loaned, with data sharing.
     FastDdsLoan,
-    /// Situ's regions, compiled by Clang.
+    /// Situ in C++, compiled by Clang.
     SituClang,
     /// Situ's regions, received and sent in their compact form.
     SituCanonical,
-    /// Situ's regions in Rust.
+    /// Situ in Rust.
     SituRust,
     /// Containers of the C++ standard library: no messages.
     Std,
@@ -72,10 +72,22 @@ pub enum Kind {
     CapnProtoRust,
     /// Protobuf, Rust: prost.
     Prost,
+    /// libprotobuf, a new message each time.
+    Libprotobuf,
+    /// libprotobuf, the same message cleared.
+    LibprotobufReused,
+    /// Mapbox's protozero.
+    Mapbox,
+    /// Mapbox's protozero, compiled by Clang.
+    MapboxClang,
+    /// quick-protobuf.
+    QuickProtobuf,
+    /// buffa.
+    Buffa,
 }
 
 impl Kind {
-    const ALL: [Self; 28] = [
+    const ALL: [Self; 34] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -104,6 +116,12 @@ impl Kind {
         Self::FlatBuffersRust,
         Self::CapnProtoRust,
         Self::Prost,
+        Self::Libprotobuf,
+        Self::LibprotobufReused,
+        Self::Mapbox,
+        Self::MapboxClang,
+        Self::QuickProtobuf,
+        Self::Buffa,
     ];
 
     /// The name in tables and JSON.
@@ -137,6 +155,12 @@ impl Kind {
             Self::FlatBuffersRust => "flatbuffers-rust",
             Self::CapnProtoRust => "capnp-rust",
             Self::Prost => "prost",
+            Self::Libprotobuf => "libprotobuf",
+            Self::LibprotobufReused => "libprotobuf-reused",
+            Self::Mapbox => "mapbox",
+            Self::MapboxClang => "mapbox-clang",
+            Self::QuickProtobuf => "quick-protobuf",
+            Self::Buffa => "buffa",
         }
     }
 
@@ -173,6 +197,12 @@ impl Kind {
             | Self::FlatBuffersRust
             | Self::CapnProtoRust
             | Self::Prost
+            | Self::Libprotobuf
+            | Self::LibprotobufReused
+            | Self::Mapbox
+            | Self::MapboxClang
+            | Self::QuickProtobuf
+            | Self::Buffa
             | Self::Iceoryx2 => None,
             Self::Iceoryx => Some("peer-iceoryx"),
             Self::CycloneDds => Some("peer-cyclonedds"),
@@ -207,6 +237,12 @@ impl Kind {
                 | Self::FlatBuffersRust
                 | Self::CapnProtoRust
                 | Self::Prost
+                | Self::Libprotobuf
+                | Self::LibprotobufReused
+                | Self::Mapbox
+                | Self::MapboxClang
+                | Self::QuickProtobuf
+                | Self::Buffa
         )
     }
 

@@ -5,6 +5,7 @@ pub mod domains;
 pub mod fanout;
 pub mod graphs;
 pub mod hop;
+pub mod protobuf;
 pub mod region;
 pub mod setup;
 pub mod throughput;
@@ -34,11 +35,13 @@ pub enum Table {
     Graphs,
     /// See [`region`].
     Region,
+    /// See [`protobuf`].
+    Protobuf,
 }
 
 impl Table {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Hop,
         Self::Fanout,
         Self::Wake,
@@ -48,6 +51,7 @@ impl Table {
         Self::Domains,
         Self::Graphs,
         Self::Region,
+        Self::Protobuf,
     ];
 
     /// Measures and prints it.
@@ -68,6 +72,7 @@ impl Table {
             Self::Region => {
                 ("region", "data that grows and is its own message, beside those that serialize it")
             }
+            Self::Protobuf => ("protobuf", "encoding messages into memory that is there"),
         };
         match self {
             Self::Hop => hop::run(bench),
@@ -79,6 +84,7 @@ impl Table {
             Self::Domains => domains::run(bench),
             Self::Graphs => graphs::run(bench),
             Self::Region => region::run(bench),
+            Self::Protobuf => protobuf::run(bench),
         }?;
         if matches!(self, Self::Region) {
             // Printed by itself: a line for each system.

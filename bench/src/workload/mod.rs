@@ -1,12 +1,13 @@
 //! What the nodes of the tables `domains` and `graphs` do: the filter and the image of the one, the random graphs of the
 //! other, the device that both work on, and the two ways to it: explicit copies between the device and messages in host
-//! memory ([`explicit`]), and messages in the device's memory ([`in_domain`]).
+//! memory ([`explicit`]), and messages in the device's memory ([`in_domain`]). And the messages of the table `protobuf`.
 
 pub mod bilateral;
 pub mod device;
 pub mod explicit;
 pub mod graph;
 pub mod in_domain;
+pub mod protobuf;
 pub mod random;
 pub mod vulkan;
 

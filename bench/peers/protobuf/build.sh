@@ -1,0 +1,39 @@
+#!/bin/sh
+# Builds the C++ programs of the table `protobuf`, with GCC and with Clang, after cargo has made message.situ.hpp.
+# May be run again at any time. What cannot be built is left out, and the table says why.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+packages="cmake g++ libprotobuf-dev protobuf-compiler libprotozero-dev"
+missing=
+for package in $packages; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"
+done
+if [ -n "$missing" ] && [ "${BENCH_NO_INSTALL:-0}" != 1 ] && command -v apt-get >/dev/null; then
+  sudo=
+  [ "$(id -u)" = 0 ] || sudo="sudo -n"
+  # shellcheck disable=SC2086
+  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 ||
+    echo "protobuf: cannot install$missing"
+fi
+
+mkdir -p build/bin
+for compiler in gcc clang; do
+  program=build/bin/peer-protobuf-$compiler
+  log=build/protobuf-$compiler.log
+  case $compiler in
+    gcc) cxx=$(command -v g++) ;;
+    clang) cxx=$(command -v clang++-14 || command -v clang++) ;;
+  esac
+  if [ -z "$cxx" ]; then
+    rm -f "$program"
+    echo "protobuf: there is no $compiler"
+  elif rm -f "build/protobuf-$compiler/CMakeCache.txt" && cmake -S peers/protobuf -B "build/protobuf-$compiler" -DCMAKE_BUILD_TYPE=Release -DBENCH_BIN="$PWD/build/bin" \
+    -DBENCH_COMPILER=$compiler -DSITU_GENERATED="$PWD/build/generated" -DCMAKE_CXX_COMPILER="$cxx" >"$log" 2>&1 &&
+    cmake --build "build/protobuf-$compiler" >>"$log" 2>&1; then
+    echo "protobuf: $compiler is ready"
+  else
+    rm -f "$program"
+    echo "protobuf: cannot be built with $compiler, see bench/$log"
+  fi
+done
