@@ -1,5 +1,6 @@
 // Fuzzes regions: no bytes that are adopted make editing go wrong, what is accepted as canonical is the only
 // image of its value, and programs of operations do what standard containers do.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "region/forest.hpp"
+#include "region/market.hpp"
 #include "region/model.hpp"
 
 namespace {
@@ -17,30 +20,82 @@ struct alignas(16) granule {
   std::byte bytes[16];
 };
 
-void validate(std::span<const std::uint8_t> data) {
+/// The bytes as an image of a T, with a header as every image of the type has it: that is no riddle for the
+/// fuzzer to solve. Empty when they are too few.
+template <class T>
+std::vector<granule> image_of(std::span<const std::uint8_t> data) {
   std::vector<granule> image((data.size() + 15) / 16);
-  if (!data.empty()) std::memcpy(image.data(), data.data(), data.size());
-  const auto bytes = std::as_writable_bytes(std::span(image));
-  if (bytes.size() < sizeof(situ::region_detail::header)) return;
-  // What every image of the type begins with is no riddle for the fuzzer to solve.
-  auto& front = *reinterpret_cast<situ::region_detail::header*>(bytes.data());
+  if (image.size() * sizeof(granule) < sizeof(situ::region_detail::header)) return {};
+  std::memcpy(image.data(), data.data(), data.size());
+  auto& front = *reinterpret_cast<situ::region_detail::header*>(image.data());
   front.magic = situ::region_detail::magic;
   front.version = situ::region_detail::version;
   front.zero = 0;
   front.schema_hash = 0;
-  front.layout_hash = situ::region_detail::layout_hash<Kitchen>();
-  front.size = static_cast<std::uint32_t>(bytes.size());
+  front.layout_hash = situ::region_detail::layout_hash<T>();
+  front.size = static_cast<std::uint32_t>(image.size() * sizeof(granule));
   front.root = situ::region_detail::root_offset;
   front.form = static_cast<situ::region_form>(static_cast<std::uint8_t>(front.form) % 2);
+  return image;
+}
 
+/// What is accepted as canonical is the only image of its value; what was adopted can be sent on.
+template <class T>
+void sent_on(const situ::region<T>& taken, std::span<const std::byte> received) {
+  const std::vector<std::byte> again = taken.canonical();
+  const auto form = static_cast<situ::region_form>(received[offsetof(situ::region_detail::header, form)]);
+  if (form == situ::region_form::canonical && taken.bytes().size() == received.size() &&
+      !std::equal(again.begin(), again.end(), received.begin(), received.end())) {
+    std::abort();
+  }
+  std::vector<granule> copy(again.size() / 16);
+  std::memcpy(copy.data(), again.data(), again.size());
+  if (!situ::view_region<T>(std::as_bytes(std::span(copy)))) std::abort();
+}
+
+void market(std::span<const std::uint8_t> data) {
+  const std::vector<granule> image = image_of<situ_test::Market>(data);
+  auto taken = situ::region<situ_test::Market>::adopt(std::as_bytes(std::span(image)));
+  if (!taken) return;
+  sent_on(*taken, std::as_bytes(std::span(image)));
+  situ_test::Market& m = **taken;
+  for (std::uint32_t i = 0; i < 40; ++i) m.index.insert(i * 77);
+  while (m.index.size() > 20) m.index.erase(*m.index.begin());
+  m.words.insert("a new word");
+  for (const auto& [key, value] : m.prices) {
+    if (!m.prices.contains(key)) std::abort();
+  }
+  while (!m.prices.empty()) m.prices.erase((*m.prices.begin()).first);
+  m.shape.emplace<"label">(2, "another label of some length");
+  if (!m.shapes.empty()) m.shapes.erase(m.shapes.begin());
+  if (m.texture) static_cast<void>(m.texture->base.try_share(m.texture));
+  if (!m.textures.empty()) static_cast<void>(m.textures[0].try_share(m.texture));
+  m.textures.clear();
+  m.boxed.clear();
+  m.texture.reset();
+  sent_on(*taken, taken->bytes());
+}
+
+template <class T>
+void profile(std::span<const std::uint8_t> data) {
+  std::vector<granule> image = image_of<T>(data);
+  const auto bytes = std::as_writable_bytes(std::span(image));
+  static_cast<void>(situ::view_region<T>(bytes).has_value());
+  auto taken = situ::region<T>::adopt(bytes);
+  if (!taken) return;
+  (*taken)->name = "another name, rather long";
+  (*taken)->best.emplace(1, 2);
+  sent_on(*taken, taken->bytes());
+}
+
+void validate(std::span<const std::uint8_t> data) {
+  std::vector<granule> image = image_of<Kitchen>(data);
+  const auto bytes = std::as_writable_bytes(std::span(image));
   const bool viewed = situ::view_region<Kitchen>(bytes).has_value();
   auto taken = situ::region<Kitchen>::adopt(bytes);
   if (taken.has_value() != viewed) std::abort();
   if (!taken) return;
-  if (front.form == situ::region_form::canonical) {
-    const std::vector<std::byte> again = taken->canonical();
-    if (!std::equal(again.begin(), again.end(), bytes.begin(), bytes.end())) std::abort();
-  }
+  sent_on(*taken, bytes);
   Kitchen& k = **taken;
   k.words.insert("a new word of some length");
   k.numbers.insert(k.number > 0 ? 7 : 9);
@@ -60,17 +115,42 @@ void validate(std::span<const std::uint8_t> data) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::span<const std::uint8_t> bytes(data + 1, size - 1);
-  if (data[0] % 3 == 0) {
-    validate(bytes);
-  } else if (data[0] % 3 == 1) {
-    situ::region_options options;
-    options.zero_on_free = data[0] % 2 == 0;
-    situ::region<Kitchen> r(options);
-    if (!situ_test::run(situ_test::program(bytes), r, false, 64)) std::abort();
-  } else {
-    granule buffer[160] = {};
-    situ::region<Kitchen> r(std::as_writable_bytes(std::span(buffer)));
-    if (!situ_test::run(situ_test::program(bytes), r, true, 64)) std::abort();
+  switch (data[0] % 8) {
+    case 0:
+      validate(bytes);
+      break;
+    case 1:
+    case 2: {
+      situ::region_options options;
+      options.zero_on_free = data[0] % 8 == 1;
+      situ::region<Kitchen> r(options);
+      if (!situ_test::run(situ_test::program(bytes), r, false, 64)) std::abort();
+      break;
+    }
+    case 3: {
+      granule buffer[160] = {};
+      situ::region<Kitchen> r(std::as_writable_bytes(std::span(buffer)));
+      if (!situ_test::run(situ_test::program(bytes), r, true, 64)) std::abort();
+      break;
+    }
+    case 4:
+      market(bytes);
+      break;
+    case 5:
+      profile<situ_test::before::Profile>(bytes);
+      profile<situ_test::after::Profile>(bytes);
+      break;
+    case 6: {
+      situ::region<situ_test::Forest> r;
+      if (!situ_test::run(situ_test::program(bytes), r, false)) std::abort();
+      break;
+    }
+    case 7: {
+      granule buffer[700] = {};
+      situ::region<situ_test::Forest> r(std::as_writable_bytes(std::span(buffer)));
+      if (!situ_test::run(situ_test::program(bytes), r, true)) std::abort();
+      break;
+    }
   }
   return 0;
 }

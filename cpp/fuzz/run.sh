@@ -29,6 +29,8 @@ done
 mkdir -p build/fuzz/cpp/fuzz_protobuf/corpus
 cp spec/vectors/protobuf/*.bin build/fuzz/cpp/fuzz_protobuf/corpus
 for file in spec/vectors/region/kitchen.*.bin; do seed fuzz_region 0 "$file"; done
+for file in spec/vectors/region/market.*.bin; do seed fuzz_region 4 "$file"; done
+for file in spec/vectors/region/profile.*.bin; do seed fuzz_region 5 "$file"; done
 
 for target in fuzz_cdr fuzz_validate fuzz_protobuf fuzz_region; do
   echo "==> $target, $seconds s"
