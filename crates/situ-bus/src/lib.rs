@@ -96,7 +96,7 @@ pub use self::{
     topic::{Encoding, RegisterError, TypeDescription},
     typed::{
         Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,
-        SubscriberBuilder, describe,
+        SubscriberBuilder, Value, describe,
     },
     wait::wait_any,
 };

@@ -24,8 +24,9 @@ use crate::typed::{PublisherBuilder, ReceiveError, SubscriberBuilder};
 /// The smallest memory that is lent for a region, in bytes.
 const LEAST: usize = 1024;
 
-/// In the place of a message's type: its region form `T`, as `CharacterRegion`.
-pub struct InRegion<T>(PhantomData<fn() -> T>);
+/// The form of a builder whose publisher or subscriber has messages in regions.
+#[derive(Debug, Clone, Copy)]
+pub enum InRegion {}
 
 /// The description of the region form of a generated type, as its topics carry it.
 pub fn describe_region<T: RegionMessage>() -> TypeDescription {
@@ -40,17 +41,17 @@ pub fn describe_region<T: RegionMessage>() -> TypeDescription {
 
 impl Node {
     /// A publisher of regions of `T`, as `CharacterRegion`: set what it offers, then [`create`](PublisherBuilder::create) it.
-    pub fn region_publisher<T: RegionMessage>(&self, topic: &str) -> PublisherBuilder<InRegion<T>> {
+    pub fn region_publisher<T: RegionMessage>(&self, topic: &str) -> PublisherBuilder<T, InRegion> {
         PublisherBuilder::new(self, topic)
     }
 
     /// A subscriber of regions of `T`: set what it asks for, then [`create`](SubscriberBuilder::create) it.
-    pub fn region_subscriber<T: RegionMessage>(&self, topic: &str) -> SubscriberBuilder<InRegion<T>> {
+    pub fn region_subscriber<T: RegionMessage>(&self, topic: &str) -> SubscriberBuilder<T, InRegion> {
         SubscriberBuilder::new(self, topic)
     }
 }
 
-impl<T: RegionMessage> PublisherBuilder<InRegion<T>> {
+impl<T: RegionMessage> PublisherBuilder<T, InRegion> {
     /// Joins the topic.
     pub fn create(self) -> Result<RegionPublisher<T>, RegisterError> {
         let raw = self.create_raw(&describe_region::<T>())?;
@@ -58,7 +59,7 @@ impl<T: RegionMessage> PublisherBuilder<InRegion<T>> {
     }
 }
 
-impl<T: RegionMessage> SubscriberBuilder<InRegion<T>> {
+impl<T: RegionMessage> SubscriberBuilder<T, InRegion> {
     /// Joins the topic.
     pub fn create(self) -> Result<RegionSubscriber<T>, RegisterError> {
         Ok(RegionSubscriber { raw: self.create_raw(&describe_region::<T>())?, of: PhantomData })

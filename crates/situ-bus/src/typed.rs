@@ -51,18 +51,22 @@ impl Node {
     }
 }
 
-/// A publisher in the making.
+/// The form of a builder whose publisher or subscriber has messages as values of their type.
+#[derive(Debug, Clone, Copy)]
+pub enum Value {}
+
+/// A publisher in the making, of messages in the form `F`.
 #[derive(Debug, Clone)]
-pub struct PublisherBuilder<T> {
+pub struct PublisherBuilder<T, F = Value> {
     node: Node,
     topic: String,
     qos: PublisherQos,
     stamps: bool,
     placement: Placement,
-    message: PhantomData<fn() -> T>,
+    message: PhantomData<fn() -> (T, F)>,
 }
 
-impl<T> PublisherBuilder<T> {
+impl<T, F> PublisherBuilder<T, F> {
     pub(crate) fn new(node: &Node, topic: &str) -> Self {
         Self {
             node: node.clone(),
@@ -307,17 +311,17 @@ impl<T: FlatMessage> fmt::Debug for Loan<'_, T> {
     }
 }
 
-/// A subscriber in the making.
+/// A subscriber in the making, of messages in the form `F`.
 #[derive(Debug, Clone)]
-pub struct SubscriberBuilder<T> {
+pub struct SubscriberBuilder<T, F = Value> {
     node: Node,
     topic: String,
     qos: SubscriberQos,
     placement: Placement,
-    message: PhantomData<fn() -> T>,
+    message: PhantomData<fn() -> (T, F)>,
 }
 
-impl<T> SubscriberBuilder<T> {
+impl<T, F> SubscriberBuilder<T, F> {
     pub(crate) fn new(node: &Node, topic: &str) -> Self {
         Self {
             node: node.clone(),
