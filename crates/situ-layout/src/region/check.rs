@@ -280,10 +280,7 @@ impl<'a> Check<'a> {
         if T::ANY && (T::DENSE || !self.canonical()) {
             return Ok(());
         }
-        let each = |check: &mut Self| {
-            (0..count)
-                .try_for_each(|i| T::check(check, at + i * T::SIZE).map_err(|error| error.in_element(i)))
-        };
+        let each = |check: &mut Self| T::check_all(check, at, count);
         if T::LINKS { self.deeper(at, each) } else { each(self) }
     }
 

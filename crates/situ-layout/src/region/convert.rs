@@ -88,14 +88,6 @@ macro_rules! __region_copied_plain {
 
 __region_copied_plain! { u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 }
 
-/// Writes plain values, one behind the other.
-#[doc(hidden)]
-pub fn put_plain<T: Plain>(memory: &mut Memory, at: u32, values: &[T]) {
-    // SAFETY: plain values have no padding, so that all bytes are initialized; the extent is that of the slice.
-    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
-    memory.bytes_mut()[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
-}
-
 /// Plain values, one behind the other, where they lie.
 #[doc(hidden)]
 pub fn plain_values<T: Plain>(image: &[u8], at: u32, count: u32) -> &[T] {

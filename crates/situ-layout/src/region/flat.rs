@@ -37,6 +37,18 @@ fn search<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<
     Err(low)
 }
 
+/// The same where a key is to be added, which is greater than the last one where keys are added in their order.
+#[inline]
+fn search_to_add<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<u32, u32> {
+    let count = vector::len(image, at);
+    let Some(last) = count.checked_sub(1) else { return Err(0) };
+    match K::compare(image, vector::element::<E>(image, at, last), key) {
+        Ordering::Less => Err(count),
+        Ordering::Equal => Ok(last),
+        Ordering::Greater => search::<E, K>(image, at, key),
+    }
+}
+
 /// The places of the elements of a vector.
 #[doc(hidden)]
 pub struct Places<E> {
@@ -73,7 +85,7 @@ impl Engine for Sorted {
         at: u32,
         key: K::View<'_>,
     ) -> Result<(u32, bool), Full> {
-        match search::<E, K>(memory.bytes(), at, key) {
+        match search_to_add::<E, K>(memory.bytes(), at, key) {
             Ok(index) => Ok((vector::element::<E>(memory.bytes(), at, index), false)),
             Err(index) => {
                 let place = vector::open::<E>(memory, at, index)?;

@@ -192,11 +192,11 @@ impl Memory {
     }
     #[inline]
     pub(super) fn zero(&mut self, at: u32, count: u32) {
-        self.bytes_mut()[at as usize..(at + count) as usize].fill(0);
+        self.bytes_mut()[at as usize..][..count as usize].fill(0);
     }
     #[inline]
     pub(super) fn copy_within(&mut self, from: u32, to: u32, count: u32) {
-        self.bytes_mut().copy_within(from as usize..(from + count) as usize, to as usize);
+        self.bytes_mut().copy_within(from as usize..from as usize + count as usize, to as usize);
     }
 
     /// How many elements of `element` bytes a container with room for `capacity` shall have room for when it needs `needed`.

@@ -37,7 +37,7 @@ pub use backing::{Backing, Buffer, Heap, Options, total_for};
 pub use check::Check;
 pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};
 #[doc(hidden)]
-pub use convert::{begin_with, plain_values, put_plain};
+pub use convert::{begin_with, plain_values};
 pub use copy::Writer;
 pub use error::{AdoptError, BufferError, Full, Invalid, InvalidPlace, InvalidProblem, ShareError};
 pub use flat::{FlatMap, FlatSet};
@@ -55,9 +55,9 @@ pub use memory::{GRANULE, MAX_SIZE, Memory};
 pub use place::checked_root;
 pub use place::{Region, view};
 pub use shared::{Link, Shared};
-#[doc(hidden)]
-pub use stored::fixed;
 pub use stored::{Assign, Bool, Char, Plain, Stored};
+#[doc(hidden)]
+pub use stored::{fixed, put_plain};
 pub use text::Text;
 pub use tree::{OrderedMap, OrderedSet};
 pub use union::Discriminator;

@@ -48,6 +48,13 @@ pub trait Stored: Sized + 'static {
     fn write(writer: &mut Writer<'_>, from: u32, to: u32);
     /// Checks the value at `at`.
     fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid>;
+    /// Checks `count` values, one behind the other; an error says in which it is.
+    #[doc(hidden)]
+    #[inline]
+    fn check_all(check: &mut Check<'_>, at: u32, count: u32) -> Result<(), Invalid> {
+        (0..count)
+            .try_for_each(|i| Self::check(check, at + i * Self::SIZE).map_err(|error| error.in_element(i)))
+    }
 }
 
 /// Fails to compile if a type can be appended to, which what lies in a place of fixed size cannot be.
@@ -62,8 +69,16 @@ pub const fn fixed<T: Stored>() {
 /// The type is `repr(C)` or a number, has the size and alignment that [`Stored`] says, no padding, and any bytes are a valid value.
 pub unsafe trait Plain: Stored + Copy {}
 
+/// Writes values, one behind the other.
+pub type PutAll<V> = fn(&mut Memory, u32, &[V]);
+
 /// A value of type `V` can be assigned to what lies in a region as `Self`.
 pub trait Assign<V>: Stored {
+    /// Assigns values to what lies one behind the other: all bytes of it, whatever they were. There is one where no value needs
+    /// memory besides.
+    #[doc(hidden)]
+    const PUT_ALL: Option<PutAll<V>> = None;
+
     /// Assigns it to the valid value at `at`. When there is no room, the value there stays valid.
     #[doc(hidden)]
     fn assign(memory: &mut Memory, at: u32, value: V) -> Result<(), Full>;
@@ -82,9 +97,7 @@ pub(super) fn relocate<T: Stored>(memory: &mut Memory, from: u32, to: u32, count
 /// Writes the bytes of a plain value.
 #[inline]
 pub(super) fn put<T: Plain>(memory: &mut Memory, at: u32, value: T) {
-    // SAFETY: plain values have no padding, so that all bytes are initialized; the extent is that of the value.
-    let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
-    memory.bytes_mut()[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+    put_plain(memory, at, std::slice::from_ref(&value));
 }
 
 macro_rules! number {
@@ -119,7 +132,18 @@ number! {
     f32, "float"; f64, "double";
 }
 
+/// Writes plain values, one behind the other.
+#[doc(hidden)]
+#[inline]
+pub fn put_plain<T: Plain>(memory: &mut Memory, at: u32, values: &[T]) {
+    // SAFETY: plain values have no padding, so that all bytes are initialized; the extent is that of the slice.
+    let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+    memory.bytes_mut()[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+}
+
 impl<T: Plain> Assign<T> for T {
+    const PUT_ALL: Option<PutAll<T>> = Some(put_plain);
+
     #[inline]
     fn assign(memory: &mut Memory, at: u32, value: T) -> Result<(), Full> {
         put(memory, at, value);
@@ -147,9 +171,25 @@ impl Stored for Bool {
     fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
         check.flag(at)
     }
+    #[inline]
+    fn check_all(check: &mut Check<'_>, at: u32, count: u32) -> Result<(), Invalid> {
+        // One pass without a way out first: nearly always, all are booleans.
+        let bits = check.image()[at as usize..][..count as usize].iter().fold(0, |bits, byte| bits | byte);
+        if bits <= 1 {
+            return Ok(());
+        }
+        (0..count).try_for_each(|i| check.flag(at + i).map_err(|error| error.in_element(i)))
+    }
 }
 
 impl Assign<bool> for Bool {
+    const PUT_ALL: Option<PutAll<bool>> = Some(|memory, at, values| {
+        let bytes = &mut memory.bytes_mut()[at as usize..][..values.len()];
+        for (byte, value) in bytes.iter_mut().zip(values) {
+            *byte = u8::from(*value);
+        }
+    });
+
     #[inline]
     fn assign(memory: &mut Memory, at: u32, value: bool) -> Result<(), Full> {
         put(memory, at, u8::from(value));

@@ -119,6 +119,13 @@ fn append(memory: &mut Memory, at: u32, text: &str) -> Result<(), Full> {
 }
 
 pub(super) fn assign(memory: &mut Memory, at: u32, text: &str) -> Result<(), Full> {
+    if text.len() <= INLINE && !has_block(memory.bytes(), at) {
+        let mut short = [0; INLINE + 1];
+        short[..text.len()].copy_from_slice(text.as_bytes());
+        short[INLINE] = if text.is_empty() { 0 } else { TAG | text.len() as u8 };
+        memory.bytes_mut()[at as usize..][..short.len()].copy_from_slice(&short);
+        return Ok(());
+    }
     let (_, _, cap) = extent(memory.bytes(), at);
     if text.len() > cap as usize {
         reserve(memory, at, text.len())?;

@@ -17,7 +17,15 @@ pub(super) fn len(image: &[u8], at: u32) -> u32 {
     u32_at(image, at + 4)
 }
 
+/// The link, the length and the capacity.
+#[inline]
+fn header(image: &[u8], at: u32) -> [u32; 3] {
+    let header = &image[at as usize..][..12];
+    [u32_at(header, 0), u32_at(header, 4), u32_at(header, 8)]
+}
+
 /// Where an element is.
+#[inline]
 pub(super) fn element<T: Stored>(image: &[u8], at: u32, index: u32) -> u32 {
     target(image, at) + index * T::SIZE
 }
@@ -75,12 +83,30 @@ pub(super) fn shrink<T: Stored>(memory: &mut Memory, at: u32) {
     memory.set_u32(at + 8, cap);
 }
 
-/// A new default element at an index.
-pub(super) fn open<T: Stored>(memory: &mut Memory, at: u32, index: u32) -> Result<u32, Full> {
-    let count = len(memory.bytes(), at);
+/// Makes room for one more element. Where the block begins, and how many elements there are.
+#[inline]
+fn room_for_one<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32), Full> {
+    let [link, count, cap] = header(memory.bytes(), at);
+    if count >= cap {
+        return more_room::<T>(memory, at, count);
+    }
+    Ok((at.wrapping_add(link), count))
+}
+#[cold]
+#[inline(never)]
+fn more_room<T: Stored>(memory: &mut Memory, at: u32, count: u32) -> Result<(u32, u32), Full> {
     reserve::<T>(memory, at, count + 1, false)?;
-    let place = element::<T>(memory.bytes(), at, index);
-    relocate::<T>(memory, place, place + T::SIZE, count - index);
+    Ok((target(memory.bytes(), at), count))
+}
+
+/// A new default element at an index, which is at most the length.
+#[inline]
+pub(super) fn open<T: Stored>(memory: &mut Memory, at: u32, index: u32) -> Result<u32, Full> {
+    let (block, count) = room_for_one::<T>(memory, at)?;
+    let place = block + index * T::SIZE;
+    if index != count {
+        relocate::<T>(memory, place, place + T::SIZE, count - index);
+    }
     memory.zero(place, T::SIZE);
     T::begin(memory, place);
     memory.set_u32(at + 4, count + 1);
@@ -97,9 +123,11 @@ pub(super) fn extend_zeroed<T: Stored>(memory: &mut Memory, at: u32, more: u32) 
 /// Removes elements.
 pub(super) fn close<T: Stored>(memory: &mut Memory, at: u32, from: u32, to: u32) {
     let count = len(memory.bytes(), at);
-    for index in from..to {
-        let place = element::<T>(memory.bytes(), at, index);
-        T::release(memory, place);
+    if T::LINKS {
+        for index in from..to {
+            let place = element::<T>(memory.bytes(), at, index);
+            T::release(memory, place);
+        }
     }
     if from != to {
         let (first, rest) = (element::<T>(memory.bytes(), at, from), element::<T>(memory.bytes(), at, to));
@@ -179,13 +207,24 @@ where
     fn assign(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
         let count = len(memory.bytes(), at);
         close::<T>(memory, at, 0, count);
-        reserve::<T>(memory, at, values.len() as u32, true)?;
-        for (index, value) in values.iter().enumerate() {
-            let place = open::<T>(memory, at, index as u32)?;
-            T::assign(memory, place, value.clone())?;
-        }
-        Ok(())
+        let wanted = u32::try_from(values.len()).map_err(|_| memory.full())?;
+        reserve::<T>(memory, at, wanted, true)?;
+        append::<T, V>(memory, at, values)
     }
+}
+
+/// Appends elements for which there is room. If there is none for what belongs to one, it and those behind it are not assigned.
+fn append<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
+    let [link, count, _] = header(memory.bytes(), at);
+    if let Some(put_all) = T::PUT_ALL {
+        put_all(memory, at.wrapping_add(link) + count * T::SIZE, values);
+        memory.set_u32(at + 4, count + values.len() as u32);
+        return Ok(());
+    }
+    (count..).zip(values).try_for_each(|(index, value)| {
+        let place = open::<T>(memory, at, index)?;
+        T::assign(memory, place, value.clone())
+    })
 }
 
 impl<'r, T: Stored> Ref<'r, Vector<T>> {
@@ -248,28 +287,62 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     }
 
     /// A new element at the end. When there is no room, nothing changes.
+    #[inline]
     pub fn push<V>(&mut self, value: V) -> Result<(), Full>
     where
         T: Assign<V>,
     {
-        let at = self.len();
-        self.insert(at, value)
+        let at = self.at();
+        let Some(put_all) = T::PUT_ALL else {
+            let count = self.len() as u32;
+            return self.assign_new(count, value);
+        };
+        let memory = self.memory();
+        let (block, count) = room_for_one::<T>(memory, at)?;
+        put_all(memory, block + count * T::SIZE, std::slice::from_ref(&value));
+        memory.set_u32(at + 4, count + 1);
+        Ok(())
     }
 
-    /// A new element at `index`, which is at most the length. When there is no room, nothing changes.
-    ///
-    /// # Panics
-    /// If the index is greater than the length.
-    pub fn insert<V>(&mut self, index: usize, value: V) -> Result<(), Full>
+    /// A new element at `index`; false if that is greater than the length. When there is no room, nothing changes.
+    pub fn insert<V>(&mut self, index: usize, value: V) -> Result<bool, Full>
     where
         T: Assign<V>,
     {
-        assert!(index <= self.len(), "index {index} is greater than the length {}", self.len());
+        if index > self.len() {
+            return Ok(false);
+        }
+        self.assign_new(index as u32, value).map(|()| true)
+    }
+
+    /// New elements at the end. When there is no room for all of them, nothing changes.
+    pub fn extend_from_slice<V: Clone>(&mut self, values: &[V]) -> Result<(), Full>
+    where
+        T: Assign<V>,
+    {
+        let (at, count) = (self.at(), self.len() as u32);
+        let memory = self.memory();
+        let all = u32::try_from(values.len()).ok().and_then(|more| count.checked_add(more));
+        let needed = all.ok_or_else(|| memory.full())?;
+        reserve::<T>(memory, at, needed, false)?;
+        let appended = append::<T, V>(memory, at, values);
+        if appended.is_err() {
+            let end = len(memory.bytes(), at);
+            close::<T>(memory, at, count, end);
+        }
+        appended
+    }
+
+    /// A new element at an index that is at most the length.
+    fn assign_new<V>(&mut self, index: u32, value: V) -> Result<(), Full>
+    where
+        T: Assign<V>,
+    {
         let at = self.at();
-        let place = open::<T>(self.memory(), at, index as u32)?;
+        let place = open::<T>(self.memory(), at, index)?;
         let assigned = T::assign(self.memory(), place, value);
         if assigned.is_err() {
-            close::<T>(self.memory(), at, index as u32, index as u32 + 1);
+            close::<T>(self.memory(), at, index, index + 1);
         }
         assigned
     }

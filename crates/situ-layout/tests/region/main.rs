@@ -6,6 +6,7 @@ mod model;
 mod program;
 mod types;
 mod versions;
+mod writing;
 
 use situ_layout::region::{Mut, Region, Stored, layout_text, view};
 

@@ -79,7 +79,7 @@ fn random_programs_do_what_standard_containers_do() {
                     let value = random.next(1000) as u16;
                     if let Ok(mut list) = k.lists().entry(&text) {
                         let model = m.lists.entry(text).or_default();
-                        if list.insert(model.len() / 2, value).is_ok() {
+                        if list.insert(model.len() / 2, value) == Ok(true) {
                             model.insert(model.len() / 2, value);
                         }
                     }
