@@ -74,9 +74,7 @@ fn reserve(memory: &mut Memory, at: u32, len: usize) -> Result<(), Full> {
     if has_block(memory.bytes(), at) {
         memory.free(begin, u64::from(cap));
     }
-    memory.set_u32(at, block.wrapping_sub(at));
-    memory.set_u32(at + 4, count);
-    memory.set_u32(at + 8, room as u32);
+    set_block(memory, at, block, count, room as u32);
     Ok(())
 }
 
@@ -126,12 +124,35 @@ pub(super) fn assign(memory: &mut Memory, at: u32, text: &str) -> Result<(), Ful
         memory.bytes_mut()[at as usize..][..short.len()].copy_from_slice(&short);
         return Ok(());
     }
-    let (_, _, cap) = extent(memory.bytes(), at);
-    if text.len() > cap as usize {
-        reserve(memory, at, text.len())?;
+    let (begin, before, cap) = extent(memory.bytes(), at);
+    let len = text.len();
+    if len <= cap as usize {
+        // Longer text than the string itself has room for fits into a block only.
+        memory.bytes_mut()[begin as usize..][..len].copy_from_slice(text.as_bytes());
+        memory.set_u32(at + 4, len as u32);
+        if before > len as u32 {
+            memory.zero(begin + len as u32, before - len as u32);
+        }
+        return Ok(());
     }
-    set_len(memory, at, 0);
-    append(memory, at, text)
+    if len > MAX_SIZE as usize {
+        return Err(memory.full());
+    }
+    let room = in_granules(len as u64);
+    let block = memory.allocate(room)?;
+    memory.bytes_mut()[block as usize..][..len].copy_from_slice(text.as_bytes());
+    if has_block(memory.bytes(), at) {
+        memory.free(begin, u64::from(cap));
+    }
+    set_block(memory, at, block, len as u32, room as u32);
+    Ok(())
+}
+
+/// The text lies in a block.
+fn set_block(memory: &mut Memory, at: u32, block: u32, len: u32, cap: u32) {
+    memory.set_u32(at, block.wrapping_sub(at));
+    memory.set_u32(at + 4, len);
+    memory.set_u32(at + 8, cap);
 }
 
 impl Stored for Text {

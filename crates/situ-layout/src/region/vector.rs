@@ -247,7 +247,9 @@ impl<'r, T: Stored> Ref<'r, Vector<T>> {
 
     /// The elements.
     pub fn iter(self) -> impl ExactSizeIterator<Item = Ref<'r, T>> {
-        (0..self.len() as u32).map(move |i| Ref::new(self.image(), element::<T>(self.image(), self.at(), i)))
+        let (image, [link, count, _]) = (self.image(), header(self.image(), self.at()));
+        let block = self.at().wrapping_add(link);
+        (0..count).map(move |i| Ref::new(image, block + i * T::SIZE))
     }
 
     /// The elements as Rust values.

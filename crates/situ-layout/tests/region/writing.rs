@@ -56,6 +56,29 @@ fn bytes_that_were_used_before_do_not_shine_through() {
 }
 
 #[test]
+fn a_text_takes_any_text_after_any_other() {
+    let lengths = [0, 1, 11, 12, 17, 100];
+    let mut r = Region::<Sheet>::new();
+    r.root_mut().names().set(&["", "a neighbour behind it"][..]).unwrap();
+    for before in lengths {
+        for after in lengths {
+            let text = "z".repeat(after);
+            r.root_mut().names().get_mut(0).unwrap().set(&*"y".repeat(before)).unwrap();
+            r.root_mut().names().get_mut(0).unwrap().set(&*text).unwrap();
+            assert_eq!(texts(&r), [&text, "a neighbour behind it"]);
+            let mut fresh = Region::<Sheet>::new();
+            fresh.root_mut().names().set(&[&*text, "a neighbour behind it"][..]).unwrap();
+            assert_eq!(r.canonical(), fresh.canonical());
+            assert!(
+                !r.bytes().windows(2).any(|two| two == b"yy"),
+                "{before} {after}: what was erased is zero"
+            );
+            Region::<Sheet>::adopt(r.bytes()).unwrap();
+        }
+    }
+}
+
+#[test]
 fn there_is_no_place_behind_the_end() {
     let mut r = Region::<Sheet>::new();
     assert_eq!(r.root_mut().points().insert(1, Point::default()), Ok(false));
