@@ -180,7 +180,9 @@ static void mistakes(const situ_root* root) {
   type.encoding = 9;
   CHECK(situ_publisher_create(node, "numbers", &type, NULL, &publisher, &error) ==
         SITU_ERROR_INVALID_ARGUMENT);
-  CHECK(strcmp(error.text, "`encoding` is 9; there are SITU_FLAT (1), SITU_XCDR1 (2) and SITU_XCDR2 (3)") ==
+  CHECK(strcmp(
+            error.text,
+            "`encoding` is 9; there are SITU_FLAT (1), SITU_XCDR1 (2), SITU_XCDR2 (3) and SITU_REGION (4)") ==
         0);
   situ_publisher_qos qos = situ_publisher_qos_default();
   qos.reliability = 2;

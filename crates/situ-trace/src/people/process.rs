@@ -152,7 +152,8 @@ static AT_START: extern "C" fn() = {
     at_start
 };
 
-/// As [`AT_START`], for libraries that a linker may take apart.
+/// Has the process take part with its first node, as a program does by itself when it starts: for libraries, whose start a linker may
+/// leave out.
 pub fn install() {
     situ_bus::hook::on_joined(join);
 }
