@@ -131,7 +131,8 @@ fn child() {
     match role.as_str() {
         "copy slowly" => return copy_slowly(&scratch),
         "copy behind a gate" => return copy_behind_a_gate(&scratch),
-        "publish and stop" => return publish_and_stop(&scratch),
+        "publish and stop" => return publish_and_stop(&scratch, false),
+        "publish and look dead" => return publish_and_stop(&scratch, true),
         "hold all" => return hold_all(&scratch),
         _ => {}
     }
@@ -414,8 +415,9 @@ fn copies(scratch: &Scratch, domain: DomainId) -> u64 {
     topic.domains.iter().find(|used| used.domain == domain).unwrap().copies
 }
 
-/// Publishes a complete message, and one that its stream never completes.
-fn publish_and_stop(scratch: &Scratch) {
+/// Publishes a complete message, and one that its stream never completes. Then it drops the lock that tells that it lives, if it shall look
+/// as a process does that was killed and has not ended yet.
+fn publish_and_stop(scratch: &Scratch, look_dead: bool) {
     let publisher = publisher(&scratch.node("publisher"), DEVICE, false);
     let stream = stream(DEVICE);
     say("ready");
@@ -425,6 +427,16 @@ fn publish_and_stop(scratch: &Scratch) {
     send(&publisher, stream.as_ref(), (1, 0), 50_000, When::Complete);
     stream.wait(&never(), Duration::MAX).unwrap();
     publisher.loan(8, 8, 50_000).unwrap().publish_on(stream.as_ref()).unwrap();
+    if look_dead {
+        let open = std::fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap());
+        let of_node =
+            |path: &PathBuf| path.starts_with(&scratch.0) && path.to_str().unwrap().contains("/nodes/");
+        let locks = open.filter(|it| std::fs::read_link(it.path()).is_ok_and(|path| of_node(&path)));
+        let locks: Vec<i32> = locks.map(|it| it.file_name().to_str().unwrap().parse().unwrap()).collect();
+        assert_eq!(locks.len(), 1, "its node has one");
+        // SAFETY: nobody uses it: this process does nothing from now on but wait to be killed.
+        unsafe { rustix::io::close(locks[0]) };
+    }
     say("published");
     std::thread::sleep(Duration::MAX);
 }
@@ -462,6 +474,31 @@ fn readers_outlive_the_owner_of_a_body() {
     check_bytes(&sample, sample.body());
     let error = on_host.take().unwrap_err();
     assert!(matches!(error, TakeError::Copy { source: CopyError::Poisoned, .. }), "{error}");
+}
+
+/// Everybody has taken what is not complete, so no row and no cursor needs its publisher's pool; and who repairs finds the publisher dead, but its
+/// process not ended. Who waits is told all the same once it has.
+#[test]
+fn who_waits_for_a_process_that_is_still_ending_is_told() {
+    let scratch = Scratch::new();
+    let mut child = Role::start(&scratch, "publish and look dead");
+    child.wait_for("ready");
+    let node = scratch.node("all");
+    let subscribers = [subscriber(&node, DEVICE), subscriber(&node, DEVICE)];
+    child.wait_for("published");
+    let pending = subscribers.each_ref().map(|subscriber| {
+        subscriber.take().unwrap().unwrap();
+        subscriber.take().unwrap().unwrap()
+    });
+    // Who comes repairs.
+    drop(subscriber(&scratch.node("next"), DEVICE));
+    assert_eq!(inspect::topic(&scratch.root(), "image").unwrap().unwrap().publishers.len(), 0, "found dead");
+    let short = Duration::from_millis(30);
+    assert!(matches!(pending[0].synchronize(short), Err(IncompleteError::Pending { .. })));
+    child.kill();
+    for sample in &pending {
+        assert!(matches!(sample.synchronize(PATIENCE), Err(IncompleteError::Poisoned { sequence: 1, .. })));
+    }
 }
 
 fn hold_all(scratch: &Scratch) {

@@ -34,29 +34,30 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
         }
     }
     let devices = topic.domains().nth(1).is_some();
-    if devices {
-        poison(topic);
-    }
     free_places(topic, devices);
     free_entries(topic);
     remove_orphans(topic, lock);
 }
 
-/// Poisons what the dead left unfinished in the memory of devices, so that nobody waits for it for ever. Not before their
-/// work has ended: it may complete after all.
-fn poison(topic: &Topic) {
-    for (_, entry) in used_publishers(topic) {
-        let word = entry.state.load(Ordering::SeqCst);
-        let node = NodeId(entry.node.load(Ordering::Relaxed));
-        if word & state::GONE != 0
-            && word & state::UNLINKED == 0
-            && word & (state::BODIES | state::COPIES) != 0
-            && has_ended(&topic.root, node)
-            && let Ok(pool) = PoolMetadata::open(&topic.pool_path(entry.pool.load(Ordering::Relaxed)))
-        {
-            pool.poison();
-        }
+/// Poisons what the dead left unfinished in a pool in the memory of a device, so that nobody waits for it for ever. Not before their
+/// work has ended: it may complete after all. Gives whether that is done, or need not be: until then the pool's files must stay,
+/// because who waits may have taken the message, and no row and no cursor tells of it.
+fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
+    let node = NodeId(entry.node.load(Ordering::Relaxed));
+    if is_alive(&topic.root, node) {
+        // The publisher was dropped; its node lives until its streams are done.
+        return true;
     }
+    if !has_ended(&topic.root, node) {
+        return false;
+    }
+    match PoolMetadata::open(&topic.pool_path(entry.pool.load(Ordering::Relaxed))) {
+        Ok(pool) => _ = pool.poison(),
+        // For want of descriptors or memory: another time.
+        Err(ViewError::Memory(MemoryError::System { .. })) => return false,
+        Err(_) => {}
+    }
+    true
 }
 
 /// Frees the places of those who are gone: first their bits in every pool, then the place. Where there are devices, not
@@ -95,7 +96,8 @@ fn free_places(topic: &Topic, devices: bool) {
 }
 
 /// Removes the pools of publishers that are gone once nobody can still want their messages, and frees their entries
-/// once no row names them. Pools of bodies and copies first: who dies in between leaves the heads' entry to tell.
+/// once no row names them. Pools of bodies and copies first: who dies in between leaves the heads' entry to tell. What is pending in them
+/// is poisoned before they go.
 fn free_entries(topic: &Topic) {
     let end = topic.end();
     let slowest = active_places(topic).map(|place| place.cursor.load(Ordering::SeqCst)).min().unwrap_or(end);
@@ -106,6 +108,10 @@ fn free_entries(topic: &Topic) {
     for (index, entry) in pools.into_iter().chain(heads) {
         let mut word = entry.state.load(Ordering::SeqCst);
         if word & state::GONE == 0 {
+            continue;
+        }
+        let of_device = word & (state::BODIES | state::COPIES) != 0;
+        if of_device && word & state::UNLINKED == 0 && !poison(topic, entry) {
             continue;
         }
         let mut named = is_named(topic, &rings, index, entry, word);
