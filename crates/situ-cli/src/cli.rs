@@ -335,7 +335,7 @@ pub enum DomainCommand {
 /// Which definitions to read, and where those that they need are searched.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SourceArgs {
-    /// Files: .idl, .msg, .srv, .action; for `gen` also .proto
+    /// Files: .idl, .msg, .srv, .action (annotations of x.msg stand in x.situ beside it); for `gen` also .proto
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// A ROS package (`sensor_msgs`) or one interface of it (`sensor_msgs/msg/Image`), found by -I

@@ -173,3 +173,20 @@ pub(crate) struct Entry {
     pub name: Ident,
     pub prefix: Prefix,
 }
+
+/// What a side file says of one struct that stands elsewhere.
+#[derive(Debug, Clone)]
+pub(crate) struct SideStruct {
+    pub name: Ident,
+    pub prefix: Prefix,
+    pub members: Vec<SideMember>,
+}
+
+/// What a side file says of one member.
+#[derive(Debug, Clone)]
+pub(crate) struct SideMember {
+    pub name: Ident,
+    pub prefix: Prefix,
+    /// The member's type with bounds that it does not have where it stands.
+    pub ty: Option<TypeRef>,
+}

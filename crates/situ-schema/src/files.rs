@@ -119,18 +119,28 @@ impl Files {
         self.interfaces.contains(interface)
     }
 
+    /// The name of an interface that was read, of the same package and kind, that is much like this one's.
+    pub fn similar(&self, interface: &Interface) -> Option<&str> {
+        let beside = |it: &&Interface| it.package == interface.package && it.kind == interface.kind;
+        did_you_mean(&interface.name, self.interfaces.iter().filter(beside).map(|it| it.name.as_str()))
+    }
+
+    /// Whether the file system is left alone.
+    pub fn is_sealed(&self) -> bool {
+        self.sealed
+    }
+
     /// Looks for `path` beside `near`, then in the search path, then among what comes with Situ.
     pub fn find(&self, near: Option<&Path>, path: &str) -> Option<Found> {
-        if !self.sealed {
-            let folders = self.folders.iter();
-            let candidates = near.into_iter().map(|it| it.join(path));
-            let mut candidates =
-                candidates.chain(folders.flat_map(|it| [it.join(path), it.join("share").join(path)]));
-            if let Some(found) = candidates.find(|it| it.is_file()) {
-                return Some(Found::File(found));
-            }
-        }
-        built_in(path).map(Found::BuiltIn)
+        let beside = near.filter(|_| !self.sealed).map(|it| it.join(path)).filter(|it| it.is_file());
+        let found = beside.or_else(|| self.find_file(path)).map(Found::File);
+        found.or_else(|| built_in(path).map(Found::BuiltIn))
+    }
+
+    /// Looks for a file in the search path.
+    pub fn find_file(&self, path: &str) -> Option<PathBuf> {
+        let mut candidates = self.folders.iter().flat_map(|it| [it.join(path), it.join("share").join(path)]);
+        candidates.find(|it| !self.sealed && it.is_file())
     }
 
     /// Looks for an interface that a file in the folder `near` names: in the same package, beside that package, then

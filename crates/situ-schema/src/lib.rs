@@ -19,6 +19,7 @@ mod region_layout;
 mod resolve;
 mod ros;
 mod schema;
+mod side;
 mod signature;
 mod source;
 

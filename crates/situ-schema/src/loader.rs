@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, SchemaError};
 use crate::files::{Files, Found, interface_of, read};
 use crate::ros::{self, Interface, InterfaceKind};
 use crate::source::{FileId, Sources, Span};
-use crate::{Schema, idl, resolve};
+use crate::{Schema, idl, resolve, side};
 
 /// What a text is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,6 +182,9 @@ impl Work {
             }
         }
         self.drain()?;
+        if !self.files.is_sealed() {
+            side::apply(&self.files, &mut self.sources, &mut self.declarations)?;
+        }
         let references = ros::add_implicit(&mut self.declarations, service_events);
         let wanted = |it: ros::Reference| Wanted { interface: it.interface, span: it.span, near: None };
         self.queue.extend(references.into_iter().map(wanted));
@@ -190,7 +193,12 @@ impl Work {
 
     fn file(&mut self, path: &Path, requested: bool) -> Outcome<()> {
         let Some(format) = format_of(path) else {
-            let help = "Situ reads .idl, .msg, .srv and .action";
+            let help = match path.extension() {
+                Some(it) if it == side::EXTENSION => {
+                    "name the interface file beside it, with which it is read"
+                }
+                _ => "Situ reads .idl, .msg, .srv and .action",
+            };
             return Err(problem(format!("`{}` is not an interface file", path.display()), help));
         };
         let text =
@@ -302,11 +310,16 @@ impl Work {
     fn ros_package(&mut self, name: &str) -> Outcome<()> {
         let roots = self.files.folders().iter().flat_map(|it| [it.join(name), it.join("share").join(name)]);
         let folders = roots.flat_map(|root| InterfaceKind::ALL.map(|kind| root.join(kind.folder())));
-        let mut paths = Vec::new();
+        let (mut paths, mut sides) = (Vec::new(), Vec::new());
         for folder in folders {
             let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-            let known = |it: &PathBuf| format_of(it).is_some();
-            paths.extend(entries.flatten().map(|it| it.path()).filter(known));
+            for path in entries.flatten().map(|it| it.path()) {
+                if format_of(&path).is_some() {
+                    paths.push(path);
+                } else if path.extension().is_some_and(|it| it == side::EXTENSION) {
+                    sides.push(path);
+                }
+            }
         }
         if paths.is_empty() {
             let help = "add the folder that holds it to the search path; its messages are looked for in <package>/msg";
@@ -321,6 +334,22 @@ impl Work {
             }
             self.file(&path, true)?;
         }
-        Ok(())
+        sides.sort_unstable();
+        sides.iter().try_for_each(|side| self.check_side(side))
+    }
+
+    /// Refuses a side file of an interface that its package does not have.
+    fn check_side(&self, path: &Path) -> Outcome<()> {
+        match interface_of(path) {
+            Some(interface) if !self.files.knows(&interface) => {
+                let message = format!("`{}` belongs to no interface file", path.display());
+                let help = match self.files.similar(&interface) {
+                    Some(meant) => format!("did you mean `{meant}.{}`?", side::EXTENSION),
+                    None => format!("there is no `{interface}`; delete it, or rename it"),
+                };
+                Err(problem(message, help))
+            }
+            _ => Ok(()),
+        }
     }
 }

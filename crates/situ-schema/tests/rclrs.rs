@@ -22,7 +22,11 @@ module user { module msg {
 "#;
 
 fn crates() -> BTreeMap<String, String> {
-    let schema: Schema = Loader::new().text("user.idl", IDL, Format::Idl).load().unwrap();
+    crates_of(IDL)
+}
+
+fn crates_of(idl: &str) -> BTreeMap<String, String> {
+    let schema: Schema = Loader::new().text("user.idl", idl, Format::Idl).load().unwrap();
     let mut options = Options::new(Language::Rclrs);
     options.layout_dependency = r#"{ path = "/situ/layout" }"#.into();
     let files = generate(&schema, &options);
@@ -95,4 +99,18 @@ fn the_c_struct_is_published_as_it_is() {
     );
     // A string with a bound may come longer than it is allowed to.
     assert_eq!(traits.matches("idiomatic_clipped").count(), 1);
+}
+
+#[test]
+fn the_plain_name_of_a_flat_struct_is_what_rclrs_publishes() {
+    let idl = "module user { module msg { @flat struct Scan { @bulk sequence<float> ranges; }; }; };";
+    let crates = crates_of(idl);
+    has(
+        &crates["user/src/messages.rs"],
+        &["pub struct Scan<S: crate::situ::layout::Storage = crate::situ::layout::Heap> {"],
+    );
+    has(
+        &crates["user/src/traits.rs"],
+        &["impl rosidl_runtime_rs::Message for crate::messages::user::msg::Scan<situ_layout::Heap> {"],
+    );
 }

@@ -44,7 +44,9 @@ pub(super) fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile>
 fn text(schema: &Schema, options: &Options, is_wanted: impl Fn(&Name) -> bool) -> String {
     let named_s = schema.definitions().any(|(_, it)| it.name.simple() == "S");
     let storage = if named_s { "SituStorage" } else { "S" };
-    let generator = Generator { schema, situ: &options.situ_path, storage };
+    // rclrs publishes messages that own what they hold.
+    let flat_by_default = options.language != super::Language::Rclrs;
+    let generator = Generator { schema, situ: &options.situ_path, storage, flat_by_default };
     let mut root = Module::default();
     let wanted = |id: TypeId| (options.included || schema.is_requested(id)) && is_wanted(schema.name(id));
     for (id, definition) in schema.definitions().filter(|(id, _)| wanted(*id)) {
@@ -115,6 +117,8 @@ struct Generator<'a> {
     situ: &'a str,
     /// The parameter of types that depend on the storage.
     storage: &'a str,
+    /// Whether the plain name of a `@flat` struct stands for its flat form.
+    flat_by_default: bool,
 }
 
 impl Generator<'_> {

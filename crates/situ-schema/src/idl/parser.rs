@@ -30,8 +30,7 @@ pub(super) struct Parser<'t> {
 
 /// The declarations that the tokens spell out, ended by [`TokenKind::End`].
 pub(crate) fn parse(sources: &Sources, tokens: &[Token]) -> Parsed<Vec<Declaration>> {
-    let (scope, declarations) = (Vec::new(), Vec::new());
-    let mut parser = Parser { tokens, at: 0, sources, scope, declarations, operators: 0, depth: 0 };
+    let mut parser = Parser::new(sources, tokens);
     while parser.peek().kind != TokenKind::End {
         parser.definition()?;
     }
@@ -40,7 +39,12 @@ pub(crate) fn parse(sources: &Sources, tokens: &[Token]) -> Parsed<Vec<Declarati
 
 const DEFINITIONS: [&str; 7] = ["module", "struct", "union", "enum", "bitmask", "typedef", "const"];
 
-impl Parser<'_> {
+impl<'t> Parser<'t> {
+    pub fn new(sources: &'t Sources, tokens: &'t [Token]) -> Self {
+        let (scope, declarations) = (Vec::new(), Vec::new());
+        Self { tokens, at: 0, sources, scope, declarations, operators: 0, depth: 0 }
+    }
+
     pub fn peek(&self) -> &Token {
         self.peek_at(0)
     }
@@ -68,7 +72,7 @@ impl Parser<'_> {
         matches!(&self.peek().kind, TokenKind::Word(it) if it == word)
     }
 
-    fn eat_word(&mut self, word: &str) -> bool {
+    pub fn eat_word(&mut self, word: &str) -> bool {
         let found = self.is_word(word);
         if found {
             self.take();
@@ -99,7 +103,7 @@ impl Parser<'_> {
     }
 
     /// A name for something new. Keywords are allowed, as ROS has members called `map` and `sequence`.
-    fn ident(&mut self, wanted: &str) -> Parsed<Ident> {
+    pub fn ident(&mut self, wanted: &str) -> Parsed<Ident> {
         let TokenKind::Word(word) = &self.peek().kind else { return Err(self.unexpected(wanted)) };
         let text = word.strip_prefix('_').filter(|it| !it.is_empty()).unwrap_or(word).to_owned();
         let span = self.take().span;
@@ -120,7 +124,7 @@ impl Parser<'_> {
     }
 
     /// Docs and annotations.
-    fn prefix(&mut self) -> Parsed<Prefix> {
+    pub fn prefix(&mut self) -> Parsed<Prefix> {
         let mut prefix = Prefix { docs: self.peek().docs.clone(), annotations: Vec::new() };
         while matches!(self.peek().kind, TokenKind::Sign("@")) {
             prefix.annotations.push(self.annotation()?);
@@ -236,7 +240,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn never_closed(&self, what: &str, name: &Ident) -> Box<Diagnostic> {
+    pub fn never_closed(&self, what: &str, name: &Ident) -> Box<Diagnostic> {
         Box::new(
             Diagnostic::new(format!("the {what} `{}` is never closed", name.text), name.span, "begins here")
                 .help("close it with `};`"),
@@ -288,7 +292,7 @@ impl Parser<'_> {
     }
 
     /// A name with array dimensions.
-    fn declarator(&mut self, ty: TypeRef, wanted: &str) -> Parsed<(Ident, TypeRef)> {
+    pub fn declarator(&mut self, ty: TypeRef, wanted: &str) -> Parsed<(Ident, TypeRef)> {
         let name = self.ident(wanted)?;
         let ty = self.dimensions(ty)?;
         Ok((name, ty))
@@ -322,7 +326,7 @@ impl Parser<'_> {
         )))
     }
 
-    fn type_ref(&mut self) -> Parsed<TypeRef> {
+    pub fn type_ref(&mut self) -> Parsed<TypeRef> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
             return Err(self.too_deep());

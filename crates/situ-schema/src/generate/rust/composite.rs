@@ -69,7 +69,8 @@ impl Generator<'_> {
             Dependence::Storage => Some("Storage"),
             Dependence::Unbounded => Some("Unbounded"),
         };
-        let default = self.layout(if self.schema.is_flat(id) { "Flat" } else { "Heap" });
+        let is_flat = self.flat_by_default && self.schema.is_flat(id);
+        let default = self.layout(if is_flat { "Flat" } else { "Heap" });
         let with = |text: String| bound.map_or(String::new(), |_| text);
         Spelling {
             name: name.to_owned(),
