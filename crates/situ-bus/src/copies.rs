@@ -24,6 +24,7 @@ use situ_memory::{
 use crate::clock::now_ns;
 use crate::deaths::{Deaths, wait_for_the_dying};
 use crate::entry::{Entry, Found};
+use crate::fences::look_after;
 use crate::hook::{self, Step};
 use crate::liveness::{NodeId, is_alive, unique};
 use crate::node::NodeInner;
@@ -202,7 +203,7 @@ pub(crate) fn await_fence(
             FenceState::Pending if left.is_zero() => {
                 return Err(CopyError::Incomplete { waited: start.elapsed() });
             }
-            FenceState::Pending => topic.look_after(owner),
+            FenceState::Pending => look_after(topic, owner, fence),
         }
     }
 }
@@ -243,7 +244,7 @@ impl Copies {
                     let ours = self.own.as_ref().is_some_and(|own| own.entry == usize::from(slot.pool));
                     match share(slot, &|| entry.still(word)) {
                         Ok(Some(pin)) => {
-                            if let Some(fence) = self.usable(&pin, slot, source, how)? {
+                            if let Some(fence) = self.usable(&pin, source, how)? {
                                 return Ok(Some(Brought { pin, fence, ordered: ordered && ours }));
                             }
                         }
@@ -314,12 +315,11 @@ impl Copies {
     fn usable(
         &self,
         pin: &Pin,
-        slot: Reference,
         source: &Source<'_>,
         how: How<'_>,
     ) -> Result<Option<Option<(Fence, NodeId)>>, CopyError> {
         let Some(fence) = pin.mapped.view.fence(pin.slot) else { return Ok(None) };
-        let copier = NodeId(self.topic.publisher(usize::from(slot.pool)).node.load(Ordering::Relaxed));
+        let copier = pin.mapped.owner();
         match (fence.state(), how) {
             (FenceState::Complete, _) => Ok(Some(None)),
             (FenceState::Poisoned, _) => Ok(None),
@@ -338,10 +338,10 @@ impl Copies {
             match fence.wait(LOOK) {
                 FenceState::Complete => return Ok(true),
                 FenceState::Poisoned => return Ok(false),
-                FenceState::Pending => self.topic.look_after(copier),
+                FenceState::Pending => look_after(&self.topic, copier, fence),
             }
-            if source.fence.is_some_and(|fence| fence.state() == FenceState::Pending) {
-                self.topic.look_after(source.owner);
+            if let Some(fence) = source.fence.filter(|fence| fence.state() == FenceState::Pending) {
+                look_after(&self.topic, source.owner, fence);
                 if start.elapsed() > FENCE_PATIENCE {
                     return Err(CopyError::Incomplete { waited: start.elapsed() });
                 }

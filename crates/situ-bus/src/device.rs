@@ -394,7 +394,7 @@ impl RawSubscriber {
             };
             let bytes = pin.mapped.view.bytes();
             let offset = (*memory as u64).wrapping_sub(bytes.address()) + at as u64;
-            let owner = self.owner_of(taken.pool);
+            let owner = pin.mapped.owner();
             let source =
                 Source { memory: bytes, offset, len: size as u64, fence: None, owner, keeps, origin };
             let body_size = taken.body_size;
@@ -425,7 +425,6 @@ impl RawSubscriber {
         if word & state::BODIES == 0 {
             return Err(malformed("its body lies in a pool that is none of bodies"));
         }
-        let owner = self.owner_of(entry);
         // What lies in this domain is never copied; for anything else, a copy that is there needs no look at the original.
         let bodies = self.core().topic.publisher(usize::from(entry));
         let here = domain_from_word(&bodies.domain) == self.domain();
@@ -446,7 +445,7 @@ impl RawSubscriber {
                 let (Some((offset, _)), Some(fence)) = (place, mapped.view.fence(taken.body_slot)) else {
                     return Err(malformed("its body reaches out of its slot"));
                 };
-                let offset = offset + taken.body_offset as u64;
+                let (offset, owner) = (offset + taken.body_offset as u64, mapped.owner());
                 let len = taken.body_size as u64;
                 let view = &mapped.view;
                 if view.bytes().domain() == self.domain() {
@@ -481,10 +480,6 @@ impl RawSubscriber {
         Ok(Some((taken.into_sample(head, (bytes, body_size), Some(payload)), ordered)))
     }
 
-    fn owner_of(&self, entry: u8) -> NodeId {
-        NodeId(self.core().topic.publisher(usize::from(entry)).node.load(Ordering::Relaxed))
-    }
-
     fn payload_of(&self, copy: Brought, len: u64, body_size: usize, head: Option<Arc<Pin>>) -> Payload {
         let Brought { pin, fence, .. } = copy;
         // The place was checked when it was pinned; what it says is read again, so it is checked again.
@@ -505,7 +500,7 @@ impl RawSubscriber {
         let Some(fence) = pin.mapped.view.fence(pin.slot) else { return Ok(None) };
         let fence = match fence.state() {
             FenceState::Complete => None,
-            FenceState::Pending if matches!(how, How::On(..)) => Some((fence, self.owner_of(slot.pool))),
+            FenceState::Pending if matches!(how, How::On(..)) => Some((fence, pin.mapped.owner())),
             FenceState::Pending | FenceState::Poisoned => return Ok(None),
         };
         Ok(Some(Brought { pin, fence, ordered: false }))

@@ -1,9 +1,14 @@
 //! Watching over fences that devices wait for: a device asks nobody whether who should complete a fence is still alive.
 //!
 //! One thread per node, started with the first fence that is pending when a stream is made to wait for it, and ended with
-//! the last. Every few milliseconds it looks whether the owners live; if one does not, it has the topic repaired, which
-//! poisons the fence as soon as the owner's process has ended. The same thread keeps a node alive whose publisher has left before its
+//! the last. Every few milliseconds it looks whether the owners live; if one does not, it has the topic repaired, and poisons the fence
+//! as soon as the owner's process has ended. The same thread keeps a node alive whose publisher has left before its
 //! streams were done.
+//!
+//! Who waits poisons, and not repair alone: a publisher may be dropped before its stream is done, and its pool be removed because everybody
+//! has taken its messages, or the whole topic, because nobody is left in it. Nobody but those who have it mapped can then come by the word. It does
+//! not matter which of them does it, how many do, or where one dies at it: it is one compare-and-swap of a word that its owner, who has
+//! ended, does not write any more.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -38,6 +43,13 @@ struct Watched {
 #[derive(Debug, Default)]
 pub(crate) struct FenceWatch {
     watched: Arc<Mutex<Watched>>,
+}
+
+/// For who waits for a fence that is pending: should who completes it be dead, has the topic repaired; should its process have ended, poisons it.
+pub(crate) fn look_after(topic: &Topic, owner: NodeId, fence: &Fence) {
+    if topic.look_after(owner) {
+        fence.poison();
+    }
 }
 
 fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
@@ -94,7 +106,12 @@ fn look(watched: &Weak<Mutex<Watched>>) {
             }
             owners
         };
-        // Without the lock: a repair may take a while.
-        owners.iter().for_each(|(topic, owner)| topic.look_after(*owner));
+        for (topic, owner) in owners {
+            // Without the lock: a repair may take a while.
+            if topic.look_after(owner) {
+                let watched = lock(&watched);
+                watched.fences.iter().filter(|it| it.owner == owner).for_each(|it| _ = it.fence.poison());
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{DomainError, Domains, PoolView, SlotControl, SlotId, ViewError};
 
+use crate::liveness::NodeId;
 use crate::node::NodeInner;
 use crate::topic::Topic;
 use crate::topic::format::state;
@@ -30,6 +31,13 @@ pub(crate) struct Mapped {
     pub(crate) number: u64,
     pub(crate) view: PoolView,
     pub(crate) core: Arc<Core>,
+}
+
+impl Mapped {
+    /// Whose pool it is. As its own header says: its entry in the topic may be another's by now.
+    pub(crate) fn owner(&self) -> NodeId {
+        NodeId(self.view.header().owner)
+    }
 }
 
 /// A hold on a slot.

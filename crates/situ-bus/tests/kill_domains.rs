@@ -131,8 +131,9 @@ fn child() {
     match role.as_str() {
         "copy slowly" => return copy_slowly(&scratch),
         "copy behind a gate" => return copy_behind_a_gate(&scratch),
-        "publish and stop" => return publish_and_stop(&scratch, false),
-        "publish and look dead" => return publish_and_stop(&scratch, true),
+        "publish and stop" => return publish_and_stop(&scratch, Then::Stop),
+        "publish and look dead" => return publish_and_stop(&scratch, Then::LookDead),
+        "publish and leave" => return publish_and_stop(&scratch, Then::Leave),
         "hold all" => return hold_all(&scratch),
         _ => {}
     }
@@ -415,10 +416,20 @@ fn copies(scratch: &Scratch, domain: DomainId) -> u64 {
     topic.domains.iter().find(|used| used.domain == domain).unwrap().copies
 }
 
-/// Publishes a complete message, and one that its stream never completes. Then it drops the lock that tells that it lives, if it shall look
-/// as a process does that was killed and has not ended yet.
-fn publish_and_stop(scratch: &Scratch, look_dead: bool) {
-    let publisher = publisher(&scratch.node("publisher"), DEVICE, false);
+/// What a process does that has published.
+#[derive(PartialEq)]
+enum Then {
+    Stop,
+    /// It drops the lock that tells that it lives, as a process does that was killed and has not ended yet.
+    LookDead,
+    /// It drops its publisher, and lives on.
+    Leave,
+}
+
+/// Publishes a complete message, and one that its stream never completes.
+fn publish_and_stop(scratch: &Scratch, then: Then) {
+    let node = scratch.node("publisher");
+    let publisher = publisher(&node, DEVICE, false);
     let stream = stream(DEVICE);
     say("ready");
     while publisher.subscribers() < 2 {
@@ -427,7 +438,7 @@ fn publish_and_stop(scratch: &Scratch, look_dead: bool) {
     send(&publisher, stream.as_ref(), (1, 0), 50_000, When::Complete);
     stream.wait(&never(), Duration::MAX).unwrap();
     publisher.loan(8, 8, 50_000).unwrap().publish_on(stream.as_ref()).unwrap();
-    if look_dead {
+    if then == Then::LookDead {
         let open = std::fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap());
         let of_node =
             |path: &PathBuf| path.starts_with(&scratch.0) && path.to_str().unwrap().contains("/nodes/");
@@ -437,8 +448,10 @@ fn publish_and_stop(scratch: &Scratch, look_dead: bool) {
         // SAFETY: nobody uses it: this process does nothing from now on but wait to be killed.
         unsafe { rustix::io::close(locks[0]) };
     }
+    let publisher = Some(publisher).filter(|_| then != Then::Leave);
     say("published");
     std::thread::sleep(Duration::MAX);
+    drop(publisher);
 }
 
 /// What the dead published stays readable where it lies and elsewhere; what they did not complete is poisoned, for those
@@ -499,6 +512,57 @@ fn who_waits_for_a_process_that_is_still_ending_is_told() {
     for sample in &pending {
         assert!(matches!(sample.synchronize(PATIENCE), Err(IncompleteError::Poisoned { sequence: 1, .. })));
     }
+}
+
+/// A publisher was dropped before its stream was done, and everybody has taken what it published: its pool is none of the topic's any more when its
+/// process is killed. Who waits is told all the same, on the host and on a device, also where the topic itself is gone.
+#[test]
+fn who_waits_for_what_a_dropped_publisher_left_is_told_when_its_process_dies() {
+    let scratch = Scratch::new();
+    let mut child = Role::start(&scratch, "publish and leave");
+    child.wait_for("ready");
+    let node = scratch.node("all");
+    let subscribers = [subscriber(&node, DEVICE), subscriber(&node, DEVICE)];
+    child.wait_for("published");
+    let [host, device] = subscribers.each_ref().map(|subscriber| {
+        subscriber.take().unwrap().unwrap();
+        subscriber.take().unwrap().unwrap()
+    });
+    // Who comes repairs.
+    drop(subscriber(&scratch.node("next"), DEVICE));
+    let pools =
+        || scratch.files().iter().filter(|path| path.extension().is_some_and(|it| it == "pool")).count();
+    assert_eq!(pools(), 0, "nobody needs them");
+    let [stream, other] = [(), ()].map(|()| stream(DEVICE));
+    device.wait_on(&*stream, PATIENCE).unwrap();
+    host.wait_on(&*other, PATIENCE).unwrap();
+    let short = Duration::from_millis(30);
+    assert!(matches!(host.synchronize(short), Err(IncompleteError::Pending { .. })));
+    assert!(matches!(stream.synchronize(short), Err(DomainError::TimedOut { .. })));
+    child.kill();
+    assert!(matches!(host.synchronize(PATIENCE), Err(IncompleteError::Poisoned { sequence: 1, .. })));
+    stream.synchronize(PATIENCE).unwrap();
+    other.synchronize(PATIENCE).unwrap();
+}
+
+/// The same for a device that waits on behalf of nobody who is still there.
+#[test]
+fn a_device_that_waits_goes_on_when_topic_and_publisher_are_gone() {
+    let scratch = Scratch::new();
+    let mut child = Role::start(&scratch, "publish and leave");
+    child.wait_for("ready");
+    let node = scratch.node("all");
+    let subscribers = [subscriber(&node, DEVICE), subscriber(&node, DEVICE)];
+    child.wait_for("published");
+    let stream = stream(DEVICE);
+    for subscriber in subscribers {
+        subscriber.take().unwrap().unwrap();
+        subscriber.take().unwrap().unwrap().wait_on(&*stream, PATIENCE).unwrap();
+    }
+    assert!(inspect::topic(&scratch.root(), "image").unwrap().is_none(), "nobody is left");
+    assert!(matches!(stream.synchronize(Duration::from_millis(30)), Err(DomainError::TimedOut { .. })));
+    child.kill();
+    stream.synchronize(PATIENCE).unwrap();
 }
 
 fn hold_all(scratch: &Scratch) {

@@ -22,7 +22,7 @@ use super::format::{
 };
 use super::repair::{in_use, remove_files, remove_topic, repair};
 use super::{Encoding, TypeDescription};
-use crate::liveness::{NodeId, is_alive};
+use crate::liveness::{NodeId, has_ended, is_alive};
 use crate::qos::{QosMismatch, Terms};
 use crate::ring::SEAL_POOL;
 use crate::root::{Root, RootError, file_name};
@@ -622,11 +622,14 @@ impl Topic {
         true
     }
 
-    /// Repairs, if nobody else is at it, should this node be dead: for who waits for something of it.
-    pub(crate) fn look_after(&self, node: NodeId) {
-        if !is_alive(&self.root, node) {
-            self.repair_if_free();
+    /// Repairs, if nobody else is at it, should this node be dead: for who waits for something of it. Gives whether its process has ended:
+    /// then nothing of it is completed any more.
+    pub(crate) fn look_after(&self, node: NodeId) -> bool {
+        if is_alive(&self.root, node) {
+            return false;
         }
+        self.repair_if_free();
+        has_ended(&self.root, node)
     }
 
     /// Whether the directory still is this topic's, and not that of another of the same name that was made after

@@ -45,7 +45,7 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
 fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
     let node = NodeId(entry.node.load(Ordering::Relaxed));
     if is_alive(&topic.root, node) {
-        // The publisher was dropped; its node lives until its streams are done.
+        // The publisher was dropped; its node lives until its streams are done. Should it die before, who waits poisons.
         return true;
     }
     if !has_ended(&topic.root, node) {
@@ -105,6 +105,14 @@ fn free_entries(topic: &Topic) {
     let is_of_pool =
         |entry: &PublisherEntry| entry.state.load(Ordering::SeqCst) & (state::BODIES | state::COPIES) != 0;
     let (pools, heads): (Vec<_>, Vec<_>) = used_publishers(topic).partition(|(_, entry)| is_of_pool(entry));
+    // An entry that bodies which are still there belong to is not given to anybody else: they would seem to belong to that one's heads.
+    let has_bodies = |index: usize| {
+        used_publishers(topic).any(|(_, entry)| {
+            let word = entry.state.load(Ordering::SeqCst);
+            let used = word & (state::ACTIVE | state::GONE) != 0 && word & state::BODIES != 0;
+            used && entry.depth.load(Ordering::Relaxed) == index as u64
+        })
+    };
     for (index, entry) in pools.into_iter().chain(heads) {
         let mut word = entry.state.load(Ordering::SeqCst);
         if word & state::GONE == 0 {
@@ -127,7 +135,7 @@ fn free_entries(topic: &Topic) {
             named_by(topic, &rings, entry).for_each(|copy| copy.forget(index as u8));
             named = false;
         }
-        if !named {
+        if !named && !has_bodies(index) {
             entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
         }
     }
