@@ -70,15 +70,15 @@ impl Window {
     }
 }
 
-/// Subscriber, steps 2 and 3, once its place is active: `wants` is how many messages it would like to find.
-pub fn enter(ring: Ring<'_>, cursor: &AtomicU64, epoch: &AtomicU64, wants: u64) {
+/// Subscriber, steps 2 and 3, once its place is active: `wants` is how many messages it would like to find, none of them before `first`.
+pub fn enter(ring: Ring<'_>, cursor: &AtomicU64, epoch: &AtomicU64, wants: u64, first: u64) {
     epoch.fetch_add(1, Ordering::SeqCst);
     between_sequentially_consistent();
-    cursor.store(begin(ring, wants), Ordering::SeqCst);
+    cursor.store(begin(ring, wants, first), Ordering::SeqCst);
 }
 
 /// Where a subscriber begins that would like to find so many messages.
-pub fn begin(ring: Ring<'_>, wants: u64) -> u64 {
+pub fn begin(ring: Ring<'_>, wants: u64, first: u64) -> u64 {
     let end = ring.end();
-    end - wants.min(end).min(ring.depth())
+    (end - wants.min(end).min(ring.depth())).max(first.min(end))
 }

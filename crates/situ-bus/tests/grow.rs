@@ -11,9 +11,10 @@ use common::process::{Random, Role, role, say};
 use common::step::{Steps, Stride, stepped};
 use common::{Scratch, numbers, publish, take};
 use situ_bus::{
-    Durability, History, Node, Observer, PublisherQos, RawPublisher, RawSubscriber, Reliability,
+    Durability, History, Node, Observer, Placement, PublisherQos, RawPublisher, RawSubscriber, Reliability,
     SubscriberQos, clean, inspect,
 };
+use situ_memory::{DomainId, DomainKind};
 
 const TOPIC: &str = "numbers";
 
@@ -170,6 +171,92 @@ fn the_dead_of_an_old_ring_are_forgotten_once_nobody_is_in_it() {
     assert_eq!(take(&slow), Some((2101, 2101)));
 }
 
+/// The numbers of the further rings whose files are there.
+fn rings(scratch: &Scratch) -> Vec<u32> {
+    let files = scratch.files();
+    let names = files.iter().filter_map(|path| path.file_name()?.to_str()?.strip_prefix("topic."));
+    let mut rings: Vec<u32> = names.map(|number| number.parse().unwrap()).collect();
+    rings.sort_unstable();
+    rings
+}
+
+/// How many messages [`grown_twice`] publishes: the newest ring of 4096 rows begins at 10, and nobody who comes can begin before it.
+const ALL: u64 = 4200;
+
+/// A topic that has grown twice, with a publisher and a subscriber that were there before; the publishers who grew it come along.
+fn grown_twice(node: &Node, scratch: &Scratch) -> ([RawPublisher; 3], RawSubscriber) {
+    let (idle, slow) = (publisher(node, 8), subscriber(node, History::KeepAll));
+    (0..5).for_each(|value| _ = publish(&idle, value, 0));
+    let second = publisher(node, 1024);
+    (5..10).for_each(|value| _ = publish(&second, value, 0));
+    let third = publisher(node, 2048);
+    (10..ALL).for_each(|value| _ = publish(&third, value, 0));
+    assert_eq!((rows(scratch), rings(scratch)), (4096, vec![1, 2]));
+    ([idle, second, third], slow)
+}
+
+#[test]
+fn the_files_of_rings_that_nobody_needs_are_removed() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let ([idle, second, third], slow) = grown_twice(&node, &scratch);
+    let mut observer = Observer::open(&scratch.root(), TOPIC).unwrap().unwrap();
+    let come = || drop(subscriber(&node, History::KeepAll));
+    come();
+    assert_eq!(rings(&scratch), [1, 2], "the slow one is in the first");
+    (0..5).for_each(|value| assert_eq!(take(&slow), Some((value, value))));
+    come();
+    assert_eq!(rings(&scratch), [1, 2], "the slow one wants the first message of the second");
+    (5..10).for_each(|value| assert_eq!(take(&slow), Some((value, value))));
+    come();
+    assert_eq!(rings(&scratch), [2], "the newest stays");
+    // What the third's depth has left of its messages.
+    let oldest = ALL - 2048;
+    assert_eq!((take(&slow), slow.lost()), (Some((oldest, oldest)), oldest - 10));
+    assert_eq!(publish(&idle, ALL, 0), ALL, "over the ring that it has never heard of");
+    let late = subscriber(&node, History::KeepAll);
+    let device = DomainId { kind: DomainKind::EMULATED, number: 0 };
+    let placement = Placement { domain: device, ..Default::default() };
+    let elsewhere =
+        RawSubscriber::create_in(&node, TOPIC, &numbers(), SubscriberQos::default(), &placement).unwrap();
+    assert_eq!(publish(&second, ALL + 1, 0), ALL + 1);
+    assert_eq!(take(&late), Some((ALL + 1, ALL + 1)));
+    assert!(elsewhere.take().unwrap().unwrap().was_brought());
+    assert_eq!(observer.latest().map(|seen| seen.sequence), Some(ALL + 1));
+    let _fourth = publisher(&node, 5000);
+    assert_eq!((rows(&scratch), rings(&scratch)), (16384, vec![2, 3]));
+    assert_eq!(publish(&third, ALL + 2, 0), ALL + 2);
+    assert_eq!((take(&late), late.lost()), (Some((ALL + 2, ALL + 2)), 0));
+}
+
+#[test]
+fn a_deeper_ring_does_not_reach_back_into_those_that_are_over() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let keeps = |depth| {
+        let qos = PublisherQos { depth, durability: Durability::TransientLocal, ..Default::default() };
+        RawPublisher::create(&node, TOPIC, &numbers(), qos).unwrap()
+    };
+    let asks_for_history = || {
+        let (durability, history) = (Durability::TransientLocal, History::KeepAll);
+        let qos = SubscriberQos { durability, history, ..Default::default() };
+        RawSubscriber::create(&node, TOPIC, &numbers(), qos).unwrap()
+    };
+    let small = keeps(10);
+    (0..20).for_each(|value| _ = publish(&small, value, 0));
+    let deep = keeps(1024);
+    // Of 2048 rows: from 2068 on nobody can begin before 20, where it begins.
+    (20..2067).for_each(|value| _ = publish(&deep, value, 0));
+    assert_eq!(take(&asks_for_history()), Some((19, 19)), "just within reach");
+    publish(&deep, 2067, 0);
+    drop(asks_for_history());
+    let _deeper = keeps(5000);
+    assert_eq!(rows(&scratch), 16384);
+    let late = asks_for_history();
+    let taken: Vec<u64> = (0..).map_while(|_| take(&late)).map(|(_, value)| value).collect();
+    assert_eq!(taken, (2068 - 1024..2068).collect::<Vec<_>>(), "the first ring is over, once and for all");
+}
+
 #[test]
 fn a_topic_grows_while_processes_publish_and_take() {
     let scratch = Scratch::new();
@@ -229,12 +316,35 @@ fn child() {
             say(&format!("thread {}", unsafe { libc::gettid() }));
             stepped(|| drop(reliable(&node, 1500)));
         }
+        "forget" => {
+            // SAFETY: it has no conditions.
+            say(&format!("thread {}", unsafe { libc::gettid() }));
+            stepped(|| drop(subscriber(&node, History::KeepAll)));
+        }
         other => panic!("no such role: {other}"),
     }
 }
 
 fn kills(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| (kills.parse::<u64>().unwrap() / 50).max(usual))
+}
+
+/// Lets a child take steps and kills it: at a system call, and some instructions behind it; or, without one, when it has taken all. Gives how many
+/// system calls it made then.
+fn step_and_kill(mut role: Role, at: Option<u64>, random: &mut Random, before: impl FnOnce()) -> u64 {
+    let steps = Steps::begin(&mut role);
+    before();
+    let mut all = 0;
+    match at {
+        Some(at) => {
+            if steps.go(Stride::SystemCall, at).is_ok() {
+                let _ = steps.go(Stride::Instruction, random.below(400));
+            }
+        }
+        None => all = steps.count(Stride::SystemCall),
+    }
+    steps.kill(role);
+    all
 }
 
 /// Grows a topic in a child that is killed at some step, with others publishing and taking meanwhile. Gives whether the
@@ -261,18 +371,7 @@ fn grow_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
             }
         };
         // The children's steps are taken by the thread that starts it: others take meanwhile only between them.
-        let mut role = Role::start(&scratch, "grow");
-        let steps = Steps::begin(&mut role);
-        take_all();
-        match at {
-            Some(at) => {
-                if steps.go(Stride::SystemCall, at).is_ok() {
-                    let _ = steps.go(Stride::Instruction, random.below(400));
-                }
-            }
-            None => steps_of_all = steps.count(Stride::SystemCall),
-        }
-        steps.kill(role);
+        steps_of_all = step_and_kill(Role::start(&scratch, "grow"), at, random, &mut take_all);
         let patience = Instant::now() + Duration::from_secs(20);
         let goal = sent.load(Ordering::Relaxed) + 20;
         while sent.load(Ordering::Relaxed) < goal {
@@ -312,4 +411,45 @@ fn who_grows_a_topic_may_die_at_any_step() {
     }
     println!("{all} steps, {kills} kills, {grown} of them after the seal");
     assert!(0 < grown && grown < kills, "{grown} of {kills}: the steps are not spread over all that it does");
+}
+
+/// Has a child come by that removes the file of a ring which is over, and is killed at some step. Gives whether the file was gone by then, and of how
+/// many steps it was, if it was not killed.
+fn forget_and_die(at: Option<u64>, random: &mut Random) -> (bool, u64) {
+    let scratch = Scratch::new();
+    let node = scratch.node("parent");
+    let ([idle, _second, third], slow) = grown_twice(&node, &scratch);
+    while take(&slow).is_some() {}
+    assert_eq!(rings(&scratch), [1, 2], "nobody has come since");
+    let steps = step_and_kill(Role::start(&scratch, "forget"), at, random, || ());
+    let gone = rings(&scratch) == [2];
+    let lost = slow.lost();
+    // With what the dead left, and before anybody repairs: by the ring that may be gone.
+    for (publisher, value) in [(&idle, ALL), (&third, ALL + 1)] {
+        assert_eq!(publish(publisher, value, 0), value);
+        assert_eq!(take(&slow), Some((value, value)));
+    }
+    let late = subscriber(&scratch.node("late"), History::KeepAll);
+    assert_eq!(rings(&scratch), [2]);
+    publish(&idle, ALL + 2, 0);
+    assert_eq!(take(&late), Some((ALL + 2, ALL + 2)));
+    assert_eq!((slow.lost(), late.lost()), (lost, 0));
+    (gone, steps)
+}
+
+#[test]
+fn who_removes_a_ring_may_die_at_any_step() {
+    let kills = kills(40);
+    let mut random = Random::seeded("forget");
+    let (_, all) = forget_and_die(None, &mut random);
+    let mut removed = 0;
+    for kill in 0..kills {
+        let at = (all * kill + random.below(all)) / kills;
+        removed += u64::from(forget_and_die(Some(at), &mut random).0);
+    }
+    println!("{all} steps, {kills} kills, {removed} of them after the file was gone");
+    assert!(
+        0 < removed && removed < kills,
+        "{removed} of {kills}: the steps are not spread over all that it does"
+    );
 }

@@ -484,7 +484,7 @@ fn a_newcomer_loses_nothing() {
     let as_documented = |ring: Ring<'_>, cursor: &AtomicU64, active: &AtomicU32, epoch: &AtomicU64| {
         cursor.store(begin(ring, 0), Ordering::Relaxed);
         active.store(1, Ordering::SeqCst);
-        enter(ring, cursor, epoch, 0);
+        enter(ring, cursor, epoch, 0, 0);
     };
     registration(1, as_documented);
     registration(2, as_documented);

@@ -6,7 +6,7 @@ use situ_memory::{DomainId, DomainKind};
 use crate::wake::WakeWord;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 pub(crate) const PAGE: usize = 4096;
 
 /// How many rows a topic has unless more are asked for: rows are 8 bytes, so plenty.
@@ -74,6 +74,8 @@ pub(crate) struct Registry {
     pub publishers_used: AtomicU32,
     /// A hint: how many rings there are behind the first.
     pub rings: AtomicU32,
+    /// Nobody needs a message before this number any more, nor begins there: the sealed rings before it are over.
+    pub first: AtomicU64,
 }
 
 /// The bits of a place's and a publisher's state word; the count above them changes with each taker, so that a
@@ -214,7 +216,7 @@ impl Parts {
 /// The magic number of a further ring.
 pub(crate) const RING_MAGIC: u64 = u64::from_le_bytes(*b"SITURING");
 
-/// The beginning of the file of a further ring: fixed when it is made.
+/// The beginning of the file of a further ring: fixed when it is made, but for the base.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RingHeader {
@@ -228,9 +230,11 @@ pub(crate) struct RingHeader {
     pub depth: u32,
     pub rows_offset: u64,
     pub columns_offset: u64,
+    /// One more than the number of its first message; 0 as long as nobody has written it down.
+    pub base: u64,
 }
 
-const _: () = assert!(size_of::<RingHeader>() == 48);
+const _: () = assert!(size_of::<RingHeader>() == 56);
 
 /// Where the parts of a further ring's file lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -260,6 +264,7 @@ impl RingHeader {
             depth,
             rows_offset: parts.rows as u64,
             columns_offset: parts.columns as u64,
+            base: 0,
         }
     }
 
@@ -274,7 +279,7 @@ impl RingHeader {
         if !self.depth.is_power_of_two() || self.depth > MOST_DEPTH {
             return Err("impossible number of rows");
         }
-        if *self != Self::new(topic, ring, self.depth) {
+        if *self != (Self { base: self.base, ..Self::new(topic, ring, self.depth) }) {
             return Err(
                 "it is not the ring of this topic that its name says, or its parts are not where they belong",
             );
@@ -404,20 +409,21 @@ mod tests {
         );
         assert_eq!(
             table("Ring header"),
-            fields!(RingHeader: magic, version, header_size, id, ring, depth, rows_offset, columns_offset)
+            fields!(RingHeader: magic, version, header_size, id, ring, depth, rows_offset, columns_offset, base)
         );
         let at = |offset, size, name: &str| (offset, size, name.to_owned());
-        let registry = |offset, name| at(REGISTRY_OFFSET + offset, if offset == 0 { 8 } else { 4 }, name);
+        let registry = |offset, name| at(REGISTRY_OFFSET + offset, 4, name);
         assert_eq!(
             table("Words"),
             [
                 at(HEAD_OFFSET + offset_of!(Head, end), 8, "head"),
                 at(WAKE_OFFSET, 4, "wake"),
                 at(ROOM_OFFSET, 4, "room"),
-                registry(offset_of!(Registry, epoch), "epoch"),
+                at(REGISTRY_OFFSET + offset_of!(Registry, epoch), 8, "epoch"),
                 registry(offset_of!(Registry, places_used), "places_used"),
                 registry(offset_of!(Registry, publishers_used), "publishers_used"),
                 registry(offset_of!(Registry, rings), "rings"),
+                at(REGISTRY_OFFSET + offset_of!(Registry, first), 8, "first"),
                 at(DOMAIN_TABLE_OFFSET, 8, "domain table"),
                 at(COUNTERS_OFFSET, 16, "copies"),
             ]

@@ -402,14 +402,15 @@ impl Joined {
         place.taken.store(0, Ordering::Relaxed);
         place.keep_last.store(keep_last, Ordering::Relaxed);
         place.layout_hash.store(registration.description.layout_hash, Ordering::Relaxed);
-        place.cursor.store(window::begin(topic.ring(), wants), Ordering::Relaxed);
+        let first = topic.registry().first.load(Ordering::SeqCst);
+        place.cursor.store(window::begin(topic.ring(), wants, first), Ordering::Relaxed);
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
         let bits = bits_of(registration.terms) | backpressure;
         topic.registry().places_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
         // Publication of the place: publishers that see it active see its cursor. If the process dies before, the
         // place is still free; after, it is repaired as any dead node's.
         place.state.store(state::next(word, bits), Ordering::SeqCst);
-        window::enter(topic.ring(), &place.cursor, &topic.registry().epoch, wants);
+        window::enter(topic.ring(), &place.cursor, &topic.registry().epoch, wants, first);
         Ok((index, column))
     }
 

@@ -25,7 +25,7 @@ pub(super) fn in_use(topic: &Topic) -> bool {
 
 /// Repairs what the dead left. Under the lock: nobody takes a place or an entry meanwhile.
 pub(super) fn repair(topic: &Topic, lock: &Lock) {
-    topic.hint_at_rings();
+    let followed = topic.hint_at_rings();
     topic.mark_dead_places();
     for (_, entry) in used_publishers(topic) {
         let word = entry.state.load(Ordering::SeqCst);
@@ -35,6 +35,9 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
     }
     let devices = topic.domains().nth(1).is_some();
     free_places(topic, devices);
+    if followed {
+        topic.forget_rings(lock);
+    }
     free_entries(topic);
     remove_orphans(topic, lock);
 }
@@ -101,7 +104,7 @@ fn free_places(topic: &Topic, devices: bool) {
 fn free_entries(topic: &Topic) {
     let end = topic.end();
     let slowest = active_places(topic).map(|place| place.cursor.load(Ordering::SeqCst)).min().unwrap_or(end);
-    let rings = needed_rings(topic, slowest, end);
+    let rings = topic.needed_rings();
     let is_of_pool =
         |entry: &PublisherEntry| entry.state.load(Ordering::SeqCst) & (state::BODIES | state::COPIES) != 0;
     let (pools, heads): (Vec<_>, Vec<_>) = used_publishers(topic).partition(|(_, entry)| is_of_pool(entry));
@@ -139,13 +142,6 @@ fn free_entries(topic: &Topic) {
             entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
         }
     }
-}
-
-/// The rings whose rows still name something. A sealed one is needed by readers that are still in it, and by those who come
-/// and ask for what was before; nobody finds anything that lies before what the newest ring can hold.
-fn needed_rings(topic: &Topic, slowest: u64, end: u64) -> Vec<Ring<'_>> {
-    let oldest = slowest.min(end.saturating_sub(topic.ring().depth()));
-    topic.all_rings().filter(|ring| ring.sealed_at().is_none_or(|seal| seal > oldest)).collect()
 }
 
 /// Whether a row, or an entry of a row that is still there, names a pool.

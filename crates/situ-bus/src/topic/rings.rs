@@ -9,6 +9,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 use situ_memory::{Access, Mapping, MemoryError, find_memory};
 
-use super::file::{HIDDEN_FILE, Topic, find_column, system};
+use super::file::{FILE, HIDDEN_FILE, Topic, find_column, system};
 use super::format::{DOMAINS, HEAD_OFFSET, Head, PAGE, RingHeader, RingParts, state};
 use super::registry::{Lock, active_places};
 use crate::entry::Entry;
@@ -49,7 +50,8 @@ pub(crate) struct Rings {
 }
 
 impl Further {
-    fn open(path: &Path, topic: u64, index: u32, base: u64) -> Result<Self, MemoryError> {
+    /// Opens a ring whose first message has this number; without one, its header has to say it.
+    fn open(path: &Path, topic: u64, index: u32, base: Option<u64>) -> Result<Self, MemoryError> {
         let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
         let file = OpenOptions::new()
             .read(true)
@@ -70,7 +72,17 @@ impl Further {
         let parts = header.check(topic, index, size).map_err(malformed)?;
         let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
             .map_err(|error| system("map", path, error))?;
+        let base = base.or(header.base.checked_sub(1));
+        let base =
+            base.ok_or_else(|| malformed("the ring before it is gone, and it does not say where it begins"))?;
         Ok(Self { map, header, parts, base })
+    }
+
+    /// The word of the header that says where it begins.
+    fn base_word(&self) -> &AtomicU64 {
+        // SAFETY: the header lies at the beginning of the mapping, which is larger; any bits are a valid atomic, and sharing one is
+        // no data race.
+        unsafe { &*self.map.base().add(offset_of!(RingHeader, base)).cast::<AtomicU64>() }
     }
 
     fn columns(&self) -> *const u8 {
@@ -108,7 +120,7 @@ impl Topic {
     #[cold]
     #[inline(never)]
     fn newest(&self, known: usize) -> Ring<'_> {
-        self.further(known - 1)
+        self.further(known - 1).unwrap_or_else(|| self.first_ring())
     }
 
     /// The ring that holds message `number`, as far as this process knows of them.
@@ -125,39 +137,69 @@ impl Topic {
     fn ring_among(&self, known: usize, number: u64) -> Ring<'_> {
         (0..known)
             .rev()
-            .map(|index| self.further(index))
+            .filter_map(|index| self.further(index))
             .find(|ring| number >= ring.base())
             .unwrap_or_else(|| self.first_ring())
     }
 
-    fn further(&self, index: usize) -> Ring<'_> {
-        self.rings.further[index].get().map_or_else(|| self.first_ring(), Further::ring)
+    /// A ring behind the first one; nothing if this process has skipped it.
+    fn further(&self, index: usize) -> Option<Ring<'_>> {
+        self.rings.further[index].get().map(Further::ring)
     }
 
     /// The rings that this process knows of, oldest first.
-    pub(crate) fn all_rings(&self) -> impl Iterator<Item = Ring<'_>> {
+    fn all_rings(&self) -> impl Iterator<Item = Ring<'_>> {
         let known = self.rings.known.load(Ordering::Acquire);
-        std::iter::once(self.first_ring()).chain((0..known).map(|index| self.further(index)))
+        std::iter::once(self.first_ring()).chain((0..known).filter_map(|index| self.further(index)))
+    }
+
+    /// The rings whose rows still name something that can be taken. A sealed one is over when nobody who is there is in it and nobody who
+    /// comes begins in it.
+    pub(super) fn needed_rings(&self) -> Vec<Ring<'_>> {
+        let first = self.registry().first.load(Ordering::SeqCst);
+        self.all_rings().filter(|ring| ring.sealed_at().is_none_or(|seal| seal > first)).collect()
     }
 
     /// Goes on to the newest ring.
-    ///
-    /// A ring that is sealed has its successor: the file is complete before the seal, and stays as long as the topic.
     #[cold]
     pub(crate) fn follow(&self) -> Result<(), MemoryError> {
         loop {
             let known = self.rings.known.load(Ordering::Acquire);
-            let Some(base) = self.ring().sealed_at() else { return Ok(()) };
-            let path = self.ring_path(known + 1);
-            if known + 1 >= MOST_RINGS {
-                let reason = "there cannot be that many rings".to_owned();
-                return Err(MemoryError::Malformed { path, reason });
-            }
-            let further = Further::open(&path, self.header.id, known as u32 + 1, base)?;
+            let Some(seal) = self.ring().sealed_at() else { return Ok(()) };
+            let (index, further) = self.open_behind(known, seal)?;
             // Another thread may have been faster; then its ring is the same.
-            let _ = self.rings.further[known].set(further);
-            self.rings.known.fetch_max(known + 1, Ordering::AcqRel);
+            let _ = self.rings.further[index - 1].set(further);
+            self.rings.known.fetch_max(index, Ordering::AcqRel);
         }
+    }
+
+    /// Opens the ring behind the one that is sealed with this number, and gives its own.
+    ///
+    /// The file of the next ring is complete before the seal. It is missing only if it was removed since, because nobody needs it any more
+    /// (see [`forget_rings`](Self::forget_rings)): then the newest ring is another one, which is never removed, and each that is left
+    /// behind one that was removed says where it begins.
+    fn open_behind(&self, known: usize, seal: u64) -> Result<(usize, Further), MemoryError> {
+        let mut missing = None;
+        for index in known + 1..MOST_RINGS {
+            let path = self.ring_path(index);
+            let base = (index == known + 1).then_some(seal);
+            match Further::open(&path, self.header.id, index as u32, base) {
+                Ok(further) if further.base >= seal => return Ok((index, further)),
+                Ok(_) => {
+                    let reason = "it begins before a ring that comes before it ends".to_owned();
+                    return Err(MemoryError::Malformed { path, reason });
+                }
+                Err(MemoryError::System { source, action, path })
+                    if source.kind() == io::ErrorKind::NotFound =>
+                {
+                    missing.get_or_insert(MemoryError::System { source, action, path });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let path = self.ring_path(known + 1);
+        let reason = "there cannot be that many rings".to_owned();
+        Err(missing.unwrap_or(MemoryError::Malformed { path, reason }))
     }
 
     /// The number of the next message to be published, as of now.
@@ -216,14 +258,17 @@ impl Topic {
     /// The files of the further rings, each with the offset of its columns and the number of its rows.
     pub(super) fn columns_of_further_rings(&self) -> impl Iterator<Item = (PathBuf, u64, u32)> {
         let known = self.rings.known.load(Ordering::Acquire);
-        (0..known).filter_map(|index| {
+        let first = self.registry().first.load(Ordering::SeqCst);
+        (0..known).filter_map(move |index| {
             let ring = self.rings.further[index].get()?;
+            // Of those that are over the files are gone.
+            ring.ring().sealed_at().is_none_or(|seal| seal > first).then_some(())?;
             Some((self.ring_path(index + 1), ring.parts.columns as u64, ring.header.depth))
         })
     }
 
     fn ring_path(&self, index: usize) -> PathBuf {
-        self.directory.join(format!("topic.{index}"))
+        self.directory.join(format!("{FILE}.{index}"))
     }
 
     /// Gives the topic a ring of so many rows, a power of two and more than it has. The caller holds the directory's lock, so
@@ -245,10 +290,45 @@ impl Topic {
         Ok(true)
     }
 
-    /// Writes the hint of how many rings there are, also for who died before it did. Under the directory's lock.
-    pub(crate) fn hint_at_rings(&self) {
-        if self.follow().is_ok() {
-            self.registry().rings.store(self.rings.known.load(Ordering::Acquire) as u32, Ordering::Relaxed);
+    /// Writes the hint of how many rings there are, and where each begins, also for who died before it did. Under the directory's lock.
+    /// Gives whether it could go on to the newest.
+    pub(crate) fn hint_at_rings(&self) -> bool {
+        if self.follow().is_err() {
+            return false;
+        }
+        let known = self.rings.known.load(Ordering::Acquire);
+        for ring in self.rings.further[..known].iter().filter_map(OnceLock::get) {
+            // What the seal before it says, or, where that is gone, what was written before.
+            ring.base_word().store(ring.base.wrapping_add(1), Ordering::Release);
+        }
+        self.registry().rings.store(known as u32, Ordering::Relaxed);
+        true
+    }
+
+    /// Removes the files of sealed rings that are over: all who are there have passed them, and the newest ring is so full that nobody who comes
+    /// can begin in them. Under the directory's lock, so that nobody comes meanwhile; after [`hint_at_rings`](Self::hint_at_rings).
+    ///
+    /// Who dies before `first` is written has done nothing. After that, nobody begins in those rings, also if a later ring is so
+    /// deep that it would reach back there; the next who repairs removes their files. Whoever has such a ring mapped keeps it; who comes
+    /// by its seal later, or finds its file missing, goes on to one that is left, whose base was written before.
+    pub(super) fn forget_rings(&self, lock: &Lock) {
+        let known = self.rings.known.load(Ordering::Acquire);
+        if known == 0 {
+            return;
+        }
+        let end = self.ring().end();
+        let slowest =
+            active_places(self).map(|place| place.cursor.load(Ordering::SeqCst)).min().unwrap_or(end);
+        let oldest = slowest.min(end.saturating_sub(self.ring().depth()));
+        let over = self.all_rings().filter_map(|ring| ring.sealed_at()).filter(|seal| *seal <= oldest);
+        let first = over.fold(self.registry().first.load(Ordering::SeqCst), u64::max);
+        self.registry().first.store(first, Ordering::SeqCst);
+        for index in 1..known {
+            let is_over = |ring: Ring<'_>| ring.sealed_at().is_some_and(|seal| seal <= first);
+            if self.further(index - 1).is_some_and(is_over) {
+                let name = format!("{FILE}.{index}");
+                let _ = rustix::fs::unlinkat(&lock.0, name, rustix::fs::AtFlags::empty());
+            }
         }
     }
 
