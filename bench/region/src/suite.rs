@@ -147,3 +147,32 @@ impl AsMut<[u8]> for Aligned {
         unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.len) }
     }
 }
+
+/// Messages as they were received: their bytes, and buffers that they are put into again before each batch, with room behind them.
+pub struct Received {
+    pristine: Vec<Vec<u8>>,
+    buffers: Vec<Aligned>,
+}
+
+impl Received {
+    /// As much room behind each message as in the C++ suite.
+    const EXTRA: usize = 4096;
+
+    /// Messages of these bytes.
+    pub fn new(pristine: Vec<Vec<u8>>) -> Self {
+        let buffers = pristine.iter().map(|bytes| Aligned::new(&[bytes, &[0; Self::EXTRA][..]].concat()));
+        Self { buffers: buffers.collect(), pristine }
+    }
+
+    /// Puts all messages where they were received.
+    pub fn restore(&mut self) {
+        for (buffer, bytes) in self.buffers.iter_mut().zip(&self.pristine) {
+            buffer.as_mut()[..bytes.len()].copy_from_slice(bytes);
+        }
+    }
+
+    /// The buffer that a message lies at the front of.
+    pub fn buffer(&mut self, i: usize) -> &mut [u8] {
+        self.buffers[i].as_mut()
+    }
+}

@@ -4,13 +4,13 @@ use std::hint::black_box;
 use std::rc::Rc;
 use std::time::Instant;
 
-use situ_layout::region::{FlatMap, Full, Mut, Ref, Region, Text, Vector, view};
+use situ_layout::region::{Buffer, FlatMap, Full, Mut, Ref, Region, Text, Vector, view};
 use situ_layout::{region_plain, region_struct};
 
 use super::situ_sets;
 use crate::character::{self, Change, HEADROOM, MESSAGES, Source, changes, expect_sum, sources};
 use crate::character::{sum_f32, sum_item, sum_text};
-use crate::suite::{Aligned, Outcome, Parameters, Suite, sizes, timed};
+use crate::suite::{Aligned, Outcome, Parameters, Received, Suite, sizes, timed};
 
 region_plain! { struct Skill { id: u32, level: u32 } }
 region_plain! { struct Item { id: u32, number: u32, uuid: u64, timestamp: u64 } }
@@ -61,6 +61,7 @@ fn fill(mut c: Mut<'_, Character>, s: &Source, reserve: bool) -> Result<(), Full
     *c.speed() = s.speed;
     *c.pos() = position(s.pos);
     if reserve {
+        c.items().reserve(s.items.len() + HEADROOM)?;
         c.path().reserve(s.path.len() + HEADROOM)?;
         c.attributes().reserve(s.attributes.len() + HEADROOM)?;
         c.equips().reserve(s.equips.len())?;
@@ -192,7 +193,7 @@ pub fn suite() -> Outcome<Suite> {
     }
     let canonical: Vec<Vec<u8>> = regions.iter().map(Region::canonical).collect();
     suite.add("sizes", move |_| sizes(canonical.iter().map(Vec::as_slice)));
-    let received: Rc<Vec<Aligned>> = Rc::new(regions.iter().map(|each| Aligned::new(each.bytes())).collect());
+    let received: Vec<Aligned> = regions.iter().map(|each| Aligned::new(each.bytes())).collect();
     suite.add("build", |parameters| {
         timed(
             parameters,
@@ -232,43 +233,30 @@ pub fn suite() -> Outcome<Suite> {
             },
         )
     });
-    let of = Rc::clone(&received);
     suite.add("validate", move |parameters| {
         timed(
             parameters,
             &mut (),
             |()| (),
             |(), i| {
-                black_box(view::<Character>(of[i].as_ref())?);
+                black_box(view::<Character>(received[i].as_ref())?);
                 Ok(())
             },
         )
     });
-    let of = Rc::clone(&received);
-    suite.add("mutate_send", move |parameters| {
-        timed(
-            parameters,
-            &mut (),
-            |()| (),
-            |(), i| {
-                let mut r = Region::<Character>::adopt(of[i].as_ref())?;
-                change(r.root_mut(), &changes()[i])?;
+    for (name, and_change) in [("mutate_send", true), ("decode", false)] {
+        let mut of = Received::new(regions.iter().map(|each| each.bytes().to_vec()).collect());
+        suite.add(name, move |parameters| {
+            timed(parameters, &mut of, Received::restore, |of, i| {
+                let mut r = Region::<Character, Buffer>::adopt_in_place(of.buffer(i))?;
+                if and_change {
+                    change(r.root_mut(), &changes()[i])?;
+                }
                 black_box(r.bytes());
                 Ok(())
-            },
-        )
-    });
-    suite.add("decode", move |parameters| {
-        timed(
-            parameters,
-            &mut (),
-            |()| (),
-            |(), i| {
-                black_box(Region::<Character>::adopt(received[i].as_ref())?.bytes());
-                Ok(())
-            },
-        )
-    });
+            })
+        });
+    }
     suite.add("encode", move |parameters| {
         timed(
             parameters,

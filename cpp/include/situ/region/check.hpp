@@ -59,7 +59,7 @@ class checker {
     error_.limit = limit;
     return false;
   }
-  [[gnu::cold]] bool outside(std::uint32_t at, std::uint64_t found) {
+  [[gnu::cold, gnu::noinline]] bool outside(std::uint32_t at, std::uint64_t found) {
     return fail(region_problem::outside, at, found, size_);
   }
   [[gnu::cold, gnu::noinline]] bool enter_member(std::string_view name) {
@@ -104,7 +104,7 @@ class checker {
       if (whole > size_ - cursor_) return outside(at, static_cast<std::uint64_t>(to) + whole);
       block = cursor_;
       cursor_ += static_cast<std::uint32_t>(whole);
-      return zero(block + static_cast<std::uint32_t>(used), cursor_);
+      return rest_is_zero(block + static_cast<std::uint32_t>(used));
     } else {
       if (to < root_offset || to > std::int64_t{size_} || whole > size_ - static_cast<std::uint64_t>(to)) {
         return outside(at, static_cast<std::uint64_t>(to));
@@ -140,6 +140,14 @@ class checker {
       if (count != 0 && !all_zero(image_ + from, count)) return fail_not_zero(from);
     }
     return true;
+  }
+  /// That the block that ends at the cursor is zero from `used` on: mostly, that is a part of its last
+  /// granule.
+  [[nodiscard, gnu::always_inline]] bool rest_is_zero(std::uint32_t used) {
+    const std::uint32_t rest = cursor_ - used;
+    if (rest == 0) return true;
+    if (rest >= granule) return zero(used, cursor_);
+    return load_wide(image_ + (cursor_ - granule)) >> (8 * (granule - rest)) == 0 || fail_not_zero(used);
   }
   [[gnu::cold, gnu::noinline]] bool fail_not_zero(std::uint32_t from) {
     while (image_[from] == std::byte{0}) ++from;

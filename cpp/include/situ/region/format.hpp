@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace situ {
@@ -56,6 +57,22 @@ static_assert(sizeof(header) == root_offset && std::is_standard_layout_v<header>
 /// Rounded up to whole granules.
 constexpr std::uint64_t in_granules(std::uint64_t bytes) noexcept {
   return (bytes + (granule - 1)) / granule * granule;
+}
+
+/// A granule as one number.
+__extension__ using wide = unsigned __int128;
+static_assert(sizeof(wide) == granule);
+
+inline wide load_wide(const void* from) noexcept {
+  std::uint64_t half[2];
+  std::memcpy(half, from, sizeof(half));
+  return wide{half[1]} << 64U | half[0];
+}
+
+/// Whether no byte has its highest bit: so nearly all text is told to be UTF-8.
+constexpr bool is_ascii(wide bytes) noexcept {
+  constexpr std::uint64_t highest = 0x8080'8080'8080'8080U;
+  return ((static_cast<std::uint64_t>(bytes) | static_cast<std::uint64_t>(bytes >> 64U)) & highest) == 0;
 }
 
 inline std::byte* bytes_of(void* object) noexcept { return static_cast<std::byte*>(object); }

@@ -161,32 +161,8 @@ class region_string {
     if (!text.empty()) writer.put_byte(at + inline_capacity, static_cast<std::uint8_t>(0x80U | text.size()));
   }
   template <class Check>
-  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
-    const char* text = u_.chars;
-    size_type count = 0;
-    if (is_short()) {
-      count = tag() & 0x7FU;
-      if (count > inline_capacity) return check.fail(region_problem::too_long, at, count, inline_capacity);
-      if (!check.container(at, region_, 0, 0, 0)) return false;
-      if (Check::canonical && count == 0) return check.fail(region_problem::not_trimmed, at, 0x80, 0);
-      if (!check.zero(at + static_cast<std::uint32_t>(count), at + inline_capacity)) return false;
-    } else {
-      count = u_.far.len;
-      if (!check.container(at, region_, u_.far.len, u_.far.cap, Check::canonical ? u_.far.len : u_.far.cap))
-        return false;
-      if (u_.far.cap == 0) {
-        return u_.far.data == 0 ||
-               check.outside(at, std::uint64_t{at} + static_cast<std::uint64_t>(std::int64_t{u_.far.data}));
-      }
-      if (Check::canonical && count <= inline_capacity) {
-        return check.fail(region_problem::not_trimmed, at, u_.far.cap, 0);
-      }
-      std::uint32_t block = 0;
-      if (!check.claim(at, u_.far.data, u_.far.cap, count, block)) return false;
-      text = reinterpret_cast<const char*>(check.at(block));
-    }
-    const size_type good = utf8_valid_up_to({text, count});
-    return good == count || check.fail(region_problem::not_utf8, at, good);
+  [[nodiscard, gnu::always_inline]] bool situ_check(Check& check, std::uint32_t at) const {
+    return is_short() ? check_short(check, at) : check_far(check, at);
   }
 
   static std::string situ_kind() { return "string"; }
@@ -218,6 +194,44 @@ class region_string {
                         : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
   }
   [[nodiscard]] char* characters() noexcept { return const_cast<char*>(data()); }
+  template <class Check>
+  [[nodiscard, gnu::always_inline]] bool check_short(Check& check, std::uint32_t at) const {
+    const std::uint32_t count = tag() & 0x7FU;
+    if (count > inline_capacity) return check.fail(region_problem::too_long, at, count, inline_capacity);
+    if (!check.back_link(at, region_)) return false;
+    if (Check::canonical && count == 0) return check.fail(region_problem::not_trimmed, at, 0x80, 0);
+    // All characters at once, and none of the tag.
+    const region_detail::wide all = region_detail::load_wide(this) << 40U >> 40U;
+    if (Check::canonical && all >> (8 * count) != 0) return check.fail_not_zero(at + count);
+    return region_detail::is_ascii(all) || check_utf8(check, at, u_.chars, count);
+  }
+  template <class Check>
+  [[nodiscard, gnu::always_inline]] bool check_far(Check& check, std::uint32_t at) const {
+    const auto [data, len, cap] = u_.far;
+    if (!check.container(at, region_, len, cap, Check::canonical ? len : cap)) return false;
+    if (cap == 0) {
+      return data == 0 ||
+             check.outside(at, std::uint64_t{at} + static_cast<std::uint64_t>(std::int64_t{data}));
+    }
+    if (Check::canonical && len <= inline_capacity)
+      return check.fail(region_problem::not_trimmed, at, cap, 0);
+    std::uint32_t block = 0;
+    if (!check.claim(at, data, cap, len, block)) return false;
+    const std::byte* const text = check.at(block);
+    // Whole granules, of which the last may end in what is no text.
+    region_detail::wide all = 0;
+    for (std::uint32_t i = 0; i < len / region_detail::granule; ++i)
+      all |= region_detail::load_wide(text + std::size_t{i} * region_detail::granule);
+    if (const std::uint32_t rest = len % region_detail::granule; rest != 0)
+      all |= region_detail::load_wide(text + (len - rest)) << (8 * (region_detail::granule - rest));
+    return region_detail::is_ascii(all) || check_utf8(check, at, reinterpret_cast<const char*>(text), len);
+  }
+  template <class Check>
+  [[nodiscard, gnu::noinline]] static bool check_utf8(Check& check, std::uint32_t at, const char* text,
+                                                      std::uint32_t count) {
+    const size_type good = utf8_valid_up_to({text, count});
+    return good == count || check.fail(region_problem::not_utf8, at, good);
+  }
   /// Whether the characters lie in the string itself. To be asked before characters are written: they lie
   /// where the link is.
   [[nodiscard]] bool is_here() const noexcept { return is_short() || u_.far.data == 0; }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::error::{Invalid, InvalidProblem, invalid};
 use super::layout::Facts;
-use super::memory::{GRANULE, MAX_SIZE, ROOT, in_granules, u32_at, words};
+use super::memory::{GRANULE, MAX_SIZE, ROOT, in_granules, u32_at, u128_at, words};
 use super::stored::Stored;
 use super::versions::{TABLE_AT, Versions, compare, table_of};
 
@@ -104,11 +104,21 @@ impl<'a> Check<'a> {
         invalid(at, InvalidProblem::WrongBackLink { found: found as i32 })
     }
 
+    /// The four numbers of a container of 16 bytes, the last of which leads back to the header.
+    #[inline]
+    pub(super) fn numbers(&self, at: u32) -> Result<[u32; 4], Invalid> {
+        let container = &self.image[at as usize..][..16];
+        let [link, len, cap, back] = [0, 4, 8, 12].map(|at| u32_at(container, at));
+        if back == at.wrapping_neg() {
+            return Ok([link, len, cap, back]);
+        }
+        invalid(at, InvalidProblem::WrongBackLink { found: back as i32 })
+    }
+
     /// What all containers of 16 bytes have: length and capacity. `trimmed` is the capacity of a canonical one of a length.
     #[inline]
     pub(super) fn container(&self, at: u32, trimmed: impl Fn(u32) -> u32) -> Result<(u32, u32), Invalid> {
-        self.back_link(at, at + 12)?;
-        let (len, cap) = (u32_at(self.image, at + 4), u32_at(self.image, at + 8));
+        let [_, len, cap, _] = self.numbers(at)?;
         if len > cap {
             return invalid(at, InvalidProblem::TooLong { len, cap });
         }
@@ -168,7 +178,7 @@ impl<'a> Check<'a> {
             }
             let block = to as u32;
             self.cursor = block + whole as u32;
-            self.zero(block + used as u32, self.cursor)?;
+            self.rest_is_zero(block + used as u32)?;
             return Ok(block);
         };
         if to < i64::from(ROOT) || to > i64::from(size) || whole > i64::from(size) - to {
@@ -178,12 +188,8 @@ impl<'a> Check<'a> {
         if !block.is_multiple_of(GRANULE) {
             return invalid(at, InvalidProblem::Unaligned { to: block });
         }
-        for granule in block / GRANULE..(block + whole as u32) / GRANULE {
-            let (word, bit) = (&mut bits[granule as usize / 64], 1_u64 << (granule % 64));
-            if *word & bit != 0 {
-                return invalid(at, InvalidProblem::Overlap { to: block });
-            }
-            *word |= bit;
+        if !mark(bits, block / GRANULE, whole as u32 / GRANULE) {
+            return invalid(at, InvalidProblem::Overlap { to: block });
         }
         Ok(block)
     }
@@ -191,17 +197,38 @@ impl<'a> Check<'a> {
     /// In canonical images, that bytes that belong to nothing are zero.
     #[inline]
     pub fn zero(&self, from: u32, to: u32) -> Result<(), Invalid> {
-        if self.canonical() {
-            for at in from..to {
-                if self.image[at as usize] != 0 {
-                    return invalid(at, InvalidProblem::NotZero { at });
-                }
-            }
+        // Mostly, how many these are is known when this is compiled, and it is none.
+        if from == to || !self.canonical() || is_zero(&self.image[from as usize..to as usize]) {
+            return Ok(());
         }
-        Ok(())
+        self.not_zero(from)
+    }
+
+    /// That the block that ends at the cursor is zero from `used` on: mostly, that is a part of its last granule.
+    #[inline]
+    fn rest_is_zero(&self, used: u32) -> Result<(), Invalid> {
+        let rest = self.cursor - used;
+        if rest == 0 {
+            return Ok(());
+        }
+        if rest < GRANULE {
+            let last = u128_at(self.image, self.cursor - GRANULE);
+            return if last >> (8 * (GRANULE - rest)) == 0 { Ok(()) } else { self.not_zero(used) };
+        }
+        self.zero(used, self.cursor)
+    }
+
+    /// Names the first byte from `at` on that is not zero.
+    #[cold]
+    #[inline(never)]
+    fn not_zero(&self, from: u32) -> Result<(), Invalid> {
+        let zeros = self.image[from as usize..].iter().take_while(|byte| **byte == 0).count();
+        let at = from + zeros as u32;
+        invalid(at, InvalidProblem::NotZero { at })
     }
 
     /// What a link leads to is one deeper than the link.
+    #[inline]
     pub(super) fn deeper(
         &mut self,
         at: u32,
@@ -269,13 +296,14 @@ impl<'a> Check<'a> {
     pub(super) fn holds<T: Stored>(image: &[u8], value: u32, place: u32) -> bool {
         let mut bits = vec![0_u64; words(image.len() as u32)];
         let is_marked = |bits: &[u64], granule: u32| bits[granule as usize / 64] >> (granule % 64) & 1 != 0;
-        let last = (value + T::SIZE - 1) / GRANULE;
-        (value / GRANULE..=last).for_each(|granule| bits[granule as usize / 64] |= 1 << (granule % 64));
+        let (first, last) = (value / GRANULE, (value + T::SIZE - 1) / GRANULE);
+        mark(&mut bits, first, last + 1 - first);
         let mut check = Check::new(image, Some(bits));
         let whole = T::check(&mut check, value).is_ok();
         !whole || check.bits.is_none_or(|bits| is_marked(&bits, place / GRANULE))
     }
 
+    #[inline]
     pub(super) fn elements<T: Stored>(&mut self, at: u32, count: u32) -> Result<(), Invalid> {
         if T::ANY && (T::DENSE || !self.canonical()) {
             return Ok(());
@@ -285,6 +313,7 @@ impl<'a> Check<'a> {
     }
 
     /// A vector of T, or what is made of one. Its block, and its length.
+    #[inline]
     pub(super) fn vector<T: Stored>(&mut self, at: u32) -> Result<(u32, u32), Invalid> {
         let (len, cap) = self.container(at, |len| len)?;
         if cap == 0 {
@@ -325,13 +354,40 @@ fn clean_bits(words: usize) -> Vec<u64> {
     bits
 }
 
+/// Keeps the memory of a bitmap that is not needed any more for the next check of this thread.
+pub(super) fn keep_bits(bits: Vec<u64>) {
+    SPARE.set(bits);
+}
+
 impl Checked<'_> {
-    /// Keeps the memory of a bitmap that is not needed any more for the next check of this thread.
+    /// The bitmap is not needed any more.
     pub(super) fn give_back(&mut self) {
-        if let Some(bits) = self.bits.take() {
-            SPARE.set(bits);
-        }
+        self.bits.take().into_iter().for_each(keep_bits);
     }
+}
+
+/// Marks granules, those of one word at a time; false, and some are marked, if one was marked before.
+#[inline]
+fn mark(bits: &mut [u64], mut from: u32, mut count: u32) -> bool {
+    while count != 0 {
+        let (word, first) = (&mut bits[from as usize / 64], from % 64);
+        let here = count.min(64 - first);
+        let mask = !0_u64 >> (64 - here) << first;
+        if *word & mask != 0 {
+            return false;
+        }
+        *word |= mask;
+        (from, count) = (from + here, count - here);
+    }
+    true
+}
+
+/// Whether all bytes are zero.
+#[inline]
+fn is_zero(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let any = words.iter().fold(0, |any, word| any | u64::from_le_bytes(*word));
+    rest.iter().fold(any, |any, byte| any | u64::from(*byte)) == 0
 }
 
 /// Checks an image of a `T`, wherever it lies.
@@ -408,7 +464,7 @@ impl Check<'_> {
     fn begin_blocks(&mut self, first: u32, table: Option<(u32, u32)>) -> Result<(), Invalid> {
         self.cursor = first;
         if let Some(bits) = &mut self.bits {
-            (0..first / GRANULE).for_each(|granule| bits[granule as usize / 64] |= 1 << (granule % 64));
+            mark(bits, 0, first / GRANULE);
         }
         if let Some((at, bytes)) = table {
             self.claim_at(TABLE_AT, i64::from(at), u64::from(bytes), u64::from(bytes))?;

@@ -307,6 +307,8 @@ impl Deref for Invalid {
 
 impl Invalid {
     /// Says that the fault lies within this member.
+    #[cold]
+    #[inline(never)]
     #[must_use]
     pub fn in_member(mut self, name: &'static str) -> Self {
         self.0.path.enter_member(name);
@@ -314,6 +316,8 @@ impl Invalid {
     }
 
     /// Says that the fault lies within this element.
+    #[cold]
+    #[inline(never)]
     #[must_use]
     pub fn in_element(mut self, index: u32) -> Self {
         self.0.path.enter_element(index as usize);

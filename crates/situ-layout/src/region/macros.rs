@@ -47,6 +47,17 @@
 /// new.root_mut().name().set("given later")?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A struct has at least one member, and an array at least one element: what takes no place could not be counted by its bytes.
+///
+/// ```compile_fail,E0080
+/// situ_layout::region_struct! { struct Nothing: NothingRef, NothingMut {} }
+/// ```
+///
+/// ```compile_fail,E0080
+/// situ_layout::region_struct! { struct Nothing: NothingRef, NothingMut { none: [u32; 0] } }
+/// let r = situ_layout::region::Region::<Nothing>::new();
+/// ```
 #[macro_export]
 macro_rules! region_struct {
     ($(#[$attribute:meta])* $visible:vis struct $name:ident: $ref:ident, $mut:ident {
@@ -231,6 +242,7 @@ macro_rules! __region_members {
         enum Member { $($member),* }
         const SIZES: &[(u32, u32)] = &[$((<$type as $crate::region::Stored>::SIZE, <$type as $crate::region::Stored>::ALIGN)),*];
         const COUNT: usize = SIZES.len();
+        const _: () = assert!(COUNT != 0, "a struct of a region has at least one member");
         const ALIGNMENT: u32 = $crate::region::alignment(SIZES);
         /// Behind the last member's place stands the size of the struct.
         const PLACES: [u32; COUNT + 1] = $crate::region::places::<{ COUNT + 1 }>(SIZES);

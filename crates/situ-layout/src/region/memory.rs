@@ -539,6 +539,14 @@ pub(super) fn u32_at(image: &[u8], at: u32) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
+/// The granule at `at`, as one number.
+#[inline]
+pub(super) fn u128_at(image: &[u8], at: u32) -> u128 {
+    let mut bytes = [0; GRANULE as usize];
+    bytes.copy_from_slice(&image[at as usize..at as usize + GRANULE as usize]);
+    u128::from_le_bytes(bytes)
+}
+
 /// Where the link at `at` leads; `at` itself where there is none.
 #[inline]
 pub(super) fn target(image: &[u8], at: u32) -> u32 {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::backing::{Backing, Buffer, Heap, Options, Store, total_for};
-use super::check::{Checked, MAGIC, VERSION, check_image, schema_hash};
+use super::check::{Checked, MAGIC, VERSION, check_image, keep_bits, schema_hash};
 use super::convert::{StoreError, StoreFrom};
 use super::copy::Writer;
 use super::error::{AdoptError, BufferError, Full, Invalid, InvalidProblem, invalid};
@@ -84,7 +84,7 @@ impl<T: Stored> Region<T> {
 
     /// The same with policies.
     pub fn adopt_with(image: &[u8], options: Options) -> Result<Self, Invalid> {
-        let checked = check_image::<T>(image)?;
+        let mut checked = check_image::<T>(image)?;
         let rewritten = rewritten::<T>(&checked);
         let image = rewritten.as_deref().unwrap_or(checked.image);
         let size = image.len() as u32;
@@ -92,6 +92,7 @@ impl<T: Stored> Region<T> {
         let mut region = Self { memory: Memory::on_heap(size, options), of: PhantomData };
         region.memory.bytes_mut().copy_from_slice(image);
         region.adopted(checked.bits.as_deref().filter(|_| rewritten.is_none()));
+        checked.give_back();
         Ok(region)
     }
 }
@@ -129,6 +130,7 @@ impl<'a, T: Stored> Region<T, Buffer<'a>> {
         };
         let mut region = Self { memory, of: PhantomData };
         region.adopted(bits.as_deref());
+        bits.into_iter().for_each(keep_bits);
         Ok(region)
     }
 
@@ -159,13 +161,14 @@ impl<T: Stored, B: Backing> Region<T, B> {
 
     /// The same for a backing in a box.
     pub fn adopt_into_boxed(backing: Box<B>, image: &[u8], options: Options) -> Result<Self, AdoptError> {
-        let checked = check_image::<T>(image)?;
+        let mut checked = check_image::<T>(image)?;
         let rewritten = rewritten::<T>(&checked);
         let image = rewritten.as_deref().unwrap_or(checked.image);
         let memory = memory_of(backing, image.len() as u32, false, options)?;
         let mut region = Self { memory, of: PhantomData };
         region.memory.bytes_mut().copy_from_slice(image);
         region.adopted(checked.bits.as_deref().filter(|_| rewritten.is_none()));
+        checked.give_back();
         Ok(region)
     }
 

@@ -230,6 +230,7 @@ unsafe impl Plain for Char {}
 impl<T: Stored, const N: usize> Stored for [T; N] {
     const SIZE: u32 = {
         fixed::<T>();
+        assert!(N != 0, "an array of a region has at least one element");
         T::SIZE * N as u32
     };
     const ALIGN: u32 = T::ALIGN;

@@ -6,7 +6,7 @@ use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::handle::{Mut, Ref};
-use super::memory::{MAX_SIZE, Memory, in_granules, target, u32_at};
+use super::memory::{GRANULE, MAX_SIZE, Memory, in_granules, target, u32_at, u128_at};
 use super::stored::{Assign, Stored};
 
 /// The longest text without a block.
@@ -199,33 +199,57 @@ impl Stored for Text {
     }
     #[inline]
     fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
-        let tag = tag(check.image(), at);
-        let text = if tag & TAG != 0 {
-            let len = u32::from(tag & !TAG);
-            if len as usize > INLINE {
-                return invalid(at, InvalidProblem::TooLong { len, cap: INLINE as u32 });
-            }
-            check.back_link(at, at + 12)?;
-            if check.canonical() && len == 0 {
-                return invalid(at, InvalidProblem::NotTrimmed { found: u32::from(TAG), wanted: 0 });
-            }
-            check.zero(at + len, at + INLINE as u32)?;
-            &check.image()[at as usize..][..len as usize]
-        } else {
-            let (len, cap) = check.container(at, |len| len)?;
-            if cap == 0 {
-                return Ok(());
-            }
-            if check.canonical() && len as usize <= INLINE {
-                return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: 0 });
-            }
-            let block = check.claim(at, u64::from(cap), u64::from(len))?;
-            &check.image()[block as usize..][..len as usize]
-        };
-        match std::str::from_utf8(text) {
-            Ok(_) => Ok(()),
-            Err(error) => invalid(at, InvalidProblem::NotUtf8 { valid_up_to: error.valid_up_to() }),
+        let [low, middle, high, _] = check.numbers(at)?;
+        if (high >> 24) as u8 & TAG == 0 {
+            return check_block(check, at);
         }
+        let len = (high >> 24) as u8 & !TAG;
+        if usize::from(len) > INLINE {
+            return invalid(at, InvalidProblem::TooLong { len: u32::from(len), cap: INLINE as u32 });
+        }
+        if check.canonical() && len == 0 {
+            return invalid(at, InvalidProblem::NotTrimmed { found: u32::from(TAG), wanted: 0 });
+        }
+        let all = u128::from(low) | u128::from(middle) << 32 | u128::from(high & 0x00ff_ffff) << 64;
+        if all >> (8 * len) != 0 {
+            check.zero(at + u32::from(len), at + INLINE as u32)?;
+        }
+        if is_ascii(all) { Ok(()) } else { not_ascii(check, at, at, u32::from(len)) }
+    }
+}
+
+/// Checks text that lies in a block, or is empty.
+#[inline]
+fn check_block(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    let (len, cap) = check.container(at, |len| len)?;
+    if cap == 0 {
+        return Ok(());
+    }
+    if check.canonical() && len as usize <= INLINE {
+        return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: 0 });
+    }
+    let block = check.claim(at, u64::from(cap), u64::from(len))?;
+    let granules = &check.image()[block as usize..][..len as usize / 16 * 16];
+    let whole = granules.as_chunks().0.iter().fold(0, |all, granule| all | u128::from_le_bytes(*granule));
+    let rest = len % GRANULE;
+    // What is behind the text may be anything in a live image.
+    let last =
+        if rest == 0 { 0 } else { u128_at(check.image(), block + len - rest) << (8 * (GRANULE - rest)) };
+    if is_ascii(whole | last) { Ok(()) } else { not_ascii(check, at, block, len) }
+}
+
+/// Whether no byte has its highest bit: so nearly all text is told to be UTF-8.
+#[inline]
+fn is_ascii(granule: u128) -> bool {
+    granule & (u128::MAX / 0xff * 0x80) == 0
+}
+
+/// Checks the `len` bytes at `begin`, which are the text of the string at `at`.
+#[inline(never)]
+fn not_ascii(check: &Check<'_>, at: u32, begin: u32, len: u32) -> Result<(), Invalid> {
+    match std::str::from_utf8(&check.image()[begin as usize..][..len as usize]) {
+        Ok(_) => Ok(()),
+        Err(error) => invalid(at, InvalidProblem::NotUtf8 { valid_up_to: error.valid_up_to() }),
     }
 }
 

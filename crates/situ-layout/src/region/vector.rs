@@ -47,6 +47,7 @@ pub(super) fn reserve<T: Stored>(memory: &mut Memory, at: u32, needed: u32, exac
 
 /// Makes the block of `cap` elements one of at least `wanted`.
 fn grow<T: Stored>(memory: &mut Memory, at: u32, cap: u32, wanted: u32) -> Result<(), Full> {
+    const { assert!(T::SIZE != 0, "what lies in a region has at least one byte") };
     let room = in_granules(bytes::<T>(wanted));
     if room > u64::from(MAX_SIZE) {
         return Err(memory.full());

@@ -1,0 +1,127 @@
+// What a check finds in text, at every length and every place.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "situ/region.hpp"
+
+namespace {
+
+struct Note {
+  situ::region_string text;
+  std::uint64_t number;
+};
+SITU_REGION(Note, text, number)
+
+struct Two {
+  situ::region_string first;
+  situ::region_string second;
+};
+SITU_REGION(Two, first, second)
+
+using Bytes = std::vector<std::byte>;
+
+/// Where a note's text is in its canonical image, and where what belongs to it ends.
+struct Place {
+  std::size_t begin;
+  std::size_t end;
+};
+Place place(std::size_t count) {
+  return count <= 11 ? Place{64, 75} : Place{96, 96 + (count + 15) / 16 * 16};
+}
+
+/// The canonical image of a text, or the same bytes as a live one.
+Bytes image_of(const std::string& text, bool live) {
+  situ::region<Note> r;
+  r->text = text;
+  Bytes image = r.canonical();
+  image[6] = std::byte{live};
+  return image;
+}
+
+template <class T>
+std::optional<std::string> error_of(const Bytes& image) {
+  auto taken = situ::region<T>::adopt(image);
+  if (taken) return std::nullopt;
+  return taken.error().message();
+}
+
+std::string at(const std::string& words, std::size_t offset) {
+  return words + " (at offset " + std::to_string(offset) + ")";
+}
+
+TEST(RegionCheck, AByteThatIsNoTextIsFoundWhereverItIs) {
+  for (const bool live : {false, true}) {
+    for (std::size_t count = 1; count <= 70; ++count) {
+      const auto [begin, end] = place(count);
+      const Bytes image = image_of(std::string(count, 'a'), live);
+      ASSERT_EQ(error_of<Note>(image), std::nullopt);
+      for (std::size_t i = 0; i < count; ++i) {
+        Bytes spoilt = image;
+        spoilt[begin + i] = std::byte{0x80};
+        ASSERT_EQ(error_of<Note>(spoilt),
+                  at("text: the text is not UTF-8 from byte " + std::to_string(i) + " on", 64));
+      }
+      // What is behind the text is none; in a canonical image it is zero.
+      for (std::size_t i = begin + count; i < end; ++i) {
+        for (const auto value : {std::byte{0x01}, std::byte{0x80}}) {
+          Bytes spoilt = image;
+          spoilt[i] = value;
+          const std::string where = std::to_string(i);
+          const auto wanted =
+              live ? std::nullopt
+                   : std::optional(
+                         at("text: the byte at offset " + where + " belongs to nothing and is not zero", i));
+          ASSERT_EQ(error_of<Note>(spoilt), wanted) << count;
+        }
+      }
+    }
+  }
+}
+
+TEST(RegionCheck, LettersOfSeveralBytesAreTextWhereverTheyAre) {
+  for (const std::string letter : {"\xC3\xBC", "\xE2\x82\xAC", "\xF0\x9D\x84\x9E"}) {
+    for (std::size_t before = 0; before < 40; ++before) {
+      for (const std::size_t behind : {0, 1, 7, 20}) {
+        const std::string text = std::string(before, 'a') + letter + std::string(behind, 'b');
+        for (const bool live : {false, true}) {
+          Bytes image = image_of(text, live);
+          auto taken = situ::region<Note>::adopt(image);
+          ASSERT_TRUE(taken);
+          ASSERT_EQ((*taken)->text.view(), text);
+          // Without its last byte it is none.
+          image[place(text.size()).begin + before + letter.size() - 1] = std::byte{'x'};
+          ASSERT_EQ(error_of<Note>(image),
+                    at("text: the text is not UTF-8 from byte " + std::to_string(before) + " on", 64));
+        }
+      }
+    }
+  }
+}
+
+TEST(RegionCheck, BlocksMayNotShareAGranuleAnywhereInTheBitmap) {
+  // The first text is as long as it takes for the second to begin in another word of the bitmap, or at its
+  // end.
+  for (std::size_t count = 16; count <= 4096; count += 16) {
+    situ::region<Two> r;
+    r->first = std::string(count, 'a');
+    r->second = std::string(20, 'b');
+    const auto bytes = r.bytes();
+    Bytes image(bytes.begin(), bytes.end());
+    ASSERT_EQ(error_of<Two>(image), std::nullopt);
+    // The second link one granule further up: into the last one of the first text.
+    std::int32_t link = 0;
+    std::memcpy(&link, image.data() + 80, sizeof(link));
+    link -= 16;
+    std::memcpy(image.data() + 80, &link, sizeof(link));
+    ASSERT_EQ(error_of<Two>(image),
+              at("second: the block at offset " + std::to_string(80 + link) + " is part of another one", 80));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,92 @@
+//! What a check finds in text, at every length and every place.
+
+use situ_layout::region::{Region, Text};
+use situ_layout::region_struct;
+
+region_struct! { struct Note: NoteRef, NoteMut { text: Text, number: u64 } }
+
+/// Where a note's text is in its canonical image, and where what belongs to it ends.
+fn place(len: usize) -> (usize, usize) {
+    if len <= 11 { (64, 75) } else { (96, 96 + len.next_multiple_of(16)) }
+}
+
+/// Images of a text, with their forms.
+fn images(text: &str) -> [(u8, Vec<u8>); 2] {
+    let mut r = Region::<Note>::new();
+    r.root_mut().text().set(text).unwrap();
+    let canonical = r.canonical();
+    let mut live = canonical.clone();
+    live[6] = 1;
+    [(0, canonical), (1, live)]
+}
+
+fn error_of(image: &[u8]) -> Option<String> {
+    Region::<Note>::adopt(image).err().map(|error| error.to_string())
+}
+
+#[test]
+fn a_byte_that_is_no_text_is_found_wherever_it_is() {
+    for len in 1..=70 {
+        let (begin, end) = place(len);
+        for (form, image) in images(&"a".repeat(len)) {
+            assert_eq!(error_of(&image), None);
+            for at in 0..len {
+                let mut spoilt = image.clone();
+                spoilt[begin + at] = 0x80;
+                let wanted = format!("text: the text is not UTF-8 from byte {at} on (at offset 64)");
+                assert_eq!(error_of(&spoilt), Some(wanted), "{len} {form}");
+            }
+            // What is behind the text is none; in a canonical image it is zero.
+            for at in begin + len..end {
+                for value in [0x01, 0x80] {
+                    let mut spoilt = image.clone();
+                    spoilt[at] = value;
+                    let wanted = format!(
+                        "text: the byte at offset {at} belongs to nothing and is not zero (at offset {at})"
+                    );
+                    assert_eq!(error_of(&spoilt), (form == 0).then_some(wanted), "{len} {form} {at}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn letters_of_several_bytes_are_text_wherever_they_are() {
+    for letter in ["ü", "€", "𝄞"] {
+        for before in 0..40 {
+            for behind in [0, 1, 7, 20] {
+                let text = ["a".repeat(before), letter.to_owned(), "b".repeat(behind)].concat();
+                for (form, image) in images(&text) {
+                    let r = Region::<Note>::adopt(&image).unwrap();
+                    assert_eq!(r.root().text().as_str(), text);
+                    // Without its last byte it is none.
+                    let (begin, _) = place(text.len());
+                    let mut spoilt = image.clone();
+                    spoilt[begin + before + letter.len() - 1] = b'x';
+                    let wanted = format!("text: the text is not UTF-8 from byte {before} on (at offset 64)");
+                    assert_eq!(error_of(&spoilt), Some(wanted), "{form}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_may_not_share_a_granule_anywhere_in_the_bitmap() {
+    region_struct! { struct Two: TwoRef, TwoMut { first: Text, second: Text } }
+    // The first text is as long as it takes for the second to begin in another word of the bitmap, or at its end.
+    for len in (16..=4096).step_by(16) {
+        let mut r = Region::<Two>::new();
+        r.root_mut().first().set("a".repeat(len).as_str()).unwrap();
+        r.root_mut().second().set("b".repeat(20).as_str()).unwrap();
+        let mut image = r.bytes().to_vec();
+        assert!(Region::<Two>::adopt(&image).is_ok());
+        // The second link one granule further up: into the last one of the first text.
+        let link = u32::from_le_bytes([image[80], image[81], image[82], image[83]]) - 16;
+        image[80..84].copy_from_slice(&link.to_le_bytes());
+        let wanted =
+            format!("second: the block at offset {} is part of another one (at offset 80)", 80 + link);
+        assert_eq!(Region::<Two>::adopt(&image).err().map(|error| error.to_string()), Some(wanted));
+    }
+}
