@@ -106,6 +106,28 @@ TEST(protobuf, one_piece_is_what_protoc_writes) {
   EXPECT_EQ(copy(buffer.written()), vector_file("kitchen.bin"));
 }
 
+TEST(protobuf, numbers_of_every_length_are_written_as_byte_by_byte) {
+  for (unsigned bits = 0; bits < 64; ++bits) {
+    const std::uint64_t least = std::uint64_t{1} << bits;
+    const std::uint64_t mixed = least | (0x5555555555555555U & (least - 1));
+    for (const std::uint64_t value : {least - 1, least, least + 1, mixed, ~(least - 1)}) {
+      bytes expected{8};
+      for (std::uint64_t rest = value; expected.size() == 1 || rest != 0; rest >>= 7U) {
+        expected.push_back(static_cast<std::uint8_t>((rest & 0x7fU) | (rest >> 7U != 0 ? 0x80U : 0U)));
+      }
+      // In the middle of an array, and at its end, where each byte is looked at.
+      for (const std::size_t size : {std::size_t{64}, expected.size()}) {
+        bytes memory(size);
+        fixed_buffer buffer(memory);
+        writer out(buffer);
+        message(out).uint64(1, value);
+        ASSERT_EQ(out.finish(), write_error::none) << value;
+        EXPECT_EQ(bytes(buffer.written().begin(), buffer.written().end()), expected) << value;
+      }
+    }
+  }
+}
+
 TEST(protobuf, chunks_are_those_of_rust) {
   for (const std::size_t size : {5U, 16U, 64U}) {
     scattered_buffer buffer(size);

@@ -23,8 +23,72 @@ namespace situ::protobuf::detail {
 inline constexpr std::size_t spare = wide - 1;
 /// How many levels have a remembered width, three bits each.
 inline constexpr std::uint32_t remembered = 21;
+/// More levels than there can be.
+inline constexpr std::uint32_t all_levels = std::numeric_limits<std::uint32_t>::max();
 
-class core {
+/// A place to write to. Each of these writes nothing and returns false if the field's number is invalid or
+/// there is less room than the field may need.
+class place {
+ public:
+  SITU_PROTOBUF_INLINE bool varint_field(std::uint32_t field, std::uint64_t value,
+                                         std::size_t most) noexcept {
+    const std::uint32_t head = tag(field, wire_type::varint);
+    if (!valid(field) || room() < varint_size(head) + most) return false;
+    cursor_ = put_number(put_varint(cursor_, head), value);
+    return true;
+  }
+
+  template <class T>
+  SITU_PROTOBUF_INLINE bool fixed_field(std::uint32_t field, T value) noexcept {
+    const std::uint32_t head = tag(field, fixed_type<T>);
+    if (!valid(field) || room() < varint_size(head) + sizeof(T)) return false;
+    std::uint8_t* const at = put_varint(cursor_, head);
+    std::memcpy(at, &value, sizeof(T));
+    cursor_ = at + sizeof(T);
+    return true;
+  }
+
+  SITU_PROTOBUF_INLINE bool bytes_field(std::uint32_t field, const void* bytes, std::size_t size) noexcept {
+    const std::uint32_t head = tag(field, wire_type::bytes);
+    const std::size_t available = room();
+    // Two comparisons for a size that could overflow the first.
+    if (!valid(field) || size > available || available - size < varint_size(head) + max_tag ||
+        size > max_length) {
+      return false;
+    }
+    std::uint8_t* const at = put_varint(put_varint(cursor_, head), size);
+#if defined(__GNUC__)
+    // Where it knows that a copy is large, GCC makes a slow loop of it instead of calling memcpy.
+    if (__builtin_constant_p(size) && size > 256) asm("" : "+r"(size));
+#endif
+    if (size != 0) std::memcpy(at, bytes, size);
+    cursor_ = at + size;
+    return true;
+  }
+
+  /// A varint without a tag.
+  SITU_PROTOBUF_INLINE bool varint(std::uint64_t value) noexcept {
+    if (room() < max_varint) return false;
+    cursor_ = put_number(cursor_, value);
+    return true;
+  }
+
+ protected:
+  template <class T>
+  static constexpr wire_type fixed_type = sizeof(T) == 4 ? wire_type::fixed32 : wire_type::fixed64;
+  static constexpr bool valid(std::uint32_t field) noexcept { return field - 1U < max_field; }
+  [[nodiscard]] SITU_PROTOBUF_INLINE std::size_t room() const noexcept {
+    return static_cast<std::size_t>(end_ - cursor_);
+  }
+
+  std::uint8_t* cursor_ = nullptr;  ///< Where the next byte goes.
+  std::uint8_t* end_ = nullptr;     ///< Where fields must end.
+};
+
+/// A place without room, for messages in which another one is open. Nothing is ever written to it.
+inline constinit place closed;
+
+class core : public place {
  public:
   explicit core(delegate& supplier) : delegate_(&supplier) { restart(); }
   core(const core&) = delete;
@@ -36,7 +100,8 @@ class core {
     error_ = first.start == nullptr ? write_error::full : write_error::none;
     before_ = 0;
     number_ = depth_ = narrow_from_ = 0;
-    tight_ = false;
+    slow_below_ = error_ == write_error::none ? 0 : all_levels;
+    quick_below_ = max_levels;
   }
 
   [[nodiscard]] std::uint64_t position() const noexcept {
@@ -48,53 +113,43 @@ class core {
   SITU_PROTOBUF_COLD void fail(write_error error) noexcept {
     if (error_ == write_error::none) error_ = error;
     end_ = cursor_;
+    slow_below_ = all_levels;
   }
 
-  SITU_PROTOBUF_INLINE void varint_field(std::uint32_t field, std::uint64_t value, std::size_t most) {
-    const std::uint32_t head = tag(field, wire_type::varint);
-    if (!valid(field) || room() < varint_size(head) + most) [[unlikely]] {
-      return varint_field_slow(field, value);
+  /// Whether a message may write here, as nothing in it is open; if not, that is an error.
+  SITU_PROTOBUF_INLINE bool owns(const place* it) noexcept {
+    if (it == this) [[likely]] {
+      return true;
     }
-    cursor_ = put_varint(put_varint(cursor_, head), value);
+    fail(write_error::wrong_order);
+    return false;
+  }
+
+  // What was not written in a place, because there is too little room, it is closed, or the number is
+  // invalid.
+
+  SITU_PROTOBUF_COLD void number_slow(const place* it, std::uint32_t field, std::uint64_t value) {
+    if (!head_slow(it, field, wire_type::varint)) return;
+    put_slow(value);
   }
 
   template <class T>
-  SITU_PROTOBUF_INLINE void fixed_field(std::uint32_t field, T value) {
-    constexpr wire_type wire = sizeof(T) == 4 ? wire_type::fixed32 : wire_type::fixed64;
-    const std::uint32_t head = tag(field, wire);
-    if (!valid(field) || room() < varint_size(head) + sizeof(T)) [[unlikely]] {
-      std::uint8_t bytes[sizeof(T)];
-      std::memcpy(bytes, &value, sizeof(T));
-      return bytes_slow(field, wire, bytes, sizeof(T));
-    }
-    std::uint8_t* const at = put_varint(cursor_, head);
-    std::memcpy(at, &value, sizeof(T));
-    cursor_ = at + sizeof(T);
+  SITU_PROTOBUF_COLD void fixed_slow(const place* it, std::uint32_t field, T value) {
+    if (!head_slow(it, field, fixed_type<T>)) return;
+    raw(&value, sizeof value);
   }
 
-  SITU_PROTOBUF_INLINE void bytes_field(std::uint32_t field, const void* bytes, std::size_t size) {
-    const std::uint32_t head = tag(field, wire_type::bytes);
-    const std::size_t available = room();
-    // Two comparisons for a size that could overflow the first.
-    if (!valid(field) || size > available || available - size < varint_size(head) + max_tag ||
-        size > max_length) [[unlikely]] {
-      return bytes_slow(field, wire_type::bytes, bytes, size);
-    }
-    std::uint8_t* const at = put_varint(put_varint(cursor_, head), size);
-#if defined(__GNUC__)
-    // Where it knows that a copy is large, GCC makes a slow loop of it instead of calling memcpy.
-    if (__builtin_constant_p(size) && size > 256) asm("" : "+r"(size));
-#endif
-    if (size != 0) std::memcpy(at, bytes, size);
-    cursor_ = at + size;
+  SITU_PROTOBUF_COLD void block_slow(const place* it, std::uint32_t field, const void* bytes,
+                                     std::size_t size) {
+    if (size > max_length && owns(it))
+      return fail(valid(field) ? write_error::too_long : write_error::invalid_field);
+    if (!head_slow(it, field, wire_type::bytes)) return;
+    put_slow(size);
+    raw(bytes, size);
   }
 
-  /// A varint without a tag.
-  SITU_PROTOBUF_INLINE void varint(std::uint64_t value) {
-    if (room() < max_varint) [[unlikely]] {
-      return varint_slow(value);
-    }
-    cursor_ = put_varint(cursor_, value);
+  SITU_PROTOBUF_COLD void varint_slow(const place* it, std::uint64_t value) {
+    if (owns(it)) put_slow(value);
   }
 
   /// Bytes as they are, across as many chunks as they need.
@@ -114,8 +169,7 @@ class core {
   SITU_PROTOBUF_INLINE void open(std::uint32_t field) {
     const std::uint32_t head = tag(field, wire_type::bytes);
     const std::size_t width = depth_ < remembered ? 1 + (widths_ >> (3 * depth_) & 7U) : 1;
-    if (!valid(field) || depth_ >= max_levels || tight_ || room() < varint_size(head) + width + wide)
-        [[unlikely]] {
+    if (!valid(field) || depth_ >= quick_below_ || room() < varint_size(head) + width + wide) [[unlikely]] {
       return open_slow(field);
     }
     cursor_ = put_varint(cursor_, head) + width;
@@ -126,7 +180,7 @@ class core {
   /// Ends the innermost message.
   SITU_PROTOBUF_INLINE void close() {
     --depth_;
-    if (depth_ < narrow_from_ || error_ != write_error::none || tight_) [[unlikely]] {
+    if (depth_ < slow_below_) [[unlikely]] {
       return close_slow();
     }
     const level& it = levels_[depth_];
@@ -144,6 +198,7 @@ class core {
     delegate_->finish(static_cast<std::size_t>(cursor_ - start_));
     error_ = write_error::finished;
     end_ = cursor_;
+    slow_below_ = all_levels;
     return write_error::none;
   }
 
@@ -158,10 +213,7 @@ class core {
     std::uint32_t slot;            ///< Wide: where in that chunk the slot is.
   };
 
-  static constexpr bool valid(std::uint32_t field) noexcept { return field - 1U < max_field; }
-  [[nodiscard]] SITU_PROTOBUF_INLINE std::size_t room() const noexcept {
-    return static_cast<std::size_t>(end_ - cursor_);
-  }
+  [[nodiscard]] bool tight() const noexcept { return quick_below_ == 0; }
 
   void begin(const chunk& memory) noexcept {
     start_ = cursor_ = memory.start;
@@ -174,22 +226,14 @@ class core {
     it.chunk_or_width = static_cast<std::uint32_t>(width);
   }
 
-  SITU_PROTOBUF_COLD void varint_field_slow(std::uint32_t field, std::uint64_t value) {
-    if (!valid(field)) return fail(write_error::invalid_field);
-    varint_slow(tag(field, wire_type::varint));
-    varint_slow(value);
+  /// A tag.
+  bool head_slow(const place* it, std::uint32_t field, wire_type wire) {
+    if (!owns(it)) return false;
+    if (!valid(field)) return fail(write_error::invalid_field), false;
+    return put_slow(tag(field, wire)), true;
   }
 
-  SITU_PROTOBUF_COLD void bytes_slow(std::uint32_t field, wire_type wire, const void* bytes,
-                                     std::size_t size) {
-    if (!valid(field)) return fail(write_error::invalid_field);
-    if (size > max_length) return fail(write_error::too_long);
-    varint_slow(tag(field, wire));
-    if (wire == wire_type::bytes) varint_slow(size);
-    raw(bytes, size);
-  }
-
-  SITU_PROTOBUF_COLD void varint_slow(std::uint64_t value) {
+  void put_slow(std::uint64_t value) {
     std::uint8_t bytes[max_varint];
     raw(bytes, static_cast<std::size_t>(put_varint(bytes, value) - bytes));
   }
@@ -197,15 +241,15 @@ class core {
   SITU_PROTOBUF_COLD void open_slow(std::uint32_t field) {
     if (!valid(field)) fail(write_error::invalid_field);
     if (depth_ >= max_levels) fail(write_error::too_deep);
-    if (error_ == write_error::none) varint_slow(tag(field, wire_type::bytes));
+    if (error_ == write_error::none) put_slow(tag(field, wire_type::bytes));
     while (error_ == write_error::none) {
-      const std::size_t needed = tight_ ? 1 : wide;
+      const std::size_t needed = tight() ? 1 : wide;
       if (room() >= needed) {
         ++cursor_;
-        if (!tight_) end_ -= spare;
+        if (!tight()) end_ -= spare;
         return push(1);
       }
-      if (cursor_ == start_ && !tight_) {
+      if (cursor_ == start_ && !tight()) {
         if (!grow(wide)) fail(write_error::chunk_too_small);
       } else {
         more(needed);
@@ -229,7 +273,7 @@ class core {
     put_varint(slot, length);
     cursor_ = slot + needed + length;
     // Whatever comes next at this depth is probably as long.
-    if (depth_ < remembered && !tight_) {
+    if (depth_ < remembered && !tight()) {
       const std::uint32_t shift = 3 * depth_;
       widths_ = (widths_ & ~(std::uint64_t{7} << shift)) | static_cast<std::uint64_t>(needed - 1) << shift;
     }
@@ -242,6 +286,7 @@ class core {
       return close_moving(it.chunk_or_width, static_cast<std::size_t>(cursor_ - it.content));
     }
     narrow_from_ = depth_;
+    if (!tight()) slow_below_ = depth_;
     const std::uint64_t length = position() - it.position;
     if (length > max_length) return fail(write_error::too_long);
     patch what{it.chunk_or_width, it.slot, {}};
@@ -252,7 +297,7 @@ class core {
   /// Makes room, if there is any to be had. False after an error.
   SITU_PROTOBUF_COLD bool more(std::size_t wanted) {
     if (error_ != write_error::none) return false;
-    if (!tight_) {
+    if (!tight()) {
       if (grow(wanted)) return true;
       if (delegate_->has_next()) return leave();
       tighten();
@@ -279,7 +324,8 @@ class core {
     cursor_ -= shrunk;
     end_ = chunk_end_;
     widths_ = 0;
-    tight_ = true;
+    slow_below_ = all_levels;
+    quick_below_ = 0;
   }
 
   /// Lets the chunk grow, so that so many bytes find room; the chunk may move.
@@ -340,23 +386,26 @@ class core {
       it.chunk_or_width = number_;
     }
     const std::size_t pending = depth_ - narrow_from_;
-    narrow_from_ = depth_;
+    narrow_from_ = slow_below_ = depth_;
     return pending;
   }
 
-  std::uint8_t* cursor_ = nullptr;  ///< Where the next byte goes: start_ <= cursor_ <= end_.
-  std::uint8_t* end_ =
-      nullptr;  ///< Where fields must end: chunk_end_ less what is spare, cursor_ after an error.
+  // start_ <= cursor_ <= end_; end_ is chunk_end_ less what is spare, or cursor_ after an error.
   std::uint8_t* start_ = nullptr;
   std::uint8_t* chunk_end_ = nullptr;
   delegate* delegate_ = nullptr;
   std::uint64_t before_ = 0;       ///< How many bytes were written in earlier chunks.
+  std::uint64_t widths_ = 0;       ///< By level, the width of the slot that was closed last, less one.
   std::uint32_t number_ = 0;       ///< Which chunk it is.
   std::uint32_t depth_ = 0;        ///< How many levels are open.
   std::uint32_t narrow_from_ = 0;  ///< The levels from this one on are narrow, those below are wide.
-  bool tight_ = false;             ///< There is nothing more, and nothing spare.
+  /// Levels below this one need a closer look when they end: narrow_from_, or all after an error or when
+  /// tight.
+  std::uint32_t slow_below_ = 0;
+  /// Levels below this one begin at once if there is room: none when tight, as there is nothing more, and
+  /// nothing spare.
+  std::uint32_t quick_below_ = max_levels;
   write_error error_ = write_error::none;
-  std::uint64_t widths_ = 0;  ///< By level, the width of the slot that was closed last, less one.
   level levels_[max_levels];  // Not initialized: written when opened.
 };
 

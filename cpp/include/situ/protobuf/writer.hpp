@@ -50,22 +50,20 @@ concept plain_number =
 class [[nodiscard]] message {
  public:
   /// The outermost message of a writer.
-  explicit message(writer& owner) noexcept : core_(&owner.core_), home_(&owner.core_) {}
+  explicit message(writer& owner) noexcept : place_(&owner.core_), home_(&owner.core_) {}
   /// A message in a field of another one.
   SITU_PROTOBUF_INLINE message(message& parent, std::uint32_t field)
-      : core_(parent.core_), home_(parent.home_), parent_(&parent) {
-    if (core_ == nullptr) [[unlikely]] {
-      home_->fail(write_error::wrong_order);
-      parent_ = nullptr;
-      return;
+      : place_(parent.place_), home_(parent.home_) {
+    if (home_->owns(parent.place_)) [[likely]] {
+      parent_ = &parent;
+      parent.place_ = &detail::closed;
+      home_->open(field);
     }
-    parent.core_ = nullptr;
-    core_->open(field);
   }
   SITU_PROTOBUF_INLINE ~message() {
     if (parent_ != nullptr) {
       home_->close();
-      parent_->core_ = home_;
+      parent_->place_ = home_;
     }
   }
   message(const message&) = delete;
@@ -77,33 +75,28 @@ class [[nodiscard]] message {
 
   /// A field of type int32; negative numbers have ten bytes.
   SITU_PROTOBUF_INLINE void int32(std::uint32_t field, std::int32_t value) {
-    if (usable())
-      core_->varint_field(field, static_cast<std::uint64_t>(std::int64_t{value}), detail::max_varint);
+    number(field, static_cast<std::uint64_t>(std::int64_t{value}), detail::max_varint);
   }
   /// A field of type int64.
   SITU_PROTOBUF_INLINE void int64(std::uint32_t field, std::int64_t value) {
-    if (usable()) core_->varint_field(field, static_cast<std::uint64_t>(value), detail::max_varint);
+    number(field, static_cast<std::uint64_t>(value), detail::max_varint);
   }
   /// A field of type uint32.
-  SITU_PROTOBUF_INLINE void uint32(std::uint32_t field, std::uint32_t value) {
-    if (usable()) core_->varint_field(field, value, 5);
-  }
+  SITU_PROTOBUF_INLINE void uint32(std::uint32_t field, std::uint32_t value) { number(field, value, 5); }
   /// A field of type uint64.
   SITU_PROTOBUF_INLINE void uint64(std::uint32_t field, std::uint64_t value) {
-    if (usable()) core_->varint_field(field, value, detail::max_varint);
+    number(field, value, detail::max_varint);
   }
   /// A field of type sint32: numbers of small magnitude are short.
   SITU_PROTOBUF_INLINE void sint32(std::uint32_t field, std::int32_t value) {
-    if (usable()) core_->varint_field(field, zigzag(value), 5);
+    number(field, zigzag(value), 5);
   }
   /// A field of type sint64: numbers of small magnitude are short.
   SITU_PROTOBUF_INLINE void sint64(std::uint32_t field, std::int64_t value) {
-    if (usable()) core_->varint_field(field, zigzag(value), detail::max_varint);
+    number(field, zigzag(value), detail::max_varint);
   }
   /// A field of type bool.
-  SITU_PROTOBUF_INLINE void boolean(std::uint32_t field, bool value) {
-    if (usable()) core_->varint_field(field, value ? 1 : 0, 1);
-  }
+  SITU_PROTOBUF_INLINE void boolean(std::uint32_t field, bool value) { number(field, value ? 1 : 0, 1); }
   /// A field of an enum's type.
   template <class E>
   requires std::is_enum_v<E> || std::same_as<E, std::int32_t> SITU_PROTOBUF_INLINE void enumeration(
@@ -124,18 +117,16 @@ class [[nodiscard]] message {
   SITU_PROTOBUF_INLINE void float64(std::uint32_t field, double value) { fixed(field, value); }
   /// A field of type string.
   SITU_PROTOBUF_INLINE void string(std::uint32_t field, std::string_view value) {
-    if (usable()) core_->bytes_field(field, value.data(), value.size());
+    block(field, value.data(), value.size());
   }
   /// A field of type bytes, or a message that is encoded already.
   SITU_PROTOBUF_INLINE void bytes(std::uint32_t field, std::span<const std::uint8_t> value) {
-    if (usable()) core_->bytes_field(field, value.data(), value.size());
+    block(field, value.data(), value.size());
   }
   /// Begins a field of a message's type.
   SITU_PROTOBUF_INLINE message nested(std::uint32_t field) { return message(*this, field); }
   /// Fields that are encoded already, as they are.
-  void raw(std::span<const std::uint8_t> fields) {
-    if (usable()) core_->raw(fields.data(), fields.size());
-  }
+  void raw(std::span<const std::uint8_t> fields) { append(fields.data(), fields.size()); }
 
   // Packed fields; nothing is written if there are no numbers.
 
@@ -165,29 +156,38 @@ class [[nodiscard]] message {
   /// A packed field of fixed32, fixed64, sfixed32, sfixed64, float, double or bool: one copy.
   template <plain_number T>
   void packed_fixed(std::uint32_t field, std::span<const T> values) {
-    if (usable() && !values.empty()) core_->bytes_field(field, values.data(), values.size_bytes());
+    if (!values.empty()) block(field, values.data(), values.size_bytes());
   }
 
  protected:
   // For what is appended to a field without a tag of its own.
   SITU_PROTOBUF_INLINE void append(const void* data, std::size_t size) {
-    if (usable()) core_->raw(data, size);
+    if (home_->owns(place_)) [[likely]] {
+      home_->raw(data, size);
+    }
   }
   SITU_PROTOBUF_INLINE void append_varint(std::uint64_t value) {
-    if (usable()) core_->varint(value);
+    if (!place_->varint(value)) [[unlikely]] {
+      home_->varint_slow(place_, value);
+    }
   }
 
  private:
-  SITU_PROTOBUF_INLINE bool usable() {
-    if (core_ != nullptr) [[likely]] {
-      return true;
+  SITU_PROTOBUF_INLINE void number(std::uint32_t field, std::uint64_t value, std::size_t most) {
+    if (!place_->varint_field(field, value, most)) [[unlikely]] {
+      home_->number_slow(place_, field, value);
     }
-    home_->fail(write_error::wrong_order);
-    return false;
   }
   template <class T>
   SITU_PROTOBUF_INLINE void fixed(std::uint32_t field, T value) {
-    if (usable()) core_->fixed_field(field, value);
+    if (!place_->fixed_field(field, value)) [[unlikely]] {
+      home_->fixed_slow(place_, field, value);
+    }
+  }
+  SITU_PROTOBUF_INLINE void block(std::uint32_t field, const void* data, std::size_t size) {
+    if (!place_->bytes_field(field, data, size)) [[unlikely]] {
+      home_->block_slow(place_, field, data, size);
+    }
   }
   template <class T, class F>
   void varints(std::uint32_t field, std::span<const T> values, F as_varint) {
@@ -196,8 +196,9 @@ class [[nodiscard]] message {
     for (const T value : values) packed.append_varint(as_varint(value));
   }
 
-  /// Null while a message in this one is open.
-  detail::core* core_;
+  /// Where to write: `home_`, or `closed` while a message in this one is open. So a field looks at one bound
+  /// only.
+  detail::place* place_;
   detail::core* home_;
   message* parent_ = nullptr;
 };

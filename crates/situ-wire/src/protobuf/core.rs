@@ -12,7 +12,8 @@ use std::ptr::NonNull;
 use super::delegate::{Chunk, Delegate, Patch};
 use super::error::WriteError;
 use super::wire::{
-    MAX_FIELD, MAX_LENGTH, MAX_TAG, MAX_VARINT, WireType, put_padded_varint, put_varint, tag, varint_size,
+    MAX_FIELD, MAX_LENGTH, MAX_TAG, MAX_VARINT, WireType, put_number, put_padded_varint, put_varint, tag,
+    varint_size,
 };
 
 /// How deep messages may nest below the first one. Readers commonly stop at 100.
@@ -41,7 +42,9 @@ struct Level {
     slot: u32,
 }
 
-/// The state of a writer.
+/// The state of a writer. What every field looks at comes first, and what begins as zero lies together: it is stored at once,
+/// and no load has to wait for two stores.
+#[repr(C)]
 pub(super) struct Core {
     /// Where the next byte goes: `start <= cursor <= end`.
     pub(super) cursor: *mut u8,
@@ -53,17 +56,20 @@ pub(super) struct Core {
     delegate: NonNull<dyn Delegate>,
     /// How many bytes were written in earlier chunks.
     before: u64,
+    /// By level, the width of the slot that was closed last, less one.
+    widths: u64,
     /// Which chunk it is.
     number: u32,
     /// How many levels are open.
     depth: u32,
     /// The levels from this one on are narrow, those below are wide.
     narrow_from: u32,
-    /// The delegate has nothing more: spare bytes are used up too, and widening has to look for room.
-    is_tight: bool,
+    /// Levels below this one need a closer look when they end: `narrow_from`, or all after an error or in the tight state.
+    slow_below: u32,
+    /// Levels below this one begin at once if there is room: none in the tight state. The delegate has nothing more then:
+    /// spare bytes are used up too, and widening has to look for room.
+    quick_below: u32,
     error: Option<WriteError>,
-    /// By level, the width of the slot that was closed last, less one.
-    widths: u64,
     levels: [MaybeUninit<Level>; MAX_LEVELS],
 }
 
@@ -87,7 +93,8 @@ impl Core {
             number: 0,
             depth: 0,
             narrow_from: 0,
-            is_tight: false,
+            slow_below: if error.is_none() { 0 } else { u32::MAX },
+            quick_below: MAX_LEVELS as u32,
             error,
             widths: 0,
             levels: [const { MaybeUninit::uninit() }; MAX_LEVELS],
@@ -119,6 +126,12 @@ impl Core {
             self.error = Some(error);
         }
         self.end = self.cursor;
+        self.slow_below = u32::MAX;
+    }
+
+    #[inline]
+    fn is_tight(&self) -> bool {
+        self.quick_below == 0
     }
 
     pub(super) fn error(&self) -> Option<WriteError> {
@@ -145,7 +158,7 @@ impl Core {
             return self.varint_field_slow(tag, value);
         }
         // SAFETY: there is room for the tag and the longest value.
-        unsafe { self.cursor = put_varint(put_varint(self.cursor, u64::from(tag)), value) };
+        unsafe { self.cursor = put_number(put_varint(self.cursor, u64::from(tag)), value) };
     }
 
     #[cold]
@@ -226,7 +239,7 @@ impl Core {
             return self.put_varint_slow(value);
         }
         // SAFETY: there is room for the longest.
-        unsafe { self.cursor = put_varint(self.cursor, value) };
+        unsafe { self.cursor = put_number(self.cursor, value) };
     }
 
     #[cold]
@@ -265,16 +278,14 @@ impl Core {
         }
         let tag = tag(field, WireType::Bytes);
         let width = self.width();
-        if self.room() < varint_size(u64::from(tag)) + width + WIDE || self.depth as usize >= MAX_LEVELS {
+        if self.room() < varint_size(u64::from(tag)) + width + WIDE || self.depth >= self.quick_below {
             return self.open_slow(tag);
         }
-        // SAFETY: there is room for the tag and the slot, and for what becomes spare; in the tight state nothing does.
+        // SAFETY: there is room for the tag and the slot, and for what becomes spare, and a place among the levels.
         unsafe {
             let content = put_varint(self.cursor, u64::from(tag)).add(width);
             self.cursor = content;
-            if !self.is_tight {
-                self.end = self.end.sub(SPARE);
-            }
+            self.end = self.end.sub(SPARE);
             self.push(content, width);
         }
     }
@@ -303,18 +314,18 @@ impl Core {
         }
         self.put_varint(u64::from(tag));
         while self.error.is_none() {
-            let needed = if self.is_tight { 1 } else { WIDE };
+            let needed = if self.is_tight() { 1 } else { WIDE };
             if self.room() >= needed {
                 // SAFETY: there is room for the slot and for what becomes spare, and a place among the levels.
                 unsafe {
                     self.cursor = self.cursor.add(1);
-                    if !self.is_tight {
+                    if !self.is_tight() {
                         self.end = self.end.sub(SPARE);
                     }
                     return self.push(self.cursor, 1);
                 }
             }
-            if self.cursor == self.start && !self.is_tight {
+            if self.cursor == self.start && !self.is_tight() {
                 let length = self.chunk_end as usize - self.start as usize;
                 // A chunk that can grow is never too small.
                 if !self.grow(WIDE) {
@@ -327,22 +338,40 @@ impl Core {
         self.depth += 1;
     }
 
-    /// Ends the messages that are open above this depth.
+    /// Ends the message that opened this level, counted from 1, and with it those in it whose handles were leaked.
     #[inline(always)]
-    pub(super) fn close_to(&mut self, depth: u32) {
-        while self.depth > depth {
-            self.close();
+    pub(super) fn close_level(&mut self, level: u32) {
+        self.close_above(level);
+        if self.depth == level {
+            self.close(level - 1);
         }
     }
 
+    /// Ends what is open in the message that opened this level: something only if a handle was leaked.
     #[inline(always)]
-    fn close(&mut self) {
-        self.depth -= 1;
-        if self.depth < self.narrow_from || self.error.is_some() || self.is_tight {
+    pub(super) fn close_above(&mut self, level: u32) {
+        if self.depth > level {
+            self.close_leaked(level);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn close_leaked(&mut self, level: u32) {
+        while self.depth > level {
+            self.close(self.depth - 1);
+        }
+    }
+
+    /// Ends the innermost message, whose level this is.
+    #[inline(always)]
+    fn close(&mut self, depth: u32) {
+        self.depth = depth;
+        if depth < self.slow_below {
             return self.close_slow();
         }
         // SAFETY: the level is narrow and was pushed when there was no error.
-        let level = unsafe { self.levels.get_unchecked(self.depth as usize).assume_init_ref() };
+        let level = unsafe { self.levels.get_unchecked(depth as usize).assume_init_ref() };
         let (content, width) = (level.content as usize, level.chunk_or_width as usize);
         // What was spare for this level's slot is room again.
         // SAFETY: it was taken from the chunk's end when the level was opened.
@@ -378,7 +407,7 @@ impl Core {
             self.cursor = slot.add(needed + length);
         }
         // Whatever comes next at this depth is probably as long.
-        if self.depth < REMEMBERED && !self.is_tight {
+        if self.depth < REMEMBERED && !self.is_tight() {
             let shift = 3 * self.depth;
             self.widths = self.widths & !(7 << shift) | (needed as u64 - 1) << shift;
         }
@@ -397,6 +426,9 @@ impl Core {
             return self.close_moving(level.chunk_or_width as usize, length);
         }
         self.narrow_from = self.depth;
+        if !self.is_tight() {
+            self.slow_below = self.depth;
+        }
         let length = self.position() - level.content;
         if length > MAX_LENGTH {
             return self.fail(WriteError::TooLong { length });
@@ -422,7 +454,7 @@ impl Core {
         if self.error.is_some() {
             return false;
         }
-        if !self.is_tight {
+        if !self.is_tight() {
             if self.grow(wanted) {
                 return true;
             }
@@ -468,7 +500,7 @@ impl Core {
         self.cursor = unsafe { self.cursor.sub(shrunk) };
         self.end = self.chunk_end;
         self.widths = 0;
-        self.is_tight = true;
+        (self.slow_below, self.quick_below) = (u32::MAX, 0);
     }
 
     /// Lets the chunk grow, so that so many bytes find room; the chunk may move.
@@ -549,14 +581,14 @@ impl Core {
             level.content = self.before + u64::from(level.slot) + WIDE as u64;
             level.chunk_or_width = self.number;
         }
-        self.narrow_from = self.depth;
+        (self.narrow_from, self.slow_below) = (self.depth, self.depth);
         to - from
     }
 
     /// Ends the whole message; returns its length in bytes.
     #[inline]
     pub(super) fn finish(&mut self) -> Result<u64, WriteError> {
-        self.close_to(0);
+        self.close_above(0);
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -565,6 +597,7 @@ impl Core {
         let length = self.position();
         // The chunk is no longer ours.
         self.end = self.cursor;
+        self.slow_below = u32::MAX;
         self.error = Some(WriteError::Finished);
         Ok(length)
     }
@@ -580,6 +613,7 @@ impl Core {
         self.chunk_end = unsafe { self.start.add(chunk.len) };
         self.end = self.chunk_end;
         (self.before, self.number, self.depth, self.narrow_from) = (0, 0, 0, 0);
-        self.is_tight = false;
+        self.slow_below = if self.error.is_none() { 0 } else { u32::MAX };
+        self.quick_below = MAX_LEVELS as u32;
     }
 }

@@ -36,7 +36,7 @@ impl<'d> Writer<'d> {
     /// The message itself, to put fields into. Called again, goes on where it was.
     #[inline(always)]
     pub fn message(&mut self) -> Message<'_> {
-        self.core.close_to(0);
+        self.core.close_above(0);
         Message { depth: 0, core: &mut self.core }
     }
 
@@ -84,7 +84,7 @@ impl Drop for Message<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.depth > 0 {
-            self.core.close_to(self.depth - 1);
+            self.core.close_level(self.depth);
         }
     }
 }
