@@ -248,6 +248,14 @@ fn processes_are_killed_at_random() {
     assert_eq!(std::fs::read_dir(scratch.root().topics()).unwrap().count(), 0, "directories leak");
 }
 
+/// How much too late somebody wakes who wanted to sleep for 3 ms: what a busy machine, or a sanitizer, does to any time.
+fn lateness() -> Duration {
+    const SLEEP: Duration = Duration::from_millis(3);
+    let start = Instant::now();
+    std::thread::sleep(SLEEP);
+    start.elapsed() - SLEEP
+}
+
 /// p50, p99 and the largest of some times.
 fn quantiles(times: &mut [Duration]) -> (Duration, Duration, Duration) {
     times.sort();
@@ -272,7 +280,8 @@ fn a_blocked_publisher_goes_on_when_its_subscriber_is_killed() {
     let scratch = Scratch::new();
     let (ask, asked) = std::sync::mpsc::channel::<usize>();
     let (tell, told) = std::sync::mpsc::channel::<Instant>();
-    let mut times = Vec::new();
+    // From the signal, and from the end of the process: in between the kernel takes its memory apart.
+    let (mut times, mut times_from_end, mut late) = (Vec::new(), Vec::new(), Vec::new());
     std::thread::scope(|scope| {
         let scratch = &scratch;
         scope.spawn(move || {
@@ -292,17 +301,25 @@ fn a_blocked_publisher_goes_on_when_its_subscriber_is_killed() {
             (0..=DEPTH).for_each(|_| _ = told.recv_timeout(PATIENCE).unwrap());
             assert!(told.recv_timeout(Duration::from_millis(20)).is_err(), "the subscriber blocks it");
             let start = Instant::now();
-            child.signal(Signal::KILL);
-            times.push(told.recv_timeout(PATIENCE).expect("it goes on") - start);
             child.kill();
+            let end = Instant::now();
+            let goes_on = told.recv_timeout(PATIENCE).expect("it goes on");
+            times.push(goes_on - start);
+            times_from_end.push(goes_on.saturating_duration_since(end));
+            late.push(lateness());
         }
     });
     let (p50, p99, max) = quantiles(&mut times);
     println!(
         "blocked publishers go on after p50 {p50:.1?}, p99 {p99:.1?}, at most {max:.1?} ({rounds} kills)"
     );
-    // On an idle machine: 10 ms. Machines that run tests are not idle, but a wait for some time-out would show.
-    assert!(p50 < Duration::from_millis(50) && max < Duration::from_secs(2), "{p50:?} {max:?}");
+    // On an idle machine: 10 ms from the signal. Machines that run tests are not idle, but a wait for some time-out would show.
+    let ((p50, _, max), (late_p50, _, late_max)) = (quantiles(&mut times_from_end), quantiles(&mut late));
+    assert!(
+        p50 < Duration::from_millis(50) + 10 * late_p50,
+        "{p50:?}, on a machine that is {late_p50:?} late"
+    );
+    assert!(max < Duration::from_secs(2) + 10 * late_max, "{max:?}, on a machine that is {late_max:?} late");
 }
 
 fn hold_all_and_stop(scratch: &Scratch) {
@@ -365,7 +382,7 @@ fn a_stopped_subscriber_does_not_delay_best_effort_publishers() {
         send(&publisher, 1, start.elapsed().as_nanos() as u64, 100).unwrap();
         assert!(start.elapsed() < PATIENCE);
     }
-    let mut times = Vec::new();
+    let (mut times, mut late) = (Vec::new(), Vec::new());
     for round in 0..20 {
         child.role.signal(Signal::STOP);
         for count in 0..100 {
@@ -374,12 +391,13 @@ fn a_stopped_subscriber_does_not_delay_best_effort_publishers() {
             times.push(before.elapsed());
         }
         child.role.signal(Signal::CONT);
-        std::thread::sleep(Duration::from_millis(3));
+        late.push(lateness());
         child.look(&beats);
     }
     let (p50, p99, max) = quantiles(&mut times);
     println!("publishing beside a stopped subscriber: p50 {p50:.1?}, p99 {p99:.1?}, at most {max:.1?}");
-    assert!(p99 < Duration::from_millis(50), "{p99:?}");
+    let (late, ..) = quantiles(&mut late);
+    assert!(p99 < Duration::from_millis(50) + 10 * late, "{p99:?}, on a machine that is {late:?} late");
     let memory = publisher.memory();
     assert!(memory.slots < 64, "it holds at most a few: {memory:?}");
     assert!(child.role.kill().code().is_none());
