@@ -321,8 +321,10 @@ impl RawPublisher {
         if total >= WARM_SIZE {
             self.retire_passed(&mut inner);
         }
-        // Two a loan suffices: at most one is added a message.
-        give_back(&mut inner, 2);
+        if !inner.held.is_empty() {
+            // Two a loan suffices: at most one is added a message.
+            give_back(&mut inner, 2);
+        }
         let slot = match inner.pool.allocate(total) {
             Ok(slot) => slot,
             Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {

@@ -173,14 +173,20 @@ impl<'a> Ring<'a> {
     ///
     /// Publication: the swap releases everything that the caller wrote into the slot. If the process dies before
     /// it, nothing has happened; if it dies after it, the message is published, and only the hint is behind.
-    #[inline]
+    #[inline(always)]
     pub fn publish<E>(
         &self,
         from: u64,
         reference: Reference,
-        admit: impl FnMut(u64) -> Result<(), E>,
+        mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
-        let number = self.claim(from, reference, admit)?;
+        // Nearly always the end is where the caller believes it to be, and everything else is kept out of its way.
+        let mut number = from.max(self.base);
+        // Acquire: see `claim`.
+        let word = self.row(number).load(Ordering::Acquire);
+        if self.distance(word, number) != -1 || !self.swap(number, word, reference, &mut admit)? {
+            number = self.claim(number, reference, admit)?;
+        }
         if self.head.load(Ordering::Relaxed) <= number {
             self.head.store(number.wrapping_add(1), Ordering::Release);
         }
@@ -196,8 +202,24 @@ impl<'a> Ring<'a> {
         self.claim(self.end(), Reference::SEAL, admit)
     }
 
-    /// Takes the next number for a reference. The hint is left to the caller.
+    /// Puts a reference into the row of a number, if that still holds the word of the lap before.
     #[inline(always)]
+    fn swap<E>(
+        &self,
+        number: u64,
+        word: u64,
+        reference: Reference,
+        admit: &mut impl FnMut(u64) -> Result<(), E>,
+    ) -> Result<bool, ClaimError<E>> {
+        admit(number).map_err(ClaimError::Refused)?;
+        let new = self.mark(number) << (64 - LAP_BITS) | reference.to_bits();
+        // SeqCst: also orders the publisher's next look at the wake word after the row.
+        Ok(self.row(number).compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed).is_ok())
+    }
+
+    /// Takes the next number for a reference. The hint is left to the caller.
+    #[cold]
+    #[inline(never)]
     fn claim<E>(
         &self,
         from: u64,
@@ -206,19 +228,13 @@ impl<'a> Ring<'a> {
     ) -> Result<u64, ClaimError<E>> {
         let mut number = from.max(self.base);
         for _ in 0..MOST_STEPS {
-            let row = self.row(number);
             // Acquire, here and of the head below: whoever knows of a message knows of all before it. So the row of the
             // next number is seen at least as it was when that message was published, and never two laps behind.
-            let word = row.load(Ordering::Acquire);
+            let word = self.row(number).load(Ordering::Acquire);
             match self.distance(word, number) {
-                -1 => {
-                    admit(number).map_err(ClaimError::Refused)?;
-                    let new = self.mark(number) << (64 - LAP_BITS) | reference.to_bits();
-                    // SeqCst: also orders the publisher's next look at the wake word after the row.
-                    if row.compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-                        return Ok(number);
-                    }
-                }
+                -1 if self.swap(number, word, reference, &mut admit)? => return Ok(number),
+                // Somebody else was faster.
+                -1 => {}
                 // Before any step beyond it: also if its row is met as that of a number one lap earlier.
                 0.. if is_seal(word) => return Err(ClaimError::Sealed),
                 // Somebody else has this number: go on behind the furthest that is known.

@@ -28,6 +28,7 @@ pub enum Encoding {
 
 impl Encoding {
     /// The encoding that a number in shared memory stands for.
+    #[inline]
     pub fn from_number(number: u32) -> Option<Self> {
         [Self::Flat, Self::Xcdr1, Self::Xcdr2, Self::Region]
             .into_iter()

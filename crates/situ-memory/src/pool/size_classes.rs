@@ -39,14 +39,11 @@ impl SizeClasses {
 
     #[inline]
     pub(super) fn deallocate(&mut self, table: &mut Table, slot: SlotId) {
-        let Some(Place { size, .. }) = table.take_back(slot) else { return };
-        // The class by which slots of this very size are found: rounding down for one that was cut to the capacity.
-        let class = class_of(size);
-        let class = if class_size(class) > size { class.saturating_sub(1) } else { class };
-        if self.free.len() <= class {
-            self.free.resize_with(class + 1, Vec::new);
+        let Some(Place { class, .. }) = table.take_back(slot) else { return };
+        // There since the slot was cut.
+        if let Some(free) = self.free.get_mut(usize::from(class)) {
+            free.push(slot);
         }
-        self.free[class].push(slot);
     }
 
     /// Cuts new slots out of the pool's memory; the slow path of [`allocate`](Self::allocate).
@@ -94,6 +91,10 @@ impl SizeClasses {
             return Err(error.into());
         }
         table.place_at(slot, allocation.offset, size);
+        // The class by which slots of this very size are found: rounding down for one that was cut to the capacity.
+        let found = class_of(size);
+        let found = if class_size(found) > size { found.saturating_sub(1) } else { found };
+        table.places[slot as usize].class = found as u8;
         if self.allocations.len() <= slot as usize {
             self.allocations.resize(slot as usize + 1, None);
         }

@@ -26,6 +26,8 @@ pub(super) struct Place {
     pub(super) offset: u32,
     pub(super) size: u32,
     pub(super) lent: bool,
+    /// The size class among whose free slots it is found, where there are such.
+    pub(super) class: u8,
 }
 
 /// A pool's files as their owner has them, and its private list of slots.
@@ -109,7 +111,7 @@ impl Table {
         // Relaxed: readers look here only after they have pinned the slot, which orders this before.
         entry.offset.store(u64::from(offset) * GRANULE as u64, Ordering::Relaxed);
         entry.capacity.store(u64::from(size) * GRANULE as u64, Ordering::Relaxed);
-        self.places[slot as usize] = Place { offset, size, lent: false };
+        self.places[slot as usize] = Place { offset, size, lent: false, class: 0 };
     }
 
     /// Marks a slot as handed out.
