@@ -61,6 +61,8 @@ pub mod word;
 #[cfg(not(loom))]
 mod writer;
 
+#[cfg(all(not(loom), fuzzing))]
+pub use self::collector::collect_any;
 #[cfg(all(not(loom), feature = "tracing"))]
 pub use self::people::layer;
 #[cfg(not(loom))]

@@ -94,6 +94,12 @@ impl Writer {
         }
     }
 
+    /// Which of the process' sessions it writes for; 0 means that there is none.
+    pub(crate) fn session(&self) -> u32 {
+        // SAFETY: no packet is open, because it would borrow the writer.
+        unsafe { (*self.inner.as_ref().state.as_ptr()).session() }
+    }
+
     /// How much was lost in this session.
     pub fn lost(&self) -> Lost {
         // SAFETY: no packet is open, because it would borrow the writer.

@@ -1,7 +1,11 @@
 //! The reader of traces takes any file: what is damaged is counted, and everything that it gives can be summed up.
 
+#[path = "common/readable.rs"]
+mod readable;
+
 use proptest::prelude::*;
-use situ_trace::read::{ReadTrace, SliceEnd, Summary};
+use readable::check;
+use situ_trace::read::{ReadTrace, Summary};
 use situ_wire::protobuf::{Growing, Writer};
 
 /// A message of numbers, texts and messages in it: what a packet is, but with any fields.
@@ -28,25 +32,6 @@ fn encode(write: impl FnOnce(&mut situ_wire::protobuf::Message<'_>)) -> Vec<u8> 
     write(&mut writer.message());
     writer.finish().unwrap();
     buffer.into_vec()
-}
-
-/// Reads it, and holds what came out to its own rules.
-fn check(bytes: &[u8]) {
-    let trace = ReadTrace::read(bytes);
-    let (begin, end) = trace.span();
-    assert!(begin <= end);
-    for slice in &trace.slices {
-        assert!(slice.track < trace.tracks.len());
-        assert!(slice.begin_ns >= begin);
-        if let SliceEnd::At(at) = slice.end {
-            assert!(slice.begin_ns <= at && at <= end);
-        }
-    }
-    assert!(trace.slices.is_sorted_by_key(|slice| slice.begin_ns));
-    assert!(trace.tracks.iter().all(|track| track.process.is_none_or(|index| index < trace.processes.len())));
-    assert!(trace.samples.iter().all(|sample| sample.track < trace.tracks.len()));
-    let summary = Summary::of(&trace);
-    assert_eq!(summary.names.iter().map(|name| name.count).sum::<u64>(), trace.slices.len() as u64);
 }
 
 proptest! {

@@ -85,6 +85,11 @@ impl Remote {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.to_string()),
         };
+        Self::of(file, path, session).map(Some)
+    }
+
+    /// The ring in a file, which will be removed by this path.
+    pub(super) fn of(file: File, path: &Path, session: u64) -> Result<Self, String> {
         let size = file.metadata().map_err(|error| error.to_string())?.len();
         let mut bytes = [0u8; size_of::<Header>()];
         file.read_exact_at(&mut bytes, 0).map_err(|error| error.to_string())?;
@@ -99,7 +104,7 @@ impl Remote {
         let map = Mapping::new(file.as_fd(), 0, header.len(), Access::ReadWrite)
             .map_err(|error| error.to_string())?;
         let parts = Parts { map: Arc::new(map), header };
-        Ok(Some(Self::new(parts, path, file, String::from_utf8_lossy(&name).into_owned())))
+        Ok(Self::new(parts, path, file, String::from_utf8_lossy(&name).into_owned()))
     }
 
     fn new(parts: Parts, path: &Path, file: File, name: String) -> Self {

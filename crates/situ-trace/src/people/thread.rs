@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::counter::Counter;
 use super::event::Event;
 use super::names::{MOST_INTERNED, Sent};
-use super::process::{self, Process, thread_track};
+use super::process::{self, Description, Process};
 use crate::Writer;
 
 thread_local! {
@@ -19,6 +19,8 @@ pub(super) struct Thread {
     /// The writer's epoch that `sent` is of.
     epoch: u64,
     sent: Sent,
+    /// How it was described in a session, and in which.
+    described: (u32, Description),
     /// Whatever the bus' events need to be found again quickly.
     pub(super) topics: super::bus::Known,
 }
@@ -56,6 +58,7 @@ impl Thread {
             process,
             epoch: 0,
             sent: Sent::nothing(),
+            described: (0, Description::new()),
             topics: super::bus::Known::default(),
         })
     }
@@ -79,7 +82,7 @@ impl Thread {
         }
         // One whose number is too high to be remembered is described each time.
         let is_new = counter.number() >= MOST_INTERNED || self.sent.add(counter.number());
-        if is_new && !self.describe(|message| counter.describe(message)) {
+        if is_new && !self.describe(|message, _| counter.describe(message)) {
             return;
         }
         if let Some(mut packet) = self.writer.packet() {
@@ -100,15 +103,21 @@ impl Thread {
     fn introduce(&mut self, epoch: u64) -> bool {
         self.epoch = epoch;
         self.sent.clear();
-        epoch != 0
-            && self.describe(process::describe_process)
-            && self.describe(|message| process::describe_thread(message, thread_track()))
+        if epoch == 0 {
+            return false;
+        }
+        let session = self.writer.session();
+        if self.described.0 != session {
+            // It may have another name by now.
+            self.described = (session, Description::new());
+        }
+        self.describe(process::describe_process) && self.describe(process::describe_thread)
     }
 
     /// Writes a packet that others depend on. Whether it was not lost.
-    fn describe(&mut self, write: impl FnOnce(situ_wire::protobuf::Message<'_>)) -> bool {
+    fn describe(&mut self, write: impl FnOnce(situ_wire::protobuf::Message<'_>, &Description)) -> bool {
         match self.writer.packet() {
-            Some(mut packet) => write(packet.message()),
+            Some(mut packet) => write(packet.message(), &self.described.1),
             None => return false,
         }
         let is_heard = self.writer.state_epoch() == self.epoch;

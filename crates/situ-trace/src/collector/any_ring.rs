@@ -1,0 +1,214 @@
+//! Any bytes as what a producer does to its ring: for fuzzing, and for tests of what was found.
+//!
+//! The bytes are a program. It makes a ring, stores into it whatever it likes, and between its stores the collector reads. What comes
+//! out is held to what the collector promises of every producer, honest or not.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::format::{CHUNK_HEADER, ChunkHeader, Header, PATCHES, WORDS_OFFSET, Words, WriterEntry};
+use crate::read::ReadTrace;
+
+use super::assemble::Packets;
+use super::remote::{Drained, Remote};
+use super::sink::Output;
+
+const SESSION: u64 = 1;
+/// How much the ring in memory may keep: little, so that packets leave it.
+const KEPT: usize = 2000;
+
+/// Takes numbers from the front of the bytes; zero when there are none left.
+struct Program<'a>(&'a [u8]);
+
+impl Program<'_> {
+    fn byte(&mut self) -> u8 {
+        self.0.split_off_first().copied().unwrap_or(0)
+    }
+
+    /// A small number mostly, sometimes a large one.
+    fn number(&mut self) -> u64 {
+        match self.byte() {
+            small @ 0..=250 => small.into(),
+            251 => u64::MAX - u64::from(self.byte()),
+            _ => u64::from_le_bytes(std::array::from_fn(|_| self.byte())),
+        }
+    }
+}
+
+/// A writer that others can look into.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Into a file, and into a ring in memory.
+struct Both {
+    file: Output,
+    ring: Output,
+    packets: u64,
+}
+
+impl Packets for Both {
+    fn put(&mut self, sequence: u32, packet: &[u8], added: &[u8]) {
+        self.packets += 1;
+        self.file.put(sequence, packet, added);
+        self.ring.put(sequence, packet, added);
+    }
+}
+
+/// Runs a program, and gives the trace that it left.
+///
+/// # Panics
+/// If the collector breaks a promise, or the system has no memory for a ring.
+pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
+    let mut program = Program(bytes);
+    let shape = program.byte();
+    let (size, chunks) = (256u32 << (shape & 3), 4 + u64::from(shape >> 2));
+    let header = Header::new(1, SESSION, chunks * u64::from(size), size, program.byte().into());
+    let file = File::from(rustix::fs::memfd_create("ring", rustix::fs::MemfdFlags::CLOEXEC).expect("memory"));
+    file.set_len(header.len() as u64).expect("memory");
+    // SAFETY: a header is plain numbers without padding.
+    let plain = unsafe { &*(&raw const header).cast::<[u8; size_of::<Header>()]>() };
+    file.write_all_at(plain, 0).expect("the file is that long");
+    for _ in 0..program.byte() / 64 {
+        // A lie or two in the header.
+        let (at, byte) = (program.byte(), program.byte());
+        file.write_all_at(&[byte], u64::from(at) % size_of::<Header>() as u64)
+            .expect("the file is that long");
+    }
+    // There is no such path: nothing to remove in the end.
+    let other = file.try_clone().expect("a descriptor");
+    let Ok(mut remote) = Remote::of(other, Path::new(""), SESSION) else { return Vec::new() };
+
+    let written = Shared::default();
+    let mut both = Both {
+        file: Output::to_writer(Box::new(written.clone())),
+        ring: Output::to_ring(Path::new("/dev/null"), KEPT).expect("it takes everything"),
+        packets: 0,
+    };
+    let (mut now, mut sequences) = (0u64, 1);
+    while !program.0.is_empty() {
+        match program.byte() % 4 {
+            0 => {
+                now += u64::from(program.byte());
+                remote.drain(now, program.byte().into(), false, &mut sequences, &mut both);
+            }
+            1 => remote.look_after_writers(),
+            _ => store(&mut program, &header, &file),
+        }
+    }
+    // As for a producer that has died.
+    let mut rounds = 0;
+    while remote.drain(u64::MAX, u64::MAX, true, &mut sequences, &mut both) == Drained::Turn {
+        rounds += 1;
+        assert!(rounds <= chunks, "nobody writes any more, and there is no end");
+    }
+    let summary = remote.finish(true);
+    both.file.finish().expect("memory");
+    both.ring.finish().expect("it takes everything");
+
+    let trace = std::mem::take(&mut *written.0.lock().unwrap_or_else(PoisonError::into_inner));
+    let read = ReadTrace::read(&trace);
+    assert_eq!(read.troubles.unread_bytes, 0, "what was written consists of whole packets");
+    assert_eq!(read.packets, both.packets);
+    assert_eq!(summary.writers.iter().map(|writer| writer.packets).sum::<u64>(), both.packets);
+    trace
+}
+
+/// Stores something into the ring: into its words, its list, the entries of its first writers, or its chunks.
+fn store(program: &mut Program<'_>, header: &Header, file: &File) {
+    let chunk = |program: &mut Program<'_>| {
+        header.chunks_offset
+            + u64::from(program.byte()) % u64::from(header.chunks) * u64::from(header.chunk_size)
+    };
+    let (at, bytes) = match program.byte() % 8 {
+        0 => {
+            let at = WORDS_OFFSET as u64 + u64::from(program.byte()) * 8 % size_of::<Words>() as u64;
+            (at, program.number().to_le_bytes().to_vec())
+        }
+        // One more chunk is taken.
+        1 => {
+            let mut head = [0; 8];
+            let at = (WORDS_OFFSET + offset_of!(Words, head)) as u64;
+            file.read_exact_at(&mut head, at).expect("the file is that long");
+            (at, u64::from_le_bytes(head).wrapping_add(1).to_le_bytes().to_vec())
+        }
+        2 => {
+            let at = header.list_offset + u64::from(program.byte()) % u64::from(header.chunks) * 4;
+            (at, (program.number() as u32).to_le_bytes().to_vec())
+        }
+        3 => {
+            let (slot, field) = (program.byte() % 4, program.byte() % 5);
+            let at = header.writers_offset + u64::from(slot) * size_of::<WriterEntry>() as u64;
+            (at + u64::from(field) * 8, program.number().to_le_bytes().to_vec())
+        }
+        4 => {
+            let at = chunk(program) + offset_of!(ChunkHeader, word) as u64;
+            let (writer, count, rest) = (program.number(), program.number(), program.byte());
+            let word = (writer as u32) << 16 | (count as u32 & 0x7ff) << 5 | u32::from(rest & 31);
+            (at, word.to_le_bytes().to_vec())
+        }
+        5 => (chunk(program) + 4 * u64::from(program.byte() % 4), program.byte().to_le_bytes().to_vec()),
+        // A fragment, with its length in front.
+        kind => {
+            let at = chunk(program) + CHUNK_HEADER as u64 + u64::from(program.byte());
+            let length = usize::from(program.byte()).min(program.0.len());
+            let patches = if kind == 6 { 0 } else { PATCHES };
+            let mut bytes = (length as u16 | patches).to_le_bytes().to_vec();
+            bytes.extend(program.0.split_off(..length).unwrap_or_default());
+            (at, bytes)
+        }
+    };
+    let room = (header.len() as u64).saturating_sub(at).min(bytes.len() as u64) as usize;
+    file.write_all_at(&bytes[..room], at).expect("the file is that long");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chunk is taken, a fragment stored, and the word that counts it.
+    const SENSIBLE: [u8; 20] = [0, 0, 0, 2, 1, 2, 6, 0, 0, 2, 0x40, 7, 2, 4, 0, 0, 1, 2, 0, 1];
+
+    #[test]
+    fn a_program_writes_a_packet() {
+        // Timestamp (8) 7, on the first sequence (10, from 2 on), which it begins (87).
+        let packet = [0x40, 7, 0x50, 2, 0xb8, 5, 1];
+        assert_eq!(collect_any(&SENSIBLE), [&[0x0a, packet.len() as u8][..], &packet].concat());
+    }
+
+    #[test]
+    fn programs_at_random_break_nothing() {
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let mut packets = 0;
+        for _ in 0..3000 {
+            let mut program = SENSIBLE.to_vec();
+            program.extend((0..next() % 300).map(|_| next() as u8));
+            for _ in 0..next() % 6 {
+                let at = next() as usize % program.len();
+                program[at] = next() as u8;
+            }
+            packets += ReadTrace::read(&collect_any(&program)).packets;
+        }
+        assert!(packets > 1000, "most of them write something: {packets}");
+    }
+}

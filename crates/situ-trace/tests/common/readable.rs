@@ -1,0 +1,23 @@
+//! The rules that whatever is read from a trace keeps to.
+
+use situ_trace::read::{ReadTrace, SliceEnd, Summary};
+
+/// Reads it, and holds what came out to its own rules.
+pub fn check(bytes: &[u8]) -> ReadTrace {
+    let trace = ReadTrace::read(bytes);
+    let (begin, end) = trace.span();
+    assert!(begin <= end);
+    for slice in &trace.slices {
+        assert!(slice.track < trace.tracks.len());
+        assert!(slice.begin_ns >= begin);
+        if let SliceEnd::At(at) = slice.end {
+            assert!(slice.begin_ns <= at && at <= end);
+        }
+    }
+    assert!(trace.slices.is_sorted_by_key(|slice| slice.begin_ns));
+    assert!(trace.tracks.iter().all(|track| track.process.is_none_or(|index| index < trace.processes.len())));
+    assert!(trace.samples.iter().all(|sample| sample.track < trace.tracks.len()));
+    let summary = Summary::of(&trace);
+    assert_eq!(summary.names.iter().map(|name| name.count).sum::<u64>(), trace.slices.len() as u64);
+    trace
+}

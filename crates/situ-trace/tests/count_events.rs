@@ -1,0 +1,137 @@
+//! Counting: once a thread has written its events, more of them neither allocate nor call the system, those of the bus included, and
+//! not those that are lost either.
+#![cfg(not(loom))]
+
+mod common;
+#[path = "common/counting.rs"]
+mod counting;
+
+use std::os::unix::process::ExitStatusExt;
+use std::time::{Duration, Instant};
+
+use common::process::{Role, role};
+use common::{PATIENCE, Scratch};
+use counting::{SURVIVED, calls, forbid_system_calls, survive};
+use situ_bus::{Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TypeDescription};
+use situ_trace::{Collector, category, counter, instant, slice};
+
+category!(COUNTED, "counted");
+category!(UNWANTED, "unwanted");
+
+/// A session whose collector sleeps, so that who writes is alone. Its ring is less than half full in the end, or far too small.
+fn begin(scratch: &Scratch, has_room: bool) -> Collector {
+    let collector = scratch.collect(|options| {
+        (options.ring_bytes, options.chunk_bytes) = if has_room { (8 << 20, 4096) } else { (4096, 256) };
+        options.period = Duration::from_secs(100);
+        options.categories = "counted,bus".to_owned();
+    });
+    situ_trace::join(&scratch.root(), "counted");
+    let start = Instant::now();
+    while !COUNTED.is_enabled() {
+        assert!(start.elapsed() < PATIENCE, "the session is not heard of");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    collector
+}
+
+/// Two arguments and a flow, and everything else that people write.
+fn events(rounds: u64) {
+    for round in 0..rounds {
+        let _slice = slice!(COUNTED, "plan", flow = round, "goal" => 2.5f64, "round" => round);
+        instant!(COUNTED, "found", last_flow = round, "what" => "a way", "deep" => true);
+        counter!(COUNTED, "candidates", round);
+        instant!(UNWANTED, "never", "round" => round);
+    }
+}
+
+/// A publisher and a subscriber that was there first.
+struct Bus {
+    publisher: RawPublisher,
+    subscriber: RawSubscriber,
+}
+
+impl Bus {
+    fn new(scratch: &Scratch) -> Self {
+        let number = TypeDescription {
+            name: "test::Number".to_owned(),
+            schema: "module test {\n  struct Number {\n    uint64 value;\n  };\n};\n".to_owned(),
+            schema_hash: 0x1234,
+            layout_hash: 0x5678,
+            encoding: Encoding::Flat,
+        };
+        let node = Node::in_root("counted", scratch.root()).unwrap();
+        let subscriber = RawSubscriber::create(&node, "counted", &number, SubscriberQos::default()).unwrap();
+        let publisher = RawPublisher::create(&node, "counted", &number, PublisherQos::default()).unwrap();
+        Self { publisher, subscriber }
+    }
+
+    fn messages(&self, rounds: u64) {
+        for round in 0..rounds {
+            let mut loan = self.publisher.loan(8, 8, 0).unwrap();
+            loan.head_bytes().copy_from_slice(&round.to_ne_bytes());
+            loan.publish().unwrap();
+            assert!(self.subscriber.take().unwrap().is_some());
+            assert!(self.subscriber.take().unwrap().is_none());
+        }
+    }
+}
+
+/// Does it once to warm up, and once counting.
+fn allocates_nothing(work: impl Fn()) {
+    work();
+    // The collector's thread may be at work for a little while yet.
+    std::thread::sleep(Duration::from_millis(50));
+    let before = calls();
+    work();
+    assert_eq!(calls() - before, 0, "calls of the allocator");
+}
+
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    match role.as_str() {
+        "clock" => {
+            situ_trace::now_ns();
+            forbid_system_calls();
+            situ_trace::now_ns();
+            survive();
+        }
+        "events" => {
+            let _collector = begin(&scratch, true);
+            allocates_nothing(|| events(1000));
+            forbid_system_calls();
+            events(1000);
+            survive();
+        }
+        "bus" => {
+            let _collector = begin(&scratch, true);
+            let bus = Bus::new(&scratch);
+            allocates_nothing(|| bus.messages(1000));
+            forbid_system_calls();
+            bus.messages(1000);
+            survive();
+        }
+        // What comes after a loss says everything again. (That half of the chunks are taken, the collector has to be told.)
+        "lost" => {
+            let collector = begin(&scratch, false);
+            allocates_nothing(|| events(1000));
+            assert!(collector.stop().unwrap().lost().packets > 0);
+            survive();
+        }
+        other => panic!("no such role: {other}"),
+    }
+}
+
+#[test]
+fn events_neither_allocate_nor_call_the_system() {
+    let clock = Role::start(&Scratch::new(), "clock").end(PATIENCE);
+    if clock.signal() == Some(libc::SIGSYS) {
+        println!("SKIPPED: to read the time is a system call on this machine");
+        return;
+    }
+    for role in ["events", "bus", "lost"] {
+        let status = Role::start(&Scratch::new(), role).end(PATIENCE);
+        assert_eq!(status.code(), Some(SURVIVED), "{role}: {status}");
+    }
+}

@@ -1,0 +1,25 @@
+//! Any file is a trace or parts of one: it is read, summed up and drawn.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../crates/situ-cli/src/trace/picture.rs"]
+#[allow(dead_code)]
+mod picture;
+#[path = "../../crates/situ-trace/tests/common/readable.rs"]
+mod readable;
+
+#[allow(dead_code)]
+mod output {
+    //! What the picture needs of the command.
+    #[path = "../../../crates/situ-cli/src/output/units.rs"]
+    pub mod units;
+}
+
+use picture::Window;
+
+fuzz_target!(|bytes: &[u8]| {
+    let trace = readable::check(bytes);
+    let svg = picture::draw(&trace, Window::new(&trace, None, None));
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+});
