@@ -1,4 +1,5 @@
-# Builds the example in a fresh folder, with plain CMake: against Situ's sources, and against an installed Situ without the bus.
+# Builds the example in a fresh folder, with plain CMake: against Situ's sources, against an installed Situ without the bus, and, in a
+# clone, against the repository, which CMake fetches.
 # Called with -DCPP=<Situ's folder cpp> -DSITU=<the situ command> -DCXX=<compiler> -DWORK=<scratch folder>.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
@@ -11,9 +12,20 @@ run(${CMAKE_COMMAND} -S ${CPP} -B ${WORK}/situ -DSITU_BUS=OFF -DSITU_TESTS=OFF $
 run(${CMAKE_COMMAND} --install ${WORK}/situ --prefix ${WORK}/installed)
 
 get_filename_component(sources ${CPP} DIRECTORY)
-foreach(where -DSITU_SOURCE_DIR=${sources} -DCMAKE_PREFIX_PATH=${WORK}/installed)
+set(places sources_there installed)
+set(sources_there -DSITU_SOURCE_DIR=${sources})
+set(installed -DCMAKE_PREFIX_PATH=${WORK}/installed)
+execute_process(COMMAND git -C ${sources} rev-parse HEAD OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE
+  ERROR_QUIET RESULT_VARIABLE no_clone)
+if(no_clone)
+  message(STATUS "SKIPPED: no git, or no clone of it, to fetch the sources from")
+else()
+  list(APPEND places fetched)
+  set(fetched -DSITU_REPOSITORY=file://${sources} -DSITU_REVISION=${revision})
+endif()
+foreach(place IN LISTS places)
   file(REMOVE_RECURSE ${WORK}/build)
-  run(${CMAKE_COMMAND} -S ${WORK}/protobuf -B ${WORK}/build ${where} -DSITU_COMMAND=${SITU} ${compiler})
+  run(${CMAKE_COMMAND} -S ${WORK}/protobuf -B ${WORK}/build ${${place}} -DSITU_COMMAND=${SITU} ${compiler})
   run(${CMAKE_COMMAND} --build ${WORK}/build)
   run(${WORK}/build/write_tour size)
   execute_process(COMMAND ${WORK}/build/generated_tour OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
