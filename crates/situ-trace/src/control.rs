@@ -264,18 +264,29 @@ impl Control {
         let _ = futex::wake(&self.page().generation, futex::Flags::empty(), i32::MAX as u32);
     }
 
-    /// Collector: takes the lock, through a descriptor of its own. Nothing if another collector has it.
+    /// Collector: takes the lock, through a descriptor of its own. Nothing if another collector has it; `NotFound` if the file is
+    /// not the one any more that others find. With the lock, it stays that.
     pub(crate) fn lock(&self) -> io::Result<Option<File>> {
         let file = OpenOptions::new().read(true).write(true).open(self.directory.join(FILE))?;
+        if file.metadata()?.ino() != self.inode {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         for _ in 0..LOOKS {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Some(file)),
+                Ok(()) if self.is_current() => return Ok(Some(file)),
+                // Removed before we had the lock.
+                Ok(()) => return Err(io::ErrorKind::NotFound.into()),
                 // Maybe somebody who only looks.
                 Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(None)
+    }
+
+    /// With the lock: takes the file away from those to come. Who sleeps on it finds out by itself, and uses the next.
+    pub(crate) fn remove(&self) {
+        let _ = fs::remove_file(self.directory.join(FILE));
     }
 
     /// Collector, with the lock: announces a session; its generation is chosen here.

@@ -175,6 +175,30 @@ fn there_is_one_session_at_a_time_and_anybody_may_end_it() {
 }
 
 #[test]
+fn what_nobody_uses_is_cleaned_and_who_used_it_goes_on() {
+    let scratch = Scratch::new();
+    let root = scratch.root();
+    let producer = Producer::connect(&root, "patient", |_| {}).unwrap();
+    // A program with a node uses it, a collector even more.
+    let node = situ_bus::Node::in_root("alive", root.clone()).unwrap();
+    situ_trace::clean(&root);
+    assert_eq!(scratch.left(), ["control"]);
+    drop(node);
+    let collector = scratch.collect(|_| {});
+    situ_trace::clean(&root);
+    assert!(producer.wait_for_session(PATIENCE) && running(&root).is_some());
+    collector.stop().unwrap();
+    assert!(producer.wait_for_end(PATIENCE));
+    situ_trace::clean(&root);
+    assert!(scratch.left().is_empty());
+    // Who sleeps on what was removed finds the next.
+    let collector = scratch.collect(|_| {});
+    assert!(producer.wait_for_session(PATIENCE));
+    assert!(write(&mut producer.writer(), 0, 10, 1));
+    assert_eq!(collector.stop().unwrap().packets, 1);
+}
+
+#[test]
 fn a_stall_has_an_end() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {

@@ -112,13 +112,21 @@ impl Collector {
         if options.categories.len() > MOST_CATEGORIES {
             return Err(StartError::TooLong { length: options.categories.len() });
         }
-        let control = Control::open(root)?;
-        let failed = |action, path: PathBuf| move |source| StartError::System { action, path, source };
-        let lock = control.lock().map_err(failed("lock", control.directory().to_owned()))?;
-        let Some(lock) = lock else {
-            return Err(StartError::Busy {
-                pid: control.session().map_or(0, |session| session.collector_pid),
-            });
+        let (control, lock) = loop {
+            let control = Control::open(root)?;
+            match control.lock() {
+                Ok(Some(lock)) => break (control, lock),
+                Ok(None) => {
+                    let pid = control.session().map_or(0, |session| session.collector_pid);
+                    return Err(StartError::Busy { pid });
+                }
+                // Somebody cleans up.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => {
+                    let path = control.directory().to_owned();
+                    return Err(StartError::System { action: "lock", path, source });
+                }
+            }
         };
         remove_leftovers(&control);
         let output = match options.sink {
@@ -267,12 +275,16 @@ pub fn request_stop(root: &Root) -> bool {
     true
 }
 
-/// Removes what sessions left whose collector died. Nothing, if one lives.
+/// Removes what sessions left whose collector died; where no node lives, also the file by which processes hear of sessions. Nothing,
+/// if a collector lives.
 pub fn clean(root: &Root) {
     if let Ok(Some(control)) = Control::find(root)
         && !control.is_collected()
         && let Ok(Some(_lock)) = control.lock()
     {
         remove_leftovers(&control);
+        if situ_bus::inspect::nodes(root).is_ok_and(|nodes| nodes.iter().all(|node| !node.alive)) {
+            control.remove();
+        }
     }
 }
