@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
     AllocateError, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, Held, Memory,
-    PoolOptions, PoolOwner, Sharing, SlotId, Strategy, Stream, ViewError,
+    PoolOptions, PoolOwner, Registered, Sharing, SlotId, Strategy, Stream, ViewError,
 };
 
 use crate::clock::now_ns;
@@ -97,6 +97,8 @@ pub(crate) struct Source<'a> {
     pub keeps: bool,
     /// The slot of the message's head and its generation: when that has moved on, nobody can take it any more.
     pub origin: Option<(&'a Arc<Mapped>, SlotId, u16)>,
+    /// Registers it with the driver of a domain whose streams copy it, if it lies in host memory.
+    pub register: &'a dyn Fn(&dyn Domain),
 }
 
 /// How a message is to be brought.
@@ -130,6 +132,8 @@ struct Made {
 struct Own {
     entry: usize,
     pool: PoolOwner,
+    /// What of it is registered with devices.
+    registered: Registered,
     /// The rows of the topic when it was made.
     rows: u64,
     made: VecDeque<Made>,
@@ -478,6 +482,8 @@ impl Copies {
         let Some(claimed) = self.claim(entry, seen, source.len)? else { return Ok(None) };
         let topic = self.topic.clone();
         let _step = self.tell_copying(&topic, number, source);
+        // Whether or not that works: it is copied with a detour then.
+        let _ = self.register(claimed.0, source);
         let Some(own) = &self.own else { return Ok(None) };
         let fence = own.pool.fence(claimed.0);
         let (from, to) = ((source.memory, source.offset), (own.pool.bytes(), own.pool.place(claimed.0).0));
@@ -498,6 +504,25 @@ impl Copies {
             let step = Step::Copy { from: source.memory.domain(), into: self.domain };
             watcher.step(Some(topic.subject(self.column)), step, Some(number), source.len)
         })
+    }
+
+    /// Has the driver of the domain that copies know what lies in host memory, be it copied from or to.
+    fn register(&mut self, slot: SlotId, source: &Source<'_>) -> Result<(), DomainError> {
+        let Some(own) = &mut self.own else { return Ok(()) };
+        let to_host = own.pool.bytes().host().is_some();
+        let by = if to_host { source.memory.domain() } else { self.domain };
+        let domains = self.node.domains_with(by)?;
+        let domain = domains.get(by)?.as_ref();
+        if !domain.registers() {
+            return Ok(());
+        }
+        if source.memory.host().is_some() {
+            (source.register)(domain);
+        } else if to_host {
+            let slot = (own.pool.control(slot), own.pool.place(slot));
+            own.registered.add(domain, own.pool.bytes(), source.len, slot);
+        }
+        Ok(())
     }
 
     /// The copier from the source's domain.
@@ -526,6 +551,7 @@ impl Copies {
     }
 
     fn transfer(&mut self, slot: SlotId, source: &Source<'_>) -> Result<(), DomainError> {
+        self.register(slot, source)?;
         let Some(own) = &self.own else { return Ok(()) };
         let (to, (offset, _)) = (own.pool.bytes().clone(), own.pool.place(slot));
         let copier = self.copier(source.memory.domain())?;
@@ -592,7 +618,7 @@ impl Copies {
             .map_err(|error| CopyError::Register(Box::new(error)))?;
         let Some(pool) = pool else { unreachable!("an entry is only taken with a pool") };
         let (made, held, deaths) = (VecDeque::new(), VecDeque::new(), Deaths::default());
-        Ok(Own { entry, pool, rows, made, held, deaths })
+        Ok(Own { entry, pool, registered: Registered::default(), rows, made, held, deaths })
     }
 
     /// Takes out of circulation what nobody can still want: what was overwritten, what its publisher has retired (or is

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, DomainError, DomainId, Fence, FenceState, HOST, Memory, PoolOwner, SlotId, Strategy,
-    Stream, StreamOrder, ViewError,
+    AllocateError, Domain, DomainError, DomainId, Fence, FenceState, HOST, Memory, PoolOwner, SlotId,
+    Strategy, Stream, StreamOrder, ViewError,
 };
 
 use crate::copies::{Brought, CopyError, How, Source, await_fence, begin_fence};
@@ -395,8 +395,10 @@ impl RawSubscriber {
             let bytes = pin.mapped.view.bytes();
             let offset = (*memory as u64).wrapping_sub(bytes.address()) + at as u64;
             let owner = pin.mapped.owner();
+            let len = size as u64;
+            let register = |domain: &dyn Domain| pin.mapped.register(domain, head_slot, len);
             let source =
-                Source { memory: bytes, offset, len: size as u64, fence: None, owner, keeps, origin };
+                Source { memory: bytes, offset, len, fence: None, owner, keeps, origin, register: &register };
             let body_size = taken.body_size;
             if body_size == 0 && self.has_bulk() {
                 // Its head stays on the host, like any other's.
@@ -460,6 +462,8 @@ impl RawSubscriber {
                         owner,
                         keeps,
                         origin,
+                        // Bodies have no holder bits: of those in memory that the CPU may touch nothing is registered.
+                        register: &|_| {},
                     };
                     match self.brought(*number, &source, how)? {
                         Some(copy) => {

@@ -1,9 +1,10 @@
 //! Eager copies: a publisher brings its messages where they are wanted before anybody asks.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, Fence, FenceState, SlotId, Stream};
+use situ_memory::{Domain, DomainId, Fence, FenceState, Registered, SlotId, Stream};
 
 use crate::copies::{Copies, Source};
 use crate::node::NodeInner;
@@ -20,13 +21,15 @@ pub(crate) struct Eager {
     from: DomainId,
     /// The copies into each domain that somebody was found in.
     copies: Vec<Copies>,
+    /// What of the publisher's pool is registered with devices.
+    registered: RefCell<Registered>,
     /// The last message that was brought, or found to be none of ours.
     done: Option<u64>,
 }
 
 impl Eager {
     pub(crate) fn new(topic: Arc<Topic>, node: Arc<NodeInner>, from: DomainId) -> Self {
-        Self { topic, node, from, copies: Vec::new(), done: None }
+        Self { topic, node, from, copies: Vec::new(), registered: RefCell::default(), done: None }
     }
 
     /// Brings what is published and wanted elsewhere: what is complete now, the rest behind its completion. What fails here is left to those who take it, and to tell
@@ -81,6 +84,13 @@ impl Eager {
                 (inner.pool.bytes(), inner.pool.place(slot).0 + at, len, situ_memory::HOST)
             }
         };
+        let register = |domain: &dyn Domain| {
+            // What lies on a device is not in the pool of heads.
+            if body.is_none() {
+                let slot = (inner.pool.control(slot), inner.pool.place(slot));
+                self.registered.borrow_mut().add(domain, memory, len, slot);
+            }
+        };
         let source = Source {
             memory,
             offset,
@@ -89,6 +99,7 @@ impl Eager {
             owner: publisher.node.life.id(),
             keeps: publisher.qos.durability == Durability::TransientLocal,
             origin: None,
+            register: &register,
         };
         let others = self.copies.iter_mut().filter(|copies| copies.domain() != from);
         others.filter_map(|copies| copies.bring_if_absent(number, &source, on).ok().flatten()).collect()

@@ -1,10 +1,10 @@
 //! Other participants' pools, mapped: by whom, and for how long.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainError, Domains, PoolView, SlotControl, SlotId, ViewError};
+use situ_memory::{Domain, DomainError, Domains, PoolView, Registered, SlotControl, SlotId, ViewError};
 
 use crate::liveness::NodeId;
 use crate::node::NodeInner;
@@ -30,6 +30,8 @@ impl Drop for Core {
 pub(crate) struct Mapped {
     pub(crate) number: u64,
     pub(crate) view: PoolView,
+    /// What of it is registered with devices. Behind the view, which is to be given up first.
+    registered: Mutex<Registered>,
     pub(crate) core: Arc<Core>,
 }
 
@@ -37,6 +39,14 @@ impl Mapped {
     /// Whose pool it is. As its own header says: its entry in the topic may be another's by now.
     pub(crate) fn owner(&self) -> NodeId {
         NodeId(self.view.header().owner)
+    }
+
+    /// Has a domain's driver know a slot that is held, from which its streams copy so many bytes, if that is of use.
+    pub(crate) fn register(&self, domain: &dyn Domain, slot: SlotId, len: u64) {
+        if let Some(slot) = self.view.control(slot).zip(self.view.place(slot)) {
+            let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+            registered.add(domain, self.view.bytes(), len, slot);
+        }
     }
 }
 
@@ -84,7 +94,7 @@ impl Pools {
             }
             view => view?,
         };
-        let mapped = Arc::new(Mapped { number, view, core: core.clone() });
+        let mapped = Arc::new(Mapped { number, view, registered: Mutex::default(), core: core.clone() });
         self.forget_gone(&core.topic);
         let mut pools = self.mapped.borrow_mut();
         let index = usize::from(entry);

@@ -39,8 +39,10 @@ pub struct SlotControl {
     generation: AtomicU64,
     /// The timeline value up to which the bytes are complete: see [`Fence`](crate::Fence).
     fence: AtomicU64,
+    /// Not 0: somebody has the slot's bytes registered with a device, see [`note_registered`](Self::note_registered).
+    registered: AtomicU64,
     /// Zero; kept so that the holders start at half of the line.
-    reserved: [u64; 2],
+    reserved: u64,
     /// One bit a reader, numbered by its place in the topic.
     holders: [AtomicU64; HOLDERS / 64],
 }
@@ -50,10 +52,11 @@ const _: () = assert!(size_of::<SlotControl>() == 128);
 
 /// Where the fields of a control lie: offset, size, name.
 #[cfg(all(test, not(loom)))]
-pub(crate) const FIELDS: [(usize, usize, &str); 4] = [
+pub(crate) const FIELDS: [(usize, usize, &str); 5] = [
     (std::mem::offset_of!(SlotControl, generation), 8, "generation"),
     (std::mem::offset_of!(SlotControl, fence), 8, "fence"),
-    (std::mem::offset_of!(SlotControl, reserved), 16, "reserved"),
+    (std::mem::offset_of!(SlotControl, registered), 8, "registered"),
+    (std::mem::offset_of!(SlotControl, reserved), 8, "reserved"),
     (std::mem::offset_of!(SlotControl, holders), HOLDERS / 8, "holders"),
 ];
 
@@ -74,7 +77,8 @@ impl SlotControl {
         Self {
             generation: AtomicU64::new(0),
             fence: AtomicU64::new(0),
-            reserved: [0; 2],
+            registered: AtomicU64::new(0),
+            reserved: 0,
             holders: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
@@ -134,6 +138,18 @@ impl SlotControl {
     pub fn held(&self) -> Held {
         let any = self.holders.iter().fold(0, |any, word| any | word.load(Ordering::SeqCst));
         if any == 0 { Held::No } else { Held::Yes }
+    }
+
+    /// Who holds the slot, before it registers its bytes with a device's driver: the owner gives no memory of the pool back any more, as the
+    /// device would go on with pages that are not the file's. The owner sees it before it can give back this slot's: it does so only with
+    /// slots that nobody holds, and whoever registers lets go of its hold (release) after this.
+    pub fn note_registered(&self) {
+        self.registered.store(1, Ordering::Relaxed);
+    }
+
+    /// Owner, of a slot that nobody holds: whether somebody has its bytes registered.
+    pub(crate) fn is_registered(&self) -> bool {
+        self.registered.load(Ordering::Relaxed) != 0
     }
 
     /// Owner: sets the first generation of a slot that nobody knows yet.

@@ -220,6 +220,28 @@ pub trait Domain: Send + Sync + fmt::Debug {
     fn reaches(&self, other: DomainId) -> bool {
         other == self.id()
     }
+
+    /// Whether its streams copy faster from and to host memory that is [registered](Self::register).
+    fn registers(&self) -> bool {
+        false
+    }
+
+    /// Registers whole pages of host memory with the driver: until the result is dropped, copies from and to them take no detour. They have memory
+    /// behind them, and keep it. No page is registered twice at a time.
+    ///
+    /// What is registered stays mapped, also after the result is dropped, if the driver cannot let go of it at once.
+    fn register(
+        &self,
+        _memory: &Arc<dyn Memory>,
+        _offset: u64,
+        _len: u64,
+    ) -> Result<Box<dyn Any + Send>, DomainError> {
+        Err(DomainError::Refused {
+            domain: self.id(),
+            action: "register host memory".to_owned(),
+            reason: "it has no use for that".to_owned(),
+        })
+    }
 }
 
 /// Memory of a domain, as its owner or an importer has it. Dropping it unmaps it; its bytes live as long as anybody has

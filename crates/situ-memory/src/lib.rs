@@ -35,6 +35,8 @@ mod mapping;
 #[cfg(not(loom))]
 mod pool;
 #[cfg(not(loom))]
+mod registered;
+#[cfg(not(loom))]
 pub mod root;
 #[cfg(not(loom))]
 mod share;
@@ -70,6 +72,8 @@ pub use pool::{
     AllocateError, DEVICE_GRANULE, GRANULE, PoolHeader, PoolMetadata, PoolOptions, PoolOwner, PoolStatistics,
     PoolView, SlotId, Strategy, ViewError,
 };
+#[cfg(not(loom))]
+pub use registered::Registered;
 #[cfg(not(loom))]
 pub use root::{Root, RootError};
 pub use size_class::{class_of, class_size};

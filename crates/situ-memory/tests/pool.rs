@@ -39,6 +39,35 @@ fn open(scratch: &Scratch) -> Result<PoolView, ViewError> {
     PoolView::open(&Domains::host_only(), &scratch.control())
 }
 
+/// A device that has pages registered would go on with the old ones, had the owner given them back and others in their place.
+#[test]
+fn what_is_registered_with_a_device_is_not_given_back() {
+    use std::os::unix::fs::MetadataExt;
+    for strategy in [Allocation::SizeClasses, Allocation::Ring] {
+        let scratch = Scratch::new("registered");
+        let options = PoolOptions { strategy, ..options(64, 4 << 20) };
+        let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options).unwrap();
+        let memory = || fs::metadata(scratch.0.join("p.data")).unwrap().blocks() * 512;
+        let mut use_one = |register: bool| {
+            let slot = owner.allocate(1 << 20).unwrap();
+            if register {
+                let view = open(&scratch).unwrap();
+                view.control(slot).unwrap().note_registered();
+            }
+            owner.deallocate(slot);
+            let before = memory();
+            owner.trim();
+            (before, memory())
+        };
+        let (before, after) = use_one(false);
+        assert!(before >= 1 << 20 && after == 0, "{before} {after}");
+        let (before, after) = use_one(true);
+        assert!(before >= 1 << 20 && after == before, "{before} {after}");
+        // Nor is anything else: it may be the same pages.
+        assert_eq!(use_one(false), (before, before));
+    }
+}
+
 #[test]
 fn what_the_owner_writes_the_view_reads() {
     let scratch = Scratch::new("share");

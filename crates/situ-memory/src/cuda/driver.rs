@@ -156,6 +156,8 @@ pub struct Facts {
     pub words: bool,
     /// Blocks of memory go out as descriptors.
     pub descriptors: bool,
+    /// Host memory can be registered.
+    pub registers: bool,
     /// Host memory can be registered that may only be read.
     pub read_only: bool,
     attributes: Vec<(&'static str, i64)>,
@@ -215,6 +217,7 @@ impl Facts {
                 && yes(Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING),
             descriptors: yes(Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
                 && yes(Attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED),
+            registers: yes(Attribute::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED),
             read_only: yes(Attribute::CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED),
             attributes,
         })

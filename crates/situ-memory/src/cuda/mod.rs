@@ -28,6 +28,7 @@ mod memory;
 mod stream;
 mod words;
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -147,5 +148,20 @@ impl Domain for CudaDomain {
             other.kind == DomainKind::CUDA && driver::reaches(self.number, number).unwrap_or(false)
         };
         other == self.id() || other == HOST || peer(other.number)
+    }
+
+    fn registers(&self) -> bool {
+        self.facts.registers
+    }
+
+    /// See [`register_host`](Self::register_host). The driver may wait for the device when it lets go of memory; so it does that only when no stream
+    /// of this process waits for a fence, and nobody else has the memory.
+    fn register(
+        &self,
+        memory: &Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<Box<dyn Any + Send>, DomainError> {
+        Ok(Box::new(words::Leaving::later(self.register_host(memory, offset, len)?)))
     }
 }

@@ -230,21 +230,25 @@ impl CudaStream {
         len: u64,
     ) -> Result<(), DomainError> {
         let action = "copy to the device";
-        if is_pinned(from, len) {
-            // SAFETY: by the caller's promise.
-            let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), len as usize, self.raw) };
-            return self.device.check(action, result);
-        }
-        let pinned = self.staging(state)?;
-        for (at, size) in pieces(len) {
-            // SAFETY: by the caller's promise; the pinned memory has room for a piece, and the stream has passed the last one's
-            // use of it when it comes to this one.
-            unsafe {
-                let copy = HostCopy { from: from.add(at as usize), to: pinned, len: size as usize };
-                self.on_host(copy_on_host, Box::new(copy))?;
-                let result = sys::cuMemcpyHtoDAsync_v2(to + at, pinned.cast(), size as usize, self.raw);
-                self.device.check(action, result)?;
+        for piece in Pieces::of(from, len) {
+            // SAFETY: the piece lies in the range.
+            let source = unsafe { from.add(piece.at as usize) };
+            let mut source_of_copy = source;
+            if !piece.is_pinned {
+                let pinned = self.staging(state)?;
+                // SAFETY: by the caller's promise; the pinned memory has room for a piece, and the stream has passed the last one's
+                // use of it when it comes to this one.
+                unsafe {
+                    let copy = HostCopy { from: source, to: pinned, len: piece.len as usize };
+                    self.on_host(copy_on_host, Box::new(copy))?;
+                }
+                source_of_copy = pinned.cast_const();
             }
+            // SAFETY: by the caller's promise, or as above.
+            let result = unsafe {
+                sys::cuMemcpyHtoDAsync_v2(to + piece.at, source_of_copy.cast(), piece.len as usize, self.raw)
+            };
+            self.device.check(action, result)?;
         }
         Ok(())
     }
@@ -261,19 +265,20 @@ impl CudaStream {
         len: u64,
     ) -> Result<(), DomainError> {
         let action = "copy from the device";
-        if is_pinned(to, len) {
-            // SAFETY: by the caller's promise.
-            let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, len as usize, self.raw) };
-            return self.device.check(action, result);
-        }
-        let pinned = self.staging(state)?;
-        for (at, size) in pieces(len) {
+        for piece in Pieces::of(to, len) {
+            // SAFETY: the piece lies in the range.
+            let target = unsafe { to.add(piece.at as usize) };
+            let target_of_copy = if piece.is_pinned { target } else { self.staging(state)? };
             // SAFETY: as in `upload`.
             unsafe {
-                let result = sys::cuMemcpyDtoHAsync_v2(pinned.cast(), from + at, size as usize, self.raw);
+                let (target, len) = (target_of_copy.cast(), piece.len as usize);
+                let result = sys::cuMemcpyDtoHAsync_v2(target, from + piece.at, len, self.raw);
                 self.device.check(action, result)?;
-                let copy = HostCopy { from: pinned, to: to.add(at as usize), len: size as usize };
-                self.on_host(copy_on_host, Box::new(copy))?;
+            }
+            if !piece.is_pinned {
+                let copy = HostCopy { from: target_of_copy, to: target, len: piece.len as usize };
+                // SAFETY: as in `upload`.
+                unsafe { self.on_host(copy_on_host, Box::new(copy)) }?;
             }
         }
         Ok(())
@@ -361,21 +366,63 @@ fn give_up(state: &mut State) {
     }
 }
 
-/// Cuts a copy into what the pinned memory holds: where each piece begins, and its size.
-fn pieces(len: u64) -> impl Iterator<Item = (u64, u64)> {
-    (0..len.div_ceil(STAGING)).map(move |index| (index * STAGING, STAGING.min(len - index * STAGING)))
+/// A part of a copy from or to host memory, that goes in one piece.
+struct Piece {
+    at: u64,
+    len: u64,
+    /// Whether the driver knows it as pinned: else it goes through the stream's own.
+    is_pinned: bool,
 }
 
-/// Whether the driver knows all of these host bytes as pinned: it is asked for the first and the last. The context must be current.
-fn is_pinned(at: *const u8, len: u64) -> bool {
-    let ask = |address: u64| {
-        let mut kind: std::ffi::c_uint = 0;
-        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-        // SAFETY: for this attribute the driver writes an unsigned int. Addresses that it does not know are an error.
-        let result = unsafe { sys::cuPointerGetAttribute((&raw mut kind).cast(), attribute, address) };
-        result == CUresult::CUDA_SUCCESS && kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32
+/// Cuts a copy into pieces: each lies in one range that the driver knows as pinned, which a copy must not leave, or in none and is no larger than
+/// the stream's pinned memory.
+struct Pieces {
+    host: u64,
+    at: u64,
+    len: u64,
+}
+
+impl Pieces {
+    /// The context must be current.
+    fn of(host: *const u8, len: u64) -> Self {
+        Self { host: host as u64, at: 0, len }
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let (at, left) = (self.at, self.len - self.at);
+        if left == 0 {
+            return None;
+        }
+        let known = pinned_from(self.host + at);
+        let (len, is_pinned) = if known == 0 { (STAGING, false) } else { (known, true) };
+        let len = len.min(left);
+        self.at += len;
+        Some(Piece { at, len, is_pinned })
+    }
+}
+
+/// How many bytes the driver knows as one pinned range, from here on; none if it does not know this one. The context must be current.
+fn pinned_from(address: u64) -> u64 {
+    use sys::CUpointer_attribute as Attribute;
+    let ask = |attribute: Attribute| {
+        let mut value = 0_u64;
+        // SAFETY: the driver writes an unsigned int or an address or a size, none of them larger than this. Addresses that it does not know
+        // are an error.
+        let result = unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), attribute, address) };
+        (result == CUresult::CUDA_SUCCESS).then_some(value)
     };
-    ask(at as u64) && ask(at as u64 + len.saturating_sub(1))
+    let kind = ask(Attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+    if kind != Some(sys::CUmemorytype::CU_MEMORYTYPE_HOST as u64) {
+        return 0;
+    }
+    let begin = ask(Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
+    let len = ask(Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE);
+    let end = begin.zip(len).and_then(|(begin, len)| begin.checked_add(len));
+    end.map_or(0, |end| end.saturating_sub(address))
 }
 
 impl Stream for CudaStream {

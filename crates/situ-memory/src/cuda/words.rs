@@ -3,6 +3,8 @@
 //! A page is registered when one of its words is first used, and kept mapped as long as it is registered. It is let go of when
 //! nobody else has its mapping any more, but only while no stream of this process waits for a fence: the driver may wait for
 //! the device when it unregisters, and the device for a fence that the thread in question has yet to complete.
+//!
+//! Pools of the host are registered by their slots, for copies ([`Registered`](crate::Registered)), and let go of by the same rule.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -34,6 +36,8 @@ struct Table {
     pages: HashMap<usize, Page>,
     /// Fences that streams were told to wait for, and that may still be pending.
     waited: Vec<Fence>,
+    /// What is to be let go of as soon as nobody else has its memory.
+    leaving: Vec<HostRegistration>,
 }
 
 static TABLE: Mutex<Option<Table>> = Mutex::new(None);
@@ -101,6 +105,8 @@ fn sweep(table: &mut Table) {
     if !table.waited.is_empty() {
         return;
     }
+    // Streams keep the memory that they still copy from or to.
+    table.leaving.retain(|it| Arc::strong_count(&it.memory) > 1);
     table.pages.retain(|address, page| {
         // Streams keep the mappings whose words they may still use. Ours alone: nobody else can come by it any more.
         let needed = page.mapped.iter().any(|mapped| Arc::strong_count(mapped) > 1);
@@ -124,7 +130,7 @@ pub struct HostRegistration {
     device: Arc<Device>,
     first: usize,
     /// Mapped as long as it is registered.
-    _memory: Arc<dyn Memory>,
+    memory: Arc<dyn Memory>,
 }
 
 impl HostRegistration {
@@ -155,7 +161,7 @@ impl HostRegistration {
         }
         device.check(ACTION, result)?;
         drop(entered);
-        Ok(Self { device, first, _memory: memory.clone() })
+        Ok(Self { device, first, memory: memory.clone() })
     }
 }
 
@@ -165,5 +171,24 @@ impl Drop for HostRegistration {
             // SAFETY: registered by `new`.
             let _ = unsafe { sys::cuMemHostUnregister(self.first as *mut _) };
         }
+    }
+}
+
+/// A range of host memory that is registered until this is dropped and, after that, nobody else has the memory and no stream of this process
+/// waits for a fence.
+pub struct Leaving(Option<HostRegistration>);
+
+impl Leaving {
+    pub fn later(registration: HostRegistration) -> Self {
+        Self(Some(registration))
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        let mut table = lock(&TABLE);
+        let table = table.get_or_insert_with(Table::default);
+        table.leaving.extend(self.0.take());
+        sweep(table);
     }
 }

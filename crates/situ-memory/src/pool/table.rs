@@ -88,8 +88,12 @@ impl Table {
         self.bytes.back(u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64)
     }
 
-    /// Gives the memory behind a range in granules back.
+    /// Gives the memory behind a range in granules back. Not of a pool of which somebody has registered a slot with a device: a range may be
+    /// another slot's by now than the one that was registered.
     pub(super) fn unback(&self, offset: u32, size: u32) {
+        if (0..self.places.len()).any(|slot| self.control(slot as SlotId).is_registered()) {
+            return;
+        }
         self.bytes.unback(u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
     }
 

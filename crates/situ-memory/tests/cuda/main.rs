@@ -5,12 +5,14 @@
 #[macro_use]
 #[path = "../conformance/suite.rs"]
 mod suite;
+#[path = "played.rs"]
+mod driver;
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use driver::{is_played, play};
 use situ_memory::cuda::{CudaDomain, CudaStream};
 use situ_memory::{
     Domain, DomainId, DomainKind, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions, PoolOwner,
@@ -18,10 +20,7 @@ use situ_memory::{
 };
 use suite::{PATIENCE, pattern, read, unique, write};
 
-/// Set where the tests run against the driver of ours.
-const PLAYED: &str = "SITU_TEST_PLAYED_CUDA";
-
-conformance!(played, || { if std::env::var_os(PLAYED).is_some() { find(id(0)) } else { Err(elsewhere()) } });
+conformance!(played, || { if is_played() { find(id(0)) } else { Err(elsewhere()) } });
 
 /// On a real driver the suite runs as `conformance cuda`.
 fn elsewhere() -> situ_memory::DomainError {
@@ -36,7 +35,7 @@ fn device(number: u32) -> Option<CudaDomain> {
     match CudaDomain::find(number) {
         Ok(domain) => Some(domain),
         Err(error) => {
-            assert!(std::env::var_os(PLAYED).is_none(), "{error}");
+            assert!(!is_played(), "{error}");
             eprintln!("SKIPPED: {error}");
             None
         }
@@ -65,35 +64,10 @@ fn with_pool(domain: &dyn Domain, test: impl FnOnce(&mut PoolOwner)) {
 
 #[test]
 fn everything_again_on_a_driver_of_ours() {
-    if std::env::var_os(PLAYED).is_some() {
+    if is_played() {
         return;
     }
-    let directory = std::env::temp_dir().join(format!("situ-cuda-{:x}", unique()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/driver.c");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-shared", "-fPIC", "-pthread", "-o"]);
-    let compiled = compiler.arg(directory.join("libcuda.so")).arg(&source).status().unwrap();
-    assert!(compiled.success(), "the C compiler refuses {}", source.display());
-    let modes: [&[(&str, &str)]; 3] =
-        [&[], &[("FAKE_CUDA_NO_WORDS", "1")], &[("FAKE_CUDA_NO_DESCRIPTORS", "1")]];
-    for mode in modes {
-        let output = Command::new(std::env::current_exe().unwrap())
-            .env("LD_LIBRARY_PATH", &directory)
-            .env(PLAYED, "1")
-            .env("SITU_TEST_REQUIRE", "played")
-            .envs(mode.iter().copied())
-            .output()
-            .unwrap();
-        let said = format!(
-            "{}\n{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        assert!(output.status.success(), "{mode:?}:\n{said}");
-        assert!(said.contains(" passed; 0 failed"), "{mode:?}:\n{said}");
-    }
-    std::fs::remove_dir_all(&directory).unwrap();
+    play(&[&[], &[("FAKE_CUDA_NO_WORDS", "1")], &[("FAKE_CUDA_NO_DESCRIPTORS", "1")]]);
 }
 
 #[test]

@@ -1,0 +1,40 @@
+//! A driver of ours (`driver.c`) that plays CUDA devices in host memory: compiled, and a test program run again with it.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Set where the tests run against the driver of ours.
+const PLAYED: &str = "SITU_TEST_PLAYED_CUDA";
+
+/// Whether this process runs against the driver of ours.
+pub fn is_played() -> bool {
+    std::env::var_os(PLAYED).is_some()
+}
+
+/// Runs all tests of this program again, with the driver of ours, once for each set of variables.
+pub fn play(modes: &[&[(&str, &str)]]) {
+    let directory = std::env::temp_dir().join(format!("situ-cuda-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../situ-memory/tests/cuda/driver.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-shared", "-fPIC", "-pthread", "-o"]);
+    let compiled = compiler.arg(directory.join("libcuda.so")).arg(&source).status().unwrap();
+    assert!(compiled.success(), "the C compiler refuses {}", source.display());
+    for mode in modes {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .env("LD_LIBRARY_PATH", &directory)
+            .env(PLAYED, "1")
+            .env("SITU_TEST_REQUIRE", "played")
+            .envs(mode.iter().copied())
+            .output()
+            .unwrap();
+        let said = format!(
+            "{}\n{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(output.status.success(), "{mode:?}:\n{said}");
+        assert!(said.contains(" passed; 0 failed"), "{mode:?}:\n{said}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
