@@ -15,8 +15,8 @@ use common::messages::{Note, Pose, Scan, ScanBulkLengths};
 use common::process::{Random, Role, command, role};
 use common::{Scratch, numbers, publish, take};
 use situ_bus::{
-    Publisher, RawPublisher, RawSubscriber, RegisterError, Subscriber, SubscriberQos, WhenFull, clean_topics,
-    inspect,
+    Publisher, RawPublisher, RawSubscriber, RegisterError, Root, Subscriber, SubscriberQos, WhenFull,
+    clean_topics, inspect,
 };
 use situ_layout::Message;
 use situ_memory::{DomainId, DomainKind, HOST};
@@ -25,7 +25,7 @@ use situ_memory::{DomainId, DomainKind, HOST};
 fn somewhere(random: &mut Random, file: &Path) -> u64 {
     let size = file.metadata().unwrap().len();
     let near = match (file.extension().and_then(|extension| extension.to_str()), random.below(6)) {
-        (_, 0) => random.below(size),
+        (_, 0) | (Some("node"), _) => random.below(size),
         (Some("pool"), 1) => random.below(72),
         // The directory, and the controls of the first slots.
         (Some("pool"), 2..4) => 4096 + random.below(256),
@@ -47,8 +47,10 @@ fn somewhere(random: &mut Random, file: &Path) -> u64 {
     if file.extension().is_some_and(|extension| extension == "pool") && at % 128 == 8 { at + 8 } else { at }
 }
 
-fn corrupt(random: &mut Random, directory: &Path) {
-    let files: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+/// Writes to the files of a topic, or of the nodes that use it.
+fn corrupt(random: &mut Random, root: &Root) {
+    let files = |directory: PathBuf| fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<PathBuf> = files(root.topic("topic")).chain(files(root.nodes())).collect();
     for _ in 0..1 + random.below(6) {
         let path = &files[random.below(files.len() as u64) as usize];
         let file = fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
@@ -114,11 +116,12 @@ fn use_topic<T: Message>(
         take_all(&subscribers);
     }
     publishers.iter().for_each(&publish);
-    corrupt(random, &scratch.root().topic("topic"));
+    corrupt(random, &scratch.root());
     for _ in 0..3 {
         take_all(&subscribers);
         publishers.iter().for_each(&publish);
         let _ = inspect::topics(&scratch.root()).unwrap();
+        let _ = format!("{:?}", inspect::nodes(&scratch.root()).unwrap());
         let late = subscribe(random.below(3) as usize, random.below(2) == 0);
         late.iter().for_each(|late| take_all(std::slice::from_ref(late)));
         make_publisher().iter().for_each(&publish);
