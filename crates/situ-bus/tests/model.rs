@@ -482,7 +482,7 @@ fn registration(
 #[test]
 fn a_newcomer_loses_nothing() {
     let as_documented = |ring: Ring<'_>, cursor: &AtomicU64, active: &AtomicU32, epoch: &AtomicU64| {
-        cursor.store(begin(ring, 0), Ordering::Relaxed);
+        cursor.store(begin(ring, 0, 0), Ordering::Relaxed);
         active.store(1, Ordering::SeqCst);
         enter(ring, cursor, epoch, 0, 0);
     };
@@ -494,7 +494,7 @@ fn a_newcomer_loses_nothing() {
 #[should_panic(expected = "was overwritten")]
 fn broken_a_newcomer_begins_before_it_is_known() {
     registration(1, |ring, cursor, active, epoch| {
-        cursor.store(begin(ring, 0), Ordering::SeqCst);
+        cursor.store(begin(ring, 0, 0), Ordering::SeqCst);
         active.store(1, Ordering::SeqCst);
         epoch.fetch_add(1, Ordering::SeqCst);
     });
@@ -506,6 +506,6 @@ fn broken_a_newcomer_does_not_change_the_epoch() {
     registration(1, |ring, cursor, active, _| {
         active.store(1, Ordering::SeqCst);
         between_sequentially_consistent();
-        cursor.store(begin(ring, 0), Ordering::SeqCst);
+        cursor.store(begin(ring, 0, 0), Ordering::SeqCst);
     });
 }
