@@ -20,6 +20,8 @@ mod control;
 #[cfg(not(loom))]
 pub mod cuda;
 #[cfg(not(loom))]
+mod device;
+#[cfg(not(loom))]
 mod domain;
 #[cfg(not(loom))]
 mod domains;

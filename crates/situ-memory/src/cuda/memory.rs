@@ -13,7 +13,8 @@ use cudarc::driver::sys;
 use rustix::fs::{FileType, MemfdFlags, SealFlags};
 
 use super::driver::{Device, lock};
-use crate::domain::{DomainError, DomainId, Memory, check_range};
+use crate::device::DeviceMemory;
+use crate::domain::{DomainError, DomainId, Memory};
 
 /// Legacy blocks are whole ones of the allocator underneath, so that a handle names a block of ours and nothing else.
 const LEGACY_GRANULARITY: u64 = 2 << 20;
@@ -157,11 +158,6 @@ impl CudaMemory {
             Block::Legacy(legacy) => legacy.address,
             Block::Opened(opened) => opened.address,
         }
-    }
-
-    /// Whether this process made it, and may write to it.
-    pub(super) fn owned(&self) -> bool {
-        self.owned
     }
 }
 
@@ -333,6 +329,12 @@ impl Drop for Opened {
     }
 }
 
+impl DeviceMemory for CudaMemory {
+    fn owned(&self) -> bool {
+        self.owned
+    }
+}
+
 impl Memory for CudaMemory {
     fn domain(&self) -> DomainId {
         self.device.id()
@@ -351,12 +353,7 @@ impl Memory for CudaMemory {
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
-        check_range(self, offset, len)?;
-        if !self.owned() {
-            return Err(self.device.refuse("give memory to a pool", "it was imported: only its owner does"));
-        }
-        // The block is there from the start.
-        Ok(())
+        self.back_block(offset, len)
     }
 
     fn unback(&self, _offset: u64, _len: u64) {}

@@ -21,6 +21,7 @@ use cudarc::driver::sys::{self, CUresult};
 use super::driver::{Device, lock};
 use super::memory::CudaMemory;
 use super::words::{self, Mapped};
+use crate::device::DeviceStream;
 use crate::domain::{DomainError, DomainId, Memory, Stream, check_range};
 use crate::fence::{Fence, FenceState};
 
@@ -179,26 +180,14 @@ impl CudaStream {
         self.raw.cast()
     }
 
-    /// Memory of this device as this process has it.
-    fn own<'a>(&self, memory: &'a Arc<dyn Memory>) -> Result<&'a CudaMemory, DomainError> {
-        let ours = memory.as_any().downcast_ref::<CudaMemory>();
-        ours.filter(|memory| memory.domain() == self.device.id())
-            .ok_or_else(|| DomainError::Foreign { domain: self.device.id(), found: memory.domain() })
-    }
-
     /// The address of a range of this device's memory, for reading.
     fn source(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<u64, DomainError> {
-        let own = self.own(memory)?;
-        check_range(own, offset, len)?;
-        Ok(own.device_pointer() + offset)
+        Ok(self.readable(memory, offset, len)?.device_pointer() + offset)
     }
 
-    /// The address of a range of this device's memory, for writing: only its owner may.
+    /// The address of a range of this device's memory, for writing.
     fn target(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<u64, DomainError> {
-        if self.own(memory)?.owned() {
-            return self.source(memory, offset, len);
-        }
-        Err(self.device.refuse("write", "the memory belongs to another process"))
+        Ok(self.writable(memory, offset, len)?.device_pointer() + offset)
     }
 
     /// Enqueues something, under the stream's lock and in the device's context. A failure poisons what was to be signalled.
@@ -359,6 +348,18 @@ impl CudaStream {
     }
 }
 
+impl DeviceStream for CudaStream {
+    type Memory = CudaMemory;
+
+    fn device(&self) -> DomainId {
+        self.device.id()
+    }
+
+    fn is_here(&self, memory: &CudaMemory) -> bool {
+        memory.domain() == self.device.id()
+    }
+}
+
 /// The context is unusable: nothing that was enqueued is going to be done.
 fn give_up(state: &mut State) {
     for fence in state.signals.drain(..) {
@@ -496,10 +497,7 @@ impl Stream for CudaStream {
         if is_peer && !super::driver::reaches(self.device.number, from.domain().number)? {
             return Err(foreign());
         }
-        if source < target + len && target < source + len {
-            let action = format!("copy {len} bytes from {from_offset} to {to_offset}");
-            return Err(self.device.refuse(&action, "the ranges overlap"));
-        }
+        self.check_apart((from, from_offset), (to, to_offset), len)?;
         self.enqueue(|state| {
             state.keep_memory(from);
             state.keep_memory(to);

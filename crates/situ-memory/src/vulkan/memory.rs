@@ -11,7 +11,8 @@ use ash::vk;
 use rustix::fs::{FileType, OFlags, SealFlags};
 
 use super::device::Device;
-use crate::domain::{DomainError, DomainId, Memory, check_range};
+use crate::device::DeviceMemory;
+use crate::domain::{DomainError, DomainId, Memory};
 
 /// How memory is shared: by descriptors that only the same driver on the same device understands.
 pub const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
@@ -178,11 +179,6 @@ impl VulkanMemory {
         self.buffer
     }
 
-    /// Whether this process made it.
-    pub(super) fn owned(&self) -> bool {
-        self.owned
-    }
-
     /// The device that it is on.
     pub(super) fn device(&self) -> &Arc<Device> {
         &self.device
@@ -231,6 +227,12 @@ fn examine(device: &Device, descriptor: OwnedFd, block: u64) -> Result<OwnedFd, 
     if fits { Ok(own) } else { Err(format!("the descriptor's memory is no block of {block} bytes")) }
 }
 
+impl DeviceMemory for VulkanMemory {
+    fn owned(&self) -> bool {
+        self.owned
+    }
+}
+
 impl Memory for VulkanMemory {
     fn domain(&self) -> DomainId {
         self.device.id()
@@ -249,26 +251,14 @@ impl Memory for VulkanMemory {
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
-        if !self.owned {
-            return Err(DomainError::Refused {
-                domain: self.domain(),
-                action: "give memory to a pool".to_owned(),
-                reason: "it was imported: only its owner does".to_owned(),
-            });
-        }
-        // The block is there from the start.
-        check_range(self, offset, len)
+        self.back_block(offset, len)
     }
 
     fn unback(&self, _offset: u64, _len: u64) {}
 
     fn export(&self) -> Result<Option<OwnedFd>, DomainError> {
         if !self.owned {
-            return Err(DomainError::Refused {
-                domain: self.domain(),
-                action: "export memory".to_owned(),
-                reason: "it was imported: only its owner hands it out".to_owned(),
-            });
+            return Err(self.not_owned("export memory", "it was imported: only its owner hands it out"));
         }
         let info = vk::MemoryGetFdInfoKHR::default().memory(self.block).handle_type(HANDLE);
         // SAFETY: the block was made for export.

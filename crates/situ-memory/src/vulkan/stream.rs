@@ -21,6 +21,7 @@ use ash::vk;
 use super::device::{Device, lock};
 use super::memory::VulkanMemory;
 use super::transfer::{Kept, Place, Transfer};
+use crate::device::DeviceStream;
 use crate::domain::{DomainError, DomainId, Memory, Stream, check_range};
 use crate::fence::{Fence, FenceState};
 
@@ -150,31 +151,14 @@ impl VulkanStream {
         self.enqueue(Command::Record { memory, record: Box::new(record) })
     }
 
-    /// Memory of this device as this process has it opened.
-    fn own<'a>(&self, memory: &'a Arc<dyn Memory>) -> Result<&'a VulkanMemory, DomainError> {
-        memory
-            .as_any()
-            .downcast_ref::<VulkanMemory>()
-            .filter(|memory| Arc::ptr_eq(memory.device(), &self.device))
-            .ok_or_else(|| DomainError::Foreign { domain: self.device.id(), found: memory.domain() })
-    }
-
     /// A range of this device's memory, for reading.
     fn source(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<Place, DomainError> {
-        check_range(self.own(memory)?, offset, len)?;
-        Ok(Place { memory: memory.clone(), offset })
+        self.readable(memory, offset, len).map(|_| Place { memory: memory.clone(), offset })
     }
 
-    /// A range of this device's memory, for writing: only its owner may.
+    /// A range of this device's memory, for writing.
     fn target(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<Place, DomainError> {
-        if self.own(memory)?.owned() {
-            return self.source(memory, offset, len);
-        }
-        Err(DomainError::Refused {
-            domain: self.device.id(),
-            action: "write".to_owned(),
-            reason: "the memory belongs to another process".to_owned(),
-        })
+        self.writable(memory, offset, len).map(|_| Place { memory: memory.clone(), offset })
     }
 
     fn enqueue(&self, command: Command) -> Result<(), DomainError> {
@@ -305,6 +289,18 @@ fn give_up_copy(fence: &Fence, kept: Box<dyn Any + Send>) {
     std::mem::forget(kept);
 }
 
+impl DeviceStream for VulkanStream {
+    type Memory = VulkanMemory;
+
+    fn device(&self) -> DomainId {
+        self.device.id()
+    }
+
+    fn is_here(&self, memory: &VulkanMemory) -> bool {
+        Arc::ptr_eq(memory.device(), &self.device)
+    }
+}
+
 impl Stream for VulkanStream {
     fn domain(&self) -> DomainId {
         self.device.id()
@@ -355,19 +351,13 @@ impl Stream for VulkanStream {
             let from_host = HostAddress(host.wrapping_add(from_offset as usize));
             return self.enqueue(Command::Upload { from: from_host, keep: Some(from.clone()), to, len });
         }
-        let from = self.source(from, from_offset, len)?;
+        let place = self.source(from, from_offset, len)?;
         // Vulkan does not allow a copy of nothing, nor one onto itself.
-        let overlap = Arc::ptr_eq(&from.memory, &to.memory)
-            && from.offset < to.offset.saturating_add(len)
-            && to.offset < from.offset.saturating_add(len);
-        if overlap && len > 0 {
-            return Err(DomainError::Refused {
-                domain: self.device.id(),
-                action: format!("copy {len} bytes from {} to {}", from.offset, to.offset),
-                reason: "the ranges overlap".to_owned(),
-            });
+        if len == 0 {
+            return Ok(());
         }
-        if len == 0 { Ok(()) } else { self.enqueue(Command::Copy { from, to, len }) }
+        self.check_apart((from, from_offset), (&to.memory, to_offset), len)?;
+        self.enqueue(Command::Copy { from: place, to, len })
     }
 
     fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
