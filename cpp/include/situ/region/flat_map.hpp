@@ -121,9 +121,7 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
 
  private:
   [[nodiscard]] size_type place(key_view key) const noexcept {
-    const entry* at = std::partition_point(entries_.begin(), entries_.end(),
-                                           [key](const entry& each) { return traits::of(each.first) < key; });
-    return static_cast<size_type>(at - entries_.begin());
+    return region_detail::lower_bound<region_detail::key_is_first>(entries_.data(), entries_.size(), key);
   }
   [[nodiscard]] bool is_at(size_type where, key_view key) const noexcept {
     return where < size() && traits::of(entries_[where].first) == key;

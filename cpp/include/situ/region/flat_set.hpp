@@ -30,7 +30,7 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
   [[nodiscard]] const_iterator begin() const noexcept { return keys_.begin(); }
   [[nodiscard]] const_iterator end() const noexcept { return keys_.end(); }
   [[nodiscard]] const_iterator lower_bound(key_view key) const noexcept {
-    return std::partition_point(begin(), end(), [key](const K& each) { return traits::of(each) < key; });
+    return begin() + region_detail::lower_bound<region_detail::key_is_slot>(begin(), size(), key);
   }
   [[nodiscard]] const_iterator upper_bound(key_view key) const noexcept {
     return std::partition_point(begin(), end(), [key](const K& each) { return !(key < traits::of(each)); });

@@ -112,6 +112,24 @@ struct key_is_first {
   }
 };
 
+/// Where a key is, or belongs, among sorted elements. Which half it is in cannot be foreseen, so that there
+/// is no branch for it.
+template <class KeyOf, class E, class V>
+std::size_t lower_bound(const E* elements, std::size_t count, const V& key) noexcept {
+  const auto is_less = [&key](const E& element) {
+    const auto& own = KeyOf::of(element);
+    return key_traits<std::remove_cvref_t<decltype(own)>>::of(own) < key;
+  };
+  const E* first = elements;
+  while (count > 1) {
+    const std::size_t half = count / 2;
+    first = is_less(first[half - 1]) ? first + half : first;
+    count -= half;
+  }
+  const auto index = static_cast<std::size_t>(first - elements);
+  return count == 1 && is_less(*first) ? index + 1 : index;
+}
+
 /// A pair of references, for iterators whose entries are no pairs.
 template <class K, class V>
 struct entry_reference {

@@ -108,8 +108,19 @@ class region_vector {
     if (made == nullptr) region_detail::raise_fault(region());
     return *made;
   }
-  [[nodiscard]] bool try_push_back(const T& value) { return try_emplace_back(value) != nullptr; }
-  void push_back(const T& value) { emplace_back(value); }
+  [[nodiscard, gnu::always_inline]] bool try_push_back(const T& value) {
+    if constexpr (region_detail::is_dense<T>) {
+      if (len_ < cap_) {
+        std::memcpy(static_cast<void*>(data() + len_), static_cast<const void*>(&value), sizeof(T));
+        ++len_;
+        return true;
+      }
+    }
+    return try_emplace_back(value) != nullptr;
+  }
+  [[gnu::always_inline]] void push_back(const T& value) {
+    if (!try_push_back(value)) region_detail::raise_fault(region());
+  }
   /// What can be stored in an element, such as a string_view in a string.
   template <class U>
   requires(!std::is_same_v<T, U>) void push_back(const U& value) { emplace_back(value); }
@@ -125,6 +136,18 @@ class region_vector {
   template <class... Args>
   [[nodiscard]] iterator try_emplace(const_iterator position, const Args&... args) {
     const auto index = static_cast<size_type>(position - cbegin());
+    if constexpr (!region_detail::has_links<T>) {
+      if (len_ < cap_) {
+        // Made beside the others, of which the arguments may be part; it needs no memory.
+        alignas(T) std::byte kept[sizeof(T)]{};
+        static_cast<void>(region_detail::store_all(*region_detail::begin<T>(nullptr, kept), args...));
+        T* const at = data() + index;
+        std::memmove(static_cast<void*>(at + 1), static_cast<const void*>(at), (len_ - index) * sizeof(T));
+        std::memcpy(static_cast<void*>(at), kept, sizeof(T));
+        ++len_;
+        return at;
+      }
+    }
     if (try_emplace_back(args...) == nullptr) return nullptr;
     rotate_last_to(index);
     return begin() + index;
@@ -136,7 +159,14 @@ class region_vector {
     return made;
   }
   iterator insert(const_iterator position, const T& value) { return emplace(position, value); }
-  iterator erase(const_iterator position) noexcept { return erase(position, position + 1); }
+  iterator erase(const_iterator position) noexcept {
+    T* const at = begin() + (position - cbegin());
+    region_detail::release(*at);
+    T* const last = data() + --len_;
+    region_detail::relocate(at, at + 1, static_cast<size_type>(last - at));
+    std::memset(static_cast<void*>(last), 0, sizeof(T));
+    return at;
+  }
   iterator erase(const_iterator first, const_iterator last) noexcept {
     T* const from = begin() + (first - cbegin());
     T* const to = begin() + (last - cbegin());
@@ -308,7 +338,7 @@ class region_vector {
   }
   /// The arguments may be part of an element that is about to move: the new one is made before.
   template <class... Args>
-  [[nodiscard]] T* grow_and_emplace(const Args&... args) {
+  [[nodiscard, gnu::noinline]] T* grow_and_emplace(const Args&... args) {
     const std::uint64_t capacity = next(std::uint64_t{len_} + 1);
     if (capacity > region_detail::max_size) return nullptr;
     if (data_ != 0 && region_detail::extend(region(), data(), bytes(cap_), bytes(capacity))) {
