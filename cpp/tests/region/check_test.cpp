@@ -55,7 +55,7 @@ std::string at(const std::string& words, std::size_t offset) {
   return words + " (at offset " + std::to_string(offset) + ")";
 }
 
-TEST(RegionCheck, AByteThatIsNoTextIsFoundWhereverItIs) {
+TEST(RegionCheck, a_byte_that_is_no_text_is_found_wherever_it_is) {
   for (const bool live : {false, true}) {
     for (std::size_t count = 1; count <= 70; ++count) {
       const auto [begin, end] = place(count);
@@ -84,7 +84,7 @@ TEST(RegionCheck, AByteThatIsNoTextIsFoundWhereverItIs) {
   }
 }
 
-TEST(RegionCheck, LettersOfSeveralBytesAreTextWhereverTheyAre) {
+TEST(RegionCheck, letters_of_several_bytes_are_text_wherever_they_are) {
   for (const std::string letter : {"\xC3\xBC", "\xE2\x82\xAC", "\xF0\x9D\x84\x9E"}) {
     for (std::size_t before = 0; before < 40; ++before) {
       for (const std::size_t behind : {0, 1, 7, 20}) {
@@ -104,7 +104,7 @@ TEST(RegionCheck, LettersOfSeveralBytesAreTextWhereverTheyAre) {
   }
 }
 
-TEST(RegionCheck, BlocksMayNotShareAGranuleAnywhereInTheBitmap) {
+TEST(RegionCheck, blocks_may_not_share_a_granule_anywhere_in_the_bitmap) {
   // The first text is as long as it takes for the second to begin in another word of the bitmap, or at its
   // end.
   for (std::size_t count = 16; count <= 4096; count += 16) {

@@ -31,6 +31,7 @@ TEST(RegionModel, with_every_growth_and_without_zeroing) {
     options.limit = 1 << 16;
     options.growth_percent = static_cast<std::uint16_t>(100 + seed * 7 % 200);
     options.zero_on_free = seed % 2 == 0;
+    if (seed % 4 < 2) options.allocation = situ::region_allocation::of<situ::monotonic_allocator>();
     situ::region<Kitchen> r(options);
     ASSERT_TRUE(situ_test::run(program(random_program(seed, 4000)), r, false, 97)) << seed;
   }

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,7 +33,8 @@ struct state {
   /// By how much containers grow, in percent of what they had.
   std::uint16_t growth_percent;
   bool zero_on_free;
-  std::uint8_t unused;
+  /// 0 for the bitmap's own; else one of the `allocator_table`.
+  std::uint8_t allocator;
   std::uint32_t reserved;
   /// Freed blocks of one, two ... granules, still marked as in use.
   struct cache {
@@ -154,6 +158,137 @@ inline std::uint32_t take_end(header* h, state* s, std::uint32_t count, std::uin
   return from;
 }
 
+}  // namespace situ::region_detail
+
+namespace situ {
+
+/// The granules, of 16 bytes, of a region's image, and which of them are in use: what an allocator decides
+/// over.
+class region_granules {
+ public:
+  region_granules(region_detail::header* h, region_detail::state* s) noexcept : header_(h), state_(s) {}
+
+  /// How many granules the image has.
+  [[nodiscard]] std::uint32_t end() const noexcept { return header_->size / region_detail::granule; }
+  /// The first free granule from `from` on, or the end.
+  [[nodiscard]] std::uint32_t next_free(std::uint32_t from) const noexcept {
+    return region_detail::next_bit<true>(state_->bits(), from, end());
+  }
+  /// The first granule in use from `from` on, or the end.
+  [[nodiscard]] std::uint32_t next_used(std::uint32_t from) const noexcept {
+    return region_detail::next_bit<false>(state_->bits(), from, end());
+  }
+  /// Takes `count` granules from `from` on, if they are all free and within the image; the first of them, or
+  /// 0.
+  [[nodiscard]] std::uint32_t take(std::uint32_t from, std::uint32_t count) noexcept {
+    if (count == 0 || from > end() || count > end() - from || next_used(from) < from + count) return 0;
+    region_detail::mark_bits<false>(state_->bits(), from, count);
+    state_->free_granules -= count;
+    return from;
+  }
+  /// Makes the image longer by `count` granules, all zero, and takes them; the first of them, or 0 when there
+  /// is no room.
+  [[nodiscard]] std::uint32_t grow(std::uint32_t count) noexcept {
+    return region_detail::take_end(header_, state_, count, 0);
+  }
+
+ private:
+  region_detail::header* header_;
+  region_detail::state* state_;
+};
+
+/// Decides which granules a block takes: `take` returns the first of `count` granules that it took with
+/// `region_granules::take` or `grow`, or 0. What is freed is free again; there may be a `freed` that is told
+/// so. An allocator is a type, and holds nothing: all it knows are the granules.
+template <class A>
+concept region_allocator = requires(region_granules& granules, std::uint32_t count) {
+  { A::take(granules, count) }
+  noexcept->std::same_as<std::uint32_t>;
+};
+
+/// Takes each block behind the last one, and none that was freed: the fewest instructions, for regions that
+/// are built, sent and thrown away. Freed memory at the end is used again; the rest comes back when the
+/// region is compacted.
+struct monotonic_allocator {
+  static std::uint32_t take(region_granules& granules, std::uint32_t count) noexcept {
+    return granules.grow(count);
+  }
+};
+
+namespace region_detail {
+
+/// The allocators of this process. A region's state names its own by a number, because it may lie in memory
+/// that other processes can write to, where a pointer to a function would not be safe.
+class allocator_table {
+ public:
+  struct entry {
+    std::uint32_t (*take)(region_granules&, std::uint32_t) noexcept;
+    void (*freed)(region_granules&, std::uint32_t, std::uint32_t) noexcept;
+  };
+  static allocator_table& instance() noexcept {
+    static allocator_table table;
+    return table;
+  }
+  /// The number of a new entry; 0, the bitmap's own, when there are too many.
+  std::uint8_t add(const entry& added) noexcept {
+    const std::uint32_t number = next_.fetch_add(1, std::memory_order_relaxed);
+    if (number >= entries_.size()) return 0;
+    entries_[number] = added;
+    return static_cast<std::uint8_t>(number);
+  }
+  [[nodiscard]] const entry& operator[](std::uint8_t number) const noexcept { return entries_[number]; }
+
+ private:
+  std::array<entry, 256> entries_{};
+  std::atomic<std::uint32_t> next_{1};
+};
+
+/// What the allocator of number `s->allocator` does.
+inline std::uint32_t take_otherwise(header* h, state* s, std::uint32_t count) noexcept {
+  const auto take = allocator_table::instance()[s->allocator].take;
+  region_granules granules(h, s);
+  return take == nullptr ? 0 : take(granules, count);
+}
+inline void freed_otherwise(header* h, state* s, std::uint32_t from, std::uint32_t count) noexcept {
+  give_back(h, s, from, count);
+  region_granules granules(h, s);
+  if (const auto freed = allocator_table::instance()[s->allocator].freed; freed != nullptr)
+    freed(granules, from, count);
+}
+
+}  // namespace region_detail
+
+/// Which allocator a region has: by default, freed blocks of up to 128 bytes are used again at once, seven of
+/// each size; larger ones by the first run of free granules that is long enough.
+class region_allocation {
+ public:
+  constexpr region_allocation() noexcept = default;
+  /// Another one, such as `monotonic_allocator`.
+  template <region_allocator A>
+  [[nodiscard]] static region_allocation of() noexcept {
+    static const std::uint8_t number = region_detail::allocator_table::instance().add(entry_of<A>());
+    return region_allocation(number);
+  }
+  explicit constexpr region_allocation(std::uint8_t number) noexcept : number_(number) {}
+  [[nodiscard]] constexpr std::uint8_t number() const noexcept { return number_; }
+  friend constexpr bool operator==(const region_allocation&, const region_allocation&) = default;
+
+ private:
+  template <class A>
+  static region_detail::allocator_table::entry entry_of() noexcept {
+    if constexpr (requires(region_granules & granules) { A::freed(granules, 0U, 0U); }) {
+      return {&A::take, &A::freed};
+    } else {
+      return {&A::take, nullptr};
+    }
+  }
+  std::uint8_t number_ = 0;
+};
+
+}  // namespace situ
+
+namespace situ::region_detail {
+
 /// A block of `bytes`, or null when the region is full, frozen or there is none. It is zero, but for the
 /// first `written` bytes, which the caller writes. (The talk's mallocN.)
 inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0) noexcept {
@@ -162,7 +297,11 @@ inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0)
   const auto count = static_cast<std::uint32_t>(in_granules(bytes) / granule);
   std::uint32_t from = 0;
   bool reused = true;
-  if (count <= cached_sizes && s->caches[count - 1].count != 0) {
+  if (s->allocator != 0) [[unlikely]] {
+    const std::uint32_t end = h->size / granule;
+    from = take_otherwise(h, s, count);
+    reused = from < end;
+  } else if (count <= cached_sizes && s->caches[count - 1].count != 0) {
     state::cache& cache = s->caches[count - 1];
     from = cache.block[--cache.count] / granule;
   } else {
@@ -195,6 +334,8 @@ inline void deallocate(header* h, void* block, std::uint64_t bytes) noexcept {
   const auto count = static_cast<std::uint32_t>(in_granules(bytes) / granule);
   if (s->zero_on_free) std::memset(block, 0, std::size_t{count} * granule);
   const auto from = static_cast<std::uint32_t>(bytes_of(block) - bytes_of(h)) / granule;
+  if (s->allocator != 0) [[unlikely]]
+    return freed_otherwise(h, s, from, count);
   if (count <= cached_sizes && s->caches[count - 1].count < cache_depth) {
     state::cache& cache = s->caches[count - 1];
     cache.block[cache.count++] = from * granule;

@@ -33,6 +33,8 @@ struct region_options {
   bool zero_on_free = true;
   /// So many bytes are made ready at once, instead of one page at a time when they are first touched.
   std::uint32_t preallocate = 0;
+  /// Which granules blocks take.
+  region_allocation allocation = {};
 };
 
 template <class T>
@@ -69,6 +71,7 @@ inline void begin_memory(header* h, const room& in, const region_options& option
   begin_state(h, s, static_cast<std::uint32_t>(in.capacity), in.clean_from);
   s->growth_percent = std::max<std::uint16_t>(options.growth_percent, 100);
   s->zero_on_free = options.zero_on_free;
+  s->allocator = options.allocation.number();
 }
 
 /// Begins an empty region in memory whose first bytes are to be the header.
@@ -425,7 +428,7 @@ class region {
     const std::uint64_t limit =
         window_.begin == nullptr ? header_->capacity : window_.size - window_.size / 64;
     return {static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, region_detail::max_size)),
-            s->growth_percent, s->zero_on_free, 0};
+            s->growth_percent, s->zero_on_free, 0, region_allocation(s->allocator)};
   }
 
   region_detail::header* header_ = nullptr;

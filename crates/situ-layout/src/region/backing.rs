@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use super::allocation::Allocation;
 use super::memory::{GRANULE, MAX_SIZE, words};
 
 /// How a region uses its memory.
@@ -18,11 +19,19 @@ pub struct Options {
     /// Whether freed blocks become zero at once, so that nothing that was erased stays in the live image; else they do when
     /// they are used again. On by default.
     pub zero_on_free: bool,
+    /// Which granules blocks take.
+    pub allocation: Allocation,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { limit: MAX_SIZE, reserve: 0, growth_percent: 200, zero_on_free: true }
+        Self {
+            limit: MAX_SIZE,
+            reserve: 0,
+            growth_percent: 200,
+            zero_on_free: true,
+            allocation: Allocation::Bitmap,
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
+use super::allocation::{Allocation, Granules};
 use super::backing::{Backing, Options, Store, room_of, total_for};
 use super::error::Full;
 
@@ -58,6 +59,7 @@ pub struct Memory {
     no_run: u32,
     growth_percent: u32,
     zero_on_free: bool,
+    allocation: Allocation,
     /// What lies between the image's end and the bitmap is zero.
     clean: bool,
     /// The bitmap is an allocation of its own, of so many words.
@@ -106,6 +108,7 @@ impl Memory {
             no_run: u32::MAX,
             growth_percent: u32::from(options.growth_percent.max(100)),
             zero_on_free: options.zero_on_free,
+            allocation: options.allocation,
             clean: clean && options.zero_on_free,
             own_bits,
             caches: [Cache::default(); CACHED_SIZES],
@@ -177,6 +180,7 @@ impl Memory {
             reserve: self.room,
             growth_percent: self.growth_percent as u16,
             zero_on_free: self.zero_on_free,
+            allocation: self.allocation,
         }
     }
 
@@ -208,7 +212,7 @@ impl Memory {
 
     /// The first granule from `from` on that is in use (or free), or `end`.
     #[inline]
-    fn next(&self, from: u32, used: bool, end: u32) -> u32 {
+    pub(super) fn next(&self, from: u32, used: bool, end: u32) -> u32 {
         let bits = self.bits();
         let word = |i: usize| if used { bits[i] } else { !bits[i] };
         if from >= end {
@@ -250,6 +254,12 @@ impl Memory {
             return Err(self.full());
         }
         let count = (in_granules(bytes) / u64::from(GRANULE)) as u32;
+        if let Allocation::By(allocator) = self.allocation {
+            let taken = allocator.take(&mut Granules(self), count).filter(|taken| taken.count == count);
+            let taken = taken.ok_or_else(|| self.full())?;
+            let block = taken.from * GRANULE;
+            return Ok(if taken.fresh { block } else { self.reused(block, count) });
+        }
         if let Some(cache) = (count as usize).checked_sub(1).and_then(|size| self.caches.get_mut(size))
             && cache.count != 0
         {
@@ -288,14 +298,20 @@ impl Memory {
         while end - from >= count {
             let used = self.next(from, true, from + count);
             if used == from + count {
-                self.mark(from, count, true);
-                self.free -= count;
+                self.take_at(from, count);
                 return Some(from);
             }
             from = self.next(used, false, end);
         }
         self.no_run = count;
         None
+    }
+
+    /// Takes granules that are free.
+    #[inline]
+    pub(super) fn take_at(&mut self, from: u32, count: u32) {
+        self.mark(from, count, true);
+        self.free -= count;
     }
 
     /// Puts all cached blocks back, where neighbours become one.
@@ -327,7 +343,7 @@ impl Memory {
         self.set_end(end * GRANULE);
     }
 
-    fn extend_end(&mut self, count: u32) -> Result<(), Full> {
+    pub(super) fn extend_end(&mut self, count: u32) -> Result<(), Full> {
         let (end, size) = (self.end(), u64::from(self.size) + u64::from(count) * u64::from(GRANULE));
         self.make_room(size)?;
         if !self.clean {
@@ -411,6 +427,10 @@ impl Memory {
         }
         if self.zero_on_free {
             self.zero(at, count * GRANULE);
+        }
+        if let Allocation::By(allocator) = self.allocation {
+            self.give_back(at / GRANULE, count);
+            return allocator.freed(&mut Granules(self), at / GRANULE, count);
         }
         if let Some(cache) = self.caches.get_mut(count as usize - 1)
             && cache.count < CACHE_DEPTH

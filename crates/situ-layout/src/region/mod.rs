@@ -5,6 +5,7 @@
 //! `set`, `push` and `insert` take memory and say [`Full`] when the region's limit is reached. Types are described with
 //! [`region_struct`](crate::region_struct) and [`region_plain`](crate::region_plain).
 
+mod allocation;
 mod backing;
 mod check;
 #[doc(hidden)]
@@ -33,6 +34,7 @@ mod union;
 mod vector;
 mod versions;
 
+pub use allocation::{Allocation, Allocator, Granules, Monotonic, Taken};
 pub use backing::{Backing, Buffer, Heap, Options, total_for};
 pub use check::Check;
 pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};

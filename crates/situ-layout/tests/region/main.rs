@@ -1,5 +1,6 @@
 //! Regions: held to the vectors that every language writes and reads, and to standard containers.
 
+mod allocating;
 mod checking;
 mod market;
 mod memory;

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use situ_layout::region::{Options, Region, ShareError};
+use situ_layout::region::{Allocation, Monotonic, Options, Region, ShareError};
 
 use crate::types::*;
 
@@ -57,7 +57,10 @@ pub fn run(program: &[u8]) {
     let limit = [1 << 24, 1 << 24, 1500, 6000][usize::from(source.below(4))];
     let growth_percent = [100, 150, 200][usize::from(source.below(3))];
     let zero_on_free = source.below(2) == 0;
-    let options = Options { limit, growth_percent, zero_on_free, ..Options::default() };
+    // What never uses its memory again is soon full.
+    let allocation =
+        if limit < 1 << 24 && source.below(2) == 0 { Allocation::By(&Monotonic) } else { Allocation::Bitmap };
+    let options = Options { limit, growth_percent, zero_on_free, allocation, ..Options::default() };
     let mut r = Region::<Market>::with_options(options);
     let mut m = Model::default();
     while !source.0.is_empty() {
