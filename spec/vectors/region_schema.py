@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the vectors of region forms of types that a schema declares (tests/generated/schema/region.idl), from the words of
-spec/region.md and spec/schema.md; shares no code with Situ."""
+"""Writes the vectors of region forms of types that schemas declare (tests/generated/schema: region.idl, bazaar.idl, profile.idl and
+profile_before.idl), from the words of spec/region.md and spec/schema.md; shares no code with Situ."""
 
 import hashlib
 import pathlib
 import struct
 
 from region import (
-    BOOL, F32, F64, I16, I32, U8, U16, U32, U64, Array, FlatMap, FlatSet, HashMap, HashSet, Image, Optional, Scalar,
-    String, Struct, Unique, Vector,
+    BOOL, F32, F64, I16, I32, U8, U16, U32, U64, Appendable, Array, FlatMap, FlatSet, HashMap, HashSet, Image, Optional,
+    OrderedMap, OrderedSet, Scalar, Shared, String, Struct, Union, Unique, Vector,
 )  # fmt: skip
 
 I8, CHAR = Scalar("int8", "b"), Scalar("char", "B")
@@ -28,7 +28,34 @@ PANTRY = Struct("game::Pantry").define(
     ("maybe", Optional(F64)), ("nickname", Optional(String())), ("linked", Unique(INNER)),
 )  # fmt: skip
 
-IDENTITY = """\
+
+ITEM = Struct("game::Item").define(("id", U32), ("number", U32), ("uuid", U64), ("timestamp", U64))
+EQUIP = Struct("game::Equip").define(("base", ITEM), ("level", U32), ("attributes", Vector(F32)))
+SHAPE = Union(
+    "game::Shape", I32, ([1], "radius", F32), ([2, 3], "label", String()), (["default"], "points", Vector(F32))
+)
+SOUND = Union("game::Sound", I32, ([1], "level", I32), ([2], "where", POSITION))
+CHOICE = Union("game::Choice", U64, ([1], "flag", BOOL), ([(1 << 64) - 1], "inner", INNER))
+LETTER = Union("game::Letter", CHAR, ([97], "words", Vector(String())), ([98], "items", FlatMap(String(), ITEM)))
+FLAG = Union("game::Flag", BOOL, ([0], "number", U8), ([1], "text", String()))
+TEXTURE = Struct("game::Texture").define(("name", String()), ("grain", Shared(INNER)))
+BLADE = Struct("game::Blade").define(("base", EQUIP), ("edge", U16))
+BAZAAR = Struct("game::Bazaar").define(
+    ("index", OrderedSet(U32)), ("words", OrderedSet(String())), ("prices", OrderedMap(String(), ITEM)),
+    ("nothing", OrderedMap(U8, String())), ("shape", SHAPE), ("shapes", Vector(SHAPE)), ("choices", Array(CHOICE, 2)),
+    ("sound", SOUND), ("sounds", Vector(SOUND)), ("letter", LETTER), ("flag", FLAG), ("by_number", FlatMap(U8, SHAPE)),
+    ("maybe", Optional(SHAPE)), ("far", Unique(SHAPE)), ("texture", Shared(TEXTURE)), ("textures", Vector(TEXTURE)),
+    ("blade", BLADE),
+)  # fmt: skip
+OLD_RECORD = Appendable("game::Record").define(("score", U32), ("when", U64))
+OLD_PROFILE = Appendable("game::Profile").define(("id", U64), ("name", String()), ("best", Unique(OLD_RECORD)))
+RECORD = Appendable("game::Record").define(("score", U32), ("when", U64), ("by", String()))
+PROFILE = Appendable("game::Profile").define(
+    ("id", U64), ("name", String()), ("best", Unique(RECORD)), ("level", U8), ("tags", FlatSet(String())),
+    ("rival", Shared(RECORD)),
+)  # fmt: skip
+
+PANTRY_IDENTITY = """\
 module game {
 enum Colour {
   @value(0) RED,
@@ -102,6 +129,118 @@ module game {
 };
 """
 
+BAZAAR_IDENTITY = """\
+module game {
+@final struct Item {
+  uint32 id;
+  uint32 number;
+  uint64 uuid;
+  uint64 timestamp;
+};
+};
+module game {
+@final union Shape switch (int32) {
+  case 1:
+    float radius;
+  case 2:
+  case 3:
+    string label;
+  default:
+    sequence<float> points;
+};
+};
+module game {
+@final struct Inner {
+  string text;
+  sequence<int16, 4> numbers;
+};
+};
+module game {
+@final union Choice switch (uint64) {
+  case 1:
+    boolean flag;
+  case 18446744073709551615:
+    ::game::Inner inner;
+};
+};
+module game {
+enum Tone {
+  @value(0) QUIET,
+  @value(1) LOUD,
+  @value(2) SHRILL
+};
+};
+module game {
+@final struct Position {
+  float x;
+  float y;
+  float z;
+};
+};
+module game {
+@final union Sound switch (::game::Tone) {
+  case ::game::LOUD:
+    int32 level;
+  case ::game::SHRILL:
+    ::game::Position where;
+};
+};
+module game {
+@final union Letter switch (char) {
+  case 97:
+    sequence<string> words;
+  case 98:
+    map<string, ::game::Item> items;
+};
+};
+module game {
+@final union Flag switch (boolean) {
+  case FALSE:
+    uint8 number;
+  case TRUE:
+    string text;
+};
+};
+module game {
+@final struct Texture {
+  string name;
+  @optional(TRUE) ::game::Inner grain;
+};
+};
+module game {
+@final struct Equip : ::game::Item {
+  uint32 level;
+  sequence<float> attributes;
+};
+};
+module game {
+@final struct Blade : ::game::Equip {
+  uint16 edge;
+};
+};
+module game {
+@final struct Bazaar {
+  sequence<uint32> index;
+  sequence<string> words;
+  map<string, ::game::Item> prices;
+  map<uint8, string> nothing;
+  ::game::Shape shape;
+  sequence<::game::Shape> shapes;
+  ::game::Choice choices[2];
+  ::game::Sound sound;
+  sequence<::game::Sound> sounds;
+  ::game::Letter letter;
+  ::game::Flag flag;
+  map<uint8, ::game::Shape> by_number;
+  @optional(TRUE) ::game::Shape maybe;
+  @optional(TRUE) ::game::Shape far;
+  @optional(TRUE) ::game::Texture texture;
+  sequence<::game::Texture> textures;
+  ::game::Blade blade;
+};
+};
+"""
+
 
 def units(text):
     raw = text.encode("utf-16-le")
@@ -114,7 +253,7 @@ def inner(text, numbers):
 
 RED, GREEN, BLUE = 0, 1, 2
 WIDE = "wide \U0001f600"
-VALUE = {
+PANTRY_VALUE = {
     "flag": 0, "small": 3, "letter": ord("q"), "wide_letter": 0x20AC, "ratio": -0.25, "short_text": "short",
     "long_text": "longer than eleven", "bounded_text": "twelve bytes", "wide_text": units(WIDE), "colour": RED,
     "blue": BLUE, "marks": 2, "flagged": {"on": 1, "letter": ord("f"), "count": 9},
@@ -129,11 +268,57 @@ VALUE = {
     "nickname": "nick", "linked": inner("far away", [8, 9]),
 }  # fmt: skip
 
+
+
+def item(id, number, uuid, timestamp):
+    return {"id": id, "number": number, "uuid": uuid, "timestamp": timestamp}
+
+
+QUIET, LOUD, SHRILL = 0, 1, 2
+GRAIN = inner("the grain that both have", [3, 1])
+BAZAAR_VALUE = {
+    "index": [i * i % 1009 for i in range(505)],
+    "words": [f"word {i * 7 % 40} of forty" for i in range(40)],
+    "prices": {f"price {i}": item(i, i, i, i) for i in range(100)},
+    "nothing": {},
+    "shape": (3, "a label of some length"),
+    "shapes": [(1, 2.5), (2, "short"), (-4, [1, 2, 3]), (0, [])],
+    "choices": [((1 << 64) - 1, inner("boxed in", [5])), (7, None)],
+    "sound": (SHRILL, {"x": 1, "y": 2, "z": 3}),
+    "sounds": [(LOUD, 11), (QUIET, None)],
+    "letter": (98, {"a sword of steel": item(9, 8, 7, 6)}),
+    "flag": (1, "flagged with a long text"),
+    "by_number": {3: (2, "three"), 1: (1, 0.5)},
+    "maybe": (2, "perhaps it is long"),
+    "far": (1, 4),
+    "texture": {"name": "oak with long grain", "grain": GRAIN},
+    "textures": [{"name": "wood", "grain": GRAIN}, {"name": "bare", "grain": None}],
+    "blade": {"base": {"base": item(1, 2, 3, 4), "level": 5, "attributes": [6]}, "edge": 7},
+}  # fmt: skip
+BEST = {"score": 900, "when": 1700000000, "by": "somebody with a long name"}
+OLD_PROFILE_VALUE = {"id": 5, "name": "the name of this profile", "best": BEST}
+PROFILE_VALUE = OLD_PROFILE_VALUE | {
+    "level": 7, "tags": ["quick", "with a longer name"], "rival": {"score": 901, "when": 1700000001, "by": "me"},
+}  # fmt: skip
+
+
+def schema_hash(name, identity):
+    text = f"schema-v1 {name}\n{identity}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+# What can be appended to has no schema hash in its header.
+VALUES = {
+    "pantry": (PANTRY, PANTRY_VALUE, schema_hash("game::Pantry", PANTRY_IDENTITY)),
+    "bazaar": (BAZAAR, BAZAAR_VALUE, schema_hash("game::Bazaar", BAZAAR_IDENTITY)),
+    "game_profile.before": (OLD_PROFILE, OLD_PROFILE_VALUE, 0),
+    "game_profile.after": (PROFILE, PROFILE_VALUE, 0),
+}
+
 if __name__ == "__main__":
     folder = pathlib.Path(__file__).parent / "region"
-    text = "schema-v1 game::Pantry\n" + IDENTITY
-    schema = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
-    for form in ("canonical", "live"):
-        image = Image(PANTRY, VALUE, form == "live").bytes
-        struct.pack_into("<Q", image, 8, schema)
-        (folder / f"pantry.{form}.bin").write_bytes(image)
+    for name, (type, value, schema) in VALUES.items():
+        for form in ("canonical", "live"):
+            image = Image(type, value, form == "live").bytes
+            struct.pack_into("<Q", image, 8, schema)
+            (folder / f"{name}.{form}.bin").write_bytes(image)

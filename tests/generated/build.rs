@@ -20,6 +20,10 @@ fn main() {
     BuildScript::new(file("tests/generated/schema/edges.idl")).file_stem("edges").run();
 
     BuildScript::new(file("tests/generated/schema/region.idl")).file_stem("region").run();
+    BuildScript::new(file("tests/generated/schema/bazaar.idl")).file_stem("bazaar").run();
+    for version in ["profile", "profile_before", "profile_other"] {
+        BuildScript::new(file(&format!("tests/generated/schema/{version}.idl"))).file_stem(version).run();
+    }
 
     let kinds = file("spec/vectors/cdr/cyclone/kinds.idl");
     BuildScript::new(kinds.clone()).file_stem("kinds").run();

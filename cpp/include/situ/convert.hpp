@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -20,6 +21,8 @@ namespace situ {
 struct convert_error {
   /// A bound that says that the region which is the target is full.
   static constexpr std::size_t no_room = static_cast<std::size_t>(-1);
+  /// A bound that says that values in a region to which several links lead would be copied too often.
+  static constexpr std::size_t too_many_copies = static_cast<std::size_t>(-2);
 
   /// The member that does not fit.
   field_path path{};
@@ -33,6 +36,10 @@ struct convert_error {
     if (bound == no_room) {
       return path.shown() + ": the region has no room for " + std::to_string(size) +
              " elements; give it a higher limit";
+    }
+    if (bound == too_many_copies) {
+      return path.shown() + ": values to which several links lead would become more than " +
+             std::to_string(size) + " bytes of copies; take the message as a region";
     }
     return path.shown() + ": " + std::to_string(size) + " elements do not fit into " + std::to_string(bound);
   }
@@ -103,6 +110,23 @@ class converter {
     error_.path.enter_element(index);
     return false;
   }
+  /// Reads a value in a region to which several links may lead: `read()`. What was read before is counted, as
+  /// a few links can make very many ways.
+  template <class Read>
+  bool shared(const void* value, std::size_t size, const Read& read) {
+    const bool outer = again_;
+    again_ = !seen_.insert(value).second || again_;
+    const bool done = repeat(1, size) && read();
+    again_ = outer;
+    return done;
+  }
+  /// Elements of so many bytes are going to be read, maybe again.
+  bool repeat(std::size_t count, std::size_t size) {
+    if (!again_) return true;
+    constexpr std::size_t most = std::size_t{64} << 20;
+    copied_ += count * size;
+    return copied_ <= most || fail(convert_error::too_many_copies, most);
+  }
   template <class To>
   bool resize(To& to, std::size_t count) {
     if constexpr (is_bounded_vector<To>::value) {
@@ -136,6 +160,22 @@ class converter {
     return true;
   }
 
+  template <class From, class To>
+  bool convert_union(const From& from, To& to) {
+    to.select(from.discriminator());
+    return from.visit_active([&](auto index, const auto& member) {
+      constexpr std::size_t selected = decltype(index)::value;
+      const bool ok = to.visit_active([&](auto other, auto& target) {
+        if constexpr (decltype(other)::value == selected) {
+          return convert(member, target);
+        } else {
+          return true;
+        }
+      });
+      return ok || enter(From::situ_cases[selected].name);
+    });
+  }
+
  private:
   template <class From, class To>
   bool convert_elements(const From& from, To& to) {
@@ -151,21 +191,6 @@ class converter {
   template <class From, class To>
   bool convert_string(const From& from, To& to) {
     return assign_text(std::basic_string_view<typename From::value_type>(from), to);
-  }
-  template <class From, class To>
-  bool convert_union(const From& from, To& to) {
-    to.select(from.discriminator());
-    return from.visit_active([&](auto index, const auto& member) {
-      constexpr std::size_t selected = decltype(index)::value;
-      const bool ok = to.visit_active([&](auto other, auto& target) {
-        if constexpr (decltype(other)::value == selected) {
-          return convert(member, target);
-        } else {
-          return true;
-        }
-      });
-      return ok || enter(From::situ_cases[selected].name);
-    });
   }
   /// The elements are plain, so they lie the same in both storages.
   template <class From, class To>
@@ -196,6 +221,9 @@ class converter {
   std::span<const std::byte> from_body_;
   std::span<std::byte> to_body_;
   convert_error error_{};
+  std::set<const void*> seen_;
+  bool again_ = false;
+  std::size_t copied_ = 0;
 };
 
 }  // namespace detail

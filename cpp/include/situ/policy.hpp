@@ -116,14 +116,22 @@ template <class S, class K, class V>
 using unbounded_map = typename S::template unbounded_map<K, V>;
 
 namespace detail {
-/// What members that a schema marks `@set`, `@hash` or `@external` are: in regions as it says, elsewhere what
-/// they would be without.
+/// What members that a schema marks `@set`, `@hash`, `@ordered`, `@external` or `@shared` are: in regions as
+/// it says, elsewhere what they would be without.
 template <class T>
 struct hashed {
   using type = T;
 };
 template <class T>
+struct ordered {
+  using type = T;
+};
+template <class T>
 struct linked {
+  using type = T;
+};
+template <class T>
+struct shared {
   using type = T;
 };
 template <class T>
@@ -135,15 +143,31 @@ struct as_set {
 /// `@hash map<K, V>` or `@set @hash sequence<K>`, of what it is without `@hash`.
 template <class T>
 using hashed = typename detail::hashed<T>::type;
+/// `@ordered map<K, V>` or `@set @ordered sequence<K>`, of what it is without `@ordered`.
+template <class T>
+using ordered = typename detail::ordered<T>::type;
 /// `@optional @external T`, of what it is without `@external`.
 template <class T>
 using linked = typename detail::linked<T>::type;
+/// `@optional @shared T`, of what it is without `@shared`.
+template <class T>
+using shared = typename detail::shared<T>::type;
 /// `@set sequence<K>`, of what it is without `@set`.
 template <class T>
 using as_set = typename detail::as_set<T>::type;
 
-/// The default of a text member. In a region a new value has those of up to 11 bytes; longer ones begin
-/// empty.
+/// What structs derive from that can be appended to in regions: there they have the alignment 8, whatever
+/// their members.
+template <class S>
+struct appended {
+  friend bool operator==(const appended&, const appended&) = default;
+};
+template <>
+struct alignas(8) appended<in_region> {
+  friend bool operator==(const appended&, const appended&) = default;
+};
+
+/// The default of a text member. In a region it has up to 11 bytes.
 template <class T, class Text>
 constexpr T default_text(const Text& text) {
   if constexpr (requires { T(text); }) {
@@ -154,7 +178,7 @@ constexpr T default_text(const Text& text) {
     return T();
   }
 }
-/// The default of a sequence. In a region a new one is empty.
+/// The default of a sequence. In a region it is empty.
 template <class T, class Element>
 constexpr T default_list(std::initializer_list<Element> elements) {
   if constexpr (requires { T(elements); }) {

@@ -203,6 +203,18 @@ class tagged_union
   }
 };
 
+namespace detail {
+/// What a generated union derives from, with its storage; see region/union.hpp.
+template <class S, class D, class Cases, class... Ts>
+struct union_in {
+  using type = tagged_union<D, Cases, Ts...>;
+};
+}  // namespace detail
+
+/// What a generated union with storage S derives from.
+template <class S, class D, class Cases, class... Ts>
+using union_of = typename detail::union_in<S, D, Cases, Ts...>::type;
+
 /// Where the alternatives of a union lie.
 template <class U>
 inline constexpr std::size_t payload_offset = [] {

@@ -4,32 +4,19 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "messages/image_file.hpp"
 #include "situ/region.hpp"
 
 namespace {
 
+using situ_test::file;
+using situ_test::granule;
 using pantry_region = situ::region<game::Pantry>;
 using heap_pantry = situ::rebind<game::Pantry, situ::heap>;
-
-struct alignas(16) granule {
-  std::byte bytes[16];
-};
-
-std::vector<granule> file(const std::string& name) {
-  std::ifstream in(std::string(SITU_VECTORS "/region/") + name, std::ios::binary);
-  EXPECT_TRUE(in) << name;
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  std::vector<granule> image(text.size() / 16);
-  std::memcpy(image.data(), text.data(), image.size() * 16);
-  return image;
-}
 
 /// What spec/vectors/region_schema.py holds.
 heap_pantry pantry() {
@@ -120,7 +107,6 @@ TEST(RegionMessages, new_values_have_their_defaults) {
   EXPECT_EQ(r->colour, game::Colour::GREEN);
   EXPECT_EQ(r->blue, game::Colour::BLUE);
   EXPECT_FALSE(r->maybe || r->nickname || r->linked);
-  EXPECT_EQ(heap_pantry().long_text, "more than eleven bytes");
 }
 
 TEST(RegionMessages, the_bytes_are_those_of_the_vectors) {

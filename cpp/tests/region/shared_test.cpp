@@ -181,8 +181,8 @@ TEST(RegionUnion, holds_one_of_its_members) {
   r->value.emplace<"text">(Kind::text, "a text that needs a block");
   EXPECT_EQ(r->value.get<"text">(), "a text that needs a block");
   EXPECT_EQ(r->value.get_if<"number">(), nullptr);
-  EXPECT_THROW((void)r->value.get<"number">(), std::out_of_range);
-  EXPECT_THROW(r->value.emplace<"text">(Kind::number, "x"), std::out_of_range);
+  EXPECT_THROW((void)r->value.get<"number">(), situ::bad_union_access);
+  EXPECT_THROW(r->value.emplace<"text">(Kind::number, "x"), situ::bad_union_access);
   // The arguments may be part of what ends.
   r->value.emplace<"words">(Kind::words, std::vector<std::string>{"one", "two which is a long word"});
   r->value.emplace<"text">(Kind::text, r->value.get<"words">()[1]);

@@ -1,5 +1,7 @@
 //! Conversion between storages, member by member: what is contiguous is copied in one block.
 
+use std::collections::BTreeSet;
+
 use thiserror::Error;
 
 use crate::api::{List, Maybe, Table, Text, WideText};
@@ -30,6 +32,14 @@ pub enum AssignProblem {
         needed: usize,
         /// The size of the body.
         body: usize,
+    },
+    /// A value in a region to which many links lead would be copied too often.
+    #[error(
+        "values to which several links lead would become more than {limit} bytes of copies; take the message as a region"
+    )]
+    TooManyCopies {
+        /// How much there may be.
+        limit: u64,
     },
 }
 
@@ -77,12 +87,46 @@ pub struct Bodies<'a> {
     source: &'a [u8],
     target: &'a mut [u8],
     cursor: BulkCursor,
+    /// Where the values in a region lie that were read by a link that others share.
+    seen: BTreeSet<u32>,
+    /// Within a value that was read before.
+    again: bool,
+    copied: u64,
 }
+
+/// How many bytes values become that are read again by a further link to them: a few links can make very many ways.
+const MOST_COPIED: u64 = 64 << 20;
 
 impl<'a> Bodies<'a> {
     /// The body of the source, and that of the target, whose bulk members are laid out anew.
     pub fn new(source: &'a [u8], target: &'a mut [u8]) -> Self {
-        Self { source, target, cursor: BulkCursor::default() }
+        Self { source, target, ..Self::default() }
+    }
+
+    /// Begins to read a value in a region to which several links may lead; gives what [`leave_shared`](Self::leave_shared) takes.
+    pub(crate) fn enter_shared(&mut self, at: u32, size: usize) -> Result<bool, AssignError> {
+        let outer = self.again;
+        self.again |= !self.seen.insert(at);
+        self.repeat(1, size)?;
+        Ok(outer)
+    }
+
+    /// Ends it.
+    pub(crate) fn leave_shared(&mut self, outer: bool) {
+        self.again = outer;
+    }
+
+    /// Elements of so many bytes are going to be read, maybe again.
+    #[inline]
+    pub(crate) fn repeat(&mut self, count: usize, size: usize) -> Result<(), AssignError> {
+        if !self.again {
+            return Ok(());
+        }
+        self.copied = self.copied.saturating_add(count as u64 * size as u64);
+        if self.copied > MOST_COPIED {
+            return Err(AssignProblem::TooManyCopies { limit: MOST_COPIED }.into());
+        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::assign::{AssignError, AssignFrom, Bodies};
 use crate::bulk::BulkCursor;
 use crate::error::ValidateError;
-use crate::region::{Invalid, LoadInto, view};
+use crate::region::{Invalid, InvalidProblem, LoadInto, Region, view};
 use crate::storage::StorageKind;
 use crate::value::{InPlace, SelfContained, Validation};
 use crate::visit::Structure;
@@ -184,7 +184,14 @@ pub fn read_region<T, R: LoadInto<T>>(
     own_body: &mut [u8],
     image: &[u8],
 ) -> Result<(), RegionFormError> {
-    Ok(view::<R>(image)?.load_into(message, own_body)?)
+    match view::<R>(image) {
+        Ok(root) => Ok(root.load_into(message, own_body)?),
+        // What an older version has not gets its default in a copy.
+        Err(error) if matches!(error.problem, InvalidProblem::OtherVersion { .. }) => {
+            Ok(Region::<R>::adopt(image)?.root().load_into(message, own_body)?)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Reads a message from the head and the body of its flat form.

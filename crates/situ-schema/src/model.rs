@@ -318,6 +318,13 @@ pub struct Struct {
     pub nested: bool,
 }
 
+impl Struct {
+    /// Whether other versions of it are understood in regions: `@region @appendable`. It lies behind a link then, or is the root.
+    pub fn is_appended_in_regions(&self) -> bool {
+        self.region && self.extensibility == Extensibility::Appendable
+    }
+}
+
 /// Which container of a region holds a map, or a sequence that is a set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Lookup {

@@ -1,12 +1,14 @@
 //! What a type of the schema is in a region, and where everything lies there, by the rules of `spec/region.md`.
 
 use crate::flat_layout::Extent;
-use crate::model::{Definition, Kind, Link, Lookup, Member, Primitive, Struct, Type, TypeId, Union};
+use crate::model::{Definition, Kind, Link, Literal, Lookup, Member, Primitive, Struct, Type, TypeId, Union};
 use crate::schema::Schema;
 use crate::source::Span;
 
 /// The largest region, in bytes.
 pub const MAX_REGION_SIZE: u64 = 0x7fff_fff0;
+/// The longest text that needs no block in a region.
+const INLINE_TEXT: usize = 11;
 
 /// A value as it lies in a region.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +48,8 @@ pub struct RegionLayout {
     pub extent: Extent,
     /// Of a struct: its base, if any, under the name `base`, then its own members in order. Of a union: its cases.
     pub members: Vec<RegionMember>,
+    /// What selects the case of a union, at its beginning.
+    pub discriminator: Option<RegionType>,
 }
 
 /// One member of a [`RegionLayout`].
@@ -77,9 +81,12 @@ pub enum RegionReason {
     /// A map whose keys are neither integers nor enums nor strings.
     #[error("has keys that are neither integers nor enums nor strings")]
     Key,
-    /// A kind of value that no code is generated for in regions.
-    #[error("is a union, `@ordered` or `@shared`, which generated code does not have in regions")]
-    Kind,
+    /// A struct that can be appended to, in a place of fixed size.
+    #[error("holds in place a struct that is `@region @appendable`, whose size changes")]
+    Appendable,
+    /// A default that does not fit into the member itself.
+    #[error("has a default that needs memory of its own, which new values in regions do not have")]
+    Default,
     /// More than [`MAX_REGION_SIZE`].
     #[error("is larger than 2 GiB")]
     TooLarge,
@@ -129,7 +136,8 @@ impl Schema {
             Type::Named(id) => match &self.definition(*id).kind {
                 Kind::Enum(_) => RegionType::Enum(*id),
                 Kind::Bitmask(_) => RegionType::Bitmask(*id),
-                Kind::Union(_) => return Err(RegionReason::Kind),
+                Kind::Union(_) => RegionType::Union(*id),
+                Kind::Struct(it) if it.is_appended_in_regions() => return Err(RegionReason::Appendable),
                 Kind::Struct(_) | Kind::Alias(_) => RegionType::Struct(*id),
             },
             // Arrays were handled above.
@@ -158,14 +166,16 @@ impl Schema {
 
     /// What a member is in a region.
     pub fn region_type(&self, member: &Member) -> Result<RegionType, RegionReason> {
-        if member.link == Link::Shared || member.lookup == Lookup::Ordered {
-            return Err(RegionReason::Kind);
+        if member.default.as_ref().is_some_and(|default| self.needs_block(&member.ty, default)) {
+            return Err(RegionReason::Default);
         }
+        let is_linked = member.optional && member.link != Link::InPlace;
         let value = match self.resolve(&member.ty) {
             Type::Map { key, value, .. } => self.region_map(member.lookup, key, value)?,
             Type::Sequence { element, .. } if member.set => {
                 RegionType::Set(member.lookup, Box::new(self.region_key(element)?))
             }
+            Type::Named(id) if is_linked && self.is_appended_in_regions(*id) => RegionType::Struct(*id),
             _ => self.region_value(&member.ty)?,
         };
         Ok(match (member.optional, member.link) {
@@ -174,6 +184,28 @@ impl Schema {
             (true, Link::Unique) => RegionType::Unique(Box::new(value)),
             (true, Link::Shared) => RegionType::Shared(Box::new(value)),
         })
+    }
+
+    /// Whether a type is a struct of which other versions are understood in regions.
+    pub fn is_appended_in_regions(&self, id: TypeId) -> bool {
+        self.definition(id).kind.as_struct().is_some_and(Struct::is_appended_in_regions)
+    }
+
+    fn is_text(&self, ty: &Type) -> bool {
+        matches!(self.resolve(ty), Type::String { .. } | Type::WString { .. })
+    }
+
+    /// Whether a default does not fit into the member that has it.
+    fn needs_block(&self, ty: &Type, default: &Literal) -> bool {
+        match (self.resolve(ty), default) {
+            (Type::String { .. }, Literal::String(text)) => text.len() > INLINE_TEXT,
+            (Type::WString { .. }, Literal::String(text)) => !text.is_empty(),
+            (Type::Array { .. }, Literal::List(_)) => {
+                self.array(ty).is_some_and(|(element, _)| self.is_text(element))
+            }
+            (_, Literal::List(items)) => !items.is_empty(),
+            _ => false,
+        }
     }
 
     /// Size and alignment of a value in a region. What is too large is at least [`MAX_REGION_SIZE`] + 1 bytes.
@@ -223,11 +255,16 @@ impl Schema {
             let offset = cursor.place(self.region_extent(&ty));
             members.push(RegionMember { name: name.to_owned(), offset, ty });
         }
-        Some(RegionLayout { extent: cursor.finish(), members })
+        let mut extent = cursor.finish();
+        if it.is_appended_in_regions() {
+            extent = Extent { size: round_up(extent.size, 8), align: 8 };
+        }
+        Some(RegionLayout { extent, members, discriminator: None })
     }
 
     fn region_union(&self, it: &Union) -> Option<RegionLayout> {
-        let discriminator = self.region_extent(&self.region_value(&it.discriminator).ok()?);
+        let selector = self.region_value(&it.discriminator).ok()?;
+        let discriminator = self.region_extent(&selector);
         let types: Vec<RegionType> =
             it.cases.iter().map(|case| self.region_type(&case.member).ok()).collect::<Option<_>>()?;
         let extents: Vec<Extent> = types.iter().map(|ty| self.region_extent(ty)).collect();
@@ -241,6 +278,7 @@ impl Schema {
         Some(RegionLayout {
             extent: extent(round_up(offset.saturating_add(largest), align), align),
             members: members.collect(),
+            discriminator: Some(selector),
         })
     }
 
@@ -259,6 +297,12 @@ impl Schema {
 
     fn own_region_obstacle(&self, definition: &Definition) -> Option<RegionObstacle> {
         let name = definition.name.simple();
+        if let Kind::Struct(Struct { base: Some(base), .. }) = &definition.kind
+            && self.is_appended_in_regions(*base)
+        {
+            let reason = RegionReason::Appendable;
+            return Some(RegionObstacle { path: format!("{name}.base"), reason, span: definition.span });
+        }
         let of = |member: &Member| {
             let reason = match self.region_type(member) {
                 Err(reason) => reason,

@@ -6,7 +6,8 @@ use crate::flat_layout::{ContainerLayout, Extent, FlatReason, optional};
 use crate::model::{Kind, Member, Type, TypeId};
 use crate::schema::Schema;
 
-fn hash(text: &str) -> u64 {
+/// The first 8 bytes of the SHA-256 of a text, as a little-endian number.
+pub(crate) fn text_hash(text: &str) -> u64 {
     let digest = Sha256::digest(text.as_bytes());
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);
@@ -16,13 +17,13 @@ fn hash(text: &str) -> u64 {
 impl Schema {
     /// The schema hash: the same for types that are the same on the wire, wherever their parts are stored.
     pub fn schema_hash(&self, id: TypeId) -> u64 {
-        hash(&format!("schema-v1 {}\n{}", self.name(id), self.identity(id)))
+        text_hash(&format!("schema-v1 {}\n{}", self.name(id), self.identity(id)))
     }
 
     /// The layout hash: the same for types whose flat messages are the same in memory. 0 for types that cannot be
     /// flat, and for Heap storage.
     pub fn layout_hash(&self, id: TypeId) -> u64 {
-        self.layout_description(id).map_or(0, |text| hash(&text))
+        self.layout_description(id).map_or(0, |text| text_hash(&text))
     }
 
     /// The text whose hash is the layout hash: a line `path offset size align kind` for every member of the type and

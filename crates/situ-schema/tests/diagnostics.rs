@@ -71,6 +71,34 @@ fn what_cannot_lie_in_a_region() {
         ),
         ("@region @flat struct A { long x; };", 1, 22, "both @flat and @region", "keep one"),
         ("@region struct A { octet x[65536][65536]; };", 1, 26, "larger than 2 GiB", "shorter"),
+        (
+            "@region struct A {\n  @default(\"more than eleven\") string s;\n};",
+            2,
+            39,
+            "`A` is @region, but `A.s` has a default that needs memory",
+            "at most 11 bytes",
+        ),
+        (
+            "struct B { @default(\"(1, 2)\") sequence<long> s; };\n@region struct A { B b; };",
+            1,
+            46,
+            "`A` is @region, but `B.s` has a default",
+            "delete the default",
+        ),
+        (
+            "@region @appendable struct B { long x; };\n@region struct A { sequence<B> bs; };",
+            2,
+            32,
+            "`A.bs` holds in place a struct that is `@region @appendable`",
+            "@optional @external",
+        ),
+        (
+            "@region @appendable struct B { long x; };\n@region struct A : B { long y; };",
+            2,
+            16,
+            "`A.base` holds in place",
+            "@optional @shared",
+        ),
         ("struct A { @set long x; };", 1, 22, "`@set` marks sequences", "delete `@set`"),
         ("struct A { @set sequence<float> x; };", 1, 33, "cannot be keys", "integers, enums or strings"),
         ("struct A { @hash sequence<long> x; };", 1, 33, "`@hash` marks maps and sets", "`@set`"),
@@ -96,6 +124,25 @@ fn where_members_lie_in_regions_is_carried_and_not_hashed() {
     );
     let again = load(&canonical);
     assert_eq!(again.canonical(again.find("A").unwrap()), canonical);
+}
+
+/// Unions, trees, shared links and what can be appended to lie in regions; a struct that is @appendable, and not @region, is final there.
+#[test]
+fn what_lies_in_a_region() {
+    let text = "union U switch (long) { case 1: string s; };\n\
+        @region @appendable struct V { long x; };\n\
+        @appendable struct F { long x; };\n\
+        @region struct A {\n\
+          U u; sequence<U> us; @ordered map<long, U> m; @optional @shared U shared;\n\
+          @optional @external V v; F f;\n\
+        };";
+    let schema = Loader::new().sealed().text("a.idl", text, Format::Idl).load().unwrap();
+    let layout = schema.region_layout(schema.find("A").unwrap()).unwrap();
+    let places: Vec<(&str, u64)> = layout.members.iter().map(|it| (it.name.as_str(), it.offset)).collect();
+    assert_eq!(places, [("u", 0), ("us", 24), ("m", 40), ("shared", 56), ("v", 64), ("f", 72)]);
+    let extent = |name: &str| schema.region_layout(schema.find(name).unwrap()).unwrap().extent;
+    assert_eq!((extent("V").size, extent("V").align), (8, 8));
+    assert_eq!((extent("F").size, extent("F").align), (4, 4));
 }
 
 #[test]

@@ -20,6 +20,26 @@ pub mod region {
     include!(concat!(env!("OUT_DIR"), "/region.rs"));
 }
 
+/// `schema/bazaar.idl`: trees, unions, shared links and bases in regions.
+pub mod bazaar {
+    include!(concat!(env!("OUT_DIR"), "/bazaar.rs"));
+}
+
+/// `schema/profile.idl`: what can be appended to.
+pub mod profile {
+    include!(concat!(env!("OUT_DIR"), "/profile.rs"));
+}
+
+/// `schema/profile_before.idl`: the same before members were appended.
+pub mod profile_before {
+    include!(concat!(env!("OUT_DIR"), "/profile_before.rs"));
+}
+
+/// `schema/profile_other.idl`: what no version of the same is.
+pub mod profile_other {
+    include!(concat!(env!("OUT_DIR"), "/profile_other.rs"));
+}
+
 /// ROS 2's packages; empty if they were not fetched.
 #[cfg(feature = "ros")]
 pub mod ros {

@@ -12,6 +12,21 @@
 
 namespace situ::region_detail {
 
+/// A new value, in a region of its own without memory: it needs none.
+template <class T>
+class fresh_value {
+ public:
+  fresh_value() noexcept { value_ = begin<T>(reinterpret_cast<header*>(bytes_), bytes_ + root_offset); }
+  fresh_value(const fresh_value&) = delete;
+  fresh_value& operator=(const fresh_value&) = delete;
+  ~fresh_value() = default;
+  [[nodiscard]] const T& operator*() const noexcept { return *value_; }
+
+ private:
+  alignas(granule) std::byte bytes_[root_offset + sizeof(T)] = {};
+  T* value_;
+};
+
 /// Writes into memory that is large enough. Whatever the memory held before, each byte of the image is
 /// written. Without `Writes` nothing is, and what is counted is only the size.
 template <bool Writes>
@@ -95,8 +110,8 @@ class canonical_writer {
         if constexpr (appendable<T>) {
           // Members that the source does not know have their default values.
           if (left == 0) {
-            const M none{};
-            this->put(begin_at, none);
+            const fresh_value<T> fresh;
+            this->put(begin_at, m.of(*fresh));
             return true;
           }
           --left;

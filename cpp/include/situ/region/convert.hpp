@@ -19,6 +19,11 @@ struct is_region_vector : std::false_type {};
 template <class T>
 struct is_region_vector<region_vector<T>> : std::true_type {};
 
+template <class T>
+struct is_region_shared : std::false_type {};
+template <class T>
+struct is_region_shared<region_shared<T>> : std::true_type {};
+
 /// One of the two sides is a container of a region.
 template <class From, class To>
 requires(region_container<From> || region_container<To>) struct region_conversion<From, To> {
@@ -34,7 +39,9 @@ requires(region_container<From> || region_container<To>) struct region_conversio
  private:
   template <class Converter>
   static bool store(Converter& by, const From& from, To& to) {
-    if constexpr (std::same_as<To, region_string>) {
+    if constexpr (message_union<From>) {
+      return by.convert_union(from, to);
+    } else if constexpr (std::same_as<To, region_string>) {
       const std::string_view text(from);
       return to.try_assign(text) || by.fail(convert_error::no_room, text.size());
     } else if constexpr (requires { to.try_emplace(); }) {
@@ -107,7 +114,10 @@ requires(region_container<From> || region_container<To>) struct region_conversio
 
   template <class Converter>
   static bool load(Converter& by, const From& from, To& to) {
-    if constexpr (string<To>) {
+    if constexpr (message_union<From>) {
+      return by.convert_union(from, to);
+    } else if constexpr (string<To>) {
+      if (!by.repeat(from.size(), sizeof(typename To::value_type))) return false;
       if constexpr (std::same_as<From, region_string>) {
         return by.assign_text(from.view(), to);
       } else {
@@ -118,16 +128,21 @@ requires(region_container<From> || region_container<To>) struct region_conversio
         to.reset();
         return true;
       }
-      return by.convert(*from, to.emplace());
+      if constexpr (is_region_shared<From>::value) {
+        return by.shared(from.get(), sizeof(*to), [&] { return by.convert(*from, to.emplace()); });
+      } else {
+        return by.convert(*from, to.emplace());
+      }
     } else if constexpr (map<To>) {
-      return by.convert_map(from, to);
+      return by.repeat(from.size(), sizeof(*to.begin())) && by.convert_map(from, to);
     } else if constexpr (bulk<To>) {
       const auto found = to.try_span(by.to_body());
       if (!found || found->size() != from.size())
         return by.fail(static_cast<std::size_t>(to.size()), from.size());
       return copy(by, from, *found);
     } else {
-      if (!by.resize(to, from.size())) return false;
+      if (!by.repeat(from.size(), sizeof(typename To::value_type)) || !by.resize(to, from.size()))
+        return false;
       return copy(by, from, to);
     }
   }

@@ -14,8 +14,12 @@
 #include "situ/region/hash_map.hpp"
 #include "situ/region/hash_set.hpp"
 #include "situ/region/optional.hpp"
+#include "situ/region/ordered_map.hpp"
+#include "situ/region/ordered_set.hpp"
 #include "situ/region/region.hpp"
+#include "situ/region/shared.hpp"
 #include "situ/region/string.hpp"
+#include "situ/region/union.hpp"
 #include "situ/region/unique.hpp"
 #include "situ/region/vector.hpp"
 
@@ -56,9 +60,25 @@ template <class K>
 struct hashed<region_flat_set<K>> {
   using type = region_hash_set<K>;
 };
+template <class K, class V>
+struct ordered<region_flat_map<K, V>> {
+  using type = region_ordered_map<K, V>;
+};
+template <class K>
+struct ordered<region_flat_set<K>> {
+  using type = region_ordered_set<K>;
+};
 template <class T>
 struct linked<region_optional<T>> {
   using type = region_unique<T>;
+};
+template <class T>
+struct shared<region_optional<T>> {
+  using type = region_shared<T>;
+};
+template <class D, class Cases, class... Ts>
+struct union_in<in_region, D, Cases, Ts...> {
+  using type = basic_region_union<generated_cases<Cases>, D, Ts...>;
 };
 template <class K>
 struct as_set<region_vector<K>> {
@@ -82,6 +102,9 @@ template <region_message T>
 constexpr std::string_view situ_region_name(const T* /*type*/) {
   return T::situ_name;
 }
+/// Those that `@region @appendable` marks.
+template <region_message T>
+requires(T::situ_appended) constexpr bool situ_region_appendable(const T* /*type*/) { return true; }
 template <region_message T>
 constexpr auto situ_region_members(const T* /*type*/) {
   return T::template situ_region_parts<region_detail::member>();

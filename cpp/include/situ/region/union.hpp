@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "situ/region/staged.hpp"
+#include "situ/tagged_union.hpp"
 
 namespace situ {
 
@@ -63,126 +64,79 @@ struct region_case {
   }
 };
 
-/// One of several members, as IDL's unions have them:
-///
-///     using Value = situ::region_union<"Value", std::int32_t,
-///                                      situ::region_case<"number", double, 0>,
-///                                      situ::region_case<"text", situ::region_string, 1, 2,
-///                                      situ::region_default{}>>;
-///     value.emplace<"text">(1, "seven");    value.get<"text">()
-///
-/// A discriminator that selects no member stands for no value. A new union has the discriminator 0.
-template <region_name Name, class D, class... Cases>
-class region_union {
+/// One of several members, which a discriminator selects: what unions in regions have in common. `Cases` says
+/// which member a discriminator selects (`index_of`), what a new union begins with (`initial`), and the
+/// names.
+template <class Cases, class D, class... Ts>
+class basic_region_union {
   static_assert(std::is_integral_v<D> || std::is_enum_v<D>,
                 "the discriminator of a union is an integer, boolean or enum");
-  static_assert(sizeof...(Cases) > 0, "a union has at least one member");
-  static_assert((Cases::is_default + ...) <= 1, "a union has one default member at most");
+  static_assert(sizeof...(Ts) > 0, "a union has at least one member");
 
   static constexpr std::size_t link_offset = sizeof(D) == 8 ? 8 : 4;
-  static constexpr std::size_t member_alignment = std::max({alignof(typename Cases::type)...});
-  static constexpr std::size_t member_size = std::max({sizeof(typename Cases::type)...});
+  static constexpr std::size_t member_alignment = std::max({alignof(Ts)...});
+  static constexpr std::size_t member_size = std::max({sizeof(Ts)...});
   static constexpr std::size_t member_offset =
       (link_offset + 4 + member_alignment - 1) / member_alignment * member_alignment;
 
  public:
-  using situ_region_container = region_union;
+  using situ_region_container = basic_region_union;
   using discriminator_type = D;
-  static constexpr std::size_t npos = sizeof...(Cases);
-  /// The case of a name.
-  template <region_name Wanted>
-  static constexpr std::size_t index_of = [] {
-    constexpr bool is[] = {Cases::name == Wanted.view()...};
-    return static_cast<std::size_t>(std::find(is, is + npos, true) - is);
-  }();
-  template <region_name Wanted>
-  using member_type = typename std::tuple_element_t<index_of<Wanted>, std::tuple<Cases...>>::type;
+  using alternatives = std::tuple<Ts...>;
+  template <std::size_t I>
+  using alternative = std::tuple_element_t<I, alternatives>;
 
-  region_union() noexcept = default;
-  region_union(const region_union&) = delete;
-  region_union& operator=(const region_union& other) {
+  basic_region_union() noexcept = default;
+  basic_region_union(const basic_region_union&) = delete;
+  basic_region_union& operator=(const basic_region_union& other) {
     if (!situ_store(other)) region_detail::raise_fault(region());
     return *this;
   }
 
   [[nodiscard]] D discriminator() const noexcept { return discriminator_; }
-  /// Which member is selected; `npos` when there is no value.
-  [[nodiscard]] std::size_t index() const noexcept { return index_for(discriminator_); }
-  [[nodiscard]] bool has_value() const noexcept { return index() != npos; }
-  template <region_name Wanted>
-  [[nodiscard]] bool holds() const noexcept {
-    return index() == checked_index<Wanted>();
-  }
-  /// The member; null when it is not the one selected.
-  template <region_name Wanted>
-  [[nodiscard]] member_type<Wanted>* get_if() noexcept {
-    return holds<Wanted>() ? as<member_type<Wanted>>() : nullptr;
-  }
-  template <region_name Wanted>
-  [[nodiscard]] const member_type<Wanted>* get_if() const noexcept {
-    return const_cast<region_union*>(this)->template get_if<Wanted>();
-  }
-  /// The member; throws std::out_of_range when it is not the one selected.
-  template <region_name Wanted>
-  [[nodiscard]] member_type<Wanted>& get() {
-    if (!holds<Wanted>()) detail::raise_out_of_range("region_union::get: another member is selected");
-    return *as<member_type<Wanted>>();
-  }
-  template <region_name Wanted>
-  [[nodiscard]] const member_type<Wanted>& get() const {
-    return const_cast<region_union*>(this)->template get<Wanted>();
-  }
+  /// Which member is selected; `no_alternative` when there is no value.
+  [[nodiscard]] std::size_t index() const noexcept { return Cases::index_of(discriminator_); }
+  [[nodiscard]] bool has_value() const noexcept { return index() != no_alternative; }
   /// Calls `visit` with the member that is selected, if there is one.
   template <class Visit>
   void visit(const Visit& visit) {
-    with_active([&visit](auto, auto& member) {
+    visit_active([&visit](auto, auto& member) {
       visit(member);
       return true;
     });
   }
   template <class Visit>
   void visit(const Visit& visit) const {
-    const_cast<region_union*>(this)->visit([&visit](auto& member) { visit(std::as_const(member)); });
+    const_cast<basic_region_union*>(this)->visit([&visit](auto& member) { visit(std::as_const(member)); });
+  }
+  /// Calls `visit(index, member)` for the member that is selected, where `index` is a
+  /// `std::integral_constant`. Returns what it returns, or true when there is no value.
+  template <class Visit>
+  bool visit_active(const Visit& visit) {
+    return visit_active_or(visit, [] { return true; });
+  }
+  template <class Visit>
+  bool visit_active(const Visit& visit) const {
+    return const_cast<basic_region_union*>(this)->visit_active(
+        [&visit](auto index, auto& member) { return visit(index, std::as_const(member)); });
   }
 
   /// Selects what a discriminator stands for. Unless it is the member that is selected already, that one
   /// ends, and the new one has its default value.
   void select(D discriminator) noexcept {
-    if (index_for(discriminator) != index()) {
+    if (Cases::index_of(discriminator) != index()) {
       clear();
       discriminator_ = discriminator;
       begin_active();
     }
     discriminator_ = discriminator;
   }
-  /// Makes a new value of a member in place of what is there; null, and unchanged, when there is no room.
-  /// `discriminator` is one that selects the member.
-  template <region_name Wanted, class... Args>
-  [[nodiscard]] member_type<Wanted>* try_emplace(D discriminator, const Args&... args) {
-    using M = member_type<Wanted>;
-    if (index_for(discriminator) != checked_index<Wanted>())
-      detail::raise_out_of_range("region_union::emplace: the discriminator selects another member");
-    region_detail::staged_value<M> fresh(region());
-    if (!fresh.make([&args...](M& made) { return region_detail::store_all(made, args...); })) return nullptr;
-    clear();
-    discriminator_ = discriminator;
-    fresh.move_to(as<M>());
-    return as<M>();
-  }
-  template <region_name Wanted, class... Args>
-  member_type<Wanted>& emplace(D discriminator, const Args&... args) {
-    auto* made = try_emplace<Wanted>(discriminator, args...);
-    if (made == nullptr) region_detail::raise_fault(region());
-    return *made;
-  }
 
-  friend bool operator==(const region_union& a, const region_union& b) {
-    return a.discriminator_ == b.discriminator_ &&
-           const_cast<region_union&>(a).with_active([&b](auto i, auto& member) {
-             using M = std::remove_reference_t<decltype(member)>;
-             static_cast<void>(i);
-             return region_detail::equal(member, *const_cast<region_union&>(b).template as<M>());
-           });
+  friend bool operator==(const basic_region_union& a, const basic_region_union& b) {
+    return a.discriminator_ == b.discriminator_ && a.visit_active([&b](auto i, const auto& member) {
+      return region_detail::equal(member,
+                                  *const_cast<basic_region_union&>(b).template at<decltype(i)::value>());
+    });
   }
 
   // What the walks over a region call.
@@ -193,7 +147,7 @@ class region_union {
   }
   void situ_moved(std::int32_t distance) noexcept {
     region_ += distance;
-    with_active([distance](auto, auto& member) {
+    visit_active([distance](auto, auto& member) {
       region_detail::moved(member, distance);
       return true;
     });
@@ -201,25 +155,20 @@ class region_union {
   /// The value becomes that of a new union.
   void situ_release() noexcept {
     clear();
-    discriminator_ = D{};
+    discriminator_ = Cases::initial;
     begin_active();
   }
-  [[nodiscard]] bool situ_store(const region_union& from) {
+  [[nodiscard]] bool situ_store(const basic_region_union& from) {
     if (&from == this) return true;
-    return const_cast<region_union&>(from).with_active_or(
+    return const_cast<basic_region_union&>(from).visit_active_or(
         [this, &from](auto i, auto& member) {
-          using M = std::remove_reference_t<decltype(member)>;
-          if (index() == i) {
-            if (!region_detail::store(*as<M>(), member)) return false;
+          constexpr std::size_t selected = decltype(i)::value;
+          if (index() == selected) {
+            if (!region_detail::store(*at<selected>(), member)) return false;
             discriminator_ = from.discriminator_;
             return true;
           }
-          region_detail::staged_value<M> fresh(region());
-          if (!fresh.make([&member](M& made) { return region_detail::store(made, member); })) return false;
-          clear();
-          discriminator_ = from.discriminator_;
-          fresh.move_to(as<M>());
-          return true;
+          return try_replace<selected>(from.discriminator_, member) != nullptr;
         },
         [this, &from] {
           clear();
@@ -228,50 +177,169 @@ class region_union {
         });
   }
   template <class Writer>
-  void situ_write(Writer& writer, std::uint32_t at) const {
-    writer.put_zeros(at, sizeof(region_union));
-    writer.put_bytes(at, &discriminator_, sizeof(D));
-    writer.put_back_link(at, at + std::uint32_t{link_offset});
-    const_cast<region_union*>(this)->with_active([&writer, at](auto, auto& member) {
-      writer.put(at + std::uint32_t{member_offset}, member);
+  void situ_write(Writer& writer, std::uint32_t to) const {
+    writer.put_zeros(to, sizeof(basic_region_union));
+    writer.put_bytes(to, &discriminator_, sizeof(D));
+    writer.put_back_link(to, to + std::uint32_t{link_offset});
+    visit_active([&writer, to](auto, const auto& member) {
+      writer.put(to + std::uint32_t{member_offset}, member);
       return true;
     });
   }
   template <class Check>
-  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
+  [[nodiscard]] bool situ_check(Check& check, std::uint32_t place) const {
     constexpr std::uint32_t behind_link = link_offset + 4;
-    if (!check.value(discriminator_, at)) return check.enter_member("discriminator");
-    if (!check.back_link(at, region_) ||
-        !check.zero(at + std::uint32_t{sizeof(D)}, at + std::uint32_t{link_offset}) ||
-        !check.zero(at + behind_link, at + std::uint32_t{member_offset})) {
+    if (!check.value(discriminator_, place)) return check.enter_member("discriminator");
+    if (!check.back_link(place, region_) ||
+        !check.zero(place + std::uint32_t{sizeof(D)}, place + std::uint32_t{link_offset}) ||
+        !check.zero(place + behind_link, place + std::uint32_t{member_offset})) {
       return false;
     }
-    const std::uint32_t begin = at + std::uint32_t{member_offset};
-    const std::uint32_t end = at + std::uint32_t{sizeof(region_union)};
-    return const_cast<region_union*>(this)->with_active_or(
+    const std::uint32_t begin = place + std::uint32_t{member_offset};
+    const std::uint32_t end = place + std::uint32_t{sizeof(basic_region_union)};
+    return const_cast<basic_region_union*>(this)->visit_active_or(
         [&check, begin, end](auto i, auto& member) {
           using M = std::remove_reference_t<decltype(member)>;
-          constexpr std::string_view names[] = {Cases::name...};
-          if (!check.value(std::as_const(member), begin)) return check.enter_member(names[i]);
+          if (!check.value(std::as_const(member), begin)) return check.enter_member(Cases::names[i]);
           return check.zero(begin + std::uint32_t{sizeof(M)}, end);
         },
         [&check, begin, end] { return check.zero(begin, end); });
   }
-  static std::string situ_kind() { return std::string(Name.view()); }
+  static std::string situ_kind() { return std::string(Cases::name); }
   template <class Lines>
   static void situ_lines(Lines& /*lines*/, const std::string& /*path*/) {}
   template <class Visit>
   static void situ_needs(Visit& visit) {
-    if constexpr (requires { visit.template add_union<region_union>(); }) {
-      visit.template add_union<region_union>();
+    if constexpr (requires { visit.template add_union<basic_region_union>(); }) {
+      visit.template add_union<basic_region_union>();
     } else {
-      (visit.template need<typename Cases::type>(), ...);
+      (visit.template need<Ts>(), ...);
     }
   }
   /// Calls `line` with name, kind of labels, and the type of each member; see the layout hash.
   template <class Line>
   static void situ_describe(const Line& line) {
-    (line.template operator()<typename Cases::type>(Cases::name, labels<Cases>(), member_offset), ...);
+    std::size_t i = 0;
+    ((line.template operator()<Ts>(Cases::names[i], Cases::labels_of(i), member_offset), ++i), ...);
+  }
+
+ protected:
+  template <std::size_t I>
+  [[nodiscard]] bool holds() const noexcept {
+    return index() == I;
+  }
+  template <std::size_t I>
+  [[nodiscard]] alternative<I>* get_if() noexcept {
+    return holds<I>() ? at<I>() : nullptr;
+  }
+  template <std::size_t I>
+  [[nodiscard]] const alternative<I>* get_if() const noexcept {
+    return const_cast<basic_region_union*>(this)->template get_if<I>();
+  }
+  template <std::size_t I>
+  [[nodiscard]] alternative<I>& get() {
+    if (!holds<I>()) detail::raise(bad_union_access());
+    return *at<I>();
+  }
+  template <std::size_t I>
+  [[nodiscard]] const alternative<I>& get() const {
+    return const_cast<basic_region_union*>(this)->template get<I>();
+  }
+  template <std::size_t I, class Value>
+  alternative<I>& set(D discriminator, const Value& value) {
+    return emplace_at<I>(discriminator, value);
+  }
+  /// Makes a new value of a member in place of what is there; null, and unchanged, when there is no room.
+  template <std::size_t I, class... Args>
+  [[nodiscard]] alternative<I>* try_emplace_at(D discriminator, const Args&... args) {
+    if (Cases::index_of(discriminator) != I) detail::raise(bad_union_access());
+    return try_replace<I>(discriminator, args...);
+  }
+  template <std::size_t I, class... Args>
+  alternative<I>& emplace_at(D discriminator, const Args&... args) {
+    auto* made = try_emplace_at<I>(discriminator, args...);
+    if (made == nullptr) region_detail::raise_fault(region());
+    return *made;
+  }
+
+ private:
+  template <std::size_t I, class... Args>
+  [[nodiscard]] alternative<I>* try_replace(D discriminator, const Args&... args) {
+    using M = alternative<I>;
+    region_detail::staged_value<M> fresh(region());
+    if (!fresh.make([&args...](M& made) { return region_detail::store_all(made, args...); })) return nullptr;
+    clear();
+    discriminator_ = discriminator;
+    fresh.move_to(at<I>());
+    return at<I>();
+  }
+  template <std::size_t I>
+  [[nodiscard]] alternative<I>* at() noexcept {
+    return std::launder(reinterpret_cast<alternative<I>*>(members_));
+  }
+  /// Calls `visit` with the number of the member that is selected and the member; `otherwise` when there is
+  /// none.
+  template <class Visit, class Otherwise>
+  bool visit_active_or(const Visit& visit, const Otherwise& otherwise) {
+    const std::size_t active = index();
+    if (active == no_alternative) return otherwise();
+    bool done = true;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (void)((active == I ? (done = visit(std::integral_constant<std::size_t, I>(), *at<I>()), true)
+                          : false) ||
+             ...);
+    }
+    (std::index_sequence_for<Ts...>());
+    return done;
+  }
+  /// Ends the member that is selected; its memory becomes zero.
+  void clear() noexcept {
+    visit_active([](auto, auto& member) {
+      region_detail::release(member);
+      return true;
+    });
+    std::memset(members_, 0, sizeof(members_));
+  }
+  /// Gives the member that is selected its default value, in zeroed memory.
+  void begin_active() noexcept {
+    visit_active([this](auto, auto& member) {
+      region_detail::begin<std::remove_reference_t<decltype(member)>>(region(), &member);
+      return true;
+    });
+  }
+  [[nodiscard]] region_detail::header* region() noexcept {
+    return region_ == 0 ? nullptr
+                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
+  }
+
+  D discriminator_ = Cases::initial;
+  alignas(link_offset) std::int32_t region_ = 0;
+  alignas(member_alignment) std::byte members_[member_size] = {};
+};
+
+namespace region_detail {
+
+/// What `basic_region_union` asks of the cases of a `region_union`.
+template <region_name Name, class D, class... Cases>
+struct union_cases {
+  static constexpr D initial{};
+  static constexpr std::string_view name = Name.view();
+  static constexpr std::string_view names[] = {Cases::name...};
+
+  static constexpr std::size_t index_of(D discriminator) noexcept {
+    std::size_t found = no_alternative;
+    std::size_t otherwise = no_alternative;
+    std::size_t i = 0;
+    ((found = found == no_alternative && Cases::has_label(discriminator) ? i : found,
+      otherwise = Cases::is_default ? i : otherwise, ++i),
+     ...);
+    return found == no_alternative ? otherwise : found;
+  }
+  static std::string labels_of(std::size_t index) {
+    std::string text;
+    std::size_t i = 0;
+    ((text = i++ == index ? labels<Cases>() : text), ...);
+    return text;
   }
 
  private:
@@ -292,68 +360,87 @@ class region_union {
     if (Case::is_default) text += text.empty() ? "default" : ",default";
     return text;
   }
-  static constexpr std::size_t index_for(D discriminator) noexcept {
-    std::size_t found = npos;
-    std::size_t otherwise = npos;
-    std::size_t i = 0;
-    ((found = found == npos && Cases::has_label(discriminator) ? i : found,
-      otherwise = Cases::is_default ? i : otherwise, ++i),
-     ...);
-    return found == npos ? otherwise : found;
+};
+
+}  // namespace region_detail
+
+namespace detail {
+
+/// The same of the cases of a generated union.
+template <class Cases>
+struct generated_cases : Cases {
+  static std::string labels_of(std::size_t index) { return std::string(Cases::labels[index]); }
+};
+
+}  // namespace detail
+
+/// One of several members, as IDL's unions have them:
+///
+///     using Value = situ::region_union<"Value", std::int32_t,
+///                                      situ::region_case<"number", double, 0>,
+///                                      situ::region_case<"text", situ::region_string, 1, 2,
+///                                      situ::region_default{}>>;
+///     value.emplace<"text">(1, "seven");    value.get<"text">()
+///
+/// A discriminator that selects no member stands for no value. A new union has the discriminator 0.
+template <region_name Name, class D, class... Cases>
+class region_union
+    : public basic_region_union<region_detail::union_cases<Name, D, Cases...>, D, typename Cases::type...> {
+  static_assert((Cases::is_default + ...) <= 1, "a union has one default member at most");
+
+  using base = basic_region_union<region_detail::union_cases<Name, D, Cases...>, D, typename Cases::type...>;
+
+ public:
+  static constexpr std::size_t npos = no_alternative;
+  /// The case of a name.
+  template <region_name Wanted>
+  static constexpr std::size_t index_of = [] {
+    constexpr bool is[] = {Cases::name == Wanted.view()...};
+    const auto found = static_cast<std::size_t>(std::find(is, is + sizeof...(Cases), true) - is);
+    return found == sizeof...(Cases) ? npos : found;
+  }();
+  template <region_name Wanted>
+  using member_type = typename base::template alternative<index_of<Wanted>>;
+
+  template <region_name Wanted>
+  [[nodiscard]] bool holds() const noexcept {
+    return base::template holds<checked_index<Wanted>()>();
   }
+  /// The member; null when it is not the one selected.
+  template <region_name Wanted>
+  [[nodiscard]] member_type<Wanted>* get_if() noexcept {
+    return base::template get_if<checked_index<Wanted>()>();
+  }
+  template <region_name Wanted>
+  [[nodiscard]] const member_type<Wanted>* get_if() const noexcept {
+    return base::template get_if<checked_index<Wanted>()>();
+  }
+  /// The member; throws `bad_union_access` when it is not the one selected.
+  template <region_name Wanted>
+  [[nodiscard]] member_type<Wanted>& get() {
+    return base::template get<checked_index<Wanted>()>();
+  }
+  template <region_name Wanted>
+  [[nodiscard]] const member_type<Wanted>& get() const {
+    return base::template get<checked_index<Wanted>()>();
+  }
+  /// Makes a new value of a member in place of what is there; null, and unchanged, when there is no room.
+  /// `discriminator` is one that selects the member; `bad_union_access` is thrown if it is not.
+  template <region_name Wanted, class... Args>
+  [[nodiscard]] member_type<Wanted>* try_emplace(D discriminator, const Args&... args) {
+    return base::template try_emplace_at<checked_index<Wanted>()>(discriminator, args...);
+  }
+  template <region_name Wanted, class... Args>
+  member_type<Wanted>& emplace(D discriminator, const Args&... args) {
+    return base::template emplace_at<checked_index<Wanted>()>(discriminator, args...);
+  }
+
+ private:
   template <region_name Wanted>
   static consteval std::size_t checked_index() {
     static_assert(index_of<Wanted> != npos, "the union has no member of this name");
     return index_of<Wanted>;
   }
-  template <class M>
-  [[nodiscard]] M* as() noexcept {
-    return std::launder(reinterpret_cast<M*>(members_));
-  }
-  /// Calls `visit` with the number of the member that is selected and the member; `otherwise` when there is
-  /// none.
-  template <class Visit, class Otherwise>
-  bool with_active_or(const Visit& visit, const Otherwise& otherwise) {
-    const std::size_t active = index();
-    if (active == npos) return otherwise();
-    bool done = true;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (void)((active == I
-                  ? (done = visit(std::integral_constant<std::size_t, I>(), *as<typename Cases::type>()),
-                     true)
-                  : false) ||
-             ...);
-    }
-    (std::index_sequence_for<Cases...>());
-    return done;
-  }
-  template <class Visit>
-  bool with_active(const Visit& visit) {
-    return with_active_or(visit, [] { return true; });
-  }
-  /// Ends the member that is selected; its memory becomes zero.
-  void clear() noexcept {
-    with_active([](auto, auto& member) {
-      region_detail::release(member);
-      return true;
-    });
-    std::memset(members_, 0, sizeof(members_));
-  }
-  /// Gives the member that is selected its default value, in zeroed memory.
-  void begin_active() noexcept {
-    with_active([this](auto, auto& member) {
-      region_detail::begin<std::remove_reference_t<decltype(member)>>(region(), &member);
-      return true;
-    });
-  }
-  [[nodiscard]] region_detail::header* region() noexcept {
-    return region_ == 0 ? nullptr
-                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
-  }
-
-  D discriminator_{};
-  alignas(link_offset) std::int32_t region_ = 0;
-  alignas(member_alignment) std::byte members_[member_size] = {};
 };
 
 }  // namespace situ

@@ -149,6 +149,8 @@ pub trait Maps: Stored {
 /// What holds a value or none.
 #[doc(hidden)]
 pub trait Holds01: Holds {
+    /// Whether others may hold the same value.
+    const SHARES: bool = false;
     /// Where the value is, which is made if there is none.
     fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full>;
     /// The value.
@@ -263,6 +265,7 @@ impl<I: Iterator> Iterator for Counted<I> {
 impl<I: Iterator> ExactSizeIterator for Counted<I> {}
 
 impl<T: Stored> Holds01 for Shared<T> {
+    const SHARES: bool = true;
     /// A value that others share is left to them.
     fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full> {
         if Ref::<Self>::new(memory.bytes(), at).links() > 1 {
@@ -435,12 +438,22 @@ pub fn load_copy<R: Copied<V>, V>(from: Ref<'_, R>, to: &mut V) -> Result<(), As
 }
 
 /// A string.
-pub fn load_text<V: api::Text>(from: Ref<'_, Text>, to: &mut V) -> Result<(), AssignError> {
+pub fn load_text<V: api::Text>(
+    from: Ref<'_, Text>,
+    to: &mut V,
+    bodies: &mut Bodies<'_>,
+) -> Result<(), AssignError> {
+    bodies.repeat(from.len(), 1)?;
     Ok(to.try_assign(&within(str_at(from.image(), from.at()).into(), V::BOUND))?)
 }
 
 /// A wide string.
-pub fn load_wide<V: api::WideText>(from: Ref<'_, Vector<u16>>, to: &mut V) -> Result<(), AssignError> {
+pub fn load_wide<V: api::WideText>(
+    from: Ref<'_, Vector<u16>>,
+    to: &mut V,
+    bodies: &mut Bodies<'_>,
+) -> Result<(), AssignError> {
+    bodies.repeat(from.len(), 2)?;
     Ok(to.try_assign(from.as_slice())?)
 }
 
@@ -448,7 +461,9 @@ pub fn load_wide<V: api::WideText>(from: Ref<'_, Vector<u16>>, to: &mut V) -> Re
 pub fn load_copies<R: Copied<V>, V: Value>(
     from: Ref<'_, Vector<R>>,
     to: &mut impl api::List<V>,
+    bodies: &mut Bodies<'_>,
 ) -> Result<(), AssignError> {
+    bodies.repeat(from.len(), size_of::<V>())?;
     if from.is_empty() {
         to.clear();
         return Ok(());
@@ -469,6 +484,7 @@ pub fn load_list<R: Stored, V: Value>(
     bodies: &mut Bodies<'_>,
     load: Loads<R, V>,
 ) -> Result<(), AssignError> {
+    bodies.repeat(from.len(), size_of::<V>())?;
     to.try_resize_vacant(from.len())?;
     for (index, (to, from)) in to.iter_mut().zip(from.iter()).enumerate() {
         value::reset(to);
@@ -478,11 +494,16 @@ pub fn load_list<R: Stored, V: Value>(
 }
 
 /// A sequence that is a set in regions.
-pub fn load_set<R: Sets, V: Value>(from: Ref<'_, R>, to: &mut impl api::List<V>) -> Result<(), AssignError>
+pub fn load_set<R: Sets, V: Value>(
+    from: Ref<'_, R>,
+    to: &mut impl api::List<V>,
+    bodies: &mut Bodies<'_>,
+) -> Result<(), AssignError>
 where
     R::Element: KeyOf<V>,
 {
     let keys = R::keys(from);
+    bodies.repeat(keys.len(), size_of::<V>())?;
     to.try_resize_vacant(keys.len())?;
     for (index, (to, key)) in to.iter_mut().zip(keys).enumerate() {
         value::reset(to);
@@ -517,6 +538,7 @@ where
     to.clear();
     let mut index = 0;
     R::each(from, |key, value| {
+        bodies.repeat(1, size_of::<(K, V)>())?;
         let mut own: K = default_value();
         let entry = R::Key::read(key, &mut own).and_then(|()| Ok(to.try_entry(own)?));
         let loaded = entry.and_then(|to| load(value, to, bodies));
@@ -533,6 +555,12 @@ pub fn load_maybe<R: Holds01, V: Value>(
     load: Loads<R::Element, V>,
 ) -> Result<(), AssignError> {
     match R::value(from) {
+        Some(value) if R::SHARES => {
+            let outer = bodies.enter_shared(value.at(), size_of::<V>())?;
+            let loaded = load(value, to.set_default(), bodies);
+            bodies.leave_shared(outer);
+            loaded
+        }
         Some(value) => load(value, to.set_default(), bodies),
         None => {
             to.clear();
@@ -560,9 +588,28 @@ pub fn load_bulk<R: Copied<V>, V: value::Plain, B: BulkField<V>>(
     }
 }
 
-/// Writes the default of a member over the one that every value of its type begins with. Text of up to 11 bytes needs no memory.
+/// What lies in a region as `Self` can begin with a default that needs no memory besides.
 #[doc(hidden)]
-pub fn begin_with<R: Assign<V>, V>(memory: &mut Memory, at: u32, value: V) {
-    let assigned = R::assign(memory, at, value);
-    debug_assert!(assigned.is_ok());
+pub trait BeginWith<V>: Stored {
+    fn begin_with(memory: &mut Memory, at: u32, value: V);
+}
+
+impl<R: Copied<V>, V> BeginWith<V> for R {
+    fn begin_with(memory: &mut Memory, at: u32, value: V) {
+        R::put(memory, at, &value);
+    }
+}
+
+/// Text of up to 11 bytes.
+impl BeginWith<&'static str> for Text {
+    fn begin_with(memory: &mut Memory, at: u32, value: &'static str) {
+        let assigned = Self::assign(memory, at, value);
+        debug_assert!(assigned.is_ok());
+    }
+}
+
+/// Writes the default of a member over the one that every value of its type begins with.
+#[doc(hidden)]
+pub fn begin_with<R: BeginWith<V>, V>(memory: &mut Memory, at: u32, value: V) {
+    R::begin_with(memory, at, value);
 }

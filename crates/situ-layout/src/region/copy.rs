@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::memory::{in_granules, target, u32_at};
+use super::memory::{Memory, in_granules, target, u32_at};
+use super::place::Region;
 use super::stored::Stored;
 use super::versions::Versions;
 
@@ -82,13 +83,17 @@ impl<'a> Writer<'a> {
         self.versions.and_then(Versions::of::<T>).map_or(u32::MAX, |(members, _)| members)
     }
 
-    /// Writes a default value.
-    pub fn default_value<T: Stored>(&mut self, to: u32) {
-        let zeros = vec![0; T::SIZE as usize];
+    /// Writes a new value, over which `set` may put another default.
+    pub fn default_value<T: Stored>(&mut self, to: u32, set: impl FnOnce(&mut Memory, u32)) {
+        let mut made = Region::<T>::new();
+        let mut root = made.root_mut();
+        let at = root.at();
+        set(root.memory(), at);
+        let shared = HashMap::new();
         let mut writer =
-            Writer { from: &zeros, to: &mut *self.to, end: self.end, shared: HashMap::new(), versions: None };
-        // A default value has no blocks.
-        T::write(&mut writer, 0, to);
+            Writer { from: made.bytes(), to: &mut *self.to, end: self.end, shared, versions: None };
+        // A new value has no blocks.
+        T::write(&mut writer, at, to);
     }
 
     /// A container of 16 bytes, still without its link.

@@ -16,61 +16,33 @@ pub trait RegionMessage: Stored + LoadInto<Self::Message> + StoreFrom<Self::Mess
     const SCHEMA: &'static str = <Self::Message as Message>::SCHEMA;
 }
 
-/// The region form of a generated structure: a name for what lies in regions, and accessors for its members, which two traits add to
-/// [`Ref`](super::Ref) and [`Mut`](super::Mut).
+/// The region form of a generated structure: accessors for its members, which two traits add to [`Ref`](super::Ref) and
+/// [`Mut`](super::Mut), for a type that is a name for what lies in regions.
 ///
 /// ```text
 /// situ::layout::region_type! {
-///     CharacterRegion: CharacterRef, CharacterMut, "game::Character" 0x0123456789abcdef, Character;
-///     "id" id: u64, id copy;
-///     "name" name: Text, name text = "Hero";
+///     final CharacterRegion: CharacterRef, CharacterMut, "game::Character" 0x0123456789abcdef, Character;
+///     "id" id: u64;
+///     "name" name: Text = "Hero";
 /// }
 /// situ::layout::region_conversion! {
 ///     CharacterRegion, Character<S: Unbounded>;
-///     id: u64, id copy;
+///     "id" id id: u64, copy;
 /// }
 /// ```
 #[macro_export]
 #[doc(hidden)]
 macro_rules! region_type {
     (
-        $name:ident: $ref:ident, $mut:ident, $full:literal $schema:literal, $message:ty;
+        $extensibility:ident $name:ident: $ref:ident, $mut:ident, $full:literal $schema:literal, $message:ty;
         $($label:literal $member:ident: $type:ty $(= $default:expr)?;)*
     ) => {
-        /// The members of the structure in a region, to be read.
-        #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
-        pub trait $ref<'r> {
-            $(fn $member(self) -> $crate::region::Ref<'r, $type>;)*
+        $crate::__region_accessors! { [pub] $name $ref $mut $($member: $type),* }
+        $crate::__region_stored! { $extensibility $name $full, $schema; $([$label] $member: $type $(= $default)?;)* }
+
+        impl $crate::region::RegionMessage for $name {
+            type Message = $message;
         }
-
-        /// The members of the structure in a region, to be changed.
-        #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
-        pub trait $mut {
-            $(fn $member(&mut self) -> $crate::region::Mut<'_, $type>;)*
-        }
-
-        const _: () = {
-            use $crate::region::{Check, Invalid, Lines, Memory, Mut, Ref, RegionMessage, Stored, Writer};
-
-            $crate::__region_members! { $($member: $type),* }
-            $crate::__region_stored! { $name $full $schema; $($label $member: $type $(= $default)?;)* }
-
-            impl RegionMessage for $name {
-                type Message = $message;
-            }
-
-            impl<'r> $ref<'r> for Ref<'r, $name> {
-                $(fn $member(self) -> Ref<'r, $type> {
-                    self.part(PLACES[Member::$member as usize])
-                })*
-            }
-
-            impl $mut for Mut<'_, $name> {
-                $(fn $member(&mut self) -> Mut<'_, $type> {
-                    self.part(PLACES[Member::$member as usize])
-                })*
-            }
-        };
     };
 }
 
@@ -83,12 +55,17 @@ macro_rules! region_value {
         plain $name:ident: $full:literal $schema:literal;
         $($label:literal $member:ident $field:ident: $type:ty $(= $default:expr)?;)*
     ) => {
+        $crate::__region_stored! { final $name $full, $schema; $([$label] $member: $type $(= $default)?;)* }
+
+        impl $crate::region::RegionMessage for $name {
+            type Message = $name;
+        }
+        $crate::__region_conversions_of_value! { $name }
+
         const _: () = {
-            use $crate::region::{Check, Invalid, Lines, Memory, Plain, Stored, Writer};
+            use $crate::region::Plain;
 
             $crate::__region_members! { $($member: $type),* }
-            $crate::__region_stored! { $name $full $schema; $($label $member: $type $(= $default)?;)* }
-            $crate::__region_whole! { $name }
 
             const fn plain<T: Plain>() -> u32 {
                 T::SIZE
@@ -112,15 +89,16 @@ macro_rules! region_value {
         $($label:literal $member:ident $field:ident: $type:ty $(= $default:expr)?;)*
     ) => {
         $crate::region_type! {
-            $name: $ref, $mut, $full $schema, $name;
+            final $name: $ref, $mut, $full $schema, $name;
             $($label $member: $type $(= $default)?;)*
         }
+        $crate::__region_conversions_of_value! { $name }
+        $crate::__region_assigned_copy! { $name }
 
         const _: () = {
-            use $crate::region::{Assign, Copied, Full, Memory, Ref};
+            use $crate::region::{Copied, Memory, Ref};
 
             $crate::__region_members! { $($member: $type),* }
-            $crate::__region_conversions_of_value! { $name }
 
             impl Copied<$name> for $name {
                 fn put(memory: &mut Memory, at: u32, value: &$name) {
@@ -130,26 +108,25 @@ macro_rules! region_value {
                     $name { $($field: <$type as Copied<_>>::get(from.part(PLACES[Member::$member as usize]))),* }
                 }
             }
-
-            impl Assign<$name> for $name {
-                fn assign(memory: &mut Memory, at: u32, value: $name) -> ::core::result::Result<(), Full> {
-                    <$name as Copied<$name>>::put(memory, at, &value);
-                    ::core::result::Result::Ok(())
-                }
-            }
         };
     };
 }
 
-/// What a plain structure has besides.
+/// What depends on no storage, and is no plain value in regions, is assigned by copying it.
 #[macro_export]
 #[doc(hidden)]
-macro_rules! __region_whole {
+macro_rules! __region_assigned_copy {
     ($name:ident) => {
-        impl $crate::region::RegionMessage for $name {
-            type Message = $name;
+        impl $crate::region::Assign<$name> for $name {
+            fn assign(
+                memory: &mut $crate::region::Memory,
+                at: u32,
+                value: $name,
+            ) -> ::core::result::Result<(), $crate::region::Full> {
+                <$name as $crate::region::Copied<$name>>::put(memory, at, &value);
+                ::core::result::Result::Ok(())
+            }
         }
-        $crate::__region_conversions_of_value! { $name }
     };
 }
 
@@ -181,80 +158,35 @@ macro_rules! __region_conversions_of_value {
     };
 }
 
-/// How a generated structure lies in a region.
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __region_stored {
-    ($name:ident $full:literal $schema:literal; $($label:literal $member:ident: $type:ty $(= $default:expr)?;)*) => {
-        impl Stored for $name {
-            const SIZE: u32 = PLACES[COUNT];
-            const ALIGN: u32 = ALIGNMENT;
-            const LINKS: bool = false $(|| <$type>::LINKS)*;
-            const DENSE: bool = true $(&& <$type>::DENSE)* && (0 $(+ <$type>::SIZE)*) == PLACES[COUNT];
-            const ANY: bool = true $(&& <$type>::ANY)*;
-            const SCHEMA_HASH: u64 = $schema;
-
-            fn facts() -> &'static $crate::region::Facts {
-                const { $($crate::region::fixed::<$type>();)* }
-                static FACTS: ::std::sync::OnceLock<$crate::region::Facts> = ::std::sync::OnceLock::new();
-                FACTS.get_or_init($crate::region::Facts::work_out::<Self>)
-            }
-            fn kind() -> ::std::string::String {
-                ::std::borrow::ToOwned::to_owned($full)
-            }
-            fn needed(lines: &mut Lines) {
-                if lines.begin_struct($full) {
-                    lines.line($full, 0, Self::SIZE, Self::ALIGN, "struct");
-                    $(lines.value::<$type>(::core::concat!($full, ".", $label), PLACES[Member::$member as usize]);)*
-                    $(<$type>::needed(lines);)*
-                }
-            }
-            fn begin(memory: &mut Memory, at: u32) {
-                $(
-                    <$type>::begin(memory, at + PLACES[Member::$member as usize]);
-                    $($crate::region::begin_with::<$type, _>(memory, at + PLACES[Member::$member as usize], $default);)?
-                )*
-            }
-            fn moved(memory: &mut Memory, at: u32, distance: u32) {
-                $(<$type>::moved(memory, at + PLACES[Member::$member as usize], distance);)*
-            }
-            fn release(memory: &mut Memory, at: u32) {
-                $(<$type>::release(memory, at + PLACES[Member::$member as usize]);)*
-            }
-            fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
-                $({
-                    let place = PLACES[Member::$member as usize];
-                    <$type>::write(writer, from + place, to + place);
-                })*
-            }
-            fn check(check: &mut Check<'_>, at: u32) -> ::core::result::Result<(), Invalid> {
-                let mut end = at;
-                $({
-                    let place = at + PLACES[Member::$member as usize];
-                    check.zero(end, place)?;
-                    <$type>::check(check, place).map_err(|error| error.in_member($label))?;
-                    end = place + <$type>::SIZE;
-                })*
-                check.zero(end, at + Self::SIZE)
-            }
-        }
-    };
-}
-
 /// Conversion between the region form of a structure and its other storages.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! region_conversion {
-    ($name:ident, $message:ident<$s:ident: $storage:ident>; $($label:literal $member:ident $field:ident: $type:ty, $kind:tt;)*) => {
+    ($name:ident, $message:ident<$s:ident: $storage:ident>; $($rest:tt)*) => {
+        $crate::__region_conversion! { $name {$s: $crate::$storage} {$message<$s>} $($rest)* }
+    };
+    ($name:ident, $message:ident; $($rest:tt)*) => {
+        $crate::__region_conversion! { $name {} {$message} $($rest)* }
+    };
+}
+
+/// The conversion itself.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_conversion {
+    (
+        $name:ident {$($params:tt)*} {$message:ty}
+        $($label:literal $member:ident $field:ident: $type:ty, $kind:tt;)*
+    ) => {
         const _: () = {
             $crate::__region_members! { $($member: $type),* }
 
-            impl<$s: $crate::$storage> $crate::region::StoreFrom<$message<$s>> for $name {
+            impl<$($params)*> $crate::region::StoreFrom<$message> for $name {
                 #[allow(unused_variables)]
                 fn store(
                     memory: &mut $crate::region::Memory,
                     at: u32,
-                    from: &$message<$s>,
+                    from: &$message,
                     body: &[u8],
                 ) -> ::core::result::Result<(), $crate::region::StoreError> {
                     $({
@@ -265,11 +197,11 @@ macro_rules! region_conversion {
                 }
             }
 
-            impl<$s: $crate::$storage> $crate::region::LoadInto<$message<$s>> for $name {
+            impl<$($params)*> $crate::region::LoadInto<$message> for $name {
                 #[allow(unused_variables)]
                 fn load(
                     from: $crate::region::Ref<'_, $name>,
-                    to: &mut $message<$s>,
+                    to: &mut $message,
                     bodies: &mut $crate::Bodies<'_>,
                 ) -> ::core::result::Result<(), $crate::AssignError> {
                     $({
@@ -281,6 +213,94 @@ macro_rules! region_conversion {
                 }
             }
         };
+    };
+}
+
+/// The conversion of a union, case by case, by its functions.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! region_union_conversion {
+    ($name:ident, $message:ident<$s:ident: $storage:ident> $($rest:tt)*) => {
+        $crate::__region_union_conversion! { $name {$s: $crate::$storage} {$message<$s>} $($rest)* }
+    };
+}
+
+/// The conversion itself.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_union_conversion {
+    (
+        $name:ident {$($params:tt)*} {$message:ty} $case:ident;
+        $($label:literal $member:ident $member_mut:ident $variant:ident: $type:ty, $kind:tt;)*
+    ) => {
+        impl<$($params)*> $crate::region::StoreFrom<$message> for $name {
+            #[allow(unused_variables)]
+            fn store(
+                memory: &mut $crate::region::Memory,
+                at: u32,
+                from: &$message,
+                body: &[u8],
+            ) -> ::core::result::Result<(), $crate::region::StoreError> {
+                let place = $crate::region::union_renew::<$name>(memory, at, from.discriminator());
+                match from.case() {
+                    $($case::$variant(value) => {
+                        $crate::__region_store! { (memory, place, value, body, $type) $kind }
+                    })*
+                    $case::Nothing => ::core::result::Result::Ok(()),
+                }
+            }
+        }
+
+        impl<$($params)*> $crate::region::LoadInto<$message> for $name {
+            #[allow(unused_variables)]
+            fn load(
+                from: $crate::region::Ref<'_, $name>,
+                to: &mut $message,
+                bodies: &mut $crate::Bodies<'_>,
+            ) -> ::core::result::Result<(), $crate::AssignError> {
+                to.select($crate::region::union_discriminator(from));
+                $(if let (::core::option::Option::Some(part), ::core::option::Option::Some(to)) =
+                    (from.$member(), to.$member_mut())
+                {
+                    return $crate::__region_load! { (part, to, bodies, $type) $kind }
+                        .map_err(|error| error.in_member($label));
+                })*
+                ::core::result::Result::Ok(())
+            }
+        }
+    };
+}
+
+/// A union that depends on no storage: it is converted by copying it.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! region_union_value {
+    ($name:ident $case:ident; $($member:ident $member_mut:ident $variant:ident: $type:ty;)*) => {
+        $crate::__region_conversions_of_value! { $name }
+        $crate::__region_assigned_copy! { $name }
+
+        impl $crate::region::Copied<$name> for $name {
+            fn put(memory: &mut $crate::region::Memory, at: u32, value: &$name) {
+                // It has no blocks, so what was there before needs no end.
+                let place = $crate::region::union_begin_at::<$name>(memory, at, value.discriminator());
+                match value.case() {
+                    $($case::$variant(value) => {
+                        <$type as $crate::region::Copied<_>>::put(memory, place, value);
+                    })*
+                    $case::Nothing => {}
+                }
+            }
+            fn get(from: $crate::region::Ref<'_, $name>) -> $name {
+                let mut made = $crate::default_value::<$name>();
+                made.select($crate::region::union_discriminator(from));
+                $(if let (::core::option::Option::Some(from), ::core::option::Option::Some(to)) =
+                    (from.$member(), made.$member_mut())
+                {
+                    *to = <$type as $crate::region::Copied<_>>::get(from);
+                })*
+                made
+            }
+        }
     };
 }
 
@@ -375,10 +395,10 @@ macro_rules! __region_load {
         $crate::region::convert::load_copy::<$type, _>($from, $to)
     };
     (($from:expr, $to:expr, $bodies:expr, $type:ty) text) => {
-        $crate::region::convert::load_text($from, $to)
+        $crate::region::convert::load_text($from, $to, $bodies)
     };
     (($from:expr, $to:expr, $bodies:expr, $type:ty) wide) => {
-        $crate::region::convert::load_wide($from, $to)
+        $crate::region::convert::load_wide($from, $to, $bodies)
     };
     (($from:expr, $to:expr, $bodies:expr, $type:ty) nested) => {
         <$type as $crate::region::LoadInto<_>>::load($from, $to, $bodies)
@@ -389,10 +409,12 @@ macro_rules! __region_load {
         )
     };
     (($from:expr, $to:expr, $bodies:expr, $type:ty) (list copy)) => {
-        $crate::region::convert::load_copies::<<$type as $crate::region::Holds>::Element, _>($from, $to)
+        $crate::region::convert::load_copies::<<$type as $crate::region::Holds>::Element, _>(
+            $from, $to, $bodies,
+        )
     };
     (($from:expr, $to:expr, $bodies:expr, $type:ty) (set $kind:tt)) => {
-        $crate::region::convert::load_set::<$type, _>($from, $to)
+        $crate::region::convert::load_set::<$type, _>($from, $to, $bodies)
     };
     (($from:expr, $to:expr, $bodies:expr, $type:ty) (list $kind:tt)) => {
         $crate::region::convert::load_list::<<$type as $crate::region::Holds>::Element, _>(
@@ -499,5 +521,15 @@ macro_rules! __region_enumeration {
         }
 
         $crate::__region_key_of_self! { $name }
+
+        impl $crate::region::Discriminator for $name {
+            type Value = $name;
+            fn get(image: &[u8], at: u32) -> $name {
+                <$name as $crate::region::Key>::view(image, at)
+            }
+            fn set(memory: &mut $crate::region::Memory, at: u32, value: $name) {
+                $crate::region::put_plain(memory, at, &[value]);
+            }
+        }
     };
 }

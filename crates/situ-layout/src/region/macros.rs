@@ -63,125 +63,34 @@ macro_rules! region_struct {
     ($(#[$attribute:meta])* $visible:vis struct $name:ident: $ref:ident, $mut:ident {
         $($member:ident: $type:ty),* $(,)?
     }) => {
-        $crate::__region_struct! { [$(#[$attribute])* $visible $name $ref $mut] $($member: $type),* }
-        const _: () = {
-            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Stored, Writer, fixed};
-
-            $crate::__region_members! { $($member: $type),* }
-
-            impl Stored for $name {
-                const SIZE: u32 = PLACES[COUNT];
-                const ALIGN: u32 = ALIGNMENT;
-                const LINKS: bool = false $(|| <$type>::LINKS)*;
-                const DENSE: bool = true $(&& <$type>::DENSE)* && (0 $(+ <$type>::SIZE)*) == PLACES[COUNT];
-                const ANY: bool = true $(&& <$type>::ANY)*;
-
-                $crate::__region_common! { $name $($member: $type),* }
-
-                fn needed(lines: &mut Lines) {
-                    if lines.begin_struct(stringify!($name)) {
-                        lines.line(stringify!($name), 0, Self::SIZE, Self::ALIGN, "struct");
-                        $(lines.value::<$type>(concat!(stringify!($name), ".", stringify!($member)), PLACES[Member::$member as usize]);)*
-                        $(<$type>::needed(lines);)*
-                    }
-                }
-                #[inline]
-                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
-                    $({
-                        let place = PLACES[Member::$member as usize];
-                        <$type>::write(writer, from + place, to + place);
-                    })*
-                }
-                #[inline]
-                fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
-                    let mut end = at;
-                    $({
-                        let place = at + PLACES[Member::$member as usize];
-                        check.zero(end, place)?;
-                        <$type>::check(check, place).map_err(|error| error.in_member(stringify!($member)))?;
-                        end = place + <$type>::SIZE;
-                    })*
-                    check.zero(end, at + Self::SIZE)
-                }
-            }
-        };
+        $(#[$attribute])*
+        $visible enum $name {}
+        $crate::__region_accessors! { [$visible] $name $ref $mut $($member: $type),* }
+        $crate::__region_stored! { final $name stringify!($name), 0; $([stringify!($member)] $member: $type;)* }
     };
     ($(#[$attribute:meta])* $visible:vis appendable struct $name:ident: $ref:ident, $mut:ident {
         $($member:ident: $type:ty),* $(,)?
     }) => {
-        $crate::__region_struct! { [$(#[$attribute])* $visible $name $ref $mut] $($member: $type),* }
-        const _: () = {
-            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Stored, Version, Writer, fixed};
-
-            $crate::__region_members! { $($member: $type),* }
-
-            impl Stored for $name {
-                const SIZE: u32 = PLACES[COUNT].next_multiple_of(8);
-                const ALIGN: u32 = 8;
-                const LINKS: bool = true;
-                const DENSE: bool = false;
-                const ANY: bool = false;
-                const APPENDABLE: bool = true;
-
-                $crate::__region_common! { $name $($member: $type),* }
-
-                fn needed(lines: &mut Lines) {
-                    if lines.begin_struct(stringify!($name)) {
-                        lines.line(stringify!($name), 0, 0, 0, "appendable");
-                        let version = || {
-                            let mut version = Version::of::<Self>(stringify!($name));
-                            $(version.member::<$type>(stringify!($member), PLACES[Member::$member as usize]);)*
-                            version
-                        };
-                        if lines.version(version) {
-                            $(<$type>::needed(lines);)*
-                        }
-                    }
-                }
-                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
-                    let members = writer.members_of::<Self>();
-                    $({
-                        let place = PLACES[Member::$member as usize];
-                        if (Member::$member as u32) < members {
-                            <$type>::write(writer, from + place, to + place);
-                        } else {
-                            writer.default_value::<$type>(to + place);
-                        }
-                    })*
-                }
-                fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
-                    let (members, size) = check.version_of::<Self>(at)?;
-                    let mut end = at;
-                    $(if (Member::$member as u32) < members {
-                        let place = at + PLACES[Member::$member as usize];
-                        check.zero(end, place)?;
-                        <$type>::check(check, place).map_err(|error| error.in_member(stringify!($member)))?;
-                        end = place + <$type>::SIZE;
-                    })*
-                    // What is behind the members that this program knows may be others.
-                    if members <= COUNT as u32 || size == Self::SIZE { check.zero(end, at + size) } else { Ok(()) }
-                }
-            }
-        };
+        $(#[$attribute])*
+        $visible enum $name {}
+        $crate::__region_accessors! { [$visible] $name $ref $mut $($member: $type),* }
+        $crate::__region_stored! { appendable $name stringify!($name), 0; $([stringify!($member)] $member: $type;)* }
     };
 }
 
-/// The names, and the accessors of members.
+/// The accessors of members.
 #[macro_export]
 #[doc(hidden)]
-macro_rules! __region_struct {
-    ([$(#[$attribute:meta])* $visible:vis $name:ident $ref:ident $mut:ident] $($member:ident: $type:ty),*) => {
-        $(#[$attribute])*
-        $visible enum $name {}
-
-        /// The members of the struct of the same name, to be read.
-        #[allow(missing_docs, dead_code)]
+macro_rules! __region_accessors {
+    ([$visible:vis] $name:ident $ref:ident $mut:ident $($member:ident: $type:ty),*) => {
+        /// The members of the struct in a region, to be read.
+        #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
         $visible trait $ref<'r> {
             $(fn $member(self) -> $crate::region::Ref<'r, $type>;)*
         }
 
-        /// The members of the struct of the same name, to be changed.
-        #[allow(missing_docs, dead_code)]
+        /// The members of the struct in a region, to be changed.
+        #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
         $visible trait $mut {
             $(fn $member(&mut self) -> $crate::region::Mut<'_, $type>;)*
         }
@@ -208,27 +117,148 @@ macro_rules! __region_struct {
     };
 }
 
+/// How a struct lies in a region: one that is `final`, or one that is `appendable`.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __region_stored {
+    (
+        final $name:ident $full:expr, $schema:expr;
+        $([$label:expr] $member:ident: $type:ty $(= $default:expr)?;)*
+    ) => {
+        const _: () = {
+            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Stored, Writer, fixed};
+
+            $crate::__region_members! { $($member: $type),* }
+
+            impl Stored for $name {
+                const SIZE: u32 = PLACES[COUNT];
+                const ALIGN: u32 = ALIGNMENT;
+                const LINKS: bool = false $(|| <$type as Stored>::LINKS)*;
+                const DENSE: bool = true $(&& <$type as Stored>::DENSE)* && (0 $(+ <$type as Stored>::SIZE)*) == PLACES[COUNT];
+                const ANY: bool = true $(&& <$type as Stored>::ANY)*;
+
+                $crate::__region_common! { $full, $schema; $($member: $type $(= $default)?;)* }
+
+                fn needed(lines: &mut Lines) {
+                    if lines.begin_struct($full) {
+                        lines.line($full, 0, Self::SIZE, Self::ALIGN, "struct");
+                        $(lines.value::<$type>(::core::concat!($full, ".", $label), PLACES[Member::$member as usize]);)*
+                        $(<$type as Stored>::needed(lines);)*
+                    }
+                }
+                #[inline]
+                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                    $({
+                        let place = PLACES[Member::$member as usize];
+                        <$type as Stored>::write(writer, from + place, to + place);
+                    })*
+                }
+                #[inline]
+                fn check(check: &mut Check<'_>, at: u32) -> ::core::result::Result<(), Invalid> {
+                    let mut end = at;
+                    $({
+                        let place = at + PLACES[Member::$member as usize];
+                        check.zero(end, place)?;
+                        <$type as Stored>::check(check, place).map_err(|error| error.in_member($label))?;
+                        end = place + <$type as Stored>::SIZE;
+                    })*
+                    check.zero(end, at + Self::SIZE)
+                }
+            }
+        };
+    };
+    (
+        appendable $name:ident $full:expr, $schema:expr;
+        $([$label:expr] $member:ident: $type:ty $(= $default:expr)?;)*
+    ) => {
+        const _: () = {
+            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Stored, Version, Writer, fixed};
+
+            $crate::__region_members! { $($member: $type),* }
+
+            impl Stored for $name {
+                const SIZE: u32 = PLACES[COUNT].next_multiple_of(8);
+                const ALIGN: u32 = 8;
+                const LINKS: bool = true;
+                const DENSE: bool = false;
+                const ANY: bool = false;
+                const APPENDABLE: bool = true;
+
+                $crate::__region_common! { $full, $schema; $($member: $type $(= $default)?;)* }
+
+                fn needed(lines: &mut Lines) {
+                    if lines.begin_struct($full) {
+                        lines.line($full, 0, 0, 0, "appendable");
+                        let version = || {
+                            let mut version = Version::of::<Self>($full);
+                            $(version.member::<$type>($label, PLACES[Member::$member as usize]);)*
+                            version
+                        };
+                        if lines.version(version) {
+                            $(<$type as Stored>::needed(lines);)*
+                        }
+                    }
+                }
+                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                    let members = writer.members_of::<Self>();
+                    $({
+                        let place = PLACES[Member::$member as usize];
+                        if (Member::$member as u32) < members {
+                            <$type as Stored>::write(writer, from + place, to + place);
+                        } else {
+                            writer.default_value::<$type>(to + place, |_memory, _at| {
+                                $($crate::region::begin_with::<$type, _>(_memory, _at, $default);)?
+                            });
+                        }
+                    })*
+                }
+                fn check(check: &mut Check<'_>, at: u32) -> ::core::result::Result<(), Invalid> {
+                    let (members, size) = check.version_of::<Self>(at)?;
+                    let mut end = at;
+                    $(if (Member::$member as u32) < members {
+                        let place = at + PLACES[Member::$member as usize];
+                        check.zero(end, place)?;
+                        <$type as Stored>::check(check, place).map_err(|error| error.in_member($label))?;
+                        end = place + <$type as Stored>::SIZE;
+                    })*
+                    // What is behind the members that this program knows may be others.
+                    if members <= COUNT as u32 || size == Self::SIZE {
+                        check.zero(end, at + size)
+                    } else {
+                        ::core::result::Result::Ok(())
+                    }
+                }
+            }
+        };
+    };
+}
+
 /// What structs do alike, whether they can be appended to or not.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_common {
-    ($name:ident $($member:ident: $type:ty),*) => {
+    ($full:expr, $schema:expr; $($member:ident: $type:ty $(= $default:expr)?;)*) => {
+        const SCHEMA_HASH: u64 = $schema;
+
         fn facts() -> &'static Facts {
             const { $(fixed::<$type>();)* }
             static FACTS: ::std::sync::OnceLock<Facts> = ::std::sync::OnceLock::new();
             FACTS.get_or_init(Facts::work_out::<Self>)
         }
-        fn kind() -> String {
-            stringify!($name).to_owned()
+        fn kind() -> ::std::string::String {
+            ::std::borrow::ToOwned::to_owned($full)
         }
         fn begin(memory: &mut Memory, at: u32) {
-            $(<$type>::begin(memory, at + PLACES[Member::$member as usize]);)*
+            $(
+                <$type as Stored>::begin(memory, at + PLACES[Member::$member as usize]);
+                $($crate::region::begin_with::<$type, _>(memory, at + PLACES[Member::$member as usize], $default);)?
+            )*
         }
         fn moved(memory: &mut Memory, at: u32, distance: u32) {
-            $(<$type>::moved(memory, at + PLACES[Member::$member as usize], distance);)*
+            $(<$type as Stored>::moved(memory, at + PLACES[Member::$member as usize], distance);)*
         }
         fn release(memory: &mut Memory, at: u32) {
-            $(<$type>::release(memory, at + PLACES[Member::$member as usize]);)*
+            $(<$type as Stored>::release(memory, at + PLACES[Member::$member as usize]);)*
         }
     };
 }
@@ -288,7 +318,7 @@ macro_rules! region_plain {
                     if lines.begin_struct(stringify!($name)) {
                         lines.line(stringify!($name), 0, Self::SIZE, Self::ALIGN, "struct");
                         $(lines.value::<$type>(concat!(stringify!($name), ".", stringify!($member)), PLACES[Member::$member as usize]);)*
-                        $(<$type>::needed(lines);)*
+                        $(<$type as Stored>::needed(lines);)*
                     }
                 }
                 fn write(writer: &mut Writer<'_>, from: u32, to: u32) {

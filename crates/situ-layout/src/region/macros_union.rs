@@ -37,21 +37,50 @@ macro_rules! region_union {
     };
 }
 
-/// Makes of each case `[labels] [default or nothing] member: type`, one by one.
+/// Makes of each case `[labels] [default or nothing] "member" member: type`, one by one.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_cases {
-    ($head:tt [$($done:tt)*]) => {
-        $crate::__region_union! { $head $($done)* }
+    ([$(#[$attribute:meta])* $visible:vis union $name:ident: $ref:ident, $mut:ident ($discriminator:ty)] [$($done:tt)*]) => {
+        $(#[$attribute])*
+        $visible enum $name {}
+        $crate::__region_union! {
+            [$visible] $name: $ref, $mut ($discriminator = 0), stringify!($name);
+            $($done)*
+        }
     };
     ($head:tt [$($done:tt)*] default => $member:ident: $type:ty $(, $($rest:tt)*)?) => {
-        $crate::__region_cases! { $head [$($done)* [] [default] $member: $type,] $($($rest)*)? }
+        $crate::__region_cases! { $head [$($done)* [] [default] [stringify!($member)] $member: $type;] $($($rest)*)? }
     };
     ($head:tt [$($done:tt)*] $($label:literal)|+ => $member:ident: $type:ty $(, $($rest:tt)*)?) => {
-        $crate::__region_cases! { $head [$($done)* [$($label)*] [] $member: $type,] $($($rest)*)? }
+        $crate::__region_cases! { $head [$($done)* [$($label)*] [] [stringify!($member)] $member: $type;] $($($rest)*)? }
     };
     ($head:tt [$($done:tt)*] $($label:literal)|+ default => $member:ident: $type:ty $(, $($rest:tt)*)?) => {
-        $crate::__region_cases! { $head [$($done)* [$($label)*] [default] $member: $type,] $($($rest)*)? }
+        $crate::__region_cases! { $head [$($done)* [$($label)*] [default] [stringify!($member)] $member: $type;] $($($rest)*)? }
+    };
+}
+
+/// The region form of a generated union, for a type that is a name for what lies in regions: the discriminator that a new one has
+/// stands behind its type.
+///
+/// ```text
+/// situ::layout::region_union_type! {
+///     ShapeRegion: ShapeRef, ShapeMut (i32 = 1), "game::Shape";
+///     [1] [] "radius" radius: f32;
+///     [2 3] [default] "label" label: Text;
+/// }
+/// ```
+#[macro_export]
+#[doc(hidden)]
+macro_rules! region_union_type {
+    (
+        $name:ident: $ref:ident, $mut:ident ($discriminator:ty = $initial:literal), $full:literal;
+        $($labels:tt $default:tt $label:literal $member:ident: $type:ty;)*
+    ) => {
+        $crate::__region_union! {
+            [pub] $name: $ref, $mut ($discriminator = $initial), $full;
+            $($labels $default [$label] $member: $type;)*
+        }
     };
 }
 
@@ -59,31 +88,28 @@ macro_rules! __region_cases {
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_union {
-    ([$(#[$attribute:meta])* $visible:vis union $name:ident: $ref:ident, $mut:ident ($discriminator:ty)]
-        $([$($label:literal)*] [$($default:ident)?] $member:ident: $type:ty,)*
+    ([$visible:vis] $name:ident: $ref:ident, $mut:ident ($discriminator:ty = $initial:literal), $full:expr;
+        $([$($label:literal)*] [$($default:ident)?] [$text:expr] $member:ident: $type:ty;)*
     ) => {
-        $(#[$attribute])*
-        $visible enum $name {}
-
-        /// The members of the union of the same name, to be read.
-        #[allow(missing_docs, dead_code)]
+        /// The members of the union in a region, to be read.
+        #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
         $visible trait $ref<'r> {
             fn discriminator(self) -> <$discriminator as $crate::region::Discriminator>::Value;
-            $(fn $member(self) -> Option<$crate::region::Ref<'r, $type>>;)*
+            $(fn $member(self) -> ::core::option::Option<$crate::region::Ref<'r, $type>>;)*
         }
 
-        /// The members of the union of the same name, to be changed.
-        #[allow(missing_docs, dead_code)]
+        /// The members of the union in a region, to be changed.
+        #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
         $visible trait $mut {
             fn select(&mut self, discriminator: <$discriminator as $crate::region::Discriminator>::Value);
-            $(fn $member(&mut self) -> Option<$crate::region::Mut<'_, $type>>;)*
+            $(fn $member(&mut self) -> ::core::option::Option<$crate::region::Mut<'_, $type>>;)*
         }
 
         const _: () = {
             use $crate::region::{
                 Check, Facts, Invalid, Lines, Memory, Mut, Ref, Selected, Stored, Union, Writer, fixed, union_begin,
-                union_check, union_discriminator, union_labels, union_layout, union_moved, union_release, union_select,
-                union_write,
+                union_case, union_check, union_discriminator, union_labels, union_layout, union_moved, union_release,
+                union_select, union_write,
             };
 
             #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -94,13 +120,14 @@ macro_rules! __region_union {
             const LAYOUT: (u32, u32, u32) =
                 union_layout(<$discriminator as Stored>::SIZE, &[$((<$type as Stored>::SIZE, <$type as Stored>::ALIGN)),*]);
 
-            #[allow(unreachable_code)]
+            #[allow(unreachable_code, unused_variables)]
             fn case(value: Selected<$name>) -> Case {
-                $($(if value == $label {
+                let number = union_case::<$name>(value);
+                $($(if number == $label as i128 {
                     return Case::$member;
                 })*)*
                 $($(
-                    let _ = stringify!($default);
+                    let _ = ::core::stringify!($default);
                     return Case::$member;
                 )?)*
                 Case::Nothing
@@ -118,19 +145,19 @@ macro_rules! __region_union {
                     static FACTS: ::std::sync::OnceLock<Facts> = ::std::sync::OnceLock::new();
                     FACTS.get_or_init(Facts::work_out::<Self>)
                 }
-                fn kind() -> String {
-                    stringify!($name).to_owned()
+                fn kind() -> ::std::string::String {
+                    ::std::borrow::ToOwned::to_owned($full)
                 }
                 fn needed(lines: &mut Lines) {
-                    if lines.begin_struct(stringify!($name)) {
-                        lines.line(stringify!($name), 0, Self::SIZE, Self::ALIGN, "union");
-                        lines.value::<$discriminator>(concat!(stringify!($name), ".discriminator"), 0);
+                    if lines.begin_struct($full) {
+                        lines.line($full, 0, Self::SIZE, Self::ALIGN, "union");
+                        lines.value::<$discriminator>(::core::concat!($full, ".discriminator"), 0);
                         $({
-                            let default = false $(|| stringify!($default) == "default")?;
+                            let default = false $(|| ::core::stringify!($default) == "default")?;
                             let labels = union_labels(&[$($label as i128),*], default);
-                            lines.case::<$type>(concat!(stringify!($name), ".", stringify!($member)), LAYOUT.0, &labels);
+                            lines.case::<$type>(::core::concat!($full, ".", $text), LAYOUT.0, &labels);
                         })*
-                        $(<$type>::needed(lines);)*
+                        $(<$type as Stored>::needed(lines);)*
                     }
                 }
                 fn begin(memory: &mut Memory, at: u32) {
@@ -145,7 +172,7 @@ macro_rules! __region_union {
                 fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
                     union_write::<Self>(writer, from, to);
                 }
-                fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+                fn check(check: &mut Check<'_>, at: u32) -> ::core::result::Result<(), Invalid> {
                     union_check::<Self>(check, at)
                 }
             }
@@ -153,38 +180,39 @@ macro_rules! __region_union {
             impl Union for $name {
                 type Discriminator = $discriminator;
                 const VALUE: u32 = LAYOUT.0;
+                const INITIAL: i128 = $initial;
 
                 fn value_begin(selected: Selected<Self>, memory: &mut Memory, at: u32) {
                     match case(selected) {
-                        $(Case::$member => <$type>::begin(memory, at),)*
+                        $(Case::$member => <$type as Stored>::begin(memory, at),)*
                         Case::Nothing => {}
                     }
                 }
                 fn value_moved(selected: Selected<Self>, memory: &mut Memory, at: u32, distance: u32) {
                     match case(selected) {
-                        $(Case::$member => <$type>::moved(memory, at, distance),)*
+                        $(Case::$member => <$type as Stored>::moved(memory, at, distance),)*
                         Case::Nothing => {}
                     }
                 }
                 fn value_release(selected: Selected<Self>, memory: &mut Memory, at: u32) {
                     match case(selected) {
-                        $(Case::$member => <$type>::release(memory, at),)*
+                        $(Case::$member => <$type as Stored>::release(memory, at),)*
                         Case::Nothing => {}
                     }
                 }
                 fn value_write(selected: Selected<Self>, writer: &mut Writer<'_>, from: u32, to: u32) {
                     match case(selected) {
-                        $(Case::$member => <$type>::write(writer, from, to),)*
+                        $(Case::$member => <$type as Stored>::write(writer, from, to),)*
                         Case::Nothing => {}
                     }
                 }
-                fn value_check(selected: Selected<Self>, check: &mut Check<'_>, at: u32) -> Result<u32, Invalid> {
+                fn value_check(selected: Selected<Self>, check: &mut Check<'_>, at: u32) -> ::core::result::Result<u32, Invalid> {
                     match case(selected) {
                         $(Case::$member => {
-                            <$type>::check(check, at).map_err(|error| error.in_member(stringify!($member)))?;
-                            Ok(<$type>::SIZE)
+                            <$type as Stored>::check(check, at).map_err(|error| error.in_member($text))?;
+                            ::core::result::Result::Ok(<$type as Stored>::SIZE)
                         })*
-                        Case::Nothing => Ok(0),
+                        Case::Nothing => ::core::result::Result::Ok(0),
                     }
                 }
             }
@@ -193,7 +221,7 @@ macro_rules! __region_union {
                 fn discriminator(self) -> Selected<$name> {
                     union_discriminator(self)
                 }
-                $(fn $member(self) -> Option<Ref<'r, $type>> {
+                $(fn $member(self) -> ::core::option::Option<Ref<'r, $type>> {
                     (case(union_discriminator(self)) == Case::$member).then(|| self.part(LAYOUT.0))
                 })*
             }
@@ -202,7 +230,7 @@ macro_rules! __region_union {
                 fn select(&mut self, discriminator: Selected<$name>) {
                     union_select(self, discriminator);
                 }
-                $(fn $member(&mut self) -> Option<Mut<'_, $type>> {
+                $(fn $member(&mut self) -> ::core::option::Option<Mut<'_, $type>> {
                     (case(union_discriminator(self.as_ref())) == Case::$member).then(|| self.part(LAYOUT.0))
                 })*
             }

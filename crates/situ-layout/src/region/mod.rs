@@ -65,8 +65,8 @@ pub use tree::{OrderedMap, OrderedSet};
 pub use union::Discriminator;
 #[doc(hidden)]
 pub use union::{
-    Selected, Union, union_begin, union_check, union_discriminator, union_labels, union_layout, union_moved,
-    union_release, union_select, union_write,
+    Selected, Union, union_begin, union_begin_at, union_case, union_check, union_discriminator, union_labels,
+    union_layout, union_moved, union_release, union_renew, union_select, union_write,
 };
 pub use vector::Vector;
 #[doc(hidden)]

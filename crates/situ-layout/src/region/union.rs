@@ -6,12 +6,13 @@ use super::error::Invalid;
 use super::handle::{Mut, Ref};
 use super::key::Key;
 use super::memory::Memory;
-use super::stored::{Bool, Stored, put};
+use super::stored::{Bool, Char, Stored, put};
+use crate::visit;
 
-/// A type that can select a union's member: an integer or a boolean.
+/// A type that can select a union's member: an integer, a character, a boolean or an enum.
 pub trait Discriminator: Stored {
     /// The value in Rust.
-    type Value: Copy + PartialEq;
+    type Value: visit::Discriminator;
     #[doc(hidden)]
     fn get(image: &[u8], at: u32) -> Self::Value;
     #[doc(hidden)]
@@ -33,6 +34,16 @@ macro_rules! integers {
 }
 
 integers! { u8 u16 u32 u64 i8 i16 i32 i64 }
+
+impl Discriminator for Char {
+    type Value = u8;
+    fn get(image: &[u8], at: u32) -> u8 {
+        image[at as usize]
+    }
+    fn set(memory: &mut Memory, at: u32, value: u8) {
+        put(memory, at, value);
+    }
+}
 
 impl Discriminator for Bool {
     type Value = bool;
@@ -89,6 +100,8 @@ pub trait Union: Stored {
     type Discriminator: Discriminator;
     /// Where the members begin.
     const VALUE: u32;
+    /// The discriminator of a new one.
+    const INITIAL: i128;
 
     fn value_begin(selected: Selected<Self>, memory: &mut Memory, at: u32);
     fn value_moved(selected: Selected<Self>, memory: &mut Memory, at: u32, distance: u32);
@@ -108,6 +121,12 @@ pub fn selected<U: Union>(image: &[u8], at: u32) -> Selected<U> {
     U::Discriminator::get(image, at)
 }
 
+/// The number that labels are compared with.
+#[doc(hidden)]
+pub fn union_case<U: Union>(value: Selected<U>) -> i128 {
+    visit::Discriminator::raw(value)
+}
+
 const fn region<U: Union>() -> u32 {
     union_region(<U::Discriminator as Stored>::SIZE)
 }
@@ -119,7 +138,31 @@ fn set_region<U: Union>(memory: &mut Memory, at: u32) {
 #[doc(hidden)]
 pub fn union_begin<U: Union>(memory: &mut Memory, at: u32) {
     set_region::<U>(memory, at);
-    U::value_begin(selected::<U>(memory.bytes(), at), memory, at + U::VALUE);
+    begin_value::<U>(memory, at, visit::Discriminator::from_raw(U::INITIAL));
+}
+
+/// Gives a union whose members' bytes are zero a discriminator, and the member that it selects its default value.
+fn begin_value<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>) {
+    U::Discriminator::set(memory, at, value);
+    U::value_begin(value, memory, at + U::VALUE);
+}
+
+/// A new union with this discriminator, whatever bytes are there, which belong to nothing. Where its member is.
+#[doc(hidden)]
+pub fn union_begin_at<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>) -> u32 {
+    memory.zero(at, U::SIZE);
+    set_region::<U>(memory, at);
+    begin_value::<U>(memory, at, value);
+    at + U::VALUE
+}
+
+/// The same in place of a union. Where its member is.
+#[doc(hidden)]
+pub fn union_renew<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>) -> u32 {
+    U::release(memory, at);
+    memory.zero(at + U::VALUE, U::SIZE - U::VALUE);
+    begin_value::<U>(memory, at, value);
+    at + U::VALUE
 }
 
 #[doc(hidden)]
@@ -156,11 +199,7 @@ pub fn union_check<U: Union>(check: &mut Check<'_>, at: u32) -> Result<(), Inval
 #[doc(hidden)]
 pub fn union_select<U: Union>(union: &mut Mut<'_, U>, value: Selected<U>) {
     let at = union.at();
-    let memory = union.memory();
-    U::release(memory, at);
-    memory.zero(at + U::VALUE, U::SIZE - U::VALUE);
-    U::Discriminator::set(memory, at, value);
-    U::value_begin(value, memory, at + U::VALUE);
+    union_renew::<U>(union.memory(), at, value);
 }
 
 /// The discriminator of a union.

@@ -37,6 +37,9 @@ pub enum ReadProblem {
     /// The bytes are not those of a region.
     #[error("the bytes are no region of version 1")]
     NotARegion,
+    /// The image does not say which members of a struct it has.
+    #[error("the image has no version of {0} in its table")]
+    NoVersion(String),
     /// A link leads out of the image.
     #[error("a link leads to offset {0}, outside the image")]
     Link(i64),

@@ -1,6 +1,8 @@
 //! Reads the bytes of a region, canonical or live, by the schema of its type.
 
-use super::defaults::{bitmask_value, enum_value};
+use std::collections::HashMap;
+
+use super::defaults::{Defaults, bitmask_value, enum_value};
 use super::error::{ReadError, ReadProblem};
 use super::flat_read::{array_at, part, primitive};
 use super::value::{Numbers, Record, Value};
@@ -9,15 +11,20 @@ use crate::flat_layout::Extent;
 use crate::model::{Kind, Lookup, Member, Primitive, Type, TypeId};
 use crate::region_layout::RegionType;
 use crate::schema::Schema;
+use crate::signature::text_hash;
 
 type Outcome<T> = Result<T, ReadError>;
 
+/// Where the header says where the table of versions begins.
+const TABLE_AT: u64 = 60;
 /// Where the root begins.
 const ROOT: u64 = 64;
 /// How many links may lead from one to the next.
 const MOST_LINKS: u32 = 64;
 
-/// Reads a region. Its layout is taken for that of the schema: what else the image says of itself but its size is not looked at.
+/// Reads a region. Its layout is taken for that of the schema: what else the image says of itself is not looked at, but its size,
+/// and how many members its writer knew of structs that can be appended to. Those that it did not know have their defaults, those
+/// that the schema does not know are passed over.
 ///
 /// The bytes should be a snapshot or be held: what another process changes meanwhile is read half old, half new.
 pub fn from_region(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<Value> {
@@ -30,7 +37,10 @@ pub fn from_region(schema: &Schema, id: TypeId, image: &[u8]) -> Outcome<Value> 
     let size = u32::from_le_bytes(array_at(image, 24)?);
     let image = part(image, 0, u64::from(size))?;
     let budget = Budget::new(image.len());
-    Reader { schema, image, names: Names::default(), budget, links: 0 }.definition(id, ROOT)
+    let names = Names::default();
+    let mut reader = Reader { schema, image, names, budget, links: 0, known: HashMap::new() };
+    reader.versions(id)?;
+    reader.definition(id, ROOT)
 }
 
 struct Reader<'a> {
@@ -40,6 +50,8 @@ struct Reader<'a> {
     budget: Budget,
     /// How many links were followed to get here.
     links: u32,
+    /// How many members structs that can be appended to have in the image.
+    known: HashMap<TypeId, usize>,
 }
 
 impl Reader<'_> {
@@ -49,6 +61,34 @@ impl Reader<'_> {
 
     fn u32(&self, at: u64) -> Outcome<u32> {
         Ok(u32::from_le_bytes(array_at(self.image, at)?))
+    }
+
+    /// Reads the table of versions, if the type has one.
+    fn versions(&mut self, id: TypeId) -> Outcome<()> {
+        let schema = self.schema;
+        let needed = schema.closure_without_aliases(id);
+        let appended: HashMap<u64, TypeId> = needed
+            .into_iter()
+            .filter(|id| schema.is_appended_in_regions(*id))
+            .map(|id| (text_hash(&format!("{}\n", schema.name(id))), id))
+            .collect();
+        if appended.is_empty() {
+            return Ok(());
+        }
+        let table = u64::from(self.u32(TABLE_AT)?);
+        let mut at = table + 8;
+        for _ in 0..self.u32(table)? {
+            self.charge(1)?;
+            let members = u64::from(self.u32(at + 12)?);
+            if let Some(id) = appended.get(&u64::from_le_bytes(array_at(self.image, at)?)) {
+                self.known.insert(*id, members as usize);
+            }
+            at += 16 + 8 * members;
+        }
+        match appended.values().find(|id| !self.known.contains_key(*id)) {
+            Some(missing) => Err(ReadProblem::NoVersion(schema.name(*missing).to_string()).into()),
+            None => Ok(()),
+        }
     }
 
     /// Where the link at an offset leads; nothing if it leads nowhere.
@@ -292,8 +332,15 @@ impl Reader<'_> {
         if let Some(base) = it.base {
             self.members(base, at, values)?;
         }
-        for (member, place) in it.members.iter().zip(&layout.members[own..]) {
-            let value = self.member(member, &place.ty, at + place.offset);
+        // The base is a member of its own.
+        let known = self.known.get(&id).map_or(usize::MAX, |known| known.saturating_sub(own));
+        for (index, (member, place)) in it.members.iter().zip(&layout.members[own..]).enumerate() {
+            let value = if index < known {
+                self.member(member, &place.ty, at + place.offset)
+            } else {
+                let budget = Budget::new(0);
+                Defaults { schema, names: Names::default(), budget }.member(member)
+            };
             values.push(value.map_err(|error| error.in_member(&member.name))?);
         }
         Ok(())

@@ -113,7 +113,8 @@ fn not_in_region(schema: &Schema, id: TypeId, definition: &Definition, flat: boo
     let obstacle = schema.region_obstacle(id)?;
     let help = match obstacle.reason {
         RegionReason::Key => "keys in a region are integers, enums and strings",
-        RegionReason::Kind => "hold a struct with optional members instead, or a flat or hash map",
+        RegionReason::Appendable => "hold it behind a link, `@optional @external` or `@optional @shared`",
+        RegionReason::Default => "delete the default, or give text one of at most 11 bytes",
         RegionReason::TooLarge => "make the arrays shorter, or sequences of them",
     };
     let message = format!("`{name}` is @region, but `{}` {}", obstacle.path, obstacle.reason);
@@ -137,7 +138,7 @@ fn check_lookup(schema: &Schema, member: &Member, found: &mut Vec<Diagnostic>) {
             format!("`@set` marks sequences, but `{name}` is {}", with_article(schema, ty)),
             "delete `@set`, or make it a sequence",
         );
-    } else if member.set && schema.region_type(member).is_err() {
+    } else if member.set && schema.region_type(member) == Err(RegionReason::Key) {
         refuse(
             format!("the elements of the set `{name}` cannot be keys"),
             "a set holds integers, enums or strings",

@@ -125,7 +125,11 @@ pub fn structure(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
     let template = names::template(simple);
     page.docs(&definition.docs);
     page.line(template_head(schema, id));
-    page.line(format!("struct {template} {{"));
+    if it.is_appended_in_regions() {
+        page.line(format!("struct {template} : ::situ::appended<S> {{"));
+    } else {
+        page.line(format!("struct {template} {{"));
+    }
     page.indent();
     for constant in schema.constants_of(id) {
         page.docs(&constant.docs);
@@ -191,6 +195,7 @@ fn region_parts(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
             format!("Part<&{template}::{name}, offsetof({template}, {name})>{{\"{label}\"}}")
         })
         .collect();
+    page.line(format!("static constexpr bool situ_appended = {};", it.is_appended_in_regions()));
     page.line("template <template <auto, std::size_t> class Part>");
     page.line("static constexpr auto situ_region_parts() {");
     page.indent();
@@ -363,16 +368,16 @@ pub fn union(page: &mut Page, schema: &Schema, id: TypeId, it: &Union) {
     let template = names::template(simple);
     let cases = format!("{simple}_cases");
     let discriminator = Discriminator::of(schema, it);
-    union_cases(page, schema, it, &cases, &discriminator);
+    union_cases(page, schema, id, it, &cases, &discriminator);
     page.gap();
     page.docs(&definition.docs);
     page.line(template_head(schema, id));
     page.line(format!("class {template}"));
     page.indent();
     page.indent();
-    let mut arguments = vec![discriminator.ty.clone(), cases];
+    let mut arguments = vec!["S".to_owned(), discriminator.ty.clone(), cases];
     arguments.extend(it.cases.iter().map(|case| spell(schema, &case.member.ty)));
-    let head = ": public ::situ::tagged_union<";
+    let head = ": public ::situ::union_of<";
     page.list(head, &arguments, ",", "> {");
     page.dedent();
     page.dedent();
@@ -397,7 +402,14 @@ pub fn union(page: &mut Page, schema: &Schema, id: TypeId, it: &Union) {
 }
 
 /// Which alternative each value of the discriminator selects.
-fn union_cases(page: &mut Page, schema: &Schema, it: &Union, cases: &str, discriminator: &Discriminator) {
+fn union_cases(
+    page: &mut Page,
+    schema: &Schema,
+    id: TypeId,
+    it: &Union,
+    cases: &str,
+    discriminator: &Discriminator,
+) {
     let Discriminator { ty, switched } = discriminator;
     page.line(format!("struct {cases} {{"));
     page.indent();
@@ -422,8 +434,24 @@ fn union_cases(page: &mut Page, schema: &Schema, it: &Union, cases: &str, discri
     page.line("}");
     page.dedent();
     page.line("}");
+    page.line(format!("static constexpr std::string_view name = \"{}\";", schema.name(id)));
+    let count = it.cases.len();
+    let texts = |page: &mut Page, what: &str, texts: Vec<String>| {
+        let head = format!("static constexpr std::array<std::string_view, {count}> {what}{{{{");
+        page.list(&head, &texts, ",", "}};");
+    };
+    texts(page, "names", it.cases.iter().map(|case| types::text_literal(&case.member.name)).collect());
+    texts(page, "labels", it.cases.iter().map(|case| types::text_literal(&labels(case))).collect());
     page.dedent();
     page.line("};");
+}
+
+/// The labels of a case, as they stand in the lines of a region's layout.
+fn labels(case: &Case) -> String {
+    let mut numbers = case.labels.clone();
+    numbers.sort_unstable();
+    let numbers = numbers.iter().map(i128::to_string);
+    numbers.chain(case.is_default.then(|| "default".to_owned())).collect::<Vec<_>>().join(",")
 }
 
 /// How one case is asked for, read and set.

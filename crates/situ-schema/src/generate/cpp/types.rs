@@ -95,7 +95,8 @@ pub fn spell_member(schema: &Schema, member: &Member) -> String {
             let optional = format!("::situ::optional<S, {}>", spell(schema, &member.ty));
             match member.link {
                 Link::InPlace => optional,
-                Link::Unique | Link::Shared => format!("::situ::linked<{optional}>"),
+                Link::Unique => format!("::situ::linked<{optional}>"),
+                Link::Shared => format!("::situ::shared<{optional}>"),
             }
         }
         _ => {
@@ -103,7 +104,8 @@ pub fn spell_member(schema: &Schema, member: &Member) -> String {
             let ty = if member.set { format!("::situ::as_set<{ty}>") } else { ty };
             match member.lookup {
                 Lookup::Flat => ty,
-                Lookup::Hash | Lookup::Ordered => format!("::situ::hashed<{ty}>"),
+                Lookup::Hash => format!("::situ::hashed<{ty}>"),
+                Lookup::Ordered => format!("::situ::ordered<{ty}>"),
             }
         }
     }

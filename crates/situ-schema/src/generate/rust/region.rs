@@ -4,13 +4,14 @@ use super::Generator;
 use super::names::{self, Scope};
 use super::page::Page;
 use super::types::{self, Dependence};
-use crate::RegionType;
-use crate::model::{Literal, Lookup, Member, Primitive, Struct, Type, TypeId};
+use crate::model::{Lookup, Member, Primitive, Struct, Type, TypeId, Union};
+use crate::{RegionLayout, RegionType};
 
 /// Methods that handles to what lies in regions have: members of these names get an underscore behind them.
-const METHODS: &[&str] = &["as_ref", "clone", "load_into", "part", "reborrow", "set", "store", "to_message"];
-/// The longest text that needs no block in a region.
-const INLINE_TEXT: usize = 11;
+const METHODS: &[&str] =
+    &["as_ref", "clone", "load_into", "part", "reborrow", "set", "share", "store", "to_message"];
+/// Those of unions besides.
+const UNION_METHODS: &[&str] = &["discriminator", "select"];
 
 /// The name of the accessor of a member.
 fn accessor(name: &str) -> String {
@@ -34,11 +35,17 @@ impl Generator<'_> {
         self.schema.has_region(id)
     }
 
+    /// Whether a type lies in regions under a name of its own: it depends on the storage, or has another size there.
+    fn has_region_name(&self, id: TypeId) -> bool {
+        types::storage_of(self.schema, id) != Dependence::None || self.schema.is_appended_in_regions(id)
+    }
+
     /// The name of the region form of a struct or union, beside it.
     pub fn region_name(&self, id: TypeId) -> crate::model::Name {
-        match types::storage_of(self.schema, id) {
-            Dependence::None => self.schema.name(id).clone(),
-            _ => names::sibling(self.schema.name(id), &self.companion(id, "Region")),
+        if self.has_region_name(id) {
+            names::sibling(self.schema.name(id), &self.companion(id, "Region"))
+        } else {
+            self.schema.name(id).clone()
         }
     }
 
@@ -89,29 +96,10 @@ impl Generator<'_> {
 
     /// How a member is converted between its region form and other storages.
     fn region_conversion(&self, member: &Member) -> String {
-        if member.set { "(set key)".into() } else { self.member_conversion(member) }
-    }
-
-    /// The default of a member, if it is one that needs no block.
-    fn region_default(&self, scope: &Scope, member: &Member, ty: &RegionType) -> Option<String> {
-        let default = member.default.as_ref()?;
-        let literal = self.default(scope, member)?;
-        match ty {
-            RegionType::Primitive(Primitive::Char8) => {
-                Some(format!("{}({literal})", self.layout("region::Char")))
-            }
-            RegionType::Primitive(_) | RegionType::Enum(_) | RegionType::Bitmask(_) => Some(literal),
-            RegionType::Text => match default {
-                Literal::String(text) if text.len() <= INLINE_TEXT => Some(literal),
-                _ => None,
-            },
-            RegionType::Array(element, _)
-                if matches!(**element, RegionType::Primitive(of) if of != Primitive::Char8)
-                    && self.is_region_plain(ty) =>
-            {
-                Some(literal)
-            }
-            _ => None,
+        match self.schema.as_struct(&member.ty) {
+            _ if member.set => "(set key)".into(),
+            Some((id, _)) if member.optional && self.has_region_name(id) => "(maybe nested)".into(),
+            _ => self.member_conversion(member),
         }
     }
 
@@ -134,7 +122,7 @@ impl Generator<'_> {
             });
         }
         for (member, place) in it.members.iter().zip(&layout.members[own..]) {
-            let default = self.region_default(scope, member, &place.ty);
+            let default = member.default.as_ref().and_then(|_| self.default(scope, member));
             parts.push(Part {
                 label: &member.name,
                 accessor: accessor(&member.name),
@@ -148,9 +136,8 @@ impl Generator<'_> {
         let ident = names::ident(name.simple());
         let hash = format!("\"{name}\" 0x{:016x}", self.schema.schema_hash(id));
         let (reader, writer) = (self.companion(id, "Ref"), self.companion(id, "Mut"));
-        let depends = types::storage_of(self.schema, id) != Dependence::None;
         page.gap();
-        if !depends {
+        if !self.has_region_name(id) {
             let plain = self.is_region_plain(&RegionType::Struct(id));
             page.block(format!("{}!", self.layout("region_value")), |page| {
                 if plain {
@@ -166,23 +153,97 @@ impl Generator<'_> {
             });
             return;
         }
-        let form = names::ident(&self.companion(id, "Region"));
-        page.line(format!("/// [`{ident}`] as it lies in a region: a name for what is there."));
-        page.line(format!("pub enum {form} {{}}"));
-        page.gap();
+        let form = self.region_form(page, id, &ident);
+        let spelling = self.spelling(id, &ident);
+        let message =
+            if spelling.parameter.is_empty() { ident } else { format!("{ident}<{}>", self.layout("Heap")) };
         page.block(format!("{}!", self.layout("region_type")), |page| {
-            page.line(format!("{form}: {reader}, {writer}, {hash},"));
-            page.line(format!("{ident}<{}>;", self.layout("Heap")));
+            let extensibility = if it.is_appended_in_regions() { "appendable" } else { "final" };
+            page.line(format!("{extensibility} {form}: {reader}, {writer}, {hash},"));
+            page.line(format!("{message};"));
             for Part { label, accessor, ty, default, .. } in &parts {
                 page.line(format!("\"{label}\" {accessor}: {ty}{default};"));
             }
         });
         page.gap();
-        let listed = self.spelling(id, &ident).listed;
         page.block(format!("{}!", self.layout("region_conversion")), |page| {
-            page.line(format!("{form}, {listed};"));
+            page.line(format!("{form}, {};", spelling.listed));
             for Part { label, accessor, field, ty, kind, .. } in &parts {
                 page.line(format!("\"{label}\" {accessor} {field}: {ty}, {kind};"));
+            }
+        });
+    }
+
+    /// Writes the type that is the name of a region form, and gives the name.
+    fn region_form(&self, page: &mut Page, id: TypeId, ident: &str) -> String {
+        let form = names::ident(&self.companion(id, "Region"));
+        page.line(format!("/// [`{ident}`] as it lies in a region: a name for what is there."));
+        page.line(format!("pub enum {form} {{}}"));
+        page.gap();
+        form
+    }
+
+    /// The region form of a union; `cases` in the order of the schema, with their variants.
+    pub fn region_union(
+        &self,
+        page: &mut Page,
+        scope: &Scope,
+        (id, it): (TypeId, &Union),
+        case_name: &str,
+        variant_of: impl Fn(&str) -> String,
+    ) {
+        if !self.has_region(id) {
+            return;
+        }
+        let Some(RegionLayout { members, discriminator: Some(discriminator), .. }) =
+            self.schema.region_layout(id)
+        else {
+            return;
+        };
+        let name = self.schema.name(id);
+        let ident = names::ident(name.simple());
+        let (reader, writer) = (self.companion(id, "Ref"), self.companion(id, "Mut"));
+        let discriminator = self.region_spell(scope, &discriminator);
+        let own_name = self.has_region_name(id);
+        page.gap();
+        let form = if own_name { self.region_form(page, id, &ident) } else { ident };
+        let accessor = |name: &str| {
+            if UNION_METHODS.contains(&name) { format!("{name}_") } else { accessor(name) }
+        };
+        page.block(format!("{}!", self.layout("region_union_type")), |page| {
+            let initial = self.schema.default_discriminator(it);
+            page.line(format!("{form}: {reader}, {writer} ({discriminator} = {initial}), \"{name}\";"));
+            for (case, place) in it.cases.iter().zip(&members) {
+                let labels: Vec<String> = case.labels.iter().map(i128::to_string).collect();
+                let default = if case.is_default { "default" } else { "" };
+                let (label, ty) = (&case.member.name, self.region_spell(scope, &place.ty));
+                page.line(format!(
+                    "[{}] [{default}] \"{label}\" {}: {ty};",
+                    labels.join(" "),
+                    accessor(label)
+                ));
+            }
+        });
+        page.gap();
+        let which = if own_name { "region_union_conversion" } else { "region_union_value" };
+        page.block(format!("{}!", self.layout(which)), |page| {
+            if own_name {
+                page.line(format!(
+                    "{form}, {} {case_name};",
+                    self.spelling(id, names::ident(name.simple()).as_str()).listed
+                ));
+            } else {
+                page.line(format!("{form} {case_name};"));
+            }
+            for (case, place) in it.cases.iter().zip(&members) {
+                let (label, ty) = (&case.member.name, self.region_spell(scope, &place.ty));
+                let (get, variant) = (accessor(label), variant_of(label));
+                if own_name {
+                    let kind = self.conversion(&case.member.ty);
+                    page.line(format!("\"{label}\" {get} {label}_mut {variant}: {ty}, {kind};"));
+                } else {
+                    page.line(format!("{get} {label}_mut {variant}: {ty};"));
+                }
             }
         });
     }

@@ -99,6 +99,10 @@ impl Generator<'_> {
                 ));
             }
         });
+        self.region_union(page, scope, (id, it), &case, |name| {
+            let index = cases.iter().position(|case| case.member.name == name);
+            index.map_or_else(String::new, |index| variants[index].clone())
+        });
     }
 
     /// What the macro is told of one case.

@@ -1,0 +1,156 @@
+// Trees, unions, shared links and bases in the region forms of generated types: held to the bytes that Rust
+// writes too, and converted from and to the heap.
+#include "bazaar.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "messages/image_file.hpp"
+#include "situ/region.hpp"
+
+namespace {
+
+using game::Bazaar;
+using heap_bazaar = situ::rebind<Bazaar, situ::heap>;
+using situ_test::file;
+
+void set(auto& item, std::uint32_t id, std::uint32_t number, std::uint64_t uuid, std::uint64_t timestamp) {
+  item.id = id;
+  item.number = number;
+  item.uuid = uuid;
+  item.timestamp = timestamp;
+}
+
+/// What spec/vectors/region_schema.py has under BAZAAR_VALUE.
+void fill(Bazaar& b) {
+  for (std::uint32_t i = 0; i < 505; ++i) b.index.insert(i * i % 1009);
+  for (int i = 0; i < 40; ++i) b.words.insert("word " + std::to_string(i * 7 % 40) + " of forty");
+  for (std::uint32_t i = 0; i < 100; ++i) b.prices.emplace("price " + std::to_string(i), i, i, i, i);
+  b.shape.set_label("a label of some length", 3);
+  b.shapes.emplace_back().set_radius(2.5F);
+  b.shapes.emplace_back().set_label("short");
+  b.shapes.emplace_back().set_points(std::array<float, 3>{1, 2, 3}, -4);
+  b.shapes.emplace_back().select(0);
+  b.choices[0].select(18446744073709551615ULL);
+  b.choices[0].inner().text = "boxed in";
+  b.choices[0].inner().numbers.push_back(5);
+  b.choices[1].select(7);
+  b.sound.select(game::Tone::SHRILL);
+  b.sound.where().x = 1;
+  b.sound.where().y = 2;
+  b.sound.where().z = 3;
+  b.sounds.emplace_back().set_level(11);
+  b.sounds.emplace_back().select(game::Tone::QUIET);
+  b.letter.select('b');
+  b.letter.items().emplace("a sword of steel", 9, 8, 7, 6);
+  b.flag.set_text("flagged with a long text");
+  b.by_number[3].set_label("three");
+  b.by_number[1].set_radius(0.5F);
+  b.maybe.emplace().set_label("perhaps it is long");
+  b.far.emplace().set_radius(4.0F);
+  auto& texture = b.texture.emplace();
+  texture.name = "oak with long grain";
+  auto& grain = texture.grain.emplace();
+  grain.text = "the grain that both have";
+  grain.numbers = std::array<std::int16_t, 2>{3, 1};
+  b.textures.emplace_back().name = "wood";
+  b.textures.emplace_back().name = "bare";
+  b.textures[0].grain.share(b.texture->grain);
+  set(b.blade.base.base, 1, 2, 3, 4);
+  b.blade.base.level = 5;
+  b.blade.base.attributes.push_back(6);
+  b.blade.edge = 7;
+}
+
+TEST(Bazaar, the_bytes_are_those_of_the_vectors) {
+  situ::region<Bazaar> r;
+  fill(*r);
+  const std::vector<situ_test::granule> canonical = file("bazaar.canonical.bin");
+  const auto bytes = std::as_bytes(std::span(canonical));
+  EXPECT_EQ(r.canonical(), std::vector<std::byte>(bytes.begin(), bytes.end()));
+  const std::vector<situ_test::granule> live = file("bazaar.live.bin");
+  auto taken = situ::region<Bazaar>::adopt(std::as_bytes(std::span(live)));
+  ASSERT_TRUE(taken) << taken.error().message();
+  EXPECT_EQ(taken->canonical(), r.canonical());
+  const Bazaar& b = **taken;
+  EXPECT_EQ(b.prices.at("price 42").uuid, 42U);
+  EXPECT_EQ(b.shape.discriminator(), 3);
+  EXPECT_EQ(b.shape.label(), "a label of some length");
+  EXPECT_FALSE(b.shape.has_points());
+  EXPECT_EQ(b.sound.where().z, 3.0F);
+  EXPECT_EQ(b.choices[1].index(), situ::no_alternative);
+  EXPECT_EQ(b.textures[0].grain, b.texture->grain);
+  EXPECT_EQ(b.texture->grain.use_count(), 2U);
+  EXPECT_THROW((void)b.flag.number(), situ::bad_union_access);
+}
+
+TEST(Bazaar, new_unions_begin_as_the_schema_says) {
+  const situ::region<Bazaar> r;
+  const heap_bazaar heap;
+  EXPECT_EQ(r->shape.discriminator(), 1);
+  EXPECT_EQ(heap.shape.discriminator(), 1);
+  EXPECT_EQ(r->sound.discriminator(), game::Tone::LOUD);
+  EXPECT_EQ(r->sound.level(), 0);
+  heap_bazaar read;
+  ASSERT_TRUE(situ::convert(*r, read));
+  EXPECT_EQ(read, heap);
+  auto again = situ::region<Bazaar>::adopt(r.bytes());
+  ASSERT_TRUE(again) << again.error().message();
+}
+
+TEST(Bazaar, regions_become_heap_messages_and_come_back) {
+  situ::region<Bazaar> r;
+  fill(*r);
+  heap_bazaar message;
+  ASSERT_TRUE(situ::convert(*r, message));
+  EXPECT_EQ(message.index.size(), r->index.size());
+  EXPECT_EQ(message.shapes[2].points()[2], 3.0F);
+  EXPECT_EQ(message.letter.items().at("a sword of steel").number, 8U);
+  EXPECT_EQ(message.texture->grain->text, message.textures[0].grain->text);
+  situ::region<Bazaar> back;
+  ASSERT_TRUE(situ::convert(message, *back));
+  EXPECT_EQ(back->textures[0].grain.use_count(), 1U);
+  heap_bazaar again;
+  ASSERT_TRUE(situ::convert(*back, again));
+  EXPECT_EQ(again, message);
+
+  // A message that is stored over one whose values are shared leaves these to the others.
+  message.texture->grain->text = "only one has it";
+  message.textures.clear();
+  ASSERT_TRUE(situ::convert(message, *r));
+  situ::region<Bazaar> fresh;
+  ASSERT_TRUE(situ::convert(message, *fresh));
+  EXPECT_EQ(r.canonical(), fresh.canonical());
+  EXPECT_TRUE(situ::region<Bazaar>::adopt(r.bytes()));
+  ASSERT_TRUE(situ::convert(heap_bazaar(), *r));
+  EXPECT_EQ(r.canonical(), situ::region<Bazaar>().canonical());
+}
+
+void weave(game::Mesh& mesh, int levels) {
+  mesh.name = "a name that is longer than eleven bytes";
+  if (levels == 0) return;
+  mesh.patches.resize(2);
+  weave(mesh.patches[0].mesh.emplace(), levels - 1);
+  mesh.patches[1].mesh.share(mesh.patches[0].mesh);
+}
+
+TEST(Bazaar, what_many_links_lead_to_does_not_fill_the_memory) {
+  situ::rebind<game::Mesh, situ::heap> message;
+  situ::region<game::Mesh> small;
+  weave(*small, 3);
+  ASSERT_TRUE(situ::convert(*small, message));
+  EXPECT_EQ(message.patches[1].mesh->patches[1].mesh->patches.size(), 2U);
+  situ::region<game::Mesh> large;
+  weave(*large, 30);
+  EXPECT_LT(large.canonical().size(), 8192U);
+  const auto done = situ::convert(*large, message);
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().message().find("several links"), std::string::npos) << done.error().message();
+}
+
+}  // namespace
