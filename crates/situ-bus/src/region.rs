@@ -12,7 +12,6 @@ use situ_layout::region::{
 };
 use situ_layout::{Message, RegionFormError, boxed};
 
-use crate::clock::Deadline;
 use crate::liveness::NodeId;
 use crate::loan::DetachedLoan;
 use crate::node::Node;
@@ -381,14 +380,7 @@ impl<T: RegionMessage> RegionSubscriber<T> {
 
     /// Waits for the next message and takes it; nothing if the time is over.
     pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<RegionSample<T>>, ReceiveError> {
-        let deadline = Deadline::after(timeout);
-        loop {
-            if let Some(sample) = self.take()? {
-                return Ok(Some(sample));
-            }
-            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
-            self.raw.wait(Some(slice));
-        }
+        self.raw.wait_and_take(timeout, || self.take())
     }
 }
 

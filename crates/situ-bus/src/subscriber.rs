@@ -511,6 +511,22 @@ impl RawSubscriber {
         }
     }
 
+    /// Waits until `take`, which takes of this, gives something; nothing if the time is over.
+    pub(crate) fn wait_and_take<S, E>(
+        &self,
+        timeout: Option<Duration>,
+        mut take: impl FnMut() -> Result<Option<S>, E>,
+    ) -> Result<Option<S>, E> {
+        let deadline = Deadline::after(timeout);
+        loop {
+            if let Some(sample) = take()? {
+                return Ok(Some(sample));
+            }
+            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
+            self.wait(Some(slice));
+        }
+    }
+
     /// Idle subscribers have time: once a second they look whether a publisher died and left a pool behind.
     pub(crate) fn look_after_the_dead(&self) {
         let now = now_ns();

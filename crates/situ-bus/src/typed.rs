@@ -14,7 +14,6 @@ use situ_memory::{DomainId, Strategy};
 use situ_wire::{DecodeError, EncodeError};
 
 use crate::asynchronous::Messages;
-use crate::clock::Deadline;
 use crate::device::Placement;
 use crate::liveness::NodeId;
 use crate::loan::RawLoan;
@@ -595,14 +594,7 @@ impl<T: Message> Subscriber<T> {
 
     /// Waits for the next message and takes it; nothing if the time is over.
     pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<Sample<T>>, ReceiveError> {
-        let deadline = Deadline::after(timeout);
-        loop {
-            if let Some(sample) = self.take()? {
-                return Ok(Some(sample));
-            }
-            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
-            self.raw.wait(Some(slice));
-        }
+        self.raw.wait_and_take(timeout, || self.take())
     }
 
     /// A file descriptor for epoll and the like, readable when something was published.
