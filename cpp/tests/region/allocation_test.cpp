@@ -86,7 +86,7 @@ TEST(RegionAllocation, each_allocator_takes_what_it_says) {
       set(r, index, granules[index]);
     }
     std::vector<std::size_t> places{place(r, 0), place(r, 2), place(r, 4)};
-    for (const std::size_t index : {0, 2, 4}) {
+    for (const std::size_t index : {0U, 2U, 4U}) {
       r->texts[index] = "";
       r->texts[index].shrink_to_fit();
     }

@@ -87,7 +87,7 @@ TEST(RegionCheck, a_byte_that_is_no_text_is_found_wherever_it_is) {
 TEST(RegionCheck, letters_of_several_bytes_are_text_wherever_they_are) {
   for (const std::string letter : {"\xC3\xBC", "\xE2\x82\xAC", "\xF0\x9D\x84\x9E"}) {
     for (std::size_t before = 0; before < 40; ++before) {
-      for (const std::size_t behind : {0, 1, 7, 20}) {
+      for (const std::size_t behind : {0U, 1U, 7U, 20U}) {
         const std::string text = std::string(before, 'a') + letter + std::string(behind, 'b');
         for (const bool live : {false, true}) {
           Bytes image = image_of(text, live);
