@@ -49,6 +49,36 @@ fn packets_arrive_in_order_on_a_sequence_for_each_thread() {
     assert_eq!(scratch.left(), ["control"]);
 }
 
+/// The one line that all writers of a process share is touched once for a chunk, not for each packet.
+#[test]
+fn the_list_of_chunks_is_asked_once_for_a_chunk() {
+    const PACKETS: u64 = 10_000;
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|options| {
+        (options.ring_bytes, options.chunk_bytes) = (8 << 20, 4096);
+        options.period = Duration::from_secs(100);
+    });
+    let producer = scratch.producer("one");
+    let mut writer = producer.writer();
+    let directory = scratch.root().trace().join(format!("{:016x}", collector.session().id));
+    let ring = std::fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
+    let head = || {
+        // Where the specification has it.
+        let bytes = std::fs::read(&ring).unwrap();
+        u64::from_le_bytes(bytes[2048..2056].try_into().unwrap())
+    };
+    assert_eq!(head(), 0);
+    for number in 0..PACKETS {
+        assert!(write(&mut writer, number, 30, 1));
+    }
+    let taken = head();
+    let summary = collector.stop().unwrap();
+    assert_eq!(summary.packets, PACKETS);
+    // A packet of so many bytes (a little less in the ring than in the file), and at least 50 of them in a chunk.
+    assert!(summary.bytes / PACKETS < 80, "{} bytes", summary.bytes);
+    assert!((PACKETS / 100..=PACKETS / 50).contains(&taken), "{taken} chunks");
+}
+
 #[test]
 fn packets_longer_than_a_chunk_are_put_together_and_patched() {
     for chunk_bytes in [256, 1024, 4096] {
