@@ -89,7 +89,7 @@ message! {
 pub enum NoteRegion {}
 
 region_type! {
-    NoteRegion: NoteRef, NoteMut, "test::Note" 0x1f, Note<Heap>;
+    final NoteRegion: NoteRef, NoteMut, "test::Note" 0x1f, Note<Heap>;
     "count" count: u64;
     "text" text: Vector<u8>;
 }
