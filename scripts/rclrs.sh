@@ -16,18 +16,7 @@ cargo run -q -p situ-cli --bin situ -- gen --lang rclrs --out "$out/crates" --la
 
 cargo fetch --quiet --manifest-path tests/rclrs/Cargo.toml || skip "rclrs cannot be fetched (no package index?)"
 
-# The packages have no library that chooses a middleware; the one there is takes its place. And they were built to run within
-# Python: some libraries look for its symbols when they are loaded, though nothing here calls them.
-export SITU_STAND_INS=$out/lib
-mkdir -p "$SITU_STAND_INS"
-ln -sf "$venv/lib/librmw_fastrtps_cpp.so" "$SITU_STAND_INS/librmw_implementation.so"
-nm -D --undefined-only "$venv"/lib/*__rosidl_generator_py.so | awk '$1 == "U" && $2 ~ /^_?Py/ { print "char " $2 "[64];" }' |
-  sort -u >"$out/no_python.c"
-cc -shared -fPIC -o "$SITU_STAND_INS/libno_python.so" "$out/no_python.c"
-export ROS_DISTRO=kilted AMENT_PREFIX_PATH=$venv RMW_IMPLEMENTATION=rmw_fastrtps_cpp
-export CARGO_TARGET_DIR=$out/target
+export AMENT_PREFIX_PATH=$venv
+. scripts/ros-stand-ins.sh
 cargo build --manifest-path tests/rclrs/Cargo.toml
-# Nobody else's messages: a domain of its own, on this machine.
-export ROS_DOMAIN_ID=$((RANDOM % 100 + 1)) ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
-export LD_LIBRARY_PATH=$venv/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 "$venv/bin/python" tests/interop/rclrs.py "$CARGO_TARGET_DIR/debug/situ-rclrs-test"

@@ -41,6 +41,7 @@ stage "Traces of programs that use the crate tracing" cargo test --package situ-
 stage "The protocols, model-checked" scripts/model.sh
 stage "C++: headers, library, bus" ctest --test-dir build/cpp --output-on-failure
 stage "rclrs: generated crates against rclpy" scripts/rclrs.sh
+stage "rosidl: a package of ROS built with Situ's generator" scripts/rosidl.sh
 
 printf '\n==> All tests\n'
 awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }

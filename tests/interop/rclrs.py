@@ -10,8 +10,13 @@ import sys
 import time
 
 import rclpy
+import test_msgs.action
+import test_msgs.srv
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient, ActionServer, GoalResponse
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.task import Future
 
 from model import Values, modes
 from ros import HIDDEN, Types
@@ -93,6 +98,126 @@ def check_services(executor, node):
     print("rclrs: the service answered in both forms")
 
 
+def copy_fields(source, target):
+    for field in target.get_fields_and_field_types():
+        setattr(target, field, getattr(source, field))
+    return target
+
+
+def check_relayed_services(executor, node):
+    """Asks services in rclrs, whose answers come from services in rclpy that clients in rclrs ask."""
+    types = Types()
+    total = 0
+    for name in ("BasicTypes", "Arrays", "Empty"):
+        cls = getattr(test_msgs.srv, name)
+        request, response = (types.struct(f"test_msgs::srv::{name}_{part}") for part in ("Request", "Response"))
+        for form in FORMS:
+            asked = []
+
+            def answer(message, into):
+                asked.append(types.value(message, request))
+                return copy_fields(message, into)
+
+            path = f"situ/relay/{name}/{form}"
+            server = node.create_service(cls, f"{path}/python", answer)
+            client = node.create_client(cls, path)
+            wait(executor, f"the service {path}", client.service_is_ready)
+            messages = [cls.Request()]
+            if HIDDEN not in request.members:
+                messages += [types.message(Values(mode).make(request), request.name) for mode in modes(3)]
+            for message in messages:
+                answered = client.call_async(message)
+                wait(executor, f"an answer of {path}", answered.done)
+                sent, got = types.value(message, request), types.value(answered.result(), response)
+                if (asked[-1], got) != (sent, sent):
+                    sys.exit(f"rclrs.py: {path}: sent\n{sent}\nwas asked\n{asked[-1]}\ngot back\n{got}")
+            total += len(messages)
+            node.destroy_client(client)
+            node.destroy_service(server)
+    print(f"rclrs: {total} requests went through servers and clients in rclrs to rclpy and back, in both forms")
+
+
+class Relay:
+    """An action in rclpy, reached through one in rclrs; each feedback is waited for, as it may come after the result."""
+
+    def __init__(self, executor, node, cls, path):
+        self.executor, self.path, self.cls = executor, path, cls
+        self.feedback, self.next = [], None
+        self.server = ActionServer(node, cls, f"{path}/python", self.execute, goal_callback=self.decide)
+        self.client = ActionClient(node, cls, path)
+        wait(executor, f"the action {path}", self.client.server_is_ready)
+
+    def decide(self, goal):
+        return GoalResponse.REJECT if getattr(goal, "order", 0) < 0 else GoalResponse.ACCEPT
+
+    def came(self, message):
+        self.feedback.append(message.feedback)
+        self.next.set_result(True)
+
+    async def give(self, handle, feedback):
+        self.next = Future()
+        handle.publish_feedback(feedback)
+        await self.next
+
+    async def execute(self, handle):
+        goal, result = handle.request, self.cls.Result()
+        if self.cls is test_msgs.action.NestedMessage:
+            await self.give(handle, copy_fields(goal, self.cls.Feedback()))
+            handle.succeed()
+            return copy_fields(goal, result)
+        sequence = [0, 1]
+        for _ in range(goal.order):
+            sequence.append(sequence[-1] + sequence[-2])
+            await self.give(handle, self.cls.Feedback(sequence=sequence))
+        result.sequence = sequence
+        # One goal is given up.
+        handle.abort() if goal.order == 1 else handle.succeed()
+        return result
+
+    def run(self, goal):
+        """The status and the result of a goal; `None` if it was refused."""
+        self.feedback.clear()
+        asked = self.client.send_goal_async(goal, feedback_callback=self.came)
+        wait(self.executor, f"the response of {self.path}", asked.done)
+        handle = asked.result()
+        if not handle.accepted:
+            return None
+        result = handle.get_result_async()
+        wait(self.executor, f"the result of {self.path}", result.done)
+        return result.result().status, result.result().result
+
+
+def check_actions(executor, node):
+    """Asks for goals in rclrs, whose clients ask for them in rclpy: with success, without, and refused."""
+    types = Types()
+
+    def expect(what, got, wanted):
+        if got != wanted:
+            sys.exit(f"rclrs.py: {what}: expected\n{wanted}\ngot\n{got}")
+
+    fibonacci = Relay(executor, node, test_msgs.action.Fibonacci, "situ/relay/Fibonacci")
+    sequence = [0, 1, 1, 2, 3, 5, 8, 13]
+    goal = lambda order: test_msgs.action.Fibonacci.Goal(order=order)
+    success = GoalStatus.STATUS_SUCCEEDED
+    for order, status in [(6, success), (0, success), (1, GoalStatus.STATUS_ABORTED)]:
+        got, result = fibonacci.run(goal(order))
+        expect(f"Fibonacci {order}, status and result", (got, list(result.sequence)), (status, sequence[: order + 2]))
+        feedback = [list(it.sequence) for it in fibonacci.feedback]
+        expect(f"Fibonacci {order}, feedback", feedback, [sequence[: at + 3] for at in range(order)])
+    expect("Fibonacci, refused", fibonacci.run(goal(-1)), None)
+
+    nested = Relay(executor, node, test_msgs.action.NestedMessage, "situ/relay/NestedMessage")
+    parts = {part: types.struct(f"test_msgs::action::NestedMessage_{part}") for part in ("Goal", "Result", "Feedback")}
+    for mode in modes(3):
+        message = types.message(Values(mode).make(parts["Goal"]), parts["Goal"].name)
+        value = types.value(message, parts["Goal"])
+        status, result = nested.run(message)
+        expect(f"NestedMessage {mode}, status", status, success)
+        expect(f"NestedMessage {mode}, result", types.value(result, parts["Result"]), value)
+        expect(f"NestedMessage {mode}, feedback", [types.value(it, parts["Feedback"]) for it in nested.feedback], [value])
+    print("rclrs: goals of two actions went through servers and clients in rclrs to rclpy and back")
+
+
 def main():
     program = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
     try:
@@ -104,6 +229,8 @@ def main():
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         check_services(executor, node)
+        check_relayed_services(executor, node)
+        check_actions(executor, node)
         check_messages(executor, node)
         if program.poll() is not None:
             sys.exit(f"rclrs.py: the program ended with {program.returncode}")

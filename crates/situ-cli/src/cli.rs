@@ -406,6 +406,9 @@ pub struct GenArgs {
     /// For rclrs: use the crate situ-layout in this folder, not the published one
     #[arg(long, value_name = "DIR")]
     pub layout: Option<PathBuf>,
+    /// For rclrs: only the crate of this package; those it needs are named by `*`, to be patched in, as colcon-ros-cargo does
+    #[arg(long, value_name = "PACKAGE")]
+    pub only: Vec<String>,
     /// Write for make and ninja which files were read; `x.d` speaks of the target `x`
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,

@@ -124,12 +124,9 @@ fn suggestion(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// Adds annotations and docs.
+/// Adds annotations. Comments of the side file are for those who read it.
 fn annotate(prefix: &mut Prefix, side: Prefix) -> Outcome<()> {
     side.annotations.iter().try_for_each(check)?;
-    if prefix.docs.is_empty() {
-        prefix.docs = side.docs;
-    }
     prefix.annotations.extend(side.annotations);
     Ok(())
 }

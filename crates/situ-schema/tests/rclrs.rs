@@ -26,8 +26,13 @@ fn crates() -> BTreeMap<String, String> {
 }
 
 fn crates_of(idl: &str) -> BTreeMap<String, String> {
+    some_crates_of(idl, &[])
+}
+
+fn some_crates_of(idl: &str, only: &[&str]) -> BTreeMap<String, String> {
     let schema: Schema = Loader::new().text("user.idl", idl, Format::Idl).load().unwrap();
     let mut options = Options::new(Language::Rclrs);
+    options.only = only.iter().map(|it| it.to_string()).collect();
     options.layout_dependency = r#"{ path = "/situ/layout" }"#.into();
     let files = generate(&schema, &options);
     assert_eq!(files, generate(&schema, &options), "the same every time");
@@ -113,4 +118,11 @@ fn the_plain_name_of_a_flat_struct_is_what_rclrs_publishes() {
         &crates["user/src/traits.rs"],
         &["impl rosidl_runtime_rs::Message for crate::messages::user::msg::Scan<situ_layout::Heap> {"],
     );
+}
+
+#[test]
+fn one_package_alone_leaves_where_the_others_are_to_cargo() {
+    let crates = some_crates_of(IDL, &["user"]);
+    assert!(crates.keys().all(|it| it.starts_with("user/")) && crates.len() == 5);
+    has(&crates["user/Cargo.toml"], &["base = \"*\""]);
 }

@@ -82,6 +82,7 @@ fn a_message_becomes_flat_by_what_stands_beside_it() {
     assert_eq!(schema.canonical(scan), same.canonical(twin));
     assert_eq!(schema.schema_hash(scan), same.schema_hash(twin));
     assert_eq!(schema.layout_hash(scan), same.layout_hash(twin));
+    assert_eq!(schema.definition(scan).docs, "", "what a side file's comments say is about itself");
     let read: Vec<_> = schema.sources().iter().map(|(_, it)| it.path.clone()).collect();
     assert!(read.contains(&folder.join("demo/msg/Scan.situ")), "builds begin anew when it changes");
 }

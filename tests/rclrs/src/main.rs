@@ -1,5 +1,7 @@
 //! Sends back what comes: every message as the C struct that it is, and as the idiomatic type, by way of the conversions;
-//! and answers a service in both forms. `tests/interop/rclrs.py` talks to it. Ends when it is killed or orphaned.
+//! answers a service in both forms, and relays services and actions. `tests/interop/rclrs.py` talks to it. Ends when it is killed or orphaned.
+
+mod relay;
 
 use std::any::Any;
 use std::time::Duration;
@@ -101,6 +103,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             response
         },
     )?;
+    let relays = relay::all(&node)?;
     println!("ready, {} subscriptions", echo.kept.len());
     let parent = std::os::unix::process::parent_id();
     while std::os::unix::process::parent_id() == parent {
@@ -110,6 +113,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     }
-    drop((echo, idiomatic, native));
+    drop((echo, idiomatic, native, relays));
     Ok(())
 }

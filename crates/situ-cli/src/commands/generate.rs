@@ -59,6 +59,7 @@ fn definitions(
 ) -> Result<(Vec<GeneratedFile>, Vec<PathBuf>), CliError> {
     let schema = schema::load(&arguments.sources)?;
     let mut options = Options { roots: arguments.sources.include.clone(), ..Options::new(language) };
+    options.only.clone_from(&arguments.only);
     if let Some(folder) = &arguments.layout {
         let fail = |e| CliError::Failed(format!("{}: {e}", folder.display()));
         let folder = folder.canonicalize().map_err(fail)?;

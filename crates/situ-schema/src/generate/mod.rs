@@ -31,6 +31,8 @@ pub struct Options {
     pub file_stem: String,
     /// Crates for rclrs: how their `Cargo.toml` names the crate `situ-layout`, a version by default.
     pub layout_dependency: String,
+    /// Crates for rclrs: the packages that crates are made of, all if empty. What they need of others is then named by `*`.
+    pub only: Vec<String>,
     /// C++: folders that the headers' own folders are relative to, usually the search path: the header of
     /// `<root>/robot/arm.idl` is `robot/arm.hpp`.
     pub roots: Vec<PathBuf>,
@@ -45,6 +47,7 @@ impl Options {
             included: true,
             file_stem: "messages".into(),
             layout_dependency: concat!("\"", env!("CARGO_PKG_VERSION"), "\"").into(),
+            only: Vec::new(),
             roots: Vec::new(),
         }
     }

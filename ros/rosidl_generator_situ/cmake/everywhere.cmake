@@ -1,0 +1,5 @@
+# For packages that know nothing of Situ: -DCMAKE_PROJECT_INCLUDE=<prefix>/share/rosidl_generator_situ/cmake/everywhere.cmake
+# makes each project that is configured find the generator, if it is there.
+if(NOT PROJECT_NAME STREQUAL "rosidl_generator_situ")
+  find_package(rosidl_generator_situ QUIET HINTS "${CMAKE_CURRENT_LIST_DIR}")
+endif()
