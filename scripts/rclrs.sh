@@ -18,5 +18,17 @@ cargo fetch --quiet --manifest-path tests/rclrs/Cargo.toml || skip "rclrs cannot
 
 export AMENT_PREFIX_PATH=$venv
 . scripts/ros-stand-ins.sh
+
+# A message with one sequence of bytes, 24 bytes large up to Kilted and 32 since: a program that was built for the libraries that are
+# loaded gets its type support, and one that was not is refused it.
+release() {
+  ROS_DISTRO=$1 CARGO_TARGET_DIR=$2 cargo build -q --manifest-path tests/rclrs/release/Cargo.toml &&
+    "$venv/bin/python" -c 'import os, sys; os.execv(sys.argv[1], sys.argv[1:])' "$2/debug/situ-release-test" 2>&1
+}
+expect() { grep -qF "$2" <<<"$1" || { printf 'rclrs.sh: expected "%s", got\n%s\n' "$2" "$1"; exit 1; }; }
+expect "$(release kilted "$CARGO_TARGET_DIR")" "std_msgs/msg/UInt8MultiArray has 56 bytes: true"
+refused=$(release lyrical "$out/lyrical") && { echo "rclrs.sh: a program for Lyrical ran with Kilted"; exit 1; }
+expect "$refused" "std_msgs/msg/UInt8MultiArray has 56 bytes in the ROS libraries and 64 in this program"
+
 cargo build --manifest-path tests/rclrs/Cargo.toml
 "$venv/bin/python" tests/interop/rclrs.py "$CARGO_TARGET_DIR/debug/situ-rclrs-test"

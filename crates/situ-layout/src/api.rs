@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
 use crate::error::BoundError;
-use crate::ros::{GivenList, GivenText};
+use crate::ros::{GivenList, GivenText, RosidlBuffer};
 use crate::value::{Key, Value};
 
 /// A string: [`FlatString`](crate::FlatString), [`BoundedString`](crate::BoundedString) or [`String`].
@@ -67,6 +67,16 @@ pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
     const BOUND: Option<usize>;
     /// Whether the elements lie within, so that growing allocates nothing.
     const INLINE: bool;
+
+    /// Whether it takes a `rosidl::Buffer` over as it is.
+    #[doc(hidden)]
+    const TAKES_BUFFERS: bool = false;
+
+    /// The elements, unless they lie where only ROS can read them.
+    #[doc(hidden)]
+    fn elements(&self) -> Result<&[T], RosidlBuffer> {
+        Ok(self)
+    }
 
     /// Appends an element.
     fn try_push(&mut self, element: T) -> Result<(), BoundError>;

@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::api::{List, Maybe, Table, Text, WideText};
 use crate::bulk::{BulkCursor, BulkError, BulkField};
 use crate::error::{BoundError, FieldPath};
-use crate::ros::within;
+use crate::ros::{RosidlBuffer, within};
 use crate::value::{Key, Plain, Value, default_value, dense_bytes, dense_bytes_mut};
 
 /// Why a message does not fit another storage.
@@ -25,6 +25,9 @@ pub enum AssignProblem {
     /// A bulk member of source or target does not lie in its body.
     #[error(transparent)]
     Bulk(#[from] BulkError),
+    /// A member of the source lies where only ROS can read it.
+    #[error(transparent)]
+    RosidlBuffer(#[from] RosidlBuffer),
     /// The body of the target has no room for its bulk members.
     #[error("bulk data needs a body of {needed} bytes, but it has {body}")]
     BodyTooSmall {
@@ -163,8 +166,8 @@ pub fn wide<T: WideText>(target: &mut T, source: &[u16]) -> Result<(), AssignErr
 }
 
 /// A sequence of values that do not depend on the storage.
-pub fn list_of_copies<T: Value>(target: &mut impl List<T>, source: &[T]) -> Result<(), AssignError> {
-    Ok(target.try_assign(source)?)
+pub fn list_of_copies<T: Value>(target: &mut impl List<T>, source: &impl List<T>) -> Result<(), AssignError> {
+    Ok(target.try_assign(source.elements()?)?)
 }
 
 /// How the elements of a container are converted.

@@ -281,6 +281,8 @@ impl<T, const N: usize> fmt::Debug for BulkRef<T, N> {
 
 // SAFETY: both functions write a whole descriptor.
 unsafe impl<T: Plain, const N: usize> InPlace for BulkRef<T, N> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::default()) }

@@ -85,6 +85,8 @@ macro_rules! __structure {
     ) => {
         // SAFETY: every member is written, and none unwinds. The structure is dense if its members are and leave no gaps.
         unsafe impl<$($params)*> $crate::InPlace for $name<$($args)*> {
+            type CTail = $crate::ros::NoTail;
+
             const DENSE: bool = ::core::matches!(
                 $crate::visit::Extensibility::$extensibility,
                 $crate::visit::Extensibility::Final

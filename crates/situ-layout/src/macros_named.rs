@@ -176,6 +176,8 @@ macro_rules! __newtype {
     ($name:ident($bits:ident) $visit:ident $default:expr) => {
         // SAFETY: both functions write a whole value; any bytes are one, as they are a number.
         unsafe impl $crate::InPlace for $name {
+            type CTail = $crate::ros::NoTail;
+
             const DENSE: bool = true;
 
             unsafe fn default_at(dst: *mut Self) {
@@ -397,6 +399,8 @@ macro_rules! __union {
 
         // SAFETY: the discriminator and its case are written, and none unwinds.
         unsafe impl<$($params)*> $crate::InPlace for $name<$($args)*> {
+            type CTail = $crate::ros::NoTail;
+
             unsafe fn default_at(dst: *mut Self) {
                 // SAFETY: the caller's promise.
                 unsafe { Self::begin(dst, $crate::visit::Discriminator::from_raw($initial)) }

@@ -8,6 +8,8 @@ macro_rules! numbers {
     ($($number:ty),*) => {$(
         // SAFETY: both functions write a whole value; any bytes are a number.
         unsafe impl InPlace for $number {
+            type CTail = crate::ros::PrimitiveTail;
+
             const DENSE: bool = true;
 
             unsafe fn default_at(dst: *mut Self) {
@@ -99,6 +101,8 @@ impl Discriminator for bool {
 
 // SAFETY: both functions write a whole value.
 unsafe impl InPlace for bool {
+    type CTail = crate::ros::PrimitiveTail;
+
     const BITWISE: bool = true;
 
     unsafe fn default_at(dst: *mut Self) {
@@ -139,6 +143,8 @@ unsafe impl Plain for bool {}
 
 // SAFETY: every element is written; an array is dense if its elements are.
 unsafe impl<T: Value, const N: usize> InPlace for [T; N] {
+    type CTail = crate::ros::NoTail;
+
     const DENSE: bool = T::DENSE;
     const BITWISE: bool = T::BITWISE;
 

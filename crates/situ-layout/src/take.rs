@@ -21,10 +21,13 @@ pub fn text<T: Text, S: Text>(target: &mut T, source: &mut S) -> Result<(), Assi
 }
 
 /// A sequence of values that do not depend on the storage.
-pub fn list_of_copies<T: Value>(
-    target: &mut impl List<T>,
+pub fn list_of_copies<T: Value, L: List<T>>(
+    target: &mut L,
     source: &mut impl List<T>,
 ) -> Result<(), AssignError> {
+    if !L::TAKES_BUFFERS {
+        source.elements()?;
+    }
     Ok(target.take(source.give())?)
 }
 

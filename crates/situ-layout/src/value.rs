@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use crate::error::ValidateError;
+use crate::ros::SequenceTail;
 use crate::visit::{Shape, Visitor, VisitorMut};
 
 /// Construction at an address, without a temporary and without touching unoccupied bytes.
@@ -20,6 +21,9 @@ pub unsafe trait InPlace: Sized {
     const DENSE: bool = false;
     /// Whether values are copied by copying their bytes, gaps and all.
     const BITWISE: bool = Self::DENSE;
+
+    /// What ends C sequences of these: [`PrimitiveTail`](crate::ros::PrimitiveTail) for primitives and strings.
+    type CTail: SequenceTail;
 
     /// Writes the default value.
     ///

@@ -105,6 +105,8 @@ impl<K: Key, V: Value, const N: usize> FlatMap<K, V, N> {
 
 // SAFETY: both functions write both parts.
 unsafe impl<K: Key, V: Value> InPlace for Entry<K, V> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: dst is valid for writes of Self.
         unsafe {
@@ -160,6 +162,8 @@ unsafe impl<K: SelfContained, V: SelfContained> SelfContained for Entry<K, V> {}
 
 // SAFETY: the entries' own promises.
 unsafe impl<K: Key, V: Value, const N: usize> InPlace for FlatMap<K, V, N> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: a FlatMap is its entries.
         unsafe { InPlace::default_at(&raw mut (*dst).entries) }

@@ -93,6 +93,8 @@ impl<T: Value> FlatOptional<T> {
 
 // SAFETY: both functions write the flag, and the value if it is present.
 unsafe impl<T: Value> InPlace for FlatOptional<T> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: dst is valid for writes of Self.
         unsafe { (&raw mut (*dst).present).write(0) }

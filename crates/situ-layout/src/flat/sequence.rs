@@ -174,6 +174,8 @@ unsafe fn clone_elements<T: Value>(src: &[T], dst: *mut T) {
 
 // SAFETY: both functions write the length and what it covers; the rest may be uninitialized.
 unsafe impl<T: Value, const N: usize> InPlace for FlatSequence<T, N> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         const { assert!(N <= u32::MAX as usize, "the bound of a flat sequence must be less than 2^32") };
         // SAFETY: dst is valid for writes of Self.

@@ -113,6 +113,8 @@ impl<const N: usize> FlatString<N> {
 
 // SAFETY: both functions write the length, what it covers, and the terminating zero; the rest may be uninitialized.
 unsafe impl<const N: usize> InPlace for FlatString<N> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         const { assert!(N < u32::MAX as usize, "the bound of a flat string must be less than 2^32 - 1") };
         // SAFETY: dst is valid for writes of Self, which ends with N + 1 bytes of text.

@@ -159,6 +159,8 @@ impl<T: Value> Maybe<T> for Option<T> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<K: Key, V: Value, const N: usize> InPlace for BoundedMap<K, V, N> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::default()) }
@@ -172,6 +174,8 @@ unsafe impl<K: Key, V: Value, const N: usize> InPlace for BoundedMap<K, V, N> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<K: Key, V: Value> InPlace for BTreeMap<K, V> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::new()) }
@@ -185,6 +189,8 @@ unsafe impl<K: Key, V: Value> InPlace for BTreeMap<K, V> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<T: Value> InPlace for Option<T> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(None) }

@@ -116,6 +116,8 @@ impl Text for String {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<const N: usize> InPlace for BoundedString<N> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::default()) }
@@ -129,6 +131,8 @@ unsafe impl<const N: usize> InPlace for BoundedString<N> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl InPlace for String {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::new()) }

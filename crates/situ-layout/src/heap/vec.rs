@@ -228,6 +228,8 @@ impl<T: Value> List<T> for Vec<T> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<T: Value, const N: usize> InPlace for BoundedVec<T, N> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::new()) }
@@ -241,6 +243,8 @@ unsafe impl<T: Value, const N: usize> InPlace for BoundedVec<T, N> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<T: Value> InPlace for Vec<T> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::new()) }

@@ -86,6 +86,8 @@ impl<const N: usize> WideText for BoundedWString<N> {
 
 // SAFETY: both functions write a whole value.
 unsafe impl<const N: usize> InPlace for BoundedWString<N> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::default()) }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{RosSequence, RosString};
+use crate::value::InPlace;
 
 /// The text; if U+FFFD took the place of what was not UTF-8, which may be shorter, as much of it as the bound allows.
 pub(crate) fn within(text: Cow<'_, str>, bound: Option<usize>) -> Cow<'_, str> {
@@ -58,7 +59,7 @@ impl GivenText<'_> {
 
 /// The elements of a sequence that are handed over.
 #[derive(Debug)]
-pub enum GivenList<'a, T> {
+pub enum GivenList<'a, T: InPlace> {
     /// They stay where they are.
     Lent(&'a [T]),
     /// Rust's memory.
@@ -67,7 +68,7 @@ pub enum GivenList<'a, T> {
     C(RosSequence<T>),
 }
 
-impl<T> GivenList<'_, T> {
+impl<T: InPlace> GivenList<'_, T> {
     /// The elements.
     pub fn as_slice(&self) -> &[T] {
         match self {

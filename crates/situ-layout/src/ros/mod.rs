@@ -4,10 +4,12 @@
 
 mod clip;
 mod given;
+mod loaded;
 mod memory;
 mod native;
 mod sequence;
 mod string;
+mod tail;
 mod wstring;
 
 use std::collections::BTreeMap;
@@ -20,10 +22,12 @@ pub(crate) use given::within;
 
 pub use clip::clip;
 pub use given::{GivenList, GivenText};
+pub use loaded::checked_type_support;
 pub use memory::{CAllocator, shares_memory_with_c};
 pub use native::{idiomatic, idiomatic_clipped, native};
-pub use sequence::RosSequence;
+pub use sequence::{RosSequence, RosidlBuffer};
 pub use string::RosString;
+pub use tail::{BufferFlags, Finalize, NoTail, PrimitiveTail, SEQUENCES_HAVE_FLAGS, SequenceTail};
 pub use wstring::RosWString;
 
 /// The bound of a string or sequence without one.
@@ -34,7 +38,8 @@ const fn bound(of: usize) -> Option<usize> {
     if of == NO_BOUND { None } else { Some(of) }
 }
 
-/// The strings and sequences of ROS 2's C messages, up to the release Kilted. A message of a ROS package is bit for bit the
+/// The strings and sequences of ROS 2's C messages. Sequences are those of the release that `ROS_DISTRO` names when Situ is built: up to
+/// Kilted, as without it, or from Lyrical on. A message of a ROS package is bit for bit the
 /// struct that `rosidl_generator_c` makes of it, and may be handed to C code by its address.
 ///
 /// Maps and optional members, which ROS does not have, are those of [`Heap`](crate::Heap).

@@ -9,12 +9,23 @@ use std::ptr;
 
 use super::given::GivenList;
 use super::memory::{allocate, may_change_hands, release, resize};
+use super::tail::{SequenceTail, finalize};
 use super::{NO_BOUND, bound};
 use crate::api::{List, check};
 use crate::bulk::{BulkError, BulkField};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::value::{InPlace, Plain, Validation, Value, clone_value};
 use crate::visit::{Visitor, VisitorMut};
+
+/// The elements of a sequence are in a `rosidl::Buffer`, which may lie in the memory of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the elements are in a rosidl buffer ({size} bytes), which only ROS can read; subscribe without asking for buffers"
+)]
+pub struct RosidlBuffer {
+    /// The size that C says the sequence has.
+    pub size: usize,
+}
 
 /// A sequence of at most `N` elements in memory of the C allocator; bit for bit a `rosidl_runtime_c__T__Sequence`, or a
 /// `package__msg__T__Sequence`. Bounded and unbounded ones are the same in C.
@@ -26,29 +37,59 @@ use crate::visit::{Visitor, VisitorMut};
 /// assert_eq!(ranges[1], 2.0);
 /// # Ok::<(), situ_layout::BoundError>(())
 /// ```
-// `data` is null, and the numbers are 0, or it is C memory for `capacity` elements, of which the first `size` are the
+// Unless the tail says that it is a buffer, `data` is null, and the numbers are 0, or it is C memory for `capacity` elements, of which the first `size` are the
 // sequence. C code finalizes all `capacity` elements, so of types with a destructor the spare ones are valid values too.
 #[repr(C)]
-pub struct RosSequence<T, const N: usize = NO_BOUND> {
+pub struct RosSequence<T: InPlace, const N: usize = NO_BOUND> {
     data: *mut T,
     size: usize,
     capacity: usize,
+    tail: T::CTail,
 }
 
 // SAFETY: a sequence owns its elements, and has no interior mutability of its own.
-unsafe impl<T: Send, const N: usize> Send for RosSequence<T, N> {}
+unsafe impl<T: InPlace + Send, const N: usize> Send for RosSequence<T, N> {}
 // SAFETY: as above.
-unsafe impl<T: Sync, const N: usize> Sync for RosSequence<T, N> {}
+unsafe impl<T: InPlace + Sync, const N: usize> Sync for RosSequence<T, N> {}
 
-impl<T, const N: usize> RosSequence<T, N> {
+impl<T: InPlace, const N: usize> RosSequence<T, N> {
     /// No elements, and no memory.
-    pub const fn new() -> Self {
-        Self { data: ptr::null_mut(), size: 0, capacity: 0 }
+    pub fn new() -> Self {
+        Self::of(ptr::null_mut(), 0, 0)
+    }
+
+    /// A sequence of C memory for `capacity` elements, of which the first `size` are the sequence.
+    fn of(data: *mut T, size: usize, capacity: usize) -> Self {
+        Self { data, size, capacity, tail: T::CTail::default() }
+    }
+
+    /// Whether C has put a `rosidl::Buffer` in the place of elements, which since Lyrical it may do in sequences of `uint8` if
+    /// a subscription asks for it. Such a buffer may lie in the memory of a device. It reads as an empty sequence, is
+    /// published as the buffer that it is, and is let go through ROS when it is dropped or written to.
+    pub fn is_rosidl_buffer(&self) -> bool {
+        self.tail.is_buffer()
+    }
+
+    /// The elements; an error if they are in a [buffer](Self::is_rosidl_buffer).
+    pub fn try_as_slice(&self) -> Result<&[T], RosidlBuffer> {
+        if self.is_rosidl_buffer() { Err(RosidlBuffer { size: self.size }) } else { Ok(self.as_slice()) }
+    }
+
+    /// Lets a buffer go, before the sequence is written to.
+    fn let_buffer_go(&mut self) {
+        if self.is_rosidl_buffer() {
+            *self = Self::new();
+        }
+    }
+
+    /// The address of a buffer; null for elements.
+    fn buffer(&self) -> *const T {
+        if self.is_rosidl_buffer() { self.data } else { ptr::null() }
     }
 
     /// The elements.
-    pub const fn as_slice(&self) -> &[T] {
-        if self.data.is_null() {
+    pub fn as_slice(&self) -> &[T] {
+        if self.data.is_null() || self.is_rosidl_buffer() {
             return &[];
         }
         // SAFETY: data holds size valid elements.
@@ -56,8 +97,8 @@ impl<T, const N: usize> RosSequence<T, N> {
     }
 
     /// The elements, to be changed.
-    pub const fn as_mut_slice(&mut self) -> &mut [T] {
-        if self.data.is_null() {
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        if self.data.is_null() || self.is_rosidl_buffer() {
             return &mut [];
         }
         // SAFETY: data holds size valid elements, exclusively borrowed with the sequence.
@@ -71,7 +112,8 @@ impl<T, const N: usize> RosSequence<T, N> {
 
     /// The elements as a vector: the same memory if [`use_c_allocator!`](crate::use_c_allocator) was said, otherwise new
     /// memory into which they are moved in one block.
-    pub fn into_vec(self) -> Vec<T> {
+    pub fn into_vec(mut self) -> Vec<T> {
+        self.let_buffer_go();
         let this = ManuallyDrop::new(self);
         let (data, size, capacity) = (this.data, this.size, this.capacity);
         if data.is_null() {
@@ -102,7 +144,7 @@ impl<T, const N: usize> RosSequence<T, N> {
     pub fn try_with_bound<const M: usize>(self) -> Result<RosSequence<T, M>, BoundError> {
         check(bound(M), self.size)?;
         let this = ManuallyDrop::new(self);
-        Ok(RosSequence { data: this.data, size: this.size, capacity: this.capacity })
+        Ok(RosSequence { data: this.data, size: this.size, capacity: this.capacity, tail: this.tail })
     }
 
     /// Drops what lies in a spare place, before it is written anew.
@@ -134,7 +176,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
                     unsafe { T::vacant_at(data.add(index)) };
                 }
             }
-            return Ok(Self { data, size, capacity });
+            return Ok(Self::of(data, size, capacity));
         }
         let memory = allocate::<T>(size).as_ptr();
         // SAFETY: both have room for size elements; they move, and the vector is freed without them.
@@ -143,7 +185,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
             elements.set_len(0);
             ManuallyDrop::drop(&mut elements);
         }
-        Ok(Self { data: memory, size, capacity: size })
+        Ok(Self::of(memory, size, size))
     }
 
     /// Makes room for `additional` more elements, or for twice as many as there are.
@@ -169,6 +211,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
 
     /// Appends an element.
     pub fn try_push(&mut self, element: T) -> Result<(), BoundError> {
+        self.let_buffer_go();
         check(bound(N), self.size + 1)?;
         self.reserve(1);
         // SAFETY: there is room for one more.
@@ -182,6 +225,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
 
     /// Appends a default element and lends it.
     pub fn try_push_default(&mut self) -> Result<&mut T, BoundError> {
+        self.let_buffer_go();
         let last = self.size;
         self.try_resize(last + 1)?;
         // SAFETY: it was just written.
@@ -206,6 +250,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
 
     /// Removes the last element.
     pub fn pop(&mut self) -> Option<T> {
+        self.let_buffer_go();
         self.size = self.size.checked_sub(1)?;
         // SAFETY: the element was valid, and its place gets a value that the sequence may keep.
         unsafe {
@@ -220,6 +265,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
 
     /// Shortens to `len` elements; does nothing if there are no more. The memory stays.
     pub fn truncate(&mut self, len: usize) {
+        self.let_buffer_go();
         if !needs_drop::<T>() {
             self.size = self.size.min(len);
         }
@@ -235,6 +281,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
 
     /// Appends copies of all elements: in one block if their bytes are all there is to them.
     pub fn try_extend_from_slice(&mut self, elements: &[T]) -> Result<(), BoundError> {
+        self.let_buffer_go();
         check(bound(N), self.size.saturating_add(elements.len()))?;
         self.reserve(elements.len());
         if T::BITWISE {
@@ -283,6 +330,11 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
 impl<T: Value, const N: usize> List<T> for RosSequence<T, N> {
     const BOUND: Option<usize> = bound(N);
     const INLINE: bool = false;
+    const TAKES_BUFFERS: bool = true;
+
+    fn elements(&self) -> Result<&[T], RosidlBuffer> {
+        self.try_as_slice()
+    }
 
     fn try_push(&mut self, element: T) -> Result<(), BoundError> {
         self.try_push(element)
@@ -301,6 +353,7 @@ impl<T: Value, const N: usize> List<T> for RosSequence<T, N> {
         additional: usize,
         fill: impl FnOnce(&mut [MaybeUninit<T>]) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.let_buffer_go();
         check(bound(N), self.size.saturating_add(additional))?;
         if additional == 0 {
             return fill(&mut []);
@@ -361,7 +414,12 @@ impl<T: Value, const N: usize> List<T> for RosSequence<T, N> {
 
     fn give(&mut self) -> GivenList<'_, T> {
         let this = ManuallyDrop::new(mem::take(self));
-        GivenList::C(RosSequence { data: this.data, size: this.size, capacity: this.capacity })
+        GivenList::C(RosSequence {
+            data: this.data,
+            size: this.size,
+            capacity: this.capacity,
+            tail: this.tail,
+        })
     }
 
     fn take(&mut self, elements: GivenList<'_, T>) -> Result<(), BoundError> {
@@ -379,7 +437,7 @@ impl<T: Plain, const N: usize> BulkField<T> for RosSequence<T, N> {
     const IN_BODY: bool = false;
 
     fn element_count(&self) -> usize {
-        self.size
+        self.len()
     }
 
     fn place(&mut self, _offset: u64, len: usize) {
@@ -406,6 +464,8 @@ impl<T: Plain, const N: usize> BulkField<T> for RosSequence<T, N> {
 
 // SAFETY: all functions write a whole value; an empty sequence owns no memory.
 unsafe impl<T: Value, const N: usize> InPlace for RosSequence<T, N> {
+    type CTail = crate::ros::NoTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::new()) }
@@ -431,8 +491,12 @@ impl<T: Value, const N: usize> Value for RosSequence<T, N> {
     }
 }
 
-impl<T, const N: usize> Drop for RosSequence<T, N> {
+impl<T: InPlace, const N: usize> Drop for RosSequence<T, N> {
     fn drop(&mut self) {
+        if self.is_rosidl_buffer() {
+            // SAFETY: the flags say so, and nobody uses the sequence after.
+            return unsafe { finalize(ptr::from_mut(self).cast()) };
+        }
         if self.data.is_null() {
             return;
         }
@@ -450,20 +514,20 @@ impl<T: InPlace, const N: usize> Clone for RosSequence<T, N> {
     fn clone(&self) -> Self {
         let mut copy = Self::new();
         // C code may have written more than the bound; a copy has as many as fit.
-        let len = self.size.min(N);
+        let len = self.len().min(N);
         let copied = copy.try_extend_from_slice(&self.as_slice()[..len]);
         debug_assert!(copied.is_ok());
         copy
     }
 }
 
-impl<T, const N: usize> Default for RosSequence<T, N> {
+impl<T: InPlace, const N: usize> Default for RosSequence<T, N> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T, const N: usize> Deref for RosSequence<T, N> {
+impl<T: InPlace, const N: usize> Deref for RosSequence<T, N> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -471,7 +535,7 @@ impl<T, const N: usize> Deref for RosSequence<T, N> {
     }
 }
 
-impl<T, const N: usize> DerefMut for RosSequence<T, N> {
+impl<T: InPlace, const N: usize> DerefMut for RosSequence<T, N> {
     fn deref_mut(&mut self) -> &mut [T] {
         self.as_mut_slice()
     }
@@ -492,13 +556,13 @@ impl<T: InPlace, const N: usize> TryFrom<&[T]> for RosSequence<T, N> {
     }
 }
 
-impl<T, const N: usize> From<RosSequence<T, N>> for Vec<T> {
+impl<T: InPlace, const N: usize> From<RosSequence<T, N>> for Vec<T> {
     fn from(elements: RosSequence<T, N>) -> Self {
         elements.into_vec()
     }
 }
 
-impl<T, const N: usize> IntoIterator for RosSequence<T, N> {
+impl<T: InPlace, const N: usize> IntoIterator for RosSequence<T, N> {
     type Item = T;
     type IntoIter = std::vec::IntoIter<T>;
 
@@ -507,7 +571,7 @@ impl<T, const N: usize> IntoIterator for RosSequence<T, N> {
     }
 }
 
-impl<'a, T, const N: usize> IntoIterator for &'a RosSequence<T, N> {
+impl<'a, T: InPlace, const N: usize> IntoIterator for &'a RosSequence<T, N> {
     type Item = &'a T;
     type IntoIter = std::slice::Iter<'a, T>;
 
@@ -516,7 +580,7 @@ impl<'a, T, const N: usize> IntoIterator for &'a RosSequence<T, N> {
     }
 }
 
-impl<'a, T, const N: usize> IntoIterator for &'a mut RosSequence<T, N> {
+impl<'a, T: InPlace, const N: usize> IntoIterator for &'a mut RosSequence<T, N> {
     type Item = &'a mut T;
     type IntoIter = std::slice::IterMut<'a, T>;
 
@@ -525,34 +589,37 @@ impl<'a, T, const N: usize> IntoIterator for &'a mut RosSequence<T, N> {
     }
 }
 
-impl<T: PartialEq, const N: usize> PartialEq for RosSequence<T, N> {
+impl<T: InPlace + PartialEq, const N: usize> PartialEq for RosSequence<T, N> {
     fn eq(&self, other: &Self) -> bool {
-        self.as_slice() == other.as_slice()
+        self.as_slice() == other.as_slice() && self.buffer() == other.buffer()
     }
 }
 
-impl<T: Eq, const N: usize> Eq for RosSequence<T, N> {}
+impl<T: InPlace + Eq, const N: usize> Eq for RosSequence<T, N> {}
 
-impl<T: PartialOrd, const N: usize> PartialOrd for RosSequence<T, N> {
+impl<T: InPlace + PartialOrd, const N: usize> PartialOrd for RosSequence<T, N> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self.as_slice().partial_cmp(other.as_slice())
+        Some(self.as_slice().partial_cmp(other.as_slice())?.then(self.buffer().cmp(&other.buffer())))
     }
 }
 
-impl<T: Ord, const N: usize> Ord for RosSequence<T, N> {
+impl<T: InPlace + Ord, const N: usize> Ord for RosSequence<T, N> {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.as_slice().cmp(other.as_slice())
+        self.as_slice().cmp(other.as_slice()).then(self.buffer().cmp(&other.buffer()))
     }
 }
 
-impl<T: Hash, const N: usize> Hash for RosSequence<T, N> {
+impl<T: InPlace + Hash, const N: usize> Hash for RosSequence<T, N> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_slice().hash(state);
     }
 }
 
-impl<T: fmt::Debug, const N: usize> fmt::Debug for RosSequence<T, N> {
+impl<T: InPlace + fmt::Debug, const N: usize> fmt::Debug for RosSequence<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_slice(), f)
+        match self.try_as_slice() {
+            Ok(elements) => fmt::Debug::fmt(elements, f),
+            Err(buffer) => fmt::Debug::fmt(&buffer, f),
+        }
     }
 }

@@ -230,6 +230,8 @@ impl<const N: usize> Text for RosString<N> {
 
 // SAFETY: all functions write a whole value; a vacant one owns no memory.
 unsafe impl<const N: usize> InPlace for RosString<N> {
+    type CTail = crate::ros::PrimitiveTail;
+
     unsafe fn default_at(dst: *mut Self) {
         // SAFETY: the caller promises that dst is valid for writes and aligned.
         unsafe { dst.write(Self::default()) }

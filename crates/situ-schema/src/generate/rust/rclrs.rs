@@ -17,6 +17,8 @@ use crate::model::{Action, Kind, Name, Service, Type, TypeId};
 const SITU: &str = "crate::situ";
 /// The packages that the implementation of any action uses.
 const OF_ACTIONS: [&str; 3] = ["action_msgs", "builtin_interfaces", "unique_identifier_msgs"];
+/// ROS's function that ends a sequence, and what it may hold instead of elements.
+const FINALIZE: &str = "rosidl_runtime_c__uint8__Sequence__fini";
 /// What a client sends to cancel a goal, which is the same for all actions.
 const CANCEL: &str = "action_msgs::srv::CancelGoal_Request";
 
@@ -126,6 +128,16 @@ fn has_bound(schema: &Schema, ty: &Type) -> bool {
     }
 }
 
+/// The C function that gives a type support.
+fn support_symbol(what: &str, name: &Name) -> String {
+    format!("rosidl_typesupport_c__get_{what}_type_support_handle__{}", name.as_str().replace("::", "__"))
+}
+
+/// A message of a service or an action as C has it, which knows its type support.
+fn part(name: &str) -> String {
+    format!("<<Self::{name} as rosidl_runtime_rs::Message>::RmwMsg as rosidl_runtime_rs::RmwMessage>")
+}
+
 /// A crate that is being written.
 struct Crate<'a> {
     schema: &'a Schema,
@@ -158,11 +170,6 @@ impl Crate<'_> {
 
 fn main() {{
     println!("cargo::rerun-if-env-changed=AMENT_PREFIX_PATH");
-    println!("cargo::rerun-if-env-changed=ROS_DISTRO");
-    // From Lyrical on, C sequences of primitives and strings are larger.
-    if let Ok(release @ ("lyrical" | "rolling")) = std::env::var("ROS_DISTRO").as_deref() {{
-        println!("cargo::error=the messages of ROS {{release}} have another layout; Situ knows that of the releases up to kilted");
-    }}
     let Some(prefixes) = std::env::var_os("AMENT_PREFIX_PATH") else {{
         println!("cargo::error=AMENT_PREFIX_PATH is not set: source a ROS 2 installation first");
         return;
@@ -171,6 +178,7 @@ fn main() {{
         println!("cargo::rustc-link-search=native={{}}", prefix.join("lib").display());
     }}
     println!("cargo::rustc-link-lib=dylib={name}__rosidl_typesupport_c");
+    println!("cargo::rustc-link-lib=dylib=rosidl_runtime_c");
 }}
 "#
         )
@@ -185,6 +193,14 @@ fn main() {{
         page.gap();
         page.line("#[doc(hidden)]");
         page.block("pub mod situ", |page| page.line("pub use situ_layout as layout;"));
+        page.gap();
+        page.line("// Both were built for the release of ROS that ROS_DISTRO names, or for none.");
+        page.line("const _: () = assert!(");
+        page.line(
+            "    size_of::<rosidl_runtime_rs::Sequence<u8>>() == size_of::<situ_layout::RosSequence<u8>>(),",
+        );
+        page.line("    \"rosidl_runtime_rs and situ-layout were built for different releases of ROS: build both anew with the same ROS_DISTRO\",");
+        page.line(");");
         page.gap();
         page.block("mod messages", |page| {
             for package in &self.package.uses {
@@ -245,17 +261,37 @@ fn main() {{
         format!("{root}{}{}", path.join("::"), self.storage(id, storage))
     }
 
-    /// The function that gives the type support, in `impl` of a trait.
-    fn type_support(&self, page: &mut Page, what: &str, name: &Name) {
-        let symbol = format!(
-            "rosidl_typesupport_c__get_{what}_type_support_handle__{}",
-            name.as_str().replace("::", "__")
-        );
+    /// The function that gives the type support of a message, in `impl` of a trait; refuses a library with another layout.
+    fn message_support(&self, page: &mut Page, name: &Name) {
+        let symbol = support_symbol("message", name);
+        page.gap();
+        page.block("fn get_type_support() -> *const core::ffi::c_void", |page| {
+            page.block("unsafe extern \"C\"", |page| {
+                page.line(format!("fn {symbol}() -> *const core::ffi::c_void;"));
+                page.line(format!("fn {FINALIZE}(sequence: *mut core::ffi::c_void);"));
+            });
+            page.line("// SAFETY: the functions are this message's and that of sequences.");
+            page.block("unsafe", |page| {
+                page.line("situ_layout::ros::checked_type_support::<Self>(");
+                page.line(format!("    {symbol}(),"));
+                page.line(format!("    Self::TYPE_NAME, {FINALIZE},"));
+                page.line(")");
+            });
+        });
+    }
+
+    /// The function that gives the type support of a service or an action, in `impl` of a trait; that of each of `parts`, types
+    /// of the trait, is asked for first, and with it whether the layout is the library's.
+    fn type_support(&self, page: &mut Page, what: &str, name: &Name, parts: &[&str]) {
+        let symbol = support_symbol(what, name);
         page.gap();
         page.block("fn get_type_support() -> *const core::ffi::c_void", |page| {
             page.block("unsafe extern \"C\"", |page| {
                 page.line(format!("fn {symbol}() -> *const core::ffi::c_void;"));
             });
+            for part in parts {
+                page.line(format!("{part}::get_type_support();"));
+            }
             page.line("// SAFETY: the function has no precondition.");
             page.line(format!("unsafe {{ {symbol}() }}"));
         });
@@ -268,7 +304,7 @@ fn main() {{
         page.gap();
         page.block(format!("impl rosidl_runtime_rs::RmwMessage for {native}"), |page| {
             page.line(format!("const TYPE_NAME: &'static str = \"{package}/{folder}/{simple}\";"));
-            self.type_support(page, "message", name);
+            self.message_support(page, name);
         });
         page.gap();
         page.block(format!("impl rosidl_runtime_rs::Message for {native}"), |page| {
@@ -312,7 +348,7 @@ fn main() {{
             page.block(format!("impl rosidl_runtime_rs::Service for {of}"), |page| {
                 page.line(format!("type Request = {};", self.path(service.request, storage)));
                 page.line(format!("type Response = {};", self.path(service.response, storage)));
-                self.type_support(page, "service", &service.name);
+                self.type_support(page, "service", &service.name, &[&part("Request"), &part("Response")]);
             });
         }
     }
@@ -336,7 +372,9 @@ fn main() {{
             page.line(format!("type SendGoalService = {};", own(&action.send_goal.name)));
             page.line("type CancelGoalService = ::action_msgs::srv::CancelGoal;");
             page.line(format!("type GetResultService = {};", own(&action.get_result.name)));
-            self.type_support(page, "action", &action.name);
+            let service = |name: &str| format!("<Self::{name} as rosidl_runtime_rs::Service>");
+            let parts = [service("SendGoalService"), service("GetResultService"), part("FeedbackMessage")];
+            self.type_support(page, "action", &action.name, &parts.each_ref().map(String::as_str));
             let mut function = |head: String, body: String| {
                 page.gap();
                 page.block(head, |page| page.line(body));
