@@ -35,7 +35,9 @@ for file in spec/vectors/region/profile.*.bin; do seed fuzz_region 5 "$file"; do
 for target in fuzz_cdr fuzz_validate fuzz_protobuf fuzz_region; do
   echo "==> $target, $seconds s"
   found=build/fuzz/cpp/$target
-  mkdir -p "$found/artifacts"
+  mkdir -p "$found/artifacts" "$found/corpus"
+  # What earlier runs learned, where that is kept.
+  cp -n "fuzz/corpus/$target/"* "$found/corpus/" 2>/dev/null || true
   build/fuzz/cpp/fuzz/$target -max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
     -artifact_prefix="$found/artifacts/" -print_final_stats=1 "$found/corpus"
 done
