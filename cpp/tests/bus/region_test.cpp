@@ -155,13 +155,20 @@ TEST_F(Bus, lending_publishing_and_taking_regions_allocate_nothing) {
   const auto on = node("n");
   auto publisher = on.publisher<Character>("characters");
   auto subscriber = on.subscriber<Character>("characters");
+  auto editor = on.publisher<Character>("edited");
+  auto edited = on.subscriber<Character>("edited");
   const auto hop = [&](std::uint32_t id) {
     auto loan = publisher.loan();
     loan->id = id;
     for (std::uint32_t i = 0; i < 20; ++i) loan->skills.emplace_back(i, id);
     loan.publish();
     const auto sample = subscriber.take();
-    return sample.has_value() && (*sample)->skills.size() == 20 && (*sample)->skills[19].level == id;
+    if (!sample || (*sample)->skills.size() != 20) return false;
+    auto next = editor.edit(*sample);
+    next->skills[19].level += 1;
+    next.publish();
+    const auto after = edited.take();
+    return after.has_value() && (*after)->skills[19].level == id + 1;
   };
   for (std::uint32_t id = 0; id < 100; ++id) ASSERT_TRUE(hop(id));
   const std::uint64_t before = allocations.load();

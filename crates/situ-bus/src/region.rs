@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use situ_layout::region::{
-    AdoptError, Backing, BufferError, Full, Invalid, Mut, Options, Ref, Region, RegionMessage, StoreError,
-    checked_root, layout_hash, total_for, view,
+    AdoptError, Backing, BufferError, Full, Invalid, InvalidProblem, Mut, Options, Ref, Region,
+    RegionMessage, StoreError, checked_root, layout_hash, total_for, view,
 };
 use situ_layout::{Message, RegionFormError, boxed};
 
@@ -185,7 +185,18 @@ impl<T: RegionMessage> RegionPublisher<T> {
     /// Lends a region that goes on from a message that was taken, from whatever topic: a copy of its image, which is counted as
     /// one, and checked where it lies then.
     pub fn edit(&self, sample: &RegionSample<T>) -> Result<RegionLoan<'_, T>, EditError> {
-        let image = sample.bytes();
+        match self.edit_image(sample.bytes()) {
+            Err(EditError::Changed(error))
+                if matches!(error.problem, InvalidProblem::OtherVersion { .. }) =>
+            {
+                // Of a newer version: what this program does not know of it is lost.
+                self.edit_image(sample.to_region()?.bytes())
+            }
+            edited => edited,
+        }
+    }
+
+    fn edit_image(&self, image: &[u8]) -> Result<RegionLoan<'_, T>, EditError> {
         let room = total_for(image.len() as u32).max(self.hint.get());
         let mut memory = self.lend(room)?;
         let (to, _) = memory.memory();
@@ -336,10 +347,23 @@ impl<T: RegionMessage> RegionSubscriber<T> {
             None => Ok(None),
             Some(raw) if raw.encoding() == Encoding::Region => match view::<T>(raw.body()) {
                 Ok(_) => Ok(Some(RegionSample { size: size_of_image(raw.body()), raw, own: None })),
+                Err(error) if matches!(error.problem, InvalidProblem::OtherVersion { .. }) => {
+                    self.renew(raw).map(Some)
+                }
                 Err(error) => Err(self.invalid(&raw, error.into())),
             },
             Some(raw) => self.store(raw).map(Some),
         }
+    }
+
+    /// Keeps a copy of a message of an older version, in which the members that it has not have their defaults.
+    #[cold]
+    fn renew(&self, raw: RawSample) -> Result<RegionSample<T>, ReceiveError> {
+        // What is checked must be what is kept: others could write to the bytes in between.
+        let private = raw.body().to_vec();
+        let own = Region::adopt(&private).map_err(|error| self.invalid(&raw, error.into()))?;
+        CopyCounter::of_process().count(private.len());
+        Ok(RegionSample { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
     }
 
     #[cold]

@@ -10,6 +10,7 @@ use situ_generated::region::game::{
     Bounded, BoundedMut, BoundedRegion, Character, CharacterMut, CharacterRef, CharacterRegion, Item, Pantry,
     PantryRegion, Skill,
 };
+use situ_generated::{profile::game as after, profile_before::game as before, profile_other::game as other};
 
 /// Copies are counted for the whole process: one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -220,4 +221,74 @@ fn hostile_bytes_are_errors() {
         send(&good.bytes()[..len]);
         assert!(regions.take().is_err());
     }
+}
+
+/// A program that knows more members and one that knows fewer, on one topic, in either order.
+#[test]
+fn versions_understand_each_other() {
+    use after::{ProfileMut as _, ProfileRef as _};
+    use before::{ProfileMut as _, ProfileRef as _};
+    let scratch = Scratch::new("versions");
+    let node = scratch.node("a");
+    let old = node.region_publisher::<before::ProfileRegion>("profiles").create().unwrap();
+    let new = node.region_publisher::<after::ProfileRegion>("profiles").create().unwrap();
+    let old_reader = node.region_subscriber::<before::ProfileRegion>("profiles").create().unwrap();
+    let new_reader = node.region_subscriber::<after::ProfileRegion>("profiles").create().unwrap();
+
+    let mut loan = new.loan().unwrap();
+    before_name(loan.root_mut().name());
+    *loan.root_mut().level() = 9;
+    loan.root_mut().tags().insert("a tag of more than eleven bytes").unwrap();
+    loan.publish().unwrap();
+    let seen = old_reader.take().unwrap().unwrap();
+    assert_eq!((&*seen.root().name(), seen.is_copy()), (NAME, false), "a newer message is read in place");
+    let taken = new_reader.take().unwrap().unwrap();
+    assert_eq!((*taken.root().level(), taken.is_copy()), (9, false));
+
+    // Who edits a newer message loses what it does not know; what it publishes has the defaults to others.
+    let mut edited = old.edit(&seen).unwrap();
+    *edited.root_mut().id() = 77;
+    edited.publish().unwrap();
+    let taken = new_reader.take().unwrap().unwrap();
+    assert_eq!((*taken.root().id(), &*taken.root().name()), (77, NAME));
+    assert_eq!((*taken.root().level(), taken.root().tags().len(), taken.is_copy()), (3, 0, true));
+    let again = new.edit(&taken).unwrap();
+    assert_eq!(*again.root().level(), 3);
+}
+
+const NAME: &str = "the name of this profile";
+
+fn before_name(mut name: situ::layout::region::Mut<'_, situ::layout::region::Text>) {
+    name.set(NAME).unwrap();
+}
+
+#[test]
+fn what_is_no_version_is_refused_with_the_difference() {
+    let scratch = Scratch::new("others");
+    let node = scratch.node("a");
+    let publisher = node.region_publisher::<after::ProfileRegion>("profiles").create().unwrap();
+    // Its third member is another one.
+    let other = node.region_subscriber::<other::ProfileRegion>("profiles").create().unwrap();
+    publisher.loan().unwrap().publish().unwrap();
+    let error = other.take().err().unwrap();
+    let why = std::error::Error::source(&error).unwrap().to_string();
+    assert!(why.contains("game::Profile: member 3, here height, differs"), "{why}");
+    assert!(other.take().unwrap().is_none());
+
+    // Only regions have versions.
+    let heap = node.subscriber::<after::Profile<Heap>>("profiles").create().err().unwrap().to_string();
+    assert!(heap.contains("several versions, which only regions understand"), "{heap}");
+    let heap = node.subscriber::<before::Profile<Heap>>("profiles").create().err().unwrap().to_string();
+    assert!(heap.contains("first difference"), "{heap}");
+    drop((publisher, other));
+    let heap = node.publisher::<before::Profile<Heap>>("profiles").create().unwrap();
+    let error =
+        node.region_subscriber::<after::ProfileRegion>("profiles").create().err().unwrap().to_string();
+    assert!(error.contains("not all who take part do so with regions"), "{error}");
+    let same = node.region_subscriber::<before::ProfileRegion>("profiles").create().unwrap();
+    heap.publish(&before::Profile { id: 4, ..Default::default() }).unwrap();
+    assert_eq!(*before::ProfileRef::id(same.take().unwrap().unwrap().root()), 4);
+    // What cannot be appended to has no versions.
+    let error = node.region_subscriber::<CharacterRegion>("profiles").create().err().unwrap().to_string();
+    assert!(error.contains("carries game::Profile"), "{error}");
 }

@@ -306,31 +306,44 @@ class publisher<T> {
     if (detail::succeeded(status, raw, why)) handle_.reset(made);
   }
   void lend(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
-    const std::size_t first = region_detail::root_offset + sizeof(T);
+    const std::size_t first = region_detail::least_size<T>();
     const std::size_t room = situ::loan<T>::room_for(std::max(bytes, first));
     if (lent.raw_.lend(handle_.get(), 0, 1, std::max({room, hint_, least}), why)) {
       lent.region_.emplace(lent.raw_.body());
     }
   }
   void edit(situ::loan<T>& lent, const sample<T>& from, detail::failed& why) {
-    const std::span<const std::byte> image = from.bytes();
+    region_invalid problem{};
+    if (edit_image(lent, from.bytes(), problem, why) || why) return;
+    if (problem.problem == region_problem::other_version) {
+      // Of a newer version: what this program does not know of it is lost.
+      auto known = from.copy();
+      if (known && (edit_image(lent, known->bytes(), problem, why) || why)) return;
+      if (!known) problem = std::move(known.error());
+    }
+    why.emplace(errc::malformed, "the message was changed after it was published: " + problem.message());
+  }
+  bool edit_image(situ::loan<T>& lent, std::span<const std::byte> image, region_invalid& problem,
+                  detail::failed& why) {
     const std::size_t room = std::max(situ::loan<T>::room_for(image.size()), hint_);
-    if (!lent.raw_.lend(handle_.get(), 0, 1, room, why)) return;
+    if (!lent.raw_.lend(handle_.get(), 0, 1, room, why)) return false;
     std::memcpy(lent.raw_.body().data(), image.data(), image.size());
     situ_count_copy(image.size());
-    auto adopted = region<T>::adopt_in_place(lent.raw_.body());
-    if (adopted) {
-      lent.region_.emplace(std::move(*adopted));
-    } else {
-      why.emplace(errc::malformed,
-                  "the message was changed after it was published: " + adopted.error().message());
+    auto adopted = region<T>::adopt_in_place(lent.raw_.body(), bits_);
+    if (!adopted) {
+      problem = std::move(adopted.error());
+      return false;
     }
+    lent.region_.emplace(std::move(*adopted));
+    return true;
   }
   /// Notes how much an image needed: at once if it is more than before, else little by little.
   void learn(std::size_t needed) noexcept { hint_ = needed > hint_ ? needed : hint_ - (hint_ - needed) / 8; }
 
   detail::owner<situ_publisher> handle_;
   std::size_t hint_ = least;
+  /// The bitmap of the last message that was edited: its memory is used again.
+  std::vector<std::uint64_t> bits_;
 };
 
 /// Subscribes to regions of type T. May move from thread to thread, but is used by one at a time; its samples
@@ -408,12 +421,30 @@ class subscriber<T> : public any_subscriber {
     if (taken.raw_.encoding != SITU_REGION) return store(taken, bytes, why);
     region_invalid problem{};
     // The bitmap keeps its memory from message to message.
-    if (!region_detail::check_image<T>(bytes, bits_, problem)) return refuse(taken, problem.message(), why);
+    region_detail::image_versions versions;
+    if (!region_detail::check_image<T>(bytes, bits_, versions, problem)) {
+      return refuse(taken, problem.message(), why);
+    }
+    if (versions.fewer) return renew(taken, bytes, why);
     std::uint32_t size = 0;
     std::memcpy(&size, bytes.data() + offsetof(region_detail::header, size), sizeof(size));
     taken.image_ = bytes.first(std::min<std::size_t>(size, bytes.size()));
     taken.value_ = reinterpret_cast<const T*>(bytes.data() + region_detail::root_offset);
     return true;
+  }
+
+  /// Of an older version: the members that it has not have their defaults in a copy.
+  bool renew(sample<T>& taken, std::span<const std::byte> bytes, detail::failed& why) {
+    taken.image_ = bytes;
+    auto own = taken.copy();
+    if (!own) return refuse(taken, own.error().message(), why);
+    keep(taken, std::make_unique<region<T>>(std::move(*own)));
+    return true;
+  }
+  static void keep(sample<T>& taken, std::unique_ptr<region<T>> own) noexcept {
+    taken.own_ = std::move(own);
+    taken.image_ = taken.own_->bytes();
+    taken.value_ = taken.own_->get();
   }
 
   /// What is serialized or flat goes through the heap.
@@ -433,9 +464,7 @@ class subscriber<T> : public any_subscriber {
     auto own = std::make_unique<region<T>>();
     if (auto done = convert(value, **own); !done) return refuse(taken, done.error().message(), why);
     situ_count_copy(bytes.size());
-    taken.own_ = std::move(own);
-    taken.image_ = taken.own_->bytes();
-    taken.value_ = taken.own_->get();
+    keep(taken, std::move(own));
     return true;
   }
 
@@ -455,6 +484,12 @@ bool read_region(std::span<const std::byte> image, T& to, std::string& reason) {
   using form = rebind<T, in_region>;
   if constexpr (requires { form::template situ_region_parts<region_detail::member>(); }) {
     auto found = view_region<form>(image);
+    if (!found && found.error().problem == region_problem::other_version) {
+      auto own = region<form>::adopt(image);
+      const auto done = own ? convert(**own, to) : result<void, convert_error>();
+      reason = !own ? own.error().message() : !done ? done.error().message() : std::string();
+      return reason.empty();
+    }
     if (!found) {
       reason = found.error().message();
       return false;

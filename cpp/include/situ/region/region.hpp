@@ -132,8 +132,9 @@ bool check_image(std::span<const std::byte> image, std::vector<std::uint64_t>& b
     return false;
   header h;
   std::memcpy(&h, image.data(), sizeof(h));
+  bits.clear();
   if (h.form == region_form::live) bits.assign((h.size / granule + 63) / 64, 0);
-  return check_root<T>(image.data(), bits.data(), versions, error);
+  return check_root<T>(image.data(), bits.empty() ? nullptr : bits.data(), versions, error);
 }
 
 /// The same for an image that is going to be read where it lies: one with fewer members than this program
@@ -264,6 +265,12 @@ class region {
   [[nodiscard]] static result<region, region_invalid> adopt_in_place(std::span<std::byte> buffer,
                                                                      const region_options& options = {}) {
     std::vector<std::uint64_t> bits;
+    return adopt_in_place(buffer, bits, options);
+  }
+  /// The same with memory for what the check needs to know, which it keeps from image to image.
+  [[nodiscard]] static result<region, region_invalid> adopt_in_place(std::span<std::byte> buffer,
+                                                                     std::vector<std::uint64_t>& bits,
+                                                                     const region_options& options = {}) {
     region_invalid error{};
     region_detail::image_versions versions;
     if (!region_detail::check_image<T>(buffer, bits, versions, error) ||

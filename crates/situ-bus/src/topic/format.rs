@@ -94,7 +94,9 @@ pub(crate) mod state {
     pub const BODIES: u32 = 64;
     /// The entry is of a pool of copies.
     pub const COPIES: u32 = 128;
-    pub const COUNT: u32 = 256;
+    /// It is of another version of the type than the topic carries.
+    pub const VERSION: u32 = 256;
+    pub const COUNT: u32 = 512;
 
     /// The state word of the next taker.
     pub fn next(word: u32, bits: u32) -> u32 {

@@ -310,19 +310,47 @@ impl Registration<'_> {
         Err(RegisterError::Depth { topic: self.topic.to_owned(), asked: self.depth, rows })
     }
 
+    /// The same type, or another version of one that regions understand in several: all who take part are regions then, whose layout
+    /// hash does not cover what was appended (`spec/region.md`, *Versions*); what was not appended is refused where it is taken.
     fn check_type(&self, topic: &Topic) -> Result<(), RegisterError> {
         let ours = self.description;
-        if topic.type_name == ours.name && topic.header.schema_hash == ours.schema_hash {
-            return Ok(());
-        }
+        let in_region = ours.encoding == Encoding::Region;
+        let difference = if topic.type_name != ours.name {
+            first_difference(&topic.schema, &ours.schema)
+        } else if !self.is_other_version(topic) {
+            if in_region || !participants(topic).any(|(word, _)| word & state::VERSION != 0) {
+                return Ok(());
+            }
+            "it is used in several versions, which only regions understand: take part with a region"
+                .to_owned()
+        } else if in_region && may_be_appended(&ours.schema) && may_be_appended(&topic.schema) {
+            if participants(topic).all(|(_, encoding)| encoding == Encoding::Region as u32) {
+                return Ok(());
+            }
+            "it is another version, and not all who take part do so with regions, which alone understand several"
+                .to_owned()
+        } else {
+            first_difference(&topic.schema, &ours.schema)
+        };
         Err(RegisterError::TypeMismatch {
             topic: self.topic.to_owned(),
             ours: ours.name.clone(),
             our_hash: ours.schema_hash,
             theirs: topic.type_name.clone(),
             their_hash: topic.header.schema_hash,
-            difference: first_difference(&topic.schema, &ours.schema),
+            difference,
         })
+    }
+
+    /// Whether its schema is not the one that the topic carries.
+    fn is_other_version(&self, topic: &Topic) -> bool {
+        topic.header.schema_hash != self.description.schema_hash
+    }
+
+    /// What the state word of this participant says.
+    fn bits(&self, topic: &Topic) -> u32 {
+        let version = if self.is_other_version(topic) { state::VERSION } else { 0 };
+        bits_of(self.terms) | version
     }
 
     fn qos_error(&self, node: u64, mismatch: QosMismatch) -> RegisterError {
@@ -405,7 +433,7 @@ impl Joined {
         let first = topic.registry().first.load(Ordering::SeqCst);
         place.cursor.store(window::begin(topic.ring(), wants, first), Ordering::Relaxed);
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
-        let bits = bits_of(registration.terms) | backpressure;
+        let bits = registration.bits(topic) | backpressure;
         topic.registry().places_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
         // Publication of the place: publishers that see it active see its cursor. If the process dies before, the
         // place is still free; after, it is repaired as any dead node's.
@@ -450,7 +478,7 @@ impl Joined {
         }
         self.take_column(registration)?;
         let entry = NewEntry {
-            bits: bits_of(registration.terms),
+            bits: registration.bits(topic),
             encoding,
             node: registration.node,
             pool,
@@ -577,6 +605,21 @@ pub(crate) fn active_places(topic: &Topic) -> impl Iterator<Item = &Place> {
     (0..used)
         .map(|index| topic.place(index))
         .filter(|place| place.state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) == state::ACTIVE)
+}
+
+/// The state words and encodings of all who take part.
+fn participants(topic: &Topic) -> impl Iterator<Item = (u32, u32)> {
+    let places = active_places(topic).map(|it| (&it.state, &it.encoding));
+    let publishers = active_publishers(topic).map(|it| (&it.state, &it.encoding));
+    places
+        .chain(publishers)
+        .map(|(word, encoding)| (word.load(Ordering::SeqCst), encoding.load(Ordering::Relaxed)))
+}
+
+/// Whether a canonical schema has structs to which members may be appended while regions understand it: a line of its own begins
+/// each of them.
+fn may_be_appended(schema: &str) -> bool {
+    schema.lines().any(|line| line.starts_with("@appendable @region struct "))
 }
 
 /// Entries of publishers that are there.
