@@ -114,6 +114,16 @@ fn packet(sequence: u64, write: impl FnOnce(&mut situ_wire::protobuf::Message<'_
 }
 
 #[test]
+fn what_fuzzing_has_learned_is_read() {
+    let learned = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/trace_reader");
+    let files: Vec<_> = std::fs::read_dir(learned).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() > 100);
+    for file in files {
+        check(&std::fs::read(file).unwrap());
+    }
+}
+
+#[test]
 fn a_sensible_trace_is_summed_up() {
     let file = sensible();
     let trace = ReadTrace::read(&file);

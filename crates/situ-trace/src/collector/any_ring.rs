@@ -191,6 +191,17 @@ mod tests {
     }
 
     #[test]
+    fn what_fuzzing_has_learned_breaks_nothing() {
+        let learned = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/trace_collector");
+        let programs: Vec<_> =
+            std::fs::read_dir(learned).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(programs.len() > 100);
+        for program in programs {
+            collect_any(&std::fs::read(program).unwrap());
+        }
+    }
+
+    #[test]
     fn programs_at_random_break_nothing() {
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         let mut next = || {
