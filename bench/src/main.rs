@@ -70,6 +70,8 @@ enum Command {
     Region(RunArgs),
     /// Encoding protobuf messages, in C++ and in Rust.
     Protobuf(RunArgs),
+    /// Messages of ROS 2 between C's layout and idiomatic Rust.
+    Conversion(RunArgs),
     /// One process of a measurement; started by the program itself.
     #[command(hide = true)]
     Worker(worker::WorkerArgs),
@@ -133,6 +135,7 @@ fn main() -> ExitCode {
         }
         Command::Region(args) => run(&[Table::Region], args),
         Command::Protobuf(args) => run(&[Table::Protobuf], args),
+        Command::Conversion(args) => run(&[Table::Conversion], args),
         Command::Worker(args) => {
             // The driver reads what a worker has to say from its output.
             return worker::main(&args).map_or_else(

@@ -49,6 +49,10 @@ pub fn colour(system: Kind) -> RGBColor {
         Kind::MapboxClang => RGBColor(150, 200, 120),
         Kind::QuickProtobuf => RGBColor(190, 150, 215),
         Kind::Buffa => RGBColor(200, 170, 60),
+        Kind::Elementwise => RGBColor(190, 150, 215),
+        Kind::RosidlRuntimeRs => RGBColor(130, 80, 160),
+        Kind::SituCopy => RGBColor(240, 160, 80),
+        Kind::SituMove => RGBColor(214, 69, 65),
     }
 }
 

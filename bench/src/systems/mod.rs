@@ -84,10 +84,18 @@ pub enum Kind {
     QuickProtobuf,
     /// buffa.
     Buffa,
+    /// ROS's Rust runtime, with messages that are converted element by element.
+    Elementwise,
+    /// ROS's Rust runtime, with messages whose numbers are copied as one block.
+    RosidlRuntimeRs,
+    /// Situ: messages converted by reference.
+    SituCopy,
+    /// Situ: messages given away.
+    SituMove,
 }
 
 impl Kind {
-    const ALL: [Self; 34] = [
+    const ALL: [Self; 38] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -122,6 +130,10 @@ impl Kind {
         Self::MapboxClang,
         Self::QuickProtobuf,
         Self::Buffa,
+        Self::Elementwise,
+        Self::RosidlRuntimeRs,
+        Self::SituCopy,
+        Self::SituMove,
     ];
 
     /// The name in tables and JSON.
@@ -161,6 +173,10 @@ impl Kind {
             Self::MapboxClang => "mapbox-clang",
             Self::QuickProtobuf => "quick-protobuf",
             Self::Buffa => "buffa",
+            Self::Elementwise => "elementwise",
+            Self::RosidlRuntimeRs => "rosidl_runtime_rs",
+            Self::SituCopy => "situ-copy",
+            Self::SituMove => "situ-move",
         }
     }
 
@@ -203,6 +219,10 @@ impl Kind {
             | Self::MapboxClang
             | Self::QuickProtobuf
             | Self::Buffa
+            | Self::Elementwise
+            | Self::RosidlRuntimeRs
+            | Self::SituCopy
+            | Self::SituMove
             | Self::Iceoryx2 => None,
             Self::Iceoryx => Some("peer-iceoryx"),
             Self::CycloneDds => Some("peer-cyclonedds"),
@@ -243,6 +263,8 @@ impl Kind {
                 | Self::MapboxClang
                 | Self::QuickProtobuf
                 | Self::Buffa
+                | Self::Elementwise
+                | Self::RosidlRuntimeRs
         )
     }
 
@@ -256,7 +278,7 @@ impl Kind {
 
     /// Whether it is what Situ's own column of the ratios shows.
     pub fn is_own(self) -> bool {
-        matches!(self, Self::Situ | Self::SituEmulated | Self::SituVulkan | Self::SituCuda)
+        matches!(self, Self::Situ | Self::SituEmulated | Self::SituVulkan | Self::SituCuda | Self::SituCopy)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The tables, a file each: what the driver asks for, and what its workers do.
 
 pub mod bounded;
+pub mod conversion;
 pub mod domains;
 pub mod fanout;
 pub mod graphs;
@@ -37,11 +38,13 @@ pub enum Table {
     Region,
     /// See [`protobuf`].
     Protobuf,
+    /// See [`conversion`].
+    Conversion,
 }
 
 impl Table {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Hop,
         Self::Fanout,
         Self::Wake,
@@ -52,6 +55,7 @@ impl Table {
         Self::Graphs,
         Self::Region,
         Self::Protobuf,
+        Self::Conversion,
     ];
 
     /// Measures and prints it.
@@ -73,6 +77,7 @@ impl Table {
                 ("region", "data that grows and is its own message, beside those that serialize it")
             }
             Self::Protobuf => ("protobuf", "encoding messages into memory that is there"),
+            Self::Conversion => ("conversion", "messages of ROS 2 between C's layout and idiomatic Rust"),
         };
         match self {
             Self::Hop => hop::run(bench),
@@ -85,6 +90,7 @@ impl Table {
             Self::Graphs => graphs::run(bench),
             Self::Region => region::run(bench),
             Self::Protobuf => protobuf::run(bench),
+            Self::Conversion => conversion::run(bench),
         }?;
         if matches!(self, Self::Region) {
             // Printed by itself: a line for each system.

@@ -1,5 +1,6 @@
 //! Conversion between storages, member by member: what is contiguous is copied in one block.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use thiserror::Error;
@@ -157,7 +158,10 @@ pub fn copy<T: Value>(target: &mut T, source: &T) -> Result<(), AssignError> {
 
 /// A string.
 pub fn text<T: Text>(target: &mut T, source: &impl Text) -> Result<(), AssignError> {
-    Ok(target.try_assign(&within(source.to_text(), T::BOUND))?)
+    Ok(match source.to_text() {
+        Cow::Borrowed(text) => target.try_assign(text),
+        replaced => target.try_assign(&within(replaced, T::BOUND)),
+    }?)
 }
 
 /// A wide string.

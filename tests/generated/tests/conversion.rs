@@ -1,13 +1,14 @@
 //! Conversions between storages: how often they allocate, and when memory changes hands.
 #![cfg(situ_ros)]
 
+#[path = "common/counting.rs"]
+mod counting;
 mod fill;
 
 use std::alloc::{GlobalAlloc, Layout};
-use std::cell::Cell;
-use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 
+use counting::counting;
 use situ::layout::ros::{CAllocator, clip};
 use situ::layout::{AssignFrom, Heap, Ros, RosSequence, RosString, TakeFrom, convert, convert_owned};
 use situ_generated::ros::geometry_msgs::msg::{Point, Pose, PoseArray};
@@ -15,73 +16,6 @@ use situ_generated::ros::sensor_msgs::msg::{Image, JointState};
 use situ_generated::ros::test_msgs::msg::{BoundedSequences, Strings, UnboundedSequences, WStrings};
 
 situ::layout::use_c_allocator!();
-
-unsafe extern "C" {
-    fn __libc_malloc(size: usize) -> *mut c_void;
-    fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
-    fn __libc_realloc(memory: *mut c_void, size: usize) -> *mut c_void;
-    fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
-}
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count_one() {
-    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-}
-
-/// Stands before that of the C library, so that the allocations of Rust and of ROS storage are all counted.
-///
-/// # Safety
-/// None needed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
-    count_one();
-    // SAFETY: the function behind malloc takes the same.
-    unsafe { __libc_malloc(size) }
-}
-
-/// As [`malloc`].
-///
-/// # Safety
-/// None needed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
-    count_one();
-    // SAFETY: as above.
-    unsafe { __libc_calloc(count, size) }
-}
-
-/// As [`malloc`].
-///
-/// # Safety
-/// That of the C library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn realloc(memory: *mut c_void, size: usize) -> *mut c_void {
-    count_one();
-    // SAFETY: as above.
-    unsafe { __libc_realloc(memory, size) }
-}
-
-/// As [`malloc`].
-///
-/// # Safety
-/// That of the C library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn posix_memalign(memory: *mut *mut c_void, align: usize, size: usize) -> c_int {
-    count_one();
-    // SAFETY: the caller gives a place to write to.
-    unsafe { *memory = __libc_memalign(align, size) };
-    0
-}
-
-/// What a function gives, and how often it allocates, growing included.
-fn counting<T>(run: impl FnOnce() -> T) -> (T, usize) {
-    let before = ALLOCATIONS.get();
-    let value = run();
-    (value, ALLOCATIONS.get() - before)
-}
 
 fn image() -> Image<Heap> {
     let mut image = Image::<Heap>::default();
@@ -141,6 +75,12 @@ fn a_hundred_names_are_a_hundred_allocations() {
     assert_eq!(allocations, 1, "the vector of names; the names themselves stay where they are");
     assert!(back.name.iter().zip(names).all(|(name, at)| name.as_ptr() == at));
     assert_eq!(back, heap);
+    let name: RosString = String::from("a_joint_with_a_long_name").into();
+    assert_eq!(
+        (&*name, name.memory_capacity()),
+        ("a_joint_with_a_long_name", 25),
+        "room for the NUL, no more"
+    );
 }
 
 #[test]

@@ -89,9 +89,15 @@ impl<const N: usize> Text for BoundedString<N> {
 impl Text for String {
     const BOUND: Option<usize> = None;
 
+    #[inline]
     fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
-        self.clear();
-        self.push_str(text);
+        if self.capacity() < text.len() {
+            // Memory of exactly this size, and nothing that lies in the old one is moved there.
+            *self = Self::from(text);
+        } else {
+            self.clear();
+            self.push_str(text);
+        }
         Ok(())
     }
 
@@ -104,10 +110,12 @@ impl Text for String {
         self.clear();
     }
 
+    #[inline]
     fn give(&mut self) -> GivenText<'_> {
         GivenText::Rust(std::mem::take(self))
     }
 
+    #[inline]
     fn take(&mut self, text: GivenText<'_>) -> Result<(), BoundError> {
         *self = text.into_string();
         Ok(())

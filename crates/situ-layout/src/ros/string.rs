@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::mem::{self, ManuallyDrop};
 use std::ops::Deref;
 use std::ptr;
+use std::str::Utf8Error;
 
 use super::given::GivenText;
 use super::memory::{allocate, may_change_hands, release, resize};
@@ -19,6 +20,16 @@ use crate::visit::{Visitor, VisitorMut};
 /// The least memory that is asked for, in bytes. The C library gives no less for a string of one byte, which is what a
 /// default string needs: C code that writes messages wants the terminating NUL even of an empty string.
 const LEAST: usize = 16;
+
+/// The text that the bytes are. Names are mostly ASCII, which is seen many bytes at a time.
+fn checked(bytes: &[u8]) -> Result<&str, Utf8Error> {
+    if bytes.is_ascii() {
+        // SAFETY: ASCII is UTF-8.
+        Ok(unsafe { std::str::from_utf8_unchecked(bytes) })
+    } else {
+        std::str::from_utf8(bytes)
+    }
+}
 
 /// Text of at most `N` bytes in memory of the C allocator; bit for bit a `rosidl_runtime_c__String`.
 ///
@@ -65,7 +76,7 @@ impl<const N: usize> RosString<N> {
     /// The text. If it is not UTF-8, which C code may write, the part before the first malformed character.
     pub fn as_str(&self) -> &str {
         let bytes = self.as_bytes();
-        match std::str::from_utf8(bytes) {
+        match checked(bytes) {
             Ok(text) => text,
             // SAFETY: the error says up to where the bytes are UTF-8.
             Err(error) => unsafe { std::str::from_utf8_unchecked(&bytes[..error.valid_up_to()]) },
@@ -74,13 +85,17 @@ impl<const N: usize> RosString<N> {
 
     /// The text, with U+FFFD for what is not UTF-8.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(self.as_bytes())
+        // Looking at all of it at once is faster than the search for what is not UTF-8.
+        match checked(self.as_bytes()) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(self.as_bytes()),
+        }
     }
 
     /// The text in a string of Rust's: in the same memory if [`use_c_allocator!`](crate::use_c_allocator) was said,
     /// otherwise a copy. What is not UTF-8 becomes U+FFFD.
     pub fn into_string(self) -> String {
-        if !may_change_hands::<u8>() || self.data.is_null() || std::str::from_utf8(self.as_bytes()).is_err() {
+        if !may_change_hands::<u8>() || self.data.is_null() || checked(self.as_bytes()).is_err() {
             return self.to_string_lossy().into_owned();
         }
         let this = ManuallyDrop::new(self);
@@ -97,6 +112,7 @@ impl<const N: usize> RosString<N> {
         }
         let mut bytes = text.into_bytes();
         let size = bytes.len();
+        bytes.reserve_exact(1);
         bytes.push(0);
         let mut bytes = ManuallyDrop::new(bytes);
         Ok(Self { data: bytes.as_mut_ptr(), size, capacity: bytes.capacity() })
