@@ -73,9 +73,64 @@ TEST_F(Bus, a_region_goes_on_in_a_larger_slot) {
   auto larger = publisher.loan();
   larger.change([](Character& c) { c.path.resize(100000); });
   EXPECT_EQ(larger->path.size(), 100000U);
-  // And where nobody moves it, it says that it is full.
-  auto small = publisher.loan();
-  EXPECT_THROW(small->path.resize(10000000), situ::region_error);
+}
+
+/// Nobody notices, but for those who ask to be told.
+TEST_F(Bus, what_outgrows_its_slot_goes_on_by_itself) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Character>("characters");
+  auto subscriber = on.subscriber<Character>("characters");
+  situ::region<Character> expected;
+  const auto fill = [](auto& region) {
+    for (std::uint64_t key = 0; key < 3000; ++key) region->items.emplace(key, 1, 2, key * 7);
+    for (std::uint32_t i = 0; i < 3000; ++i) region->skills.emplace_back(i, i);
+    region->name = std::string(100000, 'n');
+    region->path.resize(20000);
+    region->attributes = std::vector<float>(50000, 1.5F);
+    for (int i = 0; i < 300; ++i) {
+      auto& equip = region->equips.emplace_back();
+      equip.level = static_cast<std::uint32_t>(i);
+      equip.attributes.resize(300);
+    }
+    // What is copied from the region itself, too.
+    for (int i = 0; i < 4; ++i) region->equips.emplace_back() = region->equips[0];
+    region->name.append(region->name);
+  };
+  auto loan = publisher.loan();
+  fill(loan);
+  fill(expected);
+  EXPECT_EQ(loan.canonical(), expected.canonical());
+  loan.publish();
+  const auto sample = subscriber.take();
+  ASSERT_TRUE(sample);
+  const auto copy = sample->copy();
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(copy->canonical(), expected.canonical());
+
+  // A loan that is moved away goes on as well; so does one that was compacted, or made from a message.
+  auto first = publisher.loan();
+  auto moved = std::move(first);
+  moved->path.resize(200000);
+  moved.compact();
+  moved->path.resize(500000);
+  auto edited = publisher.edit(*sample);
+  edited->path.resize(300000);
+  EXPECT_EQ(edited->skills[2999].id, 2999U);
+  // Who asks is told; and who keeps a reference to the slot that was left.
+  auto asked = publisher.loan();
+  EXPECT_FALSE(asked->path.try_resize(2000000));
+  auto& stale = asked->skills;
+  asked->path.resize(2000000);
+  EXPECT_THROW(stale.resize(1000), situ::region_error);
+  asked.publish();
+  // What would be lost is not published.
+  auto lost = publisher.loan();
+  Character& before = *lost;
+  lost->path.resize(4000000);
+  before.level = 5;
+  const auto published = lost.try_publish();
+  ASSERT_FALSE(published);
+  EXPECT_NE(published.error().message().find("take references anew"), std::string::npos);
 }
 
 TEST_F(Bus, a_region_is_handed_on) {

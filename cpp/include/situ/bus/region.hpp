@@ -26,13 +26,38 @@ namespace situ {
 /// A region under construction, in the memory where it will be read. It is published, or returned on
 /// destruction. Belongs to the thread of its publisher, which must outlive it.
 ///
-/// `loan->skills.emplace_back(1054, 3)` works in the slot that was lent, and throws `region_error` when that
-/// is full; `change` goes on in a larger slot instead.
+/// `loan->skills.emplace_back(1054, 3)` works in the slot that was lent. When that is full, the image moves
+/// to a larger one, and what was asked for is done there: references into the region end then, as those into
+/// a `std::vector` do that grows; what is written to them later is lost, and containers that are reached by
+/// them throw `region_error`. `try_` operations say that there is no room instead; so does, by an exception,
+/// what finds no memory for a larger slot.
 template <region_message T>
-class loan<T> {
+class loan<T> : region_detail::growth {
  public:
-  loan(loan&&) noexcept = default;
-  loan& operator=(loan&&) noexcept = default;
+  loan(loan&& other) noexcept
+      : growth{&move_on},
+        publisher_(other.publisher_),
+        raw_(std::move(other.raw_)),
+        before_(std::move(other.before_)),
+        left_(std::exchange(other.left_, {})),
+        left_sum_(other.left_sum_),
+        lost_(other.lost_),
+        region_(std::move(other.region_)) {
+    other.region_.reset();
+    grows();
+  }
+  loan& operator=(loan&& other) noexcept {
+    publisher_ = other.publisher_;
+    raw_ = std::move(other.raw_);
+    before_ = std::move(other.before_);
+    left_ = std::exchange(other.left_, {});
+    left_sum_ = other.left_sum_;
+    lost_ = other.lost_;
+    region_ = std::move(other.region_);
+    other.region_.reset();
+    grows();
+    return *this;
+  }
 
   [[nodiscard]] T& operator*() noexcept { return **region_; }
   [[nodiscard]] T* operator->() noexcept { return region_->get(); }
@@ -81,7 +106,10 @@ class loan<T> {
   /// The canonical image: equal values have equal bytes.
   [[nodiscard]] std::vector<std::byte> canonical() const { return region_->canonical(); }
   /// Makes the live image as small as the canonical one. References into the region end.
-  void compact() { region_->compact(); }
+  void compact() {
+    region_->compact();
+    grows();
+  }
 
   /// Publishes the region as it stands, its live image, and gives its number in the topic's order. After an
   /// exception it is still lent.
@@ -101,7 +129,19 @@ class loan<T> {
  private:
   template <message>
   friend class publisher;
-  explicit loan(publisher<T>& of) noexcept : publisher_(&of) {}
+  explicit loan(publisher<T>& of) noexcept : growth{&move_on}, publisher_(&of) {}
+
+  [[nodiscard]] region_detail::header* header() noexcept {
+    return reinterpret_cast<region_detail::header*>(const_cast<std::byte*>(region_->bytes().data()));
+  }
+  /// From now on, what finds no room in the region goes on in a larger slot.
+  [[gnu::noinline]] void grows() noexcept {  // GCC 12 would warn of what is not there
+    if (region_) region_detail::own_state(header())->growth = this;
+  }
+  static region_detail::header* move_on(region_detail::growth* self) {
+    auto* const lent = static_cast<loan*>(self);
+    return lent->grow() ? lent->header() : nullptr;
+  }
 
   /// What an image of so many bytes needs, together with what is known of its memory.
   static std::size_t room_for(std::size_t bytes) noexcept {
@@ -110,19 +150,47 @@ class loan<T> {
   [[nodiscard]] bool grow() { return move_to(raw_.body().size() * 2); }
   [[nodiscard]] bool move_to(std::size_t room) {
     detail::failed why;
-    detail::raw_loan larger;
-    if (room > region_detail::max_size || !larger.lend(publisher_->handle(), 0, 1, room, why)) return false;
+    detail::raw_loan wider;
+    if (room > region_detail::max_size || !wider.lend(publisher_->handle(), 0, 1, room, why)) return false;
     situ_count_copy(region_->size());
-    region_->continue_in(larger.body());
-    raw_ = std::move(larger);
+    region_detail::header* const old = header();
+    region_->continue_in(wider.body());
+    // Arguments of what is being done may lie there; but nothing is made there any more.
+    old->state = 0;
+    lost_ = lost_ || was_written();
+    before_ = std::exchange(raw_, std::move(wider));
+    left_ = {reinterpret_cast<const std::byte*>(old), old->size};
+    left_sum_ = sum(left_);
     return true;
   }
+  /// Tells whether bytes that were left have been written since.
+  static std::uint64_t sum(std::span<const std::byte> bytes) noexcept {
+    std::uint64_t sum = bytes.size();
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at, sizeof(word));
+      sum = (sum ^ word) * 0x9E3779B97F4A7C15U;
+      sum ^= sum >> 29;
+    }
+    return sum;
+  }
+  [[nodiscard]] bool was_written() const noexcept { return !left_.empty() && sum(left_) != left_sum_; }
   std::uint64_t publish(detail::failed& why) {
+    if (lost_ || was_written()) {
+      why.emplace(
+          errc::invalid_argument,
+          std::string(T::situ_name) +
+              " was written by a reference from before it moved to a larger slot, as assigning a whole "
+              "struct does: take references anew, or reserve() first");
+      return 0;
+    }
     region_->trim();
     const std::size_t size = region_->size();
     raw_.shrink(size);
     const std::uint64_t sequence = raw_.publish(why);
     if (!why) {
+      before_ = {};
+      left_ = {};
       region_.reset();
       publisher_->learn(room_for(size) + size / 4);
     }
@@ -131,6 +199,12 @@ class loan<T> {
 
   publisher<T>* publisher_;
   detail::raw_loan raw_;
+  /// The slot that it moved out of last.
+  detail::raw_loan before_;
+  /// The image that was left there, and its sum: what is written there is lost.
+  std::span<const std::byte> left_;
+  std::uint64_t left_sum_ = 0;
+  bool lost_ = false;
   std::optional<region<T>> region_;
 };
 
@@ -310,6 +384,7 @@ class publisher<T> {
     const std::size_t room = situ::loan<T>::room_for(std::max(bytes, first));
     if (lent.raw_.lend(handle_.get(), 0, 1, std::max({room, hint_, least}), why)) {
       lent.region_.emplace(lent.raw_.body());
+      lent.grows();
     }
   }
   void edit(situ::loan<T>& lent, const sample<T>& from, detail::failed& why) {
@@ -335,6 +410,7 @@ class publisher<T> {
       return false;
     }
     lent.region_.emplace(std::move(*adopted));
+    lent.grows();
     return true;
   }
   /// Notes how much an image needed: at once if it is more than before, else little by little.

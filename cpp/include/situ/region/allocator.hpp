@@ -19,9 +19,17 @@ namespace situ::region_detail {
 inline constexpr std::uint32_t cached_sizes = 8;
 inline constexpr std::uint32_t cache_depth = 7;
 
+/// Where a region can go on when it is full: `larger` moves the image, and gives its new header, or null.
+/// What was there stays to be read until the region ends.
+struct growth {
+  header* (*larger)(growth* self);
+};
+
 /// What the process that edits a region knows of its memory. The bitmap follows: one bit per granule of the
 /// image, set where it is in use; all bits from the image's end on are clear.
 struct state {
+  /// How the region goes on in a larger place; null if it has but this one.
+  struct growth* growth;
   /// Clear bits below the image's end.
   std::uint32_t free_granules;
   /// No bit is clear in the words before this one.

@@ -85,7 +85,7 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
     }
     return made == nullptr ? std::pair{end(), false} : std::pair{iterator(made), true};
   }
-  [[noreturn]] void situ_raise() { entries_.situ_raise(); }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return entries_.situ_region(); }
   void situ_attach(region_detail::header* h) noexcept { entries_.situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { entries_.situ_moved(distance); }
   void situ_release() noexcept { entries_.situ_release(); }

@@ -61,7 +61,7 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
     const const_iterator made = keys_.try_emplace(at, key);
     return made == nullptr ? std::pair{end(), false} : std::pair{made, true};
   }
-  [[noreturn]] void situ_raise() { keys_.situ_raise(); }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return keys_.situ_region(); }
   void situ_attach(region_detail::header* h) noexcept { keys_.situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { keys_.situ_moved(distance); }
   void situ_release() noexcept { keys_.situ_release(); }

@@ -127,7 +127,7 @@ class hash_table {
     len_ = 0;
     cap_ = 0;
   }
-  [[noreturn]] void situ_raise() { raise_fault(region()); }
+  [[nodiscard]] header* situ_region() noexcept { return region(); }
   template <class Writer>
   void situ_write(Writer& writer, std::uint32_t at) const {
     const auto trimmed = static_cast<std::uint32_t>(capacity_for(len_));
@@ -364,7 +364,8 @@ class hash_container {
   void clear() noexcept { table().clear(); }
   [[nodiscard]] bool try_reserve(std::size_t count) { return table().try_reserve(count); }
   void reserve(std::size_t count) {
-    if (!try_reserve(count)) situ_raise();
+    if (try_reserve(count)) return;
+    in_larger(this, situ_region(), [count](auto& here, const auto&) { return here.try_reserve(count); });
   }
   /// The smallest capacity; false, and unchanged, when there is no room for the smaller table beside the old
   /// one.
@@ -372,7 +373,7 @@ class hash_container {
   void shrink_to_fit() { static_cast<void>(try_shrink_to_fit()); }
 
   // What the walks over a region call.
-  [[noreturn]] void situ_raise() { table().situ_raise(); }
+  [[nodiscard]] header* situ_region() noexcept { return table().situ_region(); }
   void situ_attach(header* h) noexcept { table().situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { table().situ_moved(distance); }
   void situ_release() noexcept { table().situ_release(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "situ/region/key.hpp"
@@ -46,8 +47,11 @@ class map_interface {
   template <class... Args>
   auto try_emplace(key_view key, const Args&... args) {
     const auto done = self().situ_insert(key, args...);
-    if (done.first == self().end()) self().situ_raise();
-    return done;
+    if (done.first != self().end()) return done;
+    return *in_larger(&self(), self().situ_region(), [&](auto& here, const auto&) {
+      auto again = here.situ_insert(key, args...);
+      return again.first == here.end() ? std::nullopt : std::optional(again);
+    });
   }
   template <class... Args>
   auto emplace(key_view key, const Args&... args) {
@@ -60,12 +64,15 @@ class map_interface {
   }
   template <class U>
   void insert_or_assign(key_view key, const U& value) {
-    if (!try_insert_or_assign(key, value)) self().situ_raise();
+    if (try_insert_or_assign(key, value)) return;
+    in_larger(&self(), self().situ_region(),
+              [&](auto& here, const auto&) { return here.try_insert_or_assign(key, value); });
   }
   V& operator[](key_view key) {
     V* const value = try_insert(key).first;
-    if (value == nullptr) self().situ_raise();
-    return *value;
+    if (value != nullptr) return *value;
+    return *in_larger(&self(), self().situ_region(),
+                      [&](auto& here, const auto&) { return here.try_insert(key).first; });
   }
 
   friend bool operator==(const Self& a, const Self& b) {
@@ -121,8 +128,11 @@ class set_interface {
   }
   auto insert(key_view key) {
     const auto done = self().situ_insert(key);
-    if (done.first == self().end()) self().situ_raise();
-    return done;
+    if (done.first != self().end()) return done;
+    return *in_larger(&self(), self().situ_region(), [&](auto& here, const auto&) {
+      auto again = here.situ_insert(key);
+      return again.first == here.end() ? std::nullopt : std::optional(again);
+    });
   }
   auto emplace(key_view key) { return insert(key); }
 
@@ -161,11 +171,15 @@ class set_interface {
   Self() noexcept = default;                                                                                \
   Self(const Self&) = delete;                                                                               \
   Self& operator=(const Self& other) {                                                                      \
-    if (!this->situ_store(other)) this->situ_raise();                                                       \
-    return *this;                                                                                           \
+    if (this->situ_store(other)) return *this;                                                              \
+    return *region_detail::in_larger(this, this->situ_region(), [&](auto& here, const auto& moved) {        \
+      return here.situ_store(moved(other)) ? &here : nullptr;                                               \
+    });                                                                                                     \
   }                                                                                                         \
   template <class R>                                                                                        \
   requires(!std::is_same_v<R, Self>) && std::ranges::input_range<const R> Self& operator=(const R& range) { \
-    if (!this->situ_store(range)) this->situ_raise();                                                       \
-    return *this;                                                                                           \
+    if (this->situ_store(range)) return *this;                                                              \
+    return *region_detail::in_larger(this, this->situ_region(), [&](auto& here, const auto&) {              \
+      return here.situ_store(range) ? &here : nullptr;                                                      \
+    });                                                                                                     \
   }

@@ -20,8 +20,10 @@ class region_optional {
   region_optional() noexcept = default;
   region_optional(const region_optional&) = delete;
   region_optional& operator=(const region_optional& other) {
-    if (!situ_store(other)) region_detail::raise_fault(region());
-    return *this;
+    if (situ_store(other)) return *this;
+    return *region_detail::in_larger(this, region(), [&](auto& here, const auto& moved) {
+      return here.situ_store(moved(other)) ? &here : nullptr;
+    });
   }
   region_optional& operator=(std::nullopt_t) noexcept {
     reset();
@@ -29,8 +31,9 @@ class region_optional {
   }
   template <class U>
   requires(!std::is_same_v<U, region_optional>) region_optional& operator=(const U& value) {
-    if (!situ_store(value)) region_detail::raise_fault(region());
-    return *this;
+    if (situ_store(value)) return *this;
+    return *region_detail::in_larger(
+        this, region(), [&](auto& here, const auto&) { return here.situ_store(value) ? &here : nullptr; });
   }
 
   [[nodiscard]] bool has_value() const noexcept { return present_ != 0; }
@@ -60,7 +63,9 @@ class region_optional {
   template <class... Args>
   T& emplace(const Args&... args) {
     T* made = try_emplace(args...);
-    if (made == nullptr) region_detail::raise_fault(region());
+    if (made == nullptr)
+      made = region_detail::in_larger(this, region(),
+                                      [&](auto& here, const auto&) { return here.try_emplace(args...); });
     return *made;
   }
   void reset() noexcept {

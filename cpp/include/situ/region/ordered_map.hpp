@@ -62,7 +62,7 @@ class region_ordered_map : public region_detail::map_interface<region_ordered_ma
     });
     return {iterator(tree_, place), is_new};
   }
-  [[noreturn]] void situ_raise() { tree_.situ_raise(); }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return tree_.situ_region(); }
   void situ_attach(region_detail::header* h) noexcept { tree_.situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { tree_.situ_moved(distance); }
   void situ_release() noexcept { tree_.situ_release(); }

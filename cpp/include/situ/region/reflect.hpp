@@ -319,6 +319,34 @@ template <class T>
   detail::raise(region_error(region_fault::full, h->capacity));
 }
 
+/// Where something lies after its region has moved.
+struct relocation {
+  const header* from;
+  const header* to;
+  template <class T>
+  [[nodiscard]] T& operator()(T& value) const noexcept {
+    const auto at = bytes_of(&value) - bytes_of(from);
+    if (at < 0 || at >= static_cast<std::ptrdiff_t>(from->size)) return value;
+    return *reinterpret_cast<T*>(const_cast<std::byte*>(bytes_of(to)) + at);
+  }
+};
+
+/// Does again what found no room, `operation(self, relocation)`, after the region went on in a larger place;
+/// throws when it has none.
+template <class Self, class Operation>
+[[gnu::cold, gnu::noinline]] auto in_larger(Self* self, header* h, const Operation& operation) {
+  for (;;) {
+    state* const s = h == nullptr ? nullptr : state_of(h);
+    header* const to =
+        s == nullptr || s->growth == nullptr || h->refused != 0 ? nullptr : s->growth->larger(s->growth);
+    if (to == nullptr) raise_fault(h);
+    const relocation moved{h, to};
+    self = &moved(*self);
+    h = to;
+    if (auto done = operation(*self, moved)) return done;
+  }
+}
+
 }  // namespace region_detail
 }  // namespace situ
 

@@ -110,7 +110,9 @@ class region_shared {
   template <class... Args>
   T& emplace(const Args&... args) {
     T* made = try_emplace(args...);
-    if (made == nullptr) region_detail::raise_fault(region());
+    if (made == nullptr)
+      made = region_detail::in_larger(this, region(),
+                                      [&](auto& here, const auto&) { return here.try_emplace(args...); });
     return *made;
   }
   /// Leads to the value of another link from now on. False, and unchanged, if that value would then hold a
@@ -135,7 +137,9 @@ class region_shared {
     return true;
   }
   void share(const region_shared& other) {
-    if (!try_share(other)) region_detail::raise_fault(region());
+    if (try_share(other)) return;
+    region_detail::in_larger(this, region(),
+                             [&](auto& here, const auto& moved) { return here.try_share(moved(other)); });
   }
   void reset() noexcept {
     if (data_ == 0) return;

@@ -74,7 +74,9 @@ class region_string {
     return replace_block(text, {}, text.size());
   }
   void assign(std::string_view text) {
-    if (!try_assign(text)) region_detail::raise_fault(region());
+    if (!try_assign(text))
+      region_detail::in_larger(this, region(),
+                               [&](auto& here, const auto&) { return here.try_assign(text); });
   }
   [[nodiscard]] bool try_append(std::string_view text) {
     if (text.empty()) return true;
@@ -91,8 +93,9 @@ class region_string {
     return replace_block(view(), text, region_detail::next_capacity(region(), size(), count, 1));
   }
   region_string& append(std::string_view text) {
-    if (!try_append(text)) region_detail::raise_fault(region());
-    return *this;
+    if (try_append(text)) return *this;
+    return *region_detail::in_larger(
+        this, region(), [&](auto& here, const auto&) { return here.try_append(text) ? &here : nullptr; });
   }
   region_string& operator+=(std::string_view text) { return append(text); }
   void push_back(char c) { append({&c, 1}); }
@@ -102,7 +105,9 @@ class region_string {
     return count <= capacity() || (region_ != 0 && replace_block(view(), {}, count));
   }
   void reserve(size_type count) {
-    if (!try_reserve(count)) region_detail::raise_fault(region());
+    if (!try_reserve(count))
+      region_detail::in_larger(this, region(),
+                               [&](auto& here, const auto&) { return here.try_reserve(count); });
   }
   /// Gives the memory of characters not in use back to the region.
   void shrink_to_fit() noexcept {

@@ -149,7 +149,7 @@ class tree {
     len_ = 0;
     levels_ = 0;
   }
-  [[noreturn]] void situ_raise() { raise_fault(region()); }
+  [[nodiscard]] header* situ_region() noexcept { return region(); }
   template <class Writer>
   void situ_write(Writer& writer, std::uint32_t at) const;
   template <class Check>

@@ -89,8 +89,10 @@ class basic_region_union {
   basic_region_union() noexcept = default;
   basic_region_union(const basic_region_union&) = delete;
   basic_region_union& operator=(const basic_region_union& other) {
-    if (!situ_store(other)) region_detail::raise_fault(region());
-    return *this;
+    if (situ_store(other)) return *this;
+    return *region_detail::in_larger(this, region(), [&](auto& here, const auto& moved) {
+      return here.situ_store(moved(other)) ? &here : nullptr;
+    });
   }
 
   [[nodiscard]] D discriminator() const noexcept { return discriminator_; }
@@ -258,7 +260,10 @@ class basic_region_union {
   template <std::size_t I, class... Args>
   alternative<I>& emplace_at(D discriminator, const Args&... args) {
     auto* made = try_emplace_at<I>(discriminator, args...);
-    if (made == nullptr) region_detail::raise_fault(region());
+    if (made == nullptr)
+      made = region_detail::in_larger(this, region(), [&](auto& here, const auto&) {
+        return here.template try_emplace_at<I>(discriminator, args...);
+      });
     return *made;
   }
 

@@ -21,8 +21,10 @@ class region_unique {
   region_unique(const region_unique&) = delete;
   /// Copies the value, if there is one.
   region_unique& operator=(const region_unique& other) {
-    if (!situ_store(other)) region_detail::raise_fault(region());
-    return *this;
+    if (situ_store(other)) return *this;
+    return *region_detail::in_larger(this, region(), [&](auto& here, const auto& moved) {
+      return here.situ_store(moved(other)) ? &here : nullptr;
+    });
   }
 
   [[nodiscard]] T* get() noexcept {
@@ -53,7 +55,9 @@ class region_unique {
   template <class... Args>
   T& emplace(const Args&... args) {
     T* made = try_emplace(args...);
-    if (made == nullptr) region_detail::raise_fault(region());
+    if (made == nullptr)
+      made = region_detail::in_larger(this, region(),
+                                      [&](auto& here, const auto&) { return here.try_emplace(args...); });
     return *made;
   }
   void reset() noexcept {

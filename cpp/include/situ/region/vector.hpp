@@ -37,8 +37,10 @@ class region_vector {
   region_vector() noexcept = default;
   region_vector(const region_vector&) = delete;
   region_vector& operator=(const region_vector& other) {
-    assign_range(other);
-    return *this;
+    if (try_assign_range(other)) return *this;
+    return *region_detail::in_larger(this, region(), [&](auto& here, const auto& moved) {
+      return here.try_assign_range(moved(other)) ? &here : nullptr;
+    });
   }
   region_vector& operator=(std::initializer_list<T> values) {
     assign_range(values);
@@ -105,7 +107,9 @@ class region_vector {
   template <class... Args>
   T& emplace_back(const Args&... args) {
     T* made = try_emplace_back(args...);
-    if (made == nullptr) region_detail::raise_fault(region());
+    if (made == nullptr)
+      made = region_detail::in_larger(
+          this, region(), [&](auto& here, const auto&) { return here.try_emplace_back(args...); });
     return *made;
   }
   [[nodiscard, gnu::always_inline]] bool try_push_back(const T& value) {
@@ -119,7 +123,9 @@ class region_vector {
     return try_emplace_back(value) != nullptr;
   }
   [[gnu::always_inline]] void push_back(const T& value) {
-    if (!try_push_back(value)) region_detail::raise_fault(region());
+    if (!try_push_back(value))
+      region_detail::in_larger(this, region(),
+                               [&](auto& here, const auto&) { return here.try_push_back(value); });
   }
   /// What can be stored in an element, such as a string_view in a string.
   template <class U>
@@ -154,8 +160,13 @@ class region_vector {
   }
   template <class... Args>
   iterator emplace(const_iterator position, const Args&... args) {
+    const auto index = position - begin();
     iterator made = try_emplace(position, args...);
-    if (made == nullptr) region_detail::raise_fault(region());
+    if (made == nullptr) {
+      made = region_detail::in_larger(this, region(), [&](auto& here, const auto&) {
+        return here.try_emplace(here.begin() + index, args...);
+      });
+    }
     return made;
   }
   iterator insert(const_iterator position, const T& value) { return emplace(position, value); }
@@ -193,11 +204,15 @@ class region_vector {
     return true;
   }
   void resize(size_type count) {
-    if (!try_resize(count)) region_detail::raise_fault(region());
+    if (!try_resize(count))
+      region_detail::in_larger(this, region(),
+                               [&](auto& here, const auto&) { return here.try_resize(count); });
   }
   [[nodiscard]] bool try_reserve(size_type count) { return count <= cap_ || change_capacity(count); }
   void reserve(size_type count) {
-    if (!try_reserve(count)) region_detail::raise_fault(region());
+    if (!try_reserve(count))
+      region_detail::in_larger(this, region(),
+                               [&](auto& here, const auto&) { return here.try_reserve(count); });
   }
   /// Gives the memory of places not in use back to the region.
   void shrink_to_fit() noexcept {
@@ -240,7 +255,9 @@ class region_vector {
   }
   template <std::ranges::input_range R>
   void assign_range(const R& range) {
-    if (!try_assign_range(range)) region_detail::raise_fault(region());
+    if (!try_assign_range(range))
+      region_detail::in_larger(this, region(),
+                               [&](auto& here, const auto&) { return here.try_assign_range(range); });
   }
   template <std::input_iterator It>
   void assign(It first, It last) {
@@ -273,7 +290,7 @@ class region_vector {
   [[nodiscard]] bool situ_store(const R& range) {
     return try_assign_range(range);
   }
-  [[noreturn]] void situ_raise() { region_detail::raise_fault(region()); }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
   template <class Writer>
   void situ_write(Writer& writer, std::uint32_t at) const {
     writer.put_container(at, len_, len_);
