@@ -14,7 +14,15 @@ case $table in
   region) ./setup.sh region >&2 ;;
   all) ./setup.sh >&2 ;;
 esac
-cargo build --release --quiet >&2
+case $table in
+  protobuf | all)
+    # Perfetto's writer comes with a library in C++.
+    cargo build --release --quiet --features perfetto >&2 || {
+      echo "protobuf: perfetto-sdk cannot be built, and is left out" >&2
+      cargo build --release --quiet >&2
+    } ;;
+  *) cargo build --release --quiet >&2 ;;
+esac
 case $table in
   region | all) cargo build --release --quiet -p situ-bench-region >&2 ;;
 esac

@@ -92,10 +92,12 @@ pub enum Kind {
     SituCopy,
     /// Situ: messages given away.
     SituMove,
+    /// Perfetto's writer in Rust.
+    PerfettoSdk,
 }
 
 impl Kind {
-    const ALL: [Self; 38] = [
+    const ALL: [Self; 39] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -134,6 +136,7 @@ impl Kind {
         Self::RosidlRuntimeRs,
         Self::SituCopy,
         Self::SituMove,
+        Self::PerfettoSdk,
     ];
 
     /// The name in tables and JSON.
@@ -177,6 +180,7 @@ impl Kind {
             Self::RosidlRuntimeRs => "rosidl_runtime_rs",
             Self::SituCopy => "situ-copy",
             Self::SituMove => "situ-move",
+            Self::PerfettoSdk => "perfetto-sdk",
         }
     }
 
@@ -223,6 +227,7 @@ impl Kind {
             | Self::RosidlRuntimeRs
             | Self::SituCopy
             | Self::SituMove
+            | Self::PerfettoSdk
             | Self::Iceoryx2 => None,
             Self::Iceoryx => Some("peer-iceoryx"),
             Self::CycloneDds => Some("peer-cyclonedds"),
@@ -265,6 +270,7 @@ impl Kind {
                 | Self::Buffa
                 | Self::Elementwise
                 | Self::RosidlRuntimeRs
+                | Self::PerfettoSdk
         )
     }
 

@@ -160,7 +160,7 @@ fn measure(core: usize, rounds: usize, iterations: usize) -> Result<(Samples, Ve
     for peer in &mut peers {
         peer.ask("facts", &mut samples)?;
     }
-    for (system, encode) in SYSTEMS {
+    for &(system, encode) in SYSTEMS {
         for (case, shape, _, _) in CASES {
             encode(&input, shape, &mut memory)?;
             let before = allocations();
@@ -178,7 +178,7 @@ fn measure(core: usize, rounds: usize, iterations: usize) -> Result<(Samples, Ve
         for peer in &mut peers {
             peer.ask(&format!("round {iterations}"), &mut samples)?;
         }
-        for (system, encode) in SYSTEMS {
+        for &(system, encode) in SYSTEMS {
             for (case, shape, step, share) in CASES {
                 let ns = round(encode, (shape, step, share), &input, &mut memory, &mut place, iterations)?;
                 samples.entry((case.to_owned(), system, "ns".to_owned())).or_default().push(ns);

@@ -71,11 +71,13 @@ pub enum Shape {
 pub type Encode = fn(&Input, Shape, &mut [u8]) -> Result<usize, Failure>;
 
 /// The systems.
-pub const SYSTEMS: [(Kind, Encode); 4] = [
+pub const SYSTEMS: &[(Kind, Encode)] = &[
     (Kind::SituRust, situ),
     (Kind::Prost, prost),
     (Kind::QuickProtobuf, quick_protobuf),
     (Kind::Buffa, buffa),
+    #[cfg(feature = "perfetto")]
+    (Kind::PerfettoSdk, perfetto_sdk),
 ];
 
 #[inline(always)]
@@ -250,4 +252,43 @@ fn buffa(input: &Input, shape: Shape, mut out: &mut [u8]) -> Result<usize, Failu
     let whole = out.len();
     message.encode(&mut out);
     Ok(black_box(whole - out.len()))
+}
+
+#[cfg(feature = "perfetto")]
+fn perfetto_fields(it: &mut perfetto_sdk::pb_msg::PbMsg<'_>, input: &Input, levels: u32) {
+    it.append_type0_field(1, input.a as u64);
+    it.append_type0_field(2, input.b.into());
+    it.append_type0_field(3, input.c as u64);
+    it.append_type0_field(4, input.d);
+    it.append_cstr_field(5, input.text());
+    if levels > 0 {
+        it.append_nested(6, |child| perfetto_fields(child, input, levels - 1));
+    }
+}
+
+/// Into a buffer of its own, as it has no other, and from there to where the message is wanted.
+#[cfg(feature = "perfetto")]
+fn perfetto_sdk(input: &Input, shape: Shape, out: &mut [u8]) -> Result<usize, Failure> {
+    use perfetto_sdk::heap_buffer::HeapBuffer;
+    use perfetto_sdk::pb_msg::{PbMsg, PbMsgWriter};
+
+    let writer = PbMsgWriter::new();
+    let buffer = HeapBuffer::new(writer.stream_writer());
+    let mut message = PbMsg::new(&writer).map_err(Failure::system("perfetto-sdk", "new"))?;
+    match shape {
+        Shape::Simple => perfetto_fields(&mut message, input, 0),
+        Shape::Nested => perfetto_fields(&mut message, input, LEVELS),
+        Shape::Packed => {
+            // It has no packed fields; their bytes are ours to make.
+            let bytes: Vec<u8> = input.numbers.iter().flat_map(|it| it.to_le_bytes()).collect();
+            message.append_type2_field(7, &bytes);
+        }
+    }
+    message.finalize();
+    let length = writer.stream_writer().get_written_size();
+    let Some(out) = out.get_mut(..length) else {
+        return Err(Failure::Protocol { line: "perfetto-sdk".to_owned(), why: "the memory is too small" });
+    };
+    buffer.copy_into(out);
+    Ok(length)
 }
