@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the benchmark quietly and runs it. From the environment: TABLE (hop, fanout, wake, throughput, setup, bounded, domains, graphs, region, protobuf, conversion;
+# Builds the benchmark quietly and runs it. From the environment: TABLE (hop, fanout, wake, throughput, setup, bounded, domains, graphs, region, protobuf, conversion, conversion-ros;
 # all of them if empty), JSON (not empty: one JSON object a line and nothing else on standard output), FULL (not empty:
 # measure longer). Everything else that is said goes to standard error.
 set -eu
@@ -31,5 +31,8 @@ case $table in
 esac
 case $table in
   conversion | all) conversion/build.sh >&2 ;;
+esac
+case $table in
+  conversion-ros | all) rclrs/build.sh >&2 ;;
 esac
 exec target/release/situ-bench "$@"

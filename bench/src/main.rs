@@ -72,6 +72,8 @@ enum Command {
     Protobuf(RunArgs),
     /// Messages of ROS 2 between C's layout and idiomatic Rust.
     Conversion(RunArgs),
+    /// Messages of ROS 2 end to end, in rclrs and rclpy.
+    ConversionRos(RunArgs),
     /// One process of a measurement; started by the program itself.
     #[command(hide = true)]
     Worker(worker::WorkerArgs),
@@ -136,6 +138,7 @@ fn main() -> ExitCode {
         Command::Region(args) => run(&[Table::Region], args),
         Command::Protobuf(args) => run(&[Table::Protobuf], args),
         Command::Conversion(args) => run(&[Table::Conversion], args),
+        Command::ConversionRos(args) => run(&[Table::ConversionRos], args),
         Command::Worker(args) => {
             // The driver reads what a worker has to say from its output.
             return worker::main(&args).map_or_else(

@@ -54,6 +54,8 @@ pub fn colour(system: Kind) -> RGBColor {
         Kind::SituCopy => RGBColor(240, 160, 80),
         Kind::SituMove => RGBColor(214, 69, 65),
         Kind::PerfettoSdk => RGBColor(190, 100, 90),
+        Kind::SituRmw => RGBColor(240, 160, 80),
+        Kind::Rclpy => RGBColor(44, 110, 180),
     }
 }
 

@@ -52,7 +52,10 @@ pub fn quantity(metric: &str, value: f64) -> String {
     } else if metric.ends_with("bytes") {
         format!("{value:.0}")
     } else if metric.starts_with("msg_per_s") {
-        format!("{:.2} M/s", value / 1e6)
+        match value {
+            v if v < 1e6 => format!("{:.1} k/s", v / 1e3),
+            v => format!("{:.2} M/s", v / 1e6),
+        }
     } else {
         let text = format!("{value:.2}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -94,10 +94,14 @@ pub enum Kind {
     SituMove,
     /// Perfetto's writer in Rust.
     PerfettoSdk,
+    /// Situ: messages that are C's, published and received as they are.
+    SituRmw,
+    /// rclpy.
+    Rclpy,
 }
 
 impl Kind {
-    const ALL: [Self; 39] = [
+    const ALL: [Self; 41] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -137,6 +141,8 @@ impl Kind {
         Self::SituCopy,
         Self::SituMove,
         Self::PerfettoSdk,
+        Self::SituRmw,
+        Self::Rclpy,
     ];
 
     /// The name in tables and JSON.
@@ -181,6 +187,8 @@ impl Kind {
             Self::SituCopy => "situ-copy",
             Self::SituMove => "situ-move",
             Self::PerfettoSdk => "perfetto-sdk",
+            Self::SituRmw => "situ-rmw",
+            Self::Rclpy => "rclpy",
         }
     }
 
@@ -228,6 +236,8 @@ impl Kind {
             | Self::SituCopy
             | Self::SituMove
             | Self::PerfettoSdk
+            | Self::SituRmw
+            | Self::Rclpy
             | Self::Iceoryx2 => None,
             Self::Iceoryx => Some("peer-iceoryx"),
             Self::CycloneDds => Some("peer-cyclonedds"),
@@ -271,6 +281,7 @@ impl Kind {
                 | Self::Elementwise
                 | Self::RosidlRuntimeRs
                 | Self::PerfettoSdk
+                | Self::Rclpy
         )
     }
 

@@ -2,6 +2,7 @@
 
 pub mod bounded;
 pub mod conversion;
+pub mod conversion_ros;
 pub mod domains;
 pub mod fanout;
 pub mod graphs;
@@ -40,11 +41,13 @@ pub enum Table {
     Protobuf,
     /// See [`conversion`].
     Conversion,
+    /// See [`conversion_ros`].
+    ConversionRos,
 }
 
 impl Table {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Hop,
         Self::Fanout,
         Self::Wake,
@@ -56,6 +59,7 @@ impl Table {
         Self::Region,
         Self::Protobuf,
         Self::Conversion,
+        Self::ConversionRos,
     ];
 
     /// Measures and prints it.
@@ -78,6 +82,7 @@ impl Table {
             }
             Self::Protobuf => ("protobuf", "encoding messages into memory that is there"),
             Self::Conversion => ("conversion", "messages of ROS 2 between C's layout and idiomatic Rust"),
+            Self::ConversionRos => ("conversion-ros", "UInt8MultiArray of 64 KiB through rclrs and rclpy"),
         };
         match self {
             Self::Hop => hop::run(bench),
@@ -91,6 +96,7 @@ impl Table {
             Self::Region => region::run(bench),
             Self::Protobuf => protobuf::run(bench),
             Self::Conversion => conversion::run(bench),
+            Self::ConversionRos => conversion_ros::run(bench),
         }?;
         if matches!(self, Self::Region) {
             // Printed by itself: a line for each system.
