@@ -114,8 +114,8 @@ mod tests {
         };
         let text = part(&shape, &rows.iter().collect::<Vec<_>>());
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[2], ["situ", "25", "ns", "-"]);
-        assert_eq!(lines[3], ["std", "10", "ns", "-"]);
+        assert_eq!(lines[2], ["situ", "25.0", "ns", "-"]);
+        assert_eq!(lines[3], ["std", "10.0", "ns", "-"]);
         // What lies on the heap and is never sent is no peer.
         assert_eq!(lines[6], ["situ", "/", "best", "peer", "0.50x", "rkyv", "-"]);
         assert_eq!(part(&shape, &[]), "");
