@@ -3,6 +3,7 @@
 
 <name>.canonical.bin is the canonical image of a value, <name>.live.bin a live image of the same value as a program might
 have left it: places not in use, gaps with rubbish in them, and a header whose working part says something.
+<name>.compacted.bin is what compaction in place makes of that, its working part zero.
 """
 
 import hashlib
@@ -70,7 +71,7 @@ class String(Container):
     def write(self, image, at, value):
         text = value.encode()
         self.put(image, at, 0, 0, 0)
-        if len(text) > 11 or (image.live and text.startswith(b"l")):
+        if len(text) > 11 or (image.gaps and text.startswith(b"l")):
             cap = image.slack(len(text), 1)
             to = image.block(cap)
             image.bytes[to : to + len(text)] = text
@@ -228,15 +229,17 @@ class Ordered(Container):
             levels += 1
         self.put(image, at, 0, len(elements), levels)
         if elements:
-            self.node(image, at, elements, levels)
+            self.node(image, at, elements, levels, 1)
 
-    def node(self, image, link, elements, levels):
+    def node(self, image, link, elements, levels, least):
         inner, gaps = levels > 1, len(elements) + 1
         children = -(-gaps // (self.most + 1) ** (levels - 1)) if inner else 0
         if inner and image.live:
             children = min(self.most + 1, gaps // (self.most // 2 + 1) ** (levels - 1))
         count = children - 1 if inner else len(elements)
         cap = min(self.most, image.slack(count, self.element.size))
+        if image.live:
+            cap = max(cap, least)
         links = up(self.first + cap * self.element.size, 4)
         node = image.block(links + 4 * (cap + 1) if inner else self.first + cap * self.element.size)
         struct.pack_into("<i", image.bytes, link, node - link)
@@ -245,7 +248,7 @@ class Ordered(Container):
         for i in range(count + 1):
             if inner:
                 size = gaps // children + (i < gaps % children) - 1
-                self.node(image, node + links + 4 * i, rest[:size], levels - 1)
+                self.node(image, node + links + 4 * i, rest[:size], levels - 1, self.most // 2)
                 rest = rest[size:]
             if i < count:
                 self.element.write(image, node + self.first + i * self.element.size, rest.pop(0))
@@ -331,7 +334,9 @@ class Appendable(Struct):
 
 
 class Image:
-    def __init__(self, type, value, live):
+    def __init__(self, type, value, form):
+        # Compacted images have the order and the shapes of live ones, and none of their room.
+        live, self.gaps = form != "canonical", form == "live"
         self.live, self.bytes, self.shared = live, bytearray(64 + up(type.size)), {}
         table, versions = 0, versions_of(type)
         if versions and not live:
@@ -342,7 +347,7 @@ class Image:
         struct.pack_into(
             "<IHBBQQII", self.bytes, 0, 0x4E475253, 1, live, 0, 0, layout_hash(type), len(self.bytes), 64
         )
-        if live:
+        if self.gaps:
             self.bytes[32:64] = bytes(range(1, 33))
         if versions:
             struct.pack_into("<I", self.bytes, 60, table)
@@ -358,10 +363,10 @@ class Image:
         return at
 
     def slack(self, count, size):
-        return count + 3 if self.live else count
+        return count + 3 if self.gaps else count
 
     def block(self, size):
-        if self.live:
+        if self.gaps:
             self.bytes += b"\xA5" * 32
         to = len(self.bytes)
         self.bytes += bytes(up(size))
@@ -612,8 +617,8 @@ if __name__ == "__main__":
     folder.mkdir(exist_ok=True)
     images = {}
     for name, (type, value) in VALUES.items():
-        for form in ("canonical", "live"):
-            images[f"{name}.{form}"] = Image(type, value, form == "live").bytes
+        for form in ("canonical", "live", "compacted"):
+            images[f"{name}.{form}"] = Image(type, value, form).bytes
     for name, image in images.items():
         (folder / f"{name}.bin").write_bytes(image)
     lines = [f"{name} {at} {text.hex()} {error}\n" for name, at, text, error in refused(images)]

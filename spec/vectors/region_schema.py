@@ -319,6 +319,6 @@ if __name__ == "__main__":
     folder = pathlib.Path(__file__).parent / "region"
     for name, (type, value, schema) in VALUES.items():
         for form in ("canonical", "live"):
-            image = Image(type, value, form == "live").bytes
+            image = Image(type, value, form).bytes
             struct.pack_into("<Q", image, 8, schema)
             (folder / f"{name}.{form}.bin").write_bytes(image)

@@ -113,6 +113,10 @@ TEST_F(Bus, what_outgrows_its_slot_goes_on_by_itself) {
   moved->path.resize(200000);
   moved.compact();
   moved->path.resize(500000);
+  moved->skills.reserve(1000);
+  moved.compact_in_place();
+  EXPECT_EQ(moved->path.capacity(), 500000U);
+  moved->path.resize(600000);
   auto edited = publisher.edit(*sample);
   edited->path.resize(300000);
   EXPECT_EQ(edited->skills[2999].id, 2999U);

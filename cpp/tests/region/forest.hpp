@@ -79,6 +79,7 @@ inline bool run(program steps, situ::region<Forest>& r, bool full_is_good) {
       if (!(what % 4 < 2 ? insert(*r, m, number, full_is_good) : erase(*r, m, number))) return false;
     }
     if (what == 255) r.compact();
+    if (what == 247) r.compact_in_place();
     if (what == 251) {
       r->items.shrink_to_fit();
       r->lists.shrink_to_fit();

@@ -118,7 +118,7 @@ inline bool run(program steps, situ::region<Kitchen>& r, bool full_is_good, std:
     return ok;
   };
   for (std::size_t step = 1; good && !steps.ended(); ++step) {
-    switch (steps.byte() % 24) {
+    switch (steps.byte() % 25) {
       case 0: {
         const std::string text = steps.text();
         if (done(k->names[0].try_assign(text))) m.name = text;
@@ -239,6 +239,11 @@ inline bool run(program steps, situ::region<Kitchen>& r, bool full_is_good, std:
       case 23:
         r.compact();
         k = r.get();
+        break;
+      case 24:
+        r.compact_in_place();
+        k = r.get();
+        good = good && r.free_bytes() == 0;
         break;
     }
     if (step % check_each == 0) good = good && same(*k, m) && travels(r);

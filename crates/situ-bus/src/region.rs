@@ -293,6 +293,12 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
         self.region_mut().compact();
     }
 
+    /// Closes the gaps between blocks in the slot; see [`Region::compact_in_place`]. If this process dies meanwhile, nobody sees the
+    /// slot: it was never published.
+    pub fn compact_in_place(&mut self) {
+        self.region_mut().compact_in_place();
+    }
+
     /// The live image.
     pub fn bytes(&self) -> &[u8] {
         self.region().bytes()

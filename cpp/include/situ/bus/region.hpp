@@ -111,6 +111,10 @@ class loan<T> : region_detail::growth {
     grows();
   }
 
+  /// Closes the gaps between blocks in the slot: see `region::compact_in_place`. References into the region
+  /// end. If this process dies meanwhile, nobody sees the slot: it was never published.
+  void compact_in_place() noexcept { region_->compact_in_place(); }
+
   /// Publishes the region as it stands, its live image, and gives its number in the topic's order. After an
   /// exception it is still lent.
   std::uint64_t publish() {

@@ -119,6 +119,19 @@ class hash_table {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
+  /// A table keeps its capacity, unless it is empty: a smaller one has another order, which keys decide.
+  template <class Slide>
+  void situ_slide(Slide& slide) noexcept {
+    if (slide.trims() && len_ == 0) situ_release();
+    slide.back_link(this, region_);
+    if (data_ == 0) return;
+    // The capacity is not trimmed, so that slots are found from the block where it still lies.
+    auto* const hash = reinterpret_cast<std::uint32_t*>(slide.link(data_));
+    auto* const first = reinterpret_cast<Slot*>(bytes_of(hash) + hashes_bytes(cap_));
+    for (std::uint32_t i = 0; i < cap_; ++i) {
+      if (hash[i] != 0) slide.value(first[i]);
+    }
+  }
   void situ_release() noexcept {
     if (data_ == 0) return;
     for (std::uint32_t i = next_full(0); i < cap_; i = next_full(i + 1)) release(*slot(i));
@@ -376,6 +389,10 @@ class hash_container {
   [[nodiscard]] header* situ_region() noexcept { return table().situ_region(); }
   void situ_attach(header* h) noexcept { table().situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { table().situ_moved(distance); }
+  template <class Slide>
+  void situ_slide(Slide& slide) noexcept {
+    table().situ_slide(slide);
+  }
   void situ_release() noexcept { table().situ_release(); }
   template <class Writer>
   void situ_write(Writer& writer, std::uint32_t at) const {

@@ -118,6 +118,7 @@ class movable_region {
   [[nodiscard]] std::size_t capacity() const noexcept { return region_.capacity(); }
   /// See `region`.
   void compact() { region_.compact(); }
+  void compact_in_place() noexcept { region_.compact_in_place(); }
   void trim() noexcept { region_.trim(); }
 
  private:

@@ -93,6 +93,11 @@ class region_optional {
     region_ += distance;
     if (present_ != 0) region_detail::moved(**this, distance);
   }
+  template <class Slide>
+  void situ_slide(Slide& slide) noexcept {
+    slide.back_link(this, region_);
+    if (present_ != 0) slide.value(**this);
+  }
   void situ_release() noexcept { reset(); }
   template <class U>
   [[nodiscard]] bool situ_store(const U& from) {

@@ -16,6 +16,7 @@
 #include "situ/region/canonical.hpp"
 #include "situ/region/check.hpp"
 #include "situ/region/signature.hpp"
+#include "situ/region/slide.hpp"
 #include "situ/region/window.hpp"
 #include "situ/result.hpp"
 
@@ -344,6 +345,19 @@ class region {
   void compact() {
     if (!try_compact()) detail::raise(region_error(region_fault::full, header_->capacity));
   }
+  /// Closes the gaps between blocks where the region lies, without a second copy of the image: capacities are
+  /// trimmed, blocks slide down in the order in which they lie, and links follow. References into the region
+  /// end. What the region holds is the same, it is as large as what is in use, and what was freed is zero. It
+  /// is not the canonical arrangement, for which `compact` takes memory: trees keep their nodes, and hash
+  /// tables their capacity.
+  ///
+  /// An image of more than a megabyte takes 1/256 of its size from the heap for this; where that is not to be
+  /// had, it takes longer.
+  ///
+  /// Meanwhile the image is torn, and stays so if the process dies here: links lead to where blocks are going
+  /// to lie. So memory that others can see is compacted only while it is lent to one process, never once it
+  /// is published; and who finds it after that process has died throws it away.
+  void compact_in_place() noexcept { region_detail::compact_in_place(header_, *get()); }
   /// Makes the memory of the next `more` bytes ready. A window takes its pages from the system now.
   void preallocate(std::size_t more) noexcept {
     std::byte* const end = image() + header_->size;

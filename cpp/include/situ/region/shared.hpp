@@ -165,6 +165,13 @@ class region_shared {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
+  template <class Slide>
+  void situ_slide(Slide& slide) noexcept {
+    slide.back_link(this, region_);
+    if (data_ == 0) return;
+    std::byte* const to = slide.link(data_);
+    if (slide.meets(to)) slide.value(*reinterpret_cast<T*>(to + offset()));
+  }
   void situ_release() noexcept { reset(); }
   template <class U>
   [[nodiscard]] bool situ_store(const U& from) {

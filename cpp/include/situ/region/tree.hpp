@@ -142,6 +142,12 @@ class tree {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
+  template <class Slide>
+  void situ_slide(Slide& slide) noexcept {
+    if (slide.trims()) shrink();
+    slide.back_link(this, region_);
+    if (levels_ != 0) slide_node(slide, data_, levels_ - 1);
+  }
   void situ_release() noexcept {
     if (levels_ == 0) return;
     release_node(root(), levels_ - 1);
@@ -461,6 +467,13 @@ class tree {
     }
     at->cap = static_cast<std::uint16_t>(kept);
     shorten(region(), at, node::bytes(cap, level == 0), node::bytes(kept, level == 0));
+  }
+  template <class Slide>
+  static void slide_node(Slide& slide, std::int32_t& link, std::uint32_t level) noexcept {
+    auto* const at = reinterpret_cast<node*>(slide.link(link));
+    slide.elements(at->slot(0), at->len);
+    if (level == 0) return;
+    for (std::uint32_t i = 0; i <= at->len; ++i) slide_node(slide, *at->link(i), level - 1);
   }
   void release_node(node* at, std::uint32_t level) noexcept {
     for (std::uint32_t i = 0; i < at->len; ++i) release(*at->slot(i));

@@ -154,6 +154,14 @@ class basic_region_union {
       return true;
     });
   }
+  template <class Slide>
+  void situ_slide(Slide& slide) noexcept {
+    slide.back_link(this, region_);
+    visit_active([&slide](auto, auto& member) {
+      slide.value(member);
+      return true;
+    });
+  }
   /// The value becomes that of a new union.
   void situ_release() noexcept {
     clear();

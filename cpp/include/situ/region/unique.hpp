@@ -82,6 +82,11 @@ class region_unique {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
+  template <class Slide>
+  void situ_slide(Slide& slide) noexcept {
+    slide.back_link(this, region_);
+    if (data_ != 0) slide.value(*reinterpret_cast<T*>(slide.link(data_)));
+  }
   void situ_release() noexcept { reset(); }
   template <class U>
   [[nodiscard]] bool situ_store(const U& from) {

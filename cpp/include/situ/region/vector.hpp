@@ -278,6 +278,12 @@ class region_vector {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
+  template <class Slide>
+  void situ_slide(Slide& slide) noexcept {
+    if (slide.trims()) shrink_to_fit();
+    slide.back_link(this, region_);
+    if (data_ != 0) slide.elements(reinterpret_cast<T*>(slide.link(data_)), len_);
+  }
   void situ_release() noexcept {
     if (data_ == 0) return;
     for (T& each : *this) region_detail::release(each);

@@ -9,6 +9,7 @@ use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::key::Key;
 use super::keyed::{Engine, Map, Reserve, Set};
 use super::memory::{Memory, target};
+use super::slide::Slide;
 use super::stored::Stored;
 use super::vector;
 
@@ -107,6 +108,9 @@ impl Engine for Sorted {
     fn clear<E: Stored>(memory: &mut Memory, at: u32) {
         let count = vector::len(memory.bytes(), at);
         vector::close::<E>(memory, at, 0, count);
+    }
+    fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32) {
+        vector::slide::<E>(slide, at);
     }
     fn release<E: Stored>(memory: &mut Memory, at: u32) {
         vector::release::<E>(memory, at);

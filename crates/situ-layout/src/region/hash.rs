@@ -10,6 +10,7 @@ use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::key::Key;
 use super::keyed::{Engine, Map, Reserve, Set};
 use super::memory::{MAX_SIZE, Memory, target, u32_at};
+use super::slide::Slide;
 use super::stored::{Stored, relocate};
 use super::vector;
 
@@ -212,6 +213,24 @@ fn release<S: Stored>(memory: &mut Memory, at: u32) {
     memory.zero(at, 12);
 }
 
+/// A table keeps its capacity, unless it is empty: a smaller one has another order, which keys decide.
+fn slide<S: Stored>(slide: &mut Slide<'_>, at: u32) {
+    if let Some(memory) = slide.trims()
+        && vector::len(memory.bytes(), at) == 0
+    {
+        release::<S>(memory, at);
+    }
+    slide.back_link(at, at + 12);
+    let cap = u32_at(slide.image(), at + 8);
+    let Some(block) = slide.link(at).filter(|_| S::LINKS) else { return };
+    let table = Table { block, cap };
+    for slot in 0..cap {
+        if table.hash(slide.image(), slot) != 0 {
+            S::slide(slide, table.slot::<S>(slot));
+        }
+    }
+}
+
 fn write<S: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
     let image = writer.image();
     let len = vector::len(image, from);
@@ -325,6 +344,9 @@ impl Engine for Hashed {
     }
     fn clear<E: Stored>(memory: &mut Memory, at: u32) {
         release::<E>(memory, at);
+    }
+    fn slide<E: Stored>(under_way: &mut Slide<'_>, at: u32) {
+        slide::<E>(under_way, at);
     }
     fn release<E: Stored>(memory: &mut Memory, at: u32) {
         release::<E>(memory, at);

@@ -8,6 +8,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid};
 use super::layout::Lines;
 use super::memory::Memory;
+use super::slide::Slide;
 use super::stored::{Stored, fixed, put};
 use super::text::{Text, assign, bytes_at, str_at};
 
@@ -169,6 +170,10 @@ impl<K: Stored, V: Stored> Stored for Entry<K, V> {
     fn moved(memory: &mut Memory, at: u32, distance: u32) {
         K::moved(memory, at, distance);
         V::moved(memory, at + Self::VALUE, distance);
+    }
+    fn slide(slide: &mut Slide<'_>, at: u32) {
+        K::slide(slide, at);
+        V::slide(slide, at + Self::VALUE);
     }
     fn release(memory: &mut Memory, at: u32) {
         K::release(memory, at);

@@ -9,6 +9,7 @@ use super::handle::{Mut, Ref};
 use super::key::{Entry, Key};
 use super::layout::Lines;
 use super::memory::Memory;
+use super::slide::Slide;
 use super::stored::{Assign, Stored};
 use super::vector;
 
@@ -28,6 +29,7 @@ pub trait Engine: 'static {
     -> Result<(u32, bool), Full>;
     fn remove<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> bool;
     fn clear<E: Stored>(memory: &mut Memory, at: u32);
+    fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32);
     fn release<E: Stored>(memory: &mut Memory, at: u32);
     fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32);
     fn check<E: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid>;
@@ -69,6 +71,9 @@ macro_rules! keyed {
             }
             fn moved(memory: &mut Memory, at: u32, distance: u32) {
                 vector::moved(memory, at, distance);
+            }
+            fn slide(slide: &mut Slide<'_>, at: u32) {
+                H::slide::<$element>(slide, at);
             }
             fn release(memory: &mut Memory, at: u32) {
                 H::release::<$element>(memory, at);

@@ -126,7 +126,7 @@ macro_rules! __region_stored {
         $([$label:expr] $member:ident: $type:ty $(= $default:expr)?;)*
     ) => {
         const _: () = {
-            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Stored, Writer, fixed};
+            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Slide, Stored, Writer, fixed};
 
             $crate::__region_members! { $($member: $type),* }
 
@@ -172,7 +172,7 @@ macro_rules! __region_stored {
         $([$label:expr] $member:ident: $type:ty $(= $default:expr)?;)*
     ) => {
         const _: () = {
-            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Stored, Version, Writer, fixed};
+            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Slide, Stored, Version, Writer, fixed};
 
             $crate::__region_members! { $($member: $type),* }
 
@@ -256,6 +256,9 @@ macro_rules! __region_common {
         }
         fn moved(memory: &mut Memory, at: u32, distance: u32) {
             $(<$type as Stored>::moved(memory, at + PLACES[Member::$member as usize], distance);)*
+        }
+        fn slide(slide: &mut Slide<'_>, at: u32) {
+            $(<$type as Stored>::slide(slide, at + PLACES[Member::$member as usize]);)*
         }
         fn release(memory: &mut Memory, at: u32) {
             $(<$type as Stored>::release(memory, at + PLACES[Member::$member as usize]);)*

@@ -107,9 +107,9 @@ macro_rules! __region_union {
 
         const _: () = {
             use $crate::region::{
-                Check, Facts, Invalid, Lines, Memory, Mut, Ref, Selected, Stored, Union, Writer, fixed, union_begin,
-                union_case, union_check, union_discriminator, union_labels, union_layout, union_moved, union_release,
-                union_select, union_write,
+                Check, Facts, Invalid, Lines, Memory, Mut, Ref, Selected, Slide, Stored, Union, Writer, fixed,
+                union_begin, union_case, union_check, union_discriminator, union_labels, union_layout, union_moved,
+                union_release, union_select, union_slide, union_write,
             };
 
             #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -166,6 +166,9 @@ macro_rules! __region_union {
                 fn moved(memory: &mut Memory, at: u32, distance: u32) {
                     union_moved::<Self>(memory, at, distance);
                 }
+                fn slide(slide: &mut Slide<'_>, at: u32) {
+                    union_slide::<Self>(slide, at);
+                }
                 fn release(memory: &mut Memory, at: u32) {
                     union_release::<Self>(memory, at);
                 }
@@ -191,6 +194,12 @@ macro_rules! __region_union {
                 fn value_moved(selected: Selected<Self>, memory: &mut Memory, at: u32, distance: u32) {
                     match case(selected) {
                         $(Case::$member => <$type as Stored>::moved(memory, at, distance),)*
+                        Case::Nothing => {}
+                    }
+                }
+                fn value_slide(selected: Selected<Self>, slide: &mut Slide<'_>, at: u32) {
+                    match case(selected) {
+                        $(Case::$member => <$type as Stored>::slide(slide, at),)*
                         Case::Nothing => {}
                     }
                 }

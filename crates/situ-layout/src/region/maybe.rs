@@ -8,6 +8,7 @@ use super::error::{Full, Invalid};
 use super::handle::{Mut, Ref};
 use super::layout::Lines;
 use super::memory::{Memory, target};
+use super::slide::Slide;
 use super::stored::{Assign, Stored, fixed};
 
 /// A value or none, in place. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
@@ -44,6 +45,12 @@ impl<T: Stored> Stored for Maybe<T> {
         Self::begin(memory, at);
         if memory.bytes()[at as usize] != 0 {
             T::moved(memory, at + Self::VALUE, distance);
+        }
+    }
+    fn slide(slide: &mut Slide<'_>, at: u32) {
+        slide.back_link(at, at + 4);
+        if slide.image()[at as usize] != 0 {
+            T::slide(slide, at + Self::VALUE);
         }
     }
     fn release(memory: &mut Memory, at: u32) {
@@ -155,6 +162,12 @@ impl<T: Stored> Stored for Unique<T> {
             memory.set_u32(at, link.wrapping_add(distance));
         }
         Self::begin(memory, at);
+    }
+    fn slide(slide: &mut Slide<'_>, at: u32) {
+        slide.back_link(at, at + 4);
+        if let Some(block) = slide.link(at) {
+            T::slide(slide, block);
+        }
     }
     fn release(memory: &mut Memory, at: u32) {
         if memory.u32(at) != 0 {

@@ -147,7 +147,7 @@ impl Memory {
 
     /// The words of the bitmap that the image needs.
     #[inline]
-    fn bits(&self) -> &[u64] {
+    pub(super) fn bits(&self) -> &[u64] {
         // SAFETY: `set_end` writes each word before the image reaches it; the bitmap is aligned, as the room is a multiple of 16.
         unsafe { std::slice::from_raw_parts(self.bits.as_ptr(), words(self.size)) }
     }
@@ -502,8 +502,28 @@ impl Memory {
 
     /// Becomes a copy of an image that is at most as large, all of it in use.
     pub(super) fn become_compact(&mut self, image: &[u8]) {
-        let (before, size) = (self.size, image.len() as u32);
         self.bytes_mut()[..image.len()].copy_from_slice(image);
+        self.end_at(image.len() as u32);
+    }
+
+    /// Moves what is in use down over what is free, in its order; the image then ends behind it. The caches are empty.
+    pub(super) fn close_gaps(&mut self) {
+        let end = self.end();
+        let (mut from, mut to) = (self.next(0, true, end), 0);
+        while from < end {
+            let behind = self.next(from, false, end);
+            if from != to {
+                self.copy_within(from * GRANULE, to * GRANULE, (behind - from) * GRANULE);
+            }
+            to += behind - from;
+            from = self.next(behind, true, end);
+        }
+        self.end_at(to * GRANULE);
+    }
+
+    /// The image ends there, and all of it is in use; what was behind becomes zero.
+    fn end_at(&mut self, size: u32) {
+        let before = self.size;
         self.zero(size, before - size);
         self.mark(size / GRANULE, (before - size) / GRANULE, false);
         self.set_end(size);

@@ -27,6 +27,7 @@ mod node;
 mod ordered;
 mod place;
 mod shared;
+mod slide;
 mod stored;
 mod text;
 mod tree;
@@ -57,6 +58,7 @@ pub use memory::{GRANULE, MAX_SIZE, Memory};
 pub use place::checked_root;
 pub use place::{Region, view};
 pub use shared::{Link, Shared};
+pub use slide::Slide;
 pub use stored::{Assign, Bool, Char, Plain, Stored};
 #[doc(hidden)]
 pub use stored::{fixed, put_plain};
@@ -66,7 +68,7 @@ pub use union::Discriminator;
 #[doc(hidden)]
 pub use union::{
     Selected, Union, union_begin, union_begin_at, union_case, union_check, union_discriminator, union_labels,
-    union_layout, union_moved, union_release, union_renew, union_select, union_write,
+    union_layout, union_moved, union_release, union_renew, union_select, union_slide, union_write,
 };
 pub use vector::Vector;
 #[doc(hidden)]

@@ -184,6 +184,28 @@ impl Node {
         self.set_len(memory, len);
     }
 
+    /// Gives back room for elements; there stays room for `least`, which is at least one.
+    pub(super) fn trim<E: Stored>(self, memory: &mut Memory, least: u32, inner: bool) {
+        let (len, cap) = self.header(memory.bytes());
+        let kept = len.max(least);
+        if kept >= cap {
+            return;
+        }
+        let bytes = node_bytes::<E>(cap, inner);
+        memory.set_u32(self.0, len | kept << 16);
+        if inner {
+            let (from, to) = (self.0 + links::<E>(cap), self.0 + links::<E>(kept));
+            // Downwards, each to where no link lies that is still to be moved.
+            for i in 0..=len {
+                let child = target(memory.bytes(), from + 4 * i);
+                memory.set_u32(to + 4 * i, child.wrapping_sub(to + 4 * i));
+            }
+            let end = to + 4 * (len + 1);
+            memory.zero(end, self.0 + bytes as u32 - end);
+        }
+        memory.shorten(self.0, bytes, node_bytes::<E>(kept, inner));
+    }
+
     /// Opens a place for an element, and for the link of the child behind it. There is room.
     pub(super) fn open<E: Stored>(self, memory: &mut Memory, index: u32, inner: bool) {
         let len = self.len(memory.bytes());

@@ -10,6 +10,7 @@ use super::copy::Writer;
 use super::error::{AdoptError, BufferError, Full, Invalid, InvalidProblem, invalid};
 use super::handle::{Mut, Ref};
 use super::memory::{GRANULE, Memory, ROOT, in_granules};
+use super::slide;
 use super::stored::Stored;
 use super::versions::{TABLE_AT, Versions};
 
@@ -271,6 +272,20 @@ impl<T: Stored, B> Region<T, B> {
             image[6] = 1;
             self.memory.become_compact(&image);
         }
+    }
+
+    /// Closes the gaps between blocks where the region lies, without a second copy of the image: capacities are trimmed, blocks slide
+    /// down in the order in which they lie, and links follow. What the region holds is the same, it is as large as what is in use,
+    /// and what was freed is zero. It is not the canonical arrangement, for which [`compact`](Self::compact) takes memory: trees keep
+    /// their nodes, and hash tables their capacity.
+    ///
+    /// An image of more than a megabyte takes 1/256 of its size from the heap for this; where that is not to be had, it takes longer.
+    ///
+    /// Meanwhile the image is torn, and stays so if the process dies here: links lead to where blocks are going to lie. So memory
+    /// that others can see is compacted only while it is lent to one process, never once it is published; and who finds it after that
+    /// process has died throws it away.
+    pub fn compact_in_place(&mut self) {
+        slide::compact::<T>(&mut self.memory);
     }
 
     /// A new region's header and root.

@@ -8,6 +8,7 @@ use super::error::{Full, Invalid, ShareError};
 use super::handle::{Mut, Ref};
 use super::layout::Lines;
 use super::memory::{Memory, target, u32_at};
+use super::slide::Slide;
 use super::stored::Stored;
 
 /// A link to a value that others may link to as well, or to none. The value ends with its last link. A name for what lies in a
@@ -49,6 +50,14 @@ impl<T: Stored> Stored for Shared<T> {
             memory.set_u32(at, link.wrapping_add(distance));
         }
         Self::begin(memory, at);
+    }
+    fn slide(slide: &mut Slide<'_>, at: u32) {
+        slide.back_link(at, at + 4);
+        if let Some(block) = slide.link(at)
+            && slide.meets(block)
+        {
+            T::slide(slide, block + Self::VALUE);
+        }
     }
     fn release(memory: &mut Memory, at: u32) {
         if memory.u32(at) == 0 {

@@ -6,6 +6,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid};
 use super::layout::{Facts, Lines, facts_of_any};
 use super::memory::Memory;
+use super::slide::Slide;
 
 /// A type of which values lie in regions. Everything speaks of a value by its offset from the header.
 pub trait Stored: Sized + 'static {
@@ -42,6 +43,8 @@ pub trait Stored: Sized + 'static {
     fn begin(_memory: &mut Memory, _at: u32) {}
     /// Corrects the links of a value whose bytes came from `distance` further up.
     fn moved(_memory: &mut Memory, _at: u32, _distance: u32) {}
+    /// Trims a value's capacities, or corrects its links before all blocks slide down; see [`Slide`].
+    fn slide(_slide: &mut Slide<'_>, _at: u32) {}
     /// Frees all blocks of a value. Its own bytes are to be overwritten after that.
     fn release(_memory: &mut Memory, _at: u32) {}
     /// Copies a value into a canonical image.
@@ -251,6 +254,9 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     }
     fn moved(memory: &mut Memory, at: u32, distance: u32) {
         (0..N as u32).for_each(|i| T::moved(memory, at + i * T::SIZE, distance));
+    }
+    fn slide(slide: &mut Slide<'_>, at: u32) {
+        slide.elements::<T>(at, N as u32);
     }
     fn release(memory: &mut Memory, at: u32) {
         (0..N as u32).for_each(|i| T::release(memory, at + i * T::SIZE));

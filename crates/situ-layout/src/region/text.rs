@@ -7,6 +7,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::handle::{Mut, Ref};
 use super::memory::{GRANULE, MAX_SIZE, Memory, in_granules, target, u32_at, u128_at};
+use super::slide::Slide;
 use super::stored::{Assign, Stored};
 
 /// The longest text without a block.
@@ -174,6 +175,19 @@ impl Stored for Text {
             memory.set_u32(at, link);
         }
         memory.set_u32(at + 12, at.wrapping_neg());
+    }
+    fn slide(slide: &mut Slide<'_>, at: u32) {
+        if let Some(memory) = slide.trims() {
+            shrink(memory, at);
+            if has_block(memory.bytes(), at) {
+                let len = memory.u32(at + 4);
+                memory.set_u32(at + 8, len);
+            }
+        }
+        slide.back_link(at, at + 12);
+        if has_block(slide.image(), at) {
+            slide.link(at);
+        }
     }
     fn release(memory: &mut Memory, at: u32) {
         if has_block(memory.bytes(), at) {

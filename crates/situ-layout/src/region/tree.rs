@@ -12,6 +12,7 @@ use super::memory::{Memory, target, u32_at};
 use super::node::{
     MAX_LEVELS, Node, Path, Shape, least, least_levels, most, node_bytes, node_problem, set_link,
 };
+use super::slide::Slide;
 use super::stored::{Stored, relocate};
 use super::vector;
 
@@ -347,6 +348,23 @@ fn release<E: Stored>(memory: &mut Memory, at: u32) {
     memory.zero(at, 12);
 }
 
+/// A node, to which the link at `link` leads, and all below it in a walk of a compaction.
+fn slide_node<E: Stored>(slide: &mut Slide<'_>, link: u32, levels: u32, least_cap: u32) {
+    let Some(node) = slide.link(link).map(Node) else { return };
+    let inner = levels > 1;
+    if let Some(memory) = slide.trims() {
+        node.trim::<E>(memory, least_cap, inner);
+    }
+    let len = node.len(slide.image());
+    slide.elements::<E>(node.element::<E>(0), len);
+    if inner {
+        for index in 0..=len {
+            let link = node.link::<E>(slide.image(), index);
+            slide_node::<E>(slide, link, levels - 1, least::<E>());
+        }
+    }
+}
+
 /// Writes the canonical subtree of the next `count` elements.
 fn write_node<E: Stored>(writer: &mut Writer<'_>, next: &mut Path, count: u32, levels: u32, link: u32) {
     let image = writer.image();
@@ -469,6 +487,11 @@ impl Engine for Tree {
     }
     fn clear<E: Stored>(memory: &mut Memory, at: u32) {
         release::<E>(memory, at);
+    }
+    fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32) {
+        slide.back_link(at, at + 12);
+        let levels = u32_at(slide.image(), at + 8);
+        slide_node::<E>(slide, at, levels, 1);
     }
     fn release<E: Stored>(memory: &mut Memory, at: u32) {
         release::<E>(memory, at);

@@ -6,6 +6,7 @@ use super::error::Invalid;
 use super::handle::{Mut, Ref};
 use super::key::Key;
 use super::memory::Memory;
+use super::slide::Slide;
 use super::stored::{Bool, Char, Stored, put};
 use crate::visit;
 
@@ -105,6 +106,7 @@ pub trait Union: Stored {
 
     fn value_begin(selected: Selected<Self>, memory: &mut Memory, at: u32);
     fn value_moved(selected: Selected<Self>, memory: &mut Memory, at: u32, distance: u32);
+    fn value_slide(selected: Selected<Self>, slide: &mut Slide<'_>, at: u32);
     fn value_release(selected: Selected<Self>, memory: &mut Memory, at: u32);
     fn value_write(selected: Selected<Self>, writer: &mut Writer<'_>, from: u32, to: u32);
     /// Checks the selected member, and how many bytes it has.
@@ -169,6 +171,12 @@ pub fn union_renew<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>) -
 pub fn union_moved<U: Union>(memory: &mut Memory, at: u32, distance: u32) {
     set_region::<U>(memory, at);
     U::value_moved(selected::<U>(memory.bytes(), at), memory, at + U::VALUE, distance);
+}
+
+#[doc(hidden)]
+pub fn union_slide<U: Union>(slide: &mut Slide<'_>, at: u32) {
+    slide.back_link(at, at + region::<U>());
+    U::value_slide(selected::<U>(slide.image(), at), slide, at + U::VALUE);
 }
 
 #[doc(hidden)]

@@ -8,6 +8,7 @@ use super::error::{Full, Invalid};
 use super::handle::{Mut, Ref, plain_slice, plain_slice_mut};
 use super::layout::Lines;
 use super::memory::{MAX_SIZE, Memory, in_granules, target, u32_at};
+use super::slide::Slide;
 use super::stored::{Assign, Plain, Stored, fixed, relocate};
 
 /// A vector. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
@@ -163,6 +164,20 @@ pub(super) fn begin(memory: &mut Memory, at: u32) {
     memory.set_u32(at + 12, at.wrapping_neg());
 }
 
+/// A vector, or what is made of one, in a walk of a compaction.
+pub(super) fn slide<T: Stored>(slide: &mut Slide<'_>, at: u32) {
+    if let Some(memory) = slide.trims() {
+        shrink::<T>(memory, at);
+        let count = len(memory.bytes(), at);
+        memory.set_u32(at + 8, count);
+    }
+    slide.back_link(at, at + 12);
+    let count = len(slide.image(), at);
+    if let Some(block) = slide.link(at) {
+        slide.elements::<T>(block, count);
+    }
+}
+
 impl<T: Stored> Stored for Vector<T> {
     const SIZE: u32 = {
         fixed::<T>();
@@ -189,6 +204,9 @@ impl<T: Stored> Stored for Vector<T> {
     #[inline]
     fn moved(memory: &mut Memory, at: u32, distance: u32) {
         moved(memory, at, distance);
+    }
+    fn slide(under_way: &mut Slide<'_>, at: u32) {
+        slide::<T>(under_way, at);
     }
     fn release(memory: &mut Memory, at: u32) {
         release::<T>(memory, at);

@@ -2,6 +2,7 @@
 
 mod allocating;
 mod checking;
+mod compaction;
 mod market;
 mod memory;
 mod model;
@@ -34,6 +35,9 @@ fn held_to<T: Stored>(name: &str, made: &Region<T>) {
         assert_eq!(taken.bytes().len(), canonical.len());
         assert_eq!(Region::<T>::adopt(taken.bytes()).unwrap().canonical(), canonical);
     }
+    let mut taken = Region::<T>::adopt(&vector(&format!("{name}.live"))).unwrap();
+    taken.compact_in_place();
+    assert!(taken.bytes() == vector(&format!("{name}.compacted")), "{name} compacted in place");
 }
 
 #[test]

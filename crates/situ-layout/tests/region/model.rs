@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use situ_layout::region::Region;
 
+use crate::program::compact_in_place;
 use crate::types::*;
 
 /// A small generator, so that the programs are the same everywhere.
@@ -104,11 +105,11 @@ fn random_programs_do_what_standard_containers_do() {
                     }
                 }
                 12 => assert_eq!(k.gear().remove(&text), m.gear.remove(&text).is_some()),
-                _ => {
-                    if random.next(10) == 0 {
-                        r.compact();
-                    }
-                }
+                _ => match random.next(10) {
+                    0 => r.compact(),
+                    1 => compact_in_place(&mut r),
+                    _ => {}
+                },
             }
             if step % 101 == 0 {
                 same(&r, &m);

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use situ_layout::region::{Allocation, Monotonic, Options, Region, ShareError};
+use situ_layout::region::{Allocation, Monotonic, Options, Region, ShareError, Stored};
 
 use crate::types::*;
 
@@ -142,8 +142,9 @@ fn step(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
             assert_eq!(r.index().first(), m.index.first().copied());
             assert_eq!(r.index().last(), m.index.last().copied());
         }
-        14 => match source.below(8) {
+        14 => match source.below(9) {
             0 => r.compact(),
+            7 => compact_in_place(r),
             1 => r.shrink_to_fit(),
             2 => {
                 r.trim();
@@ -171,6 +172,19 @@ fn step(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
         },
         _ => same(r, m),
     }
+}
+
+/// Compacts a region where it lies, and sees to it that it holds what it held, and nothing else.
+pub fn compact_in_place<T: Stored, B>(r: &mut Region<T, B>) {
+    let canonical = r.canonical();
+    let used = r.trim() - r.free_bytes();
+    r.compact_in_place();
+    assert_eq!(r.canonical(), canonical);
+    assert_eq!(r.free_bytes(), 0);
+    assert!(r.bytes().len() <= used);
+    // All of it is reached from the root: whoever adopts it finds nothing free in it either.
+    let adopted = Region::<T>::adopt(r.bytes()).unwrap();
+    assert_eq!((adopted.bytes(), adopted.free_bytes()), (r.bytes(), 0));
 }
 
 fn shape(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
