@@ -33,6 +33,7 @@ TEST(RegionNoExceptions, what_finds_no_room_says_so) {
   }
   EXPECT_EQ(situ_test::refused<Kitchen>(r.bytes()), "accepted");
   EXPECT_TRUE(r.try_compact());
+  r.compact_in_place();
   const auto bad = situ::region<Kitchen>::adopt(memory.span().first(96));
   EXPECT_FALSE(bad);
 }

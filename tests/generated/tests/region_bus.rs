@@ -86,6 +86,30 @@ fn a_region_outgrows_its_slot_unnoticed() {
 }
 
 #[test]
+fn a_loan_is_compacted_in_its_slot() {
+    let scratch = Scratch::new("compacted");
+    let node = scratch.node("a");
+    let publisher = node.region_publisher::<CharacterRegion>("characters").create().unwrap();
+    let subscriber = node.region_subscriber::<CharacterRegion>("characters").create().unwrap();
+    let mut loan = publisher.loan().unwrap();
+    for key in 0..8 {
+        loan.root_mut().items().insert(key, Item { id: key as u32, ..Default::default() }).unwrap();
+        loan.root_mut().name().push_str("a name that grows ").unwrap();
+    }
+    loan.root_mut().name().set("Hero").unwrap();
+    let canonical = loan.canonical();
+    assert!(loan.bytes().len() > canonical.len());
+    loan.compact_in_place();
+    // There is no tree and no table in it: then it is as small as the canonical image.
+    assert_eq!(loan.bytes().len(), canonical.len());
+    loan.publish().unwrap();
+    let sample = subscriber.take().unwrap().unwrap();
+    assert_eq!(sample.root().name().as_str(), "Hero");
+    assert_eq!(sample.root().items().get(7).unwrap().id, 7);
+    assert_eq!(sample.to_region().unwrap().canonical(), canonical);
+}
+
+#[test]
 fn a_loan_that_is_dropped_gives_its_slot_back() {
     let scratch = Scratch::new("dropped");
     let node = scratch.node("a");
