@@ -26,16 +26,25 @@ pub type FlatMap<K, V> = Map<K, V, Sorted>;
 /// Where a key is (`Ok`) or belongs, among elements that begin with their keys.
 #[inline]
 fn search<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<u32, u32> {
-    let (mut low, mut high) = (0, vector::len(image, at));
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match K::compare(image, vector::element::<E>(image, at, middle), key) {
-            Ordering::Less => low = middle + 1,
-            Ordering::Equal => return Ok(middle),
-            Ordering::Greater => high = middle,
-        }
+    let [link, mut left, _] = vector::header(image, at);
+    let block = at.wrapping_add(link);
+    let compare = |index| K::compare(image, block + index * E::SIZE, key);
+    if left == 0 {
+        return Err(0);
     }
-    Err(low)
+    let mut first = 0;
+    while left > 1 {
+        let middle = first + left / 2;
+        if compare(middle) != Ordering::Greater {
+            first = middle;
+        }
+        left -= left / 2;
+    }
+    match compare(first) {
+        Ordering::Less => Err(first + 1),
+        Ordering::Equal => Ok(first),
+        Ordering::Greater => Err(first),
+    }
 }
 
 /// The same where a key is to be added, which is greater than the last one where keys are added in their order.
@@ -60,6 +69,7 @@ pub struct Places<E> {
 
 impl<E: Stored> Iterator for Places<E> {
     type Item = u32;
+    #[inline]
     fn next(&mut self) -> Option<u32> {
         self.left = self.left.checked_sub(1)?;
         self.next += E::SIZE;
@@ -74,13 +84,16 @@ impl Engine for Sorted {
     const KINDS: [&'static str; 2] = ["flat_set", "flat_map"];
     type Places<'a, E: Stored> = Places<E>;
 
+    #[inline]
     fn places<E: Stored>(image: &[u8], at: u32) -> Places<E> {
         Places { next: target(image, at), left: vector::len(image, at), of: PhantomData }
     }
+    #[inline]
     fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {
         let index = search::<E, K>(image, at, key).ok()?;
         Some(vector::element::<E>(image, at, index))
     }
+    #[inline]
     fn insert<E: Stored, K: Key>(
         memory: &mut Memory,
         at: u32,
@@ -98,6 +111,7 @@ impl Engine for Sorted {
             }
         }
     }
+    #[inline]
     fn remove<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> bool {
         let found = search::<E, K>(memory.bytes(), at, key);
         if let Ok(index) = found {

@@ -102,6 +102,7 @@ impl<'r, T: Stored> Mut<'r, T> {
     }
 
     /// Assigns a value: a number, a boolean, text, a slice, a plain struct. When there is no room, what is there is still valid.
+    #[inline]
     pub fn set<V>(&mut self, value: V) -> Result<(), Full>
     where
         T: Assign<V>,
@@ -128,7 +129,7 @@ impl<'r, T: Stored> Mut<'r, T> {
 /// `count` plain values at an offset.
 #[inline]
 pub(super) fn plain_slice<T: Plain>(image: &[u8], at: u32, count: u32) -> &[T] {
-    let bytes = &image[at as usize..][..count as usize * size_of::<T>()];
+    let bytes = &image[at as usize..at as usize + count as usize * size_of::<T>()];
     let first = bytes.as_ptr().cast::<T>();
     assert!(first.is_aligned(), "the image lies at a multiple of 16, and numbers at one of their alignment");
     // SAFETY: the bytes are there, aligned as the line before says, and borrowed as long as the slice; any bytes are values.
@@ -138,7 +139,7 @@ pub(super) fn plain_slice<T: Plain>(image: &[u8], at: u32, count: u32) -> &[T] {
 /// The same, to be changed.
 #[inline]
 pub(super) fn plain_slice_mut<T: Plain>(image: &mut [u8], at: u32, count: u32) -> &mut [T] {
-    let bytes = &mut image[at as usize..][..count as usize * size_of::<T>()];
+    let bytes = &mut image[at as usize..at as usize + count as usize * size_of::<T>()];
     let first = bytes.as_mut_ptr().cast::<T>();
     assert!(first.is_aligned(), "the image lies at a multiple of 16, and numbers at one of their alignment");
     // SAFETY: as above, and the bytes are borrowed exclusively; whatever is written is initialized, as there is no padding.
@@ -170,6 +171,7 @@ impl<T: Plain> DerefMut for Mut<'_, T> {
 
 impl Ref<'_, Bool> {
     /// The boolean.
+    #[inline]
     pub fn get(self) -> bool {
         self.image[self.at as usize] != 0
     }
@@ -177,6 +179,7 @@ impl Ref<'_, Bool> {
 
 impl<'r, T: Stored, const N: usize> Ref<'r, [T; N]> {
     /// An element, if there is one of that index.
+    #[inline]
     pub fn get(self, index: usize) -> Option<Ref<'r, T>> {
         (index < N).then(|| self.part(index as u32 * T::SIZE))
     }
@@ -184,6 +187,7 @@ impl<'r, T: Stored, const N: usize> Ref<'r, [T; N]> {
 
 impl<T: Stored, const N: usize> Mut<'_, [T; N]> {
     /// An element, if there is one of that index.
+    #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<Mut<'_, T>> {
         (index < N).then(|| self.part(index as u32 * T::SIZE))
     }

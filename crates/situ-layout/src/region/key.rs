@@ -69,7 +69,7 @@ macro_rules! integer {
             fn view(image: &[u8], at: u32) -> $type {
                 // An image that is being checked lies anywhere.
                 let mut bytes = [0; size_of::<$type>()];
-                bytes.copy_from_slice(&image[at as usize..][..size_of::<$type>()]);
+                bytes.copy_from_slice(&image[at as usize..at as usize + size_of::<$type>()]);
                 <$type>::from_le_bytes(bytes)
             }
             #[inline]

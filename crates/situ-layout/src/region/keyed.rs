@@ -88,16 +88,19 @@ macro_rules! keyed {
 
         impl<$($parameter: Stored,)* H: Engine> Ref<'_, $name<$($parameter,)* H>> where K: Key {
             /// How many keys there are.
+            #[inline]
             pub fn len(self) -> usize {
                 vector::len(self.image(), self.at()) as usize
             }
 
             /// Whether there are none.
+            #[inline]
             pub fn is_empty(self) -> bool {
                 self.len() == 0
             }
 
             /// Whether there is this key.
+            #[inline]
             pub fn contains(self, key: K::View<'_>) -> bool {
                 H::find::<$element, K>(self.image(), self.at(), key).is_some()
             }
@@ -105,16 +108,19 @@ macro_rules! keyed {
 
         impl<$($parameter: Stored,)* H: Engine> Mut<'_, $name<$($parameter,)* H>> where K: Key {
             /// How many keys there are.
+            #[inline]
             pub fn len(&self) -> usize {
                 self.as_ref().len()
             }
 
             /// Whether there are none.
+            #[inline]
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
 
             /// Removes a key; false if there is none.
+            #[inline]
             pub fn remove(&mut self, key: K::View<'_>) -> bool {
                 let at = self.at();
                 H::remove::<$element, K>(self.memory(), at, key)
@@ -149,6 +155,7 @@ keyed!(Map<K, V>, Entry<K, V>, 1);
 
 impl<'r, K: Key, H: Engine> Ref<'r, Set<K, H>> {
     /// The keys: ascending, or of a hash set in no order.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = K::View<'r>> + use<'r, K, H> {
         let image = self.image();
         H::places::<K>(image, self.at()).map(move |place| K::view(image, place))
@@ -157,6 +164,7 @@ impl<'r, K: Key, H: Engine> Ref<'r, Set<K, H>> {
 
 impl<K: Key, H: Engine> Mut<'_, Set<K, H>> {
     /// Adds a key; false if it is there already. When there is no room, nothing changes.
+    #[inline]
     pub fn insert(&mut self, key: K::View<'_>) -> Result<bool, Full> {
         let at = self.at();
         Ok(H::insert::<K, K>(self.memory(), at, key)?.1)
@@ -165,12 +173,14 @@ impl<K: Key, H: Engine> Mut<'_, Set<K, H>> {
 
 impl<'r, K: Key, V: Stored, H: Engine> Ref<'r, Map<K, V, H>> {
     /// The value of a key.
+    #[inline]
     pub fn get(self, key: K::View<'_>) -> Option<Ref<'r, V>> {
         let place = H::find::<Entry<K, V>, K>(self.image(), self.at(), key)?;
         Some(Ref::new(self.image(), place + Entry::<K, V>::VALUE))
     }
 
     /// Keys and values: ascending, or of a hash map in no order.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = (K::View<'r>, Ref<'r, V>)> + use<'r, K, V, H> {
         let image = self.image();
         H::places::<Entry<K, V>>(image, self.at())
@@ -180,12 +190,14 @@ impl<'r, K: Key, V: Stored, H: Engine> Ref<'r, Map<K, V, H>> {
 
 impl<'r, K: Key, V: Stored, H: Engine> Mut<'r, Map<K, V, H>> {
     /// The value of a key, if there is one.
+    #[inline]
     pub fn get_mut(&mut self, key: K::View<'_>) -> Option<Mut<'_, V>> {
         let at = self.as_ref().get(key)?.at();
         Some(Mut::new(self.memory(), at))
     }
 
     /// The value of a key, which is made if there is none.
+    #[inline]
     pub fn entry(&mut self, key: K::View<'_>) -> Result<Mut<'_, V>, Full> {
         let at = self.at();
         let (place, _) = H::insert::<Entry<K, V>, K>(self.memory(), at, key)?;
@@ -193,6 +205,7 @@ impl<'r, K: Key, V: Stored, H: Engine> Mut<'r, Map<K, V, H>> {
     }
 
     /// Sets the value of a key. When there is no room, a key that was not there is not there.
+    #[inline]
     pub fn insert<X>(&mut self, key: K::View<'_>, value: X) -> Result<(), Full>
     where
         V: Assign<X>,

@@ -196,7 +196,7 @@ impl Memory {
     }
     #[inline]
     pub(super) fn zero(&mut self, at: u32, count: u32) {
-        self.bytes_mut()[at as usize..][..count as usize].fill(0);
+        self.bytes_mut()[at as usize..at as usize + count as usize].fill(0);
     }
     #[inline]
     pub(super) fn copy_within(&mut self, from: u32, to: u32, count: u32) {

@@ -211,16 +211,19 @@ impl<T: Stored, B: Backing> Region<T, B> {
 
 impl<T: Stored, B> Region<T, B> {
     /// The value, to be read.
+    #[inline]
     pub fn root(&self) -> Ref<'_, T> {
         Ref::new(self.memory.bytes(), ROOT)
     }
 
     /// The value, to be changed.
+    #[inline]
     pub fn root_mut(&mut self) -> Mut<'_, T> {
         Mut::new(&mut self.memory, ROOT)
     }
 
     /// The live image: the region as it stands.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.memory.bytes()
     }

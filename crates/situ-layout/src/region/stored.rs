@@ -88,6 +88,7 @@ pub trait Assign<V>: Stored {
 }
 
 /// Moves values within the region. What is left behind is not touched.
+#[inline]
 pub(super) fn relocate<T: Stored>(memory: &mut Memory, from: u32, to: u32, count: u32) {
     memory.copy_within(from, to, count * T::SIZE);
     if T::LINKS {

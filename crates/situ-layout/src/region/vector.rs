@@ -20,9 +20,26 @@ pub(super) fn len(image: &[u8], at: u32) -> u32 {
 
 /// The link, the length and the capacity.
 #[inline]
-fn header(image: &[u8], at: u32) -> [u32; 3] {
-    let header = &image[at as usize..][..12];
+pub(super) fn header(image: &[u8], at: u32) -> [u32; 3] {
+    numbers(&image[at as usize..at as usize + 12])
+}
+#[inline]
+fn numbers(header: &[u8]) -> [u32; 3] {
     [u32_at(header, 0), u32_at(header, 4), u32_at(header, 8)]
+}
+
+/// Changes the length to what `change` makes of the length and the capacity, if anything. Where the block begins, and the length
+/// before. The header is looked at once, by one address: that is what a loop of such changes takes its time for.
+#[inline]
+fn change_len(
+    memory: &mut Memory,
+    at: u32,
+    change: impl FnOnce(u32, u32) -> Option<u32>,
+) -> Option<(u32, u32)> {
+    let header = &mut memory.bytes_mut()[at as usize..at as usize + 12];
+    let [link, count, cap] = numbers(header);
+    header[4..8].copy_from_slice(&change(count, cap)?.to_le_bytes());
+    Some((at.wrapping_add(link), count))
 }
 
 /// Where an element is.
@@ -36,11 +53,14 @@ fn bytes<T: Stored>(count: u32) -> u64 {
 }
 
 /// Makes room for `needed` elements; if not `exact`, for as many as the growth policy says, where there is memory for them.
+#[inline]
 pub(super) fn reserve<T: Stored>(memory: &mut Memory, at: u32, needed: u32, exact: bool) -> Result<(), Full> {
     let cap = memory.u32(at + 8);
-    if needed <= cap {
-        return Ok(());
-    }
+    if needed <= cap { Ok(()) } else { enlarge::<T>(memory, at, cap, needed, exact) }
+}
+#[cold]
+#[inline(never)]
+fn enlarge<T: Stored>(memory: &mut Memory, at: u32, cap: u32, needed: u32, exact: bool) -> Result<(), Full> {
     let wanted = if exact { needed } else { memory.next_capacity(cap, needed) };
     let made = grow::<T>(memory, at, cap, wanted);
     if wanted == needed { made } else { made.or_else(|_| grow::<T>(memory, at, cap, needed)) }
@@ -85,33 +105,33 @@ pub(super) fn shrink<T: Stored>(memory: &mut Memory, at: u32) {
     memory.set_u32(at + 8, cap);
 }
 
-/// Makes room for one more element. Where the block begins, and how many elements there are.
+/// Makes the length one more. Where the block begins, which has room for it, and the length before.
 #[inline]
-fn room_for_one<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32), Full> {
-    let [link, count, cap] = header(memory.bytes(), at);
-    if count >= cap {
-        return more_room::<T>(memory, at, count);
+fn lengthen<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32), Full> {
+    match change_len(memory, at, |count, cap| (count < cap).then(|| count + 1)) {
+        Some(there) => Ok(there),
+        None => enlarge_by_one::<T>(memory, at),
     }
-    Ok((at.wrapping_add(link), count))
 }
 #[cold]
 #[inline(never)]
-fn more_room<T: Stored>(memory: &mut Memory, at: u32, count: u32) -> Result<(u32, u32), Full> {
+fn enlarge_by_one<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32), Full> {
+    let count = len(memory.bytes(), at);
     reserve::<T>(memory, at, count + 1, false)?;
+    memory.set_u32(at + 4, count + 1);
     Ok((target(memory.bytes(), at), count))
 }
 
 /// A new default element at an index, which is at most the length.
 #[inline]
 pub(super) fn open<T: Stored>(memory: &mut Memory, at: u32, index: u32) -> Result<u32, Full> {
-    let (block, count) = room_for_one::<T>(memory, at)?;
+    let (block, count) = lengthen::<T>(memory, at)?;
     let place = block + index * T::SIZE;
     if index != count {
         relocate::<T>(memory, place, place + T::SIZE, count - index);
     }
     memory.zero(place, T::SIZE);
     T::begin(memory, place);
-    memory.set_u32(at + 4, count + 1);
     Ok(place)
 }
 
@@ -123,21 +143,19 @@ pub(super) fn extend_zeroed<T: Stored>(memory: &mut Memory, at: u32, more: u32) 
 }
 
 /// Removes elements.
+#[inline]
 pub(super) fn close<T: Stored>(memory: &mut Memory, at: u32, from: u32, to: u32) {
-    let count = len(memory.bytes(), at);
+    let gone = to - from;
+    let Some((block, count)) = change_len(memory, at, |count, _| count.checked_sub(gone)) else { return };
     if T::LINKS {
         for index in from..to {
-            let place = element::<T>(memory.bytes(), at, index);
-            T::release(memory, place);
+            T::release(memory, block + index * T::SIZE);
         }
     }
-    if from != to {
-        let (first, rest) = (element::<T>(memory.bytes(), at, from), element::<T>(memory.bytes(), at, to));
-        relocate::<T>(memory, rest, first, count - to);
-        let end = element::<T>(memory.bytes(), at, count - (to - from));
-        memory.zero(end, (to - from) * T::SIZE);
-        memory.set_u32(at + 4, count - (to - from));
+    if to < count && gone != 0 {
+        relocate::<T>(memory, block + to * T::SIZE, block + from * T::SIZE, count - to);
     }
+    memory.zero(block + (count - gone) * T::SIZE, gone * T::SIZE);
 }
 
 pub(super) fn release<T: Stored>(memory: &mut Memory, at: u32) {
@@ -223,13 +241,31 @@ impl<T: Stored, V: Clone> Assign<&[V]> for Vector<T>
 where
     T: Assign<V>,
 {
+    #[inline]
     fn assign(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
-        let count = len(memory.bytes(), at);
-        close::<T>(memory, at, 0, count);
-        let wanted = u32::try_from(values.len()).map_err(|_| memory.full())?;
-        reserve::<T>(memory, at, wanted, true)?;
-        append::<T, V>(memory, at, values)
+        let len = values.len() as u32;
+        let fits = |_, cap| (values.len() <= cap as usize).then_some(len);
+        if let Some(put_all) = T::PUT_ALL
+            && !T::LINKS
+            && let Some((block, count)) = change_len(memory, at, fits)
+        {
+            put_all(memory, block, values);
+            if len < count {
+                memory.zero(block + len * T::SIZE, (count - len) * T::SIZE);
+            }
+            return Ok(());
+        }
+        assign_anew::<T, V>(memory, at, values)
     }
+}
+
+/// Assigns elements that need memory.
+fn assign_anew<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
+    let count = len(memory.bytes(), at);
+    close::<T>(memory, at, 0, count);
+    let wanted = u32::try_from(values.len()).map_err(|_| memory.full())?;
+    reserve::<T>(memory, at, wanted, true)?;
+    append::<T, V>(memory, at, values)
 }
 
 /// Appends elements for which there is room. If there is none for what belongs to one, it and those behind it are not assigned.
@@ -254,17 +290,20 @@ impl<'r, T: Stored> Ref<'r, Vector<T>> {
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
     /// An element, if there is one of that index.
+    #[inline]
     pub fn get(self, index: usize) -> Option<Ref<'r, T>> {
         (index < self.len())
             .then(|| Ref::new(self.image(), element::<T>(self.image(), self.at(), index as u32)))
     }
 
     /// The elements.
+    #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = Ref<'r, T>> {
         let (image, [link, count, _]) = (self.image(), header(self.image(), self.at()));
         let block = self.at().wrapping_add(link);
@@ -272,6 +311,7 @@ impl<'r, T: Stored> Ref<'r, Vector<T>> {
     }
 
     /// The elements as Rust values.
+    #[inline]
     pub fn as_slice(self) -> &'r [T]
     where
         T: Plain,
@@ -289,11 +329,13 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// An element, if there is one of that index.
+    #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<Mut<'_, T>> {
         let at =
             (index < self.len()).then(|| element::<T>(self.as_ref().image(), self.at(), index as u32))?;
@@ -301,6 +343,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     }
 
     /// A new default element at the end, to be filled.
+    #[inline]
     pub fn push_default(&mut self) -> Result<Mut<'_, T>, Full> {
         let (at, count) = (self.at(), self.len() as u32);
         let place = open::<T>(self.memory(), at, count)?;
@@ -319,9 +362,8 @@ impl<T: Stored> Mut<'_, Vector<T>> {
             return self.assign_new(count, value);
         };
         let memory = self.memory();
-        let (block, count) = room_for_one::<T>(memory, at)?;
+        let (block, count) = lengthen::<T>(memory, at)?;
         put_all(memory, block + count * T::SIZE, std::slice::from_ref(&value));
-        memory.set_u32(at + 4, count + 1);
         Ok(())
     }
 
@@ -369,6 +411,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     }
 
     /// Removes an element; false if there is none of that index.
+    #[inline]
     pub fn remove(&mut self, index: usize) -> bool {
         let there = index < self.len();
         if there {
@@ -379,8 +422,19 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     }
 
     /// Removes the last element; false if there is none.
+    #[inline]
     pub fn pop(&mut self) -> bool {
-        self.len().checked_sub(1).is_some_and(|last| self.remove(last))
+        let at = self.at();
+        let memory = self.memory();
+        let Some((block, count)) = change_len(memory, at, |count, _| count.checked_sub(1)) else {
+            return false;
+        };
+        let last = block + (count - 1) * T::SIZE;
+        if T::LINKS {
+            T::release(memory, last);
+        }
+        memory.zero(last, T::SIZE);
+        true
     }
 
     /// Removes all elements; the room stays.
@@ -403,6 +457,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     }
 
     /// The elements as Rust values.
+    #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [T]
     where
         T: Plain,

@@ -131,3 +131,23 @@ fn a_boolean_among_many_that_is_none_is_named() {
     bad[last - 1] = 0;
     assert!(view::<Sheet>(Region::<Sheet>::adopt(&bad).unwrap().bytes()).is_ok());
 }
+
+#[test]
+fn elements_that_go_leave_zeros_and_the_room_stays() {
+    region_struct! { struct Row: RowRef, RowMut { numbers: Vector<u32> } }
+    let mut r = Region::<Row>::new();
+    let mut row = r.root_mut();
+    let mut numbers = row.numbers();
+    numbers.set(&[0xdead_beef_u32; 8][..]).unwrap();
+    numbers.set(&[1_u32, 2, 3][..]).unwrap();
+    numbers.push(0xdead_beef).unwrap();
+    assert!(numbers.pop());
+    assert!(numbers.remove(0));
+    assert!(!numbers.remove(2));
+    assert_eq!(numbers.as_mut_slice(), [2, 3]);
+    let image = r.bytes();
+    // Header and root take 80 bytes, the eight numbers 32.
+    assert_eq!(image.len(), 112);
+    assert_eq!(image[80..], [[2, 0, 0, 0, 3, 0, 0, 0].as_slice(), &[0; 24]].concat());
+    assert_eq!(r.canonical().len(), 96);
+}
