@@ -20,7 +20,7 @@ use crate::publisher::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
 use crate::ring::{Look, Reference};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
-use crate::topic::{Encoding, RegisterError, Registration, TypeDescription};
+use crate::topic::{Encoding, RegisterError, Registration, TypeDescription, has_bulk};
 use crate::wake::SLICE;
 
 /// Why a message could not be taken. The message is passed over; the next call goes on behind it.
@@ -570,11 +570,6 @@ impl RawSubscriber {
     pub(crate) fn cursor(&self) -> u64 {
         self.cursor.get()
     }
-}
-
-/// Whether a canonical schema, which says what a type consists of and nothing else, has a bulk member. (Texts in it are defaults.)
-fn has_bulk(schema: &str) -> bool {
-    schema.lines().any(|line| line.split('"').step_by(2).any(|part| part.contains("@bulk(TRUE)")))
 }
 
 impl Drop for RawSubscriber {

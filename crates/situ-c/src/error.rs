@@ -200,6 +200,7 @@ impl From<RegisterError> for Failure {
             RegisterError::Domain(domain) => domain.into(),
             RegisterError::TypeMismatch { .. }
             | RegisterError::LayoutMismatch { .. }
+            | RegisterError::Bulk { .. }
             | RegisterError::Serialized { .. } => situ_status::Type,
             RegisterError::Qos { .. } => situ_status::Qos,
             RegisterError::Full { .. } | RegisterError::Depth { .. } | RegisterError::Domains { .. } => {

@@ -3,10 +3,12 @@
 mod common;
 
 use std::io::{BufRead, BufReader};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{Sandbox, json, text};
 use serde_json::Value;
+use situ::bus::{Encoding, Node, RawSubscriber, Root, TypeDescription, inspect};
+use situ_schema::Loader;
 
 const POSE: &str = "module demo { @flat struct Pose { double x; string<15> name; sequence<float, 4> path; @bulk sequence<uint8> image; }; };";
 const NOTE: &str = "module demo { struct Note { string text; sequence<long> numbers; }; };";
@@ -208,6 +210,44 @@ fn silence_ends_with_its_exit_code() {
     let output = sandbox.run(&["topic", "echo", "pose", "--timeout", "0.3"]);
     assert_eq!(output.status.code(), Some(4), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("no message on `pose` for 300 ms"));
+}
+
+/// Who listens needs no publisher to know what comes, and keeps no other version away.
+#[test]
+fn regions_are_echoed_in_several_versions() {
+    let sandbox = Sandbox::new();
+    let schema = |name: &str, members: &str| {
+        let text =
+            format!("module demo {{ @region @appendable struct Profile {{ uint64 id; {members} }}; }};");
+        let schema = Loader::new().file(sandbox.file(name, &text)).load().unwrap();
+        let root = schema.find("demo::Profile").unwrap();
+        TypeDescription {
+            name: "demo::Profile".to_owned(),
+            schema: schema.canonical(root),
+            schema_hash: schema.schema_hash(root),
+            layout_hash: 7,
+            encoding: Encoding::Region,
+        }
+    };
+    let node = Node::in_root("test", Root::at(sandbox.root(), None)).unwrap();
+    let join = |description| RawSubscriber::create(&node, "profiles", description, Default::default());
+    let (older, newer) = (schema("older.idl", ""), schema("newer.idl", "string name;"));
+    let _older = join(&older).unwrap();
+    let mut first = sandbox.spawn(&["topic", "echo", "profiles", "--timeout", "1"]);
+    let begin = Instant::now();
+    let listening = || {
+        inspect::topic(&Root::at(sandbox.root(), None), "profiles").unwrap().unwrap().subscribers.len() == 2
+    };
+    while !listening() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "nobody listens");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let _newer = join(&newer).unwrap();
+    let second = sandbox.run(&["topic", "echo", "profiles", "--timeout", "0.1"]);
+    for output in [second, first.wait(Duration::from_secs(10))] {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("no message on `profiles`"), "{said}");
+    }
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use situ::bus::{CopyCounter, Encoding, Node, RawPublisher, RawSubscriber, Root, describe_region};
+use situ::bus::{
+    CopyCounter, Encoding, Node, RawPublisher, RawSubscriber, RegisterError, Root, describe_region,
+};
 use situ::layout::Heap;
 use situ::layout::region::{Region, view};
 use situ_generated::region::game::{
@@ -184,6 +186,27 @@ fn flat_messages_meet_regions() {
     let mut expected = Region::<BoundedRegion>::new();
     expected.root_mut().name().set("flat").unwrap();
     assert_eq!(sample.to_region().unwrap().canonical(), expected.canonical());
+}
+
+/// They have no room for what the bulk members of a region hold, and are told so before a message comes.
+#[test]
+fn flat_subscribers_of_bulk_members_are_refused_beside_regions() {
+    type FlatBounded = Bounded<situ::layout::Flat>;
+    let scratch = Scratch::new("bulk");
+    let node = scratch.node("a");
+    let said = |error: Option<RegisterError>| {
+        assert!(matches!(error, Some(RegisterError::Bulk { .. })), "{error:?}");
+        assert!(error.unwrap().to_string().contains("in a region, or on the heap"));
+    };
+    let regions = node.region_publisher::<BoundedRegion>("bounded").create().unwrap();
+    said(node.subscriber::<FlatBounded>("bounded").create().err());
+    let heap = node.subscriber::<Bounded<Heap>>("bounded").create().unwrap();
+    let flat = node.publisher::<FlatBounded>("bounded").create().unwrap();
+    let also = node.region_subscriber::<BoundedRegion>("bounded").create().unwrap();
+    drop((regions, heap, flat, also));
+    let _flat = node.subscriber::<FlatBounded>("bounded").create().unwrap();
+    said(node.region_publisher::<BoundedRegion>("bounded").create().err());
+    assert!(node.publisher::<Bounded<Heap>>("bounded").create().is_ok());
 }
 
 #[test]

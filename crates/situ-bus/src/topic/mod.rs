@@ -1,11 +1,13 @@
 //! A topic: one shared file with a ring of references, the cursors of its subscribers, and who publishes to it.
 
+mod canonical;
 mod file;
 pub(crate) mod format;
 mod registry;
 mod repair;
 mod rings;
 
+pub(crate) use canonical::has_bulk;
 pub(crate) use file::Topic;
 pub use registry::RegisterError;
 pub(crate) use registry::{Registration, active_places, is_publisher};

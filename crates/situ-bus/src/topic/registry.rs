@@ -15,6 +15,7 @@ use rustix::fs::FlockOperation;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{DomainError, DomainId, HOST, MemoryError, PoolView};
 
+use super::canonical::{first_difference, has_bulk, may_be_appended};
 use super::file::Topic;
 use super::format::{
     DEPTH, DOMAINS, MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, domain_from_word, domain_to_word,
@@ -114,6 +115,19 @@ pub enum RegisterError {
         ours: u64,
         /// The other's.
         theirs: u64,
+    },
+    /// Regions are published, and the subscriber is flat, of a type with bulk members: it has no room for what these hold.
+    #[error(
+        "topic {topic:?}: of {type_name}, which has @bulk members, regions and flat subscribers do not go together (node {node} \
+         is the other side): take it in a region, or on the heap"
+    )]
+    Bulk {
+        /// The topic.
+        topic: String,
+        /// The type.
+        type_name: String,
+        /// The node on the other side.
+        node: NodeId,
     },
     /// A participant on the other side offers or asks for another quality of service.
     #[error("topic {topic:?} has an incompatible participant, node {node}: {mismatch}")]
@@ -379,6 +393,16 @@ impl Registration<'_> {
         let topic = self.topic.to_owned();
         Err(RegisterError::LayoutMismatch { topic, node: NodeId(node), type_name, ours, theirs })
     }
+
+    /// A flat subscriber has no room for the bulk members of a region.
+    fn check_bulk(&self, node: u64, publishes: u32, takes: u32) -> Result<(), RegisterError> {
+        let meet = publishes == Encoding::Region as u32 && takes == Encoding::Flat as u32;
+        if !meet || !has_bulk(&self.description.schema) {
+            return Ok(());
+        }
+        let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
+        Err(RegisterError::Bulk { topic, type_name, node: NodeId(node) })
+    }
 }
 
 impl Joined {
@@ -404,6 +428,7 @@ impl Joined {
         for entry in active_publishers(topic) {
             let node = entry.node.load(Ordering::Relaxed);
             registration.check_serialized(domain, node, entry.encoding.load(Ordering::Relaxed))?;
+            registration.check_bulk(node, entry.encoding.load(Ordering::Relaxed), encoding)?;
             publisher_terms(entry)
                 .satisfies(registration.terms)
                 .map_err(|mismatch| registration.qos_error(node, mismatch))?;
@@ -458,6 +483,7 @@ impl Joined {
         for place in active_places(topic) {
             let node = place.node.load(Ordering::Relaxed);
             registration.check_serialized(domain_from_word(&place.domain), node, encoding)?;
+            registration.check_bulk(node, encoding, place.encoding.load(Ordering::Relaxed))?;
             registration
                 .terms
                 .satisfies(place_terms(place))
@@ -616,12 +642,6 @@ fn participants(topic: &Topic) -> impl Iterator<Item = (u32, u32)> {
         .map(|(word, encoding)| (word.load(Ordering::SeqCst), encoding.load(Ordering::Relaxed)))
 }
 
-/// Whether a canonical schema has structs to which members may be appended while regions understand it: a line of its own begins
-/// each of them.
-fn may_be_appended(schema: &str) -> bool {
-    schema.lines().any(|line| line.starts_with("@appendable @region struct "))
-}
-
 /// Entries of publishers that are there.
 pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &PublisherEntry> {
     used_publishers(topic)
@@ -740,37 +760,5 @@ impl Topic {
             // Made by waiting for its lock.
             let _ = fs::remove_dir(&self.directory);
         }
-    }
-}
-
-/// The first line in which two canonical schemas differ, in words.
-fn first_difference(theirs: &str, ours: &str) -> String {
-    let (mut a, mut b) = (theirs.lines(), ours.lines());
-    loop {
-        match (a.next(), b.next()) {
-            (Some(a), Some(b)) if a == b => {}
-            (Some(a), Some(b)) => {
-                return format!("the first difference is `{}` there and `{}` here", a.trim(), b.trim());
-            }
-            (Some(a), None) => return format!("it also has `{}`", a.trim()),
-            (None, Some(b)) => return format!("it lacks `{}`", b.trim()),
-            (None, None) => return "they differ in name only".to_owned(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_difference_is_named() {
-        let a = "struct P {\n  float x;\n};";
-        assert_eq!(
-            first_difference(a, "struct P {\n  double x;\n};"),
-            "the first difference is `float x;` there and `double x;` here"
-        );
-        assert_eq!(first_difference(a, "struct P {\n  float x;\n"), "it also has `};`");
-        assert_eq!(first_difference("", "module m {"), "it lacks `module m {`");
     }
 }

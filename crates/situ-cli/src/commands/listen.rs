@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use situ::bus::{History, RawSample, RawSubscriber, SubscriberQos, now_ns};
+use situ::bus::{Encoding, History, RawSample, RawSubscriber, SubscriberQos, TypeDescription, now_ns};
 use situ_schema::dynamic::{PrintOptions, Value};
 
 use super::{Context, Interrupt};
@@ -45,8 +45,9 @@ impl Listener {
         let interrupt = Interrupt::listen()?;
         let qos = SubscriberQos { history: History::KeepAll, ..SubscriberQos::default() };
         let node = context.node()?;
-        let subscriber =
-            RawSubscriber::create(&node, topic, &info.description, qos).map_err(CliError::failed)?;
+        // Whatever comes is read by its schema, regions of all versions too, and any layout will do.
+        let any = TypeDescription { encoding: Encoding::Region, layout_hash: 0, ..info.description };
+        let subscriber = RawSubscriber::create(&node, topic, &any, qos).map_err(CliError::failed)?;
         let timeout = timeout.map(Duration::from_secs_f64);
         Ok(Self { subscriber, interrupt, timeout, last: Instant::now() })
     }
