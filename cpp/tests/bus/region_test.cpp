@@ -3,10 +3,20 @@
 #include "region.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <new>
 #include <string>
 #include <vector>
@@ -137,6 +147,37 @@ TEST_F(Bus, what_outgrows_its_slot_goes_on_by_itself) {
   EXPECT_NE(published.error().message().find("take references anew"), std::string::npos);
 }
 
+/// What can never fit fails at once, instead of moving from slot to slot up to the largest there can be.
+TEST_F(Bus, what_fits_no_slot_fails_where_it_is) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Character>("characters");
+  auto loan = publisher.loan();
+  const std::byte* const place = loan.bytes().data();
+  EXPECT_THROW(loan->path.resize(std::size_t{1} << 40), situ::region_error);
+  // 2 GiB less 16 bytes are the most; the root is in it too.
+  EXPECT_THROW(loan->attributes.resize((std::size_t{1} << 29) - 4), situ::region_error);
+  EXPECT_FALSE(loan.change([](Character& c) { return c.path.try_resize(std::size_t{1} << 40); }));
+  // Nor is a larger slot any help to what fails for another reason.
+  EXPECT_EQ(loan.change([](Character& c) { return c.items.erase(5); }), 0U);
+  EXPECT_THROW(loan.change([](Character& c) { c.path.resize(std::size_t{1} << 40); }), situ::region_error);
+  EXPECT_EQ(loan.bytes().data(), place);
+  EXPECT_EQ(publisher.statistics().slots_in_use, 1U);
+  // What fits one moves once.
+  const auto [before, size] = std::pair(situ::copies().bytes, loan.bytes().size());
+  loan->path.resize(1000000);
+  EXPECT_EQ(situ::copies().bytes - before, size);
+  EXPECT_NE(loan.bytes().data(), place);
+  // As much as was reserved is there.
+  for (const std::size_t bytes : {std::size_t{20'000'000}, std::size_t{70'000'000}}) {
+    ASSERT_TRUE(loan.reserve(bytes));
+    const std::uint64_t moved = situ::copies().bytes;
+    const std::size_t block = bytes - loan.bytes().size();
+    loan->attributes.reserve(block / sizeof(float));
+    EXPECT_EQ(situ::copies().bytes, moved);
+    loan->attributes.shrink_to_fit();
+  }
+}
+
 TEST_F(Bus, a_region_is_handed_on) {
   const auto on = node("n");
   auto first = on.publisher<Character>("built");
@@ -235,6 +276,69 @@ TEST_F(Bus, lending_publishing_and_taking_regions_allocate_nothing) {
   for (std::uint32_t id = 0; id < 1000; ++id) all = all && hop(id);
   EXPECT_EQ(allocations.load() - before, 0U);
   EXPECT_TRUE(all);
+}
+
+/// From here on this process dies at its first system call, but it may end itself.
+void forbid_system_calls() {
+  // Where the clock cannot be read without the system, reading it is not our doing.
+  std::string clock;
+  std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> clock;
+  const bool fast =
+      clock == "tsc" || clock == "kvm-clock" || clock.starts_with("hyperv") || clock == "arch_sys_counter";
+  const auto allowed = static_cast<std::uint32_t>(fast ? SYS_exit_group : SYS_clock_gettime);
+  std::array<sock_filter, 5> filter{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program{filter.size(), filter.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    ::_exit(1);
+  }
+}
+
+/// How a process ends that does this: its status, or less than 0 for a signal.
+template <class Work>
+int end_of(Work&& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    work();
+    ::_exit(42);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST_F(Bus, a_hop_of_regions_does_not_call_the_system) {
+  const auto hops = [this](std::uint32_t skills) {
+    const auto on = node("hop");
+    auto publisher = on.publisher<Character>("built");
+    auto subscriber = on.subscriber<Character>("built");
+    auto editor = on.publisher<Character>("edited");
+    auto edited = on.subscriber<Character>("edited");
+    const auto hop = [&](std::uint32_t count) {
+      auto loan = publisher.loan();
+      for (std::uint32_t i = 0; i < count; ++i) loan->skills.emplace_back(i, i);
+      loan.publish();
+      const auto sample = subscriber.take();
+      if (!sample) ::_exit(1);
+      auto next = editor.edit(*sample);
+      next->skills[count - 1].level += 1;
+      next.publish();
+      const auto after = edited.take();
+      if (!after || (*after)->skills[count - 1].level != count) ::_exit(2);
+    };
+    for (int i = 0; i < 100; ++i) hop(20);
+    forbid_system_calls();
+    for (int i = 0; i < 500; ++i) hop(skills);
+    ::_exit(42);
+  };
+  EXPECT_EQ(end_of([&] { hops(20); }), 42);
+  EXPECT_EQ(end_of([&] { hops(1000000); }), -SIGSYS) << "memory is the system's";
 }
 
 }  // namespace

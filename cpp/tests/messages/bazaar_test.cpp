@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "messages/bazaar_values.hpp"
 #include "messages/image_file.hpp"
 #include "situ/region.hpp"
 
@@ -18,54 +18,7 @@ namespace {
 using game::Bazaar;
 using heap_bazaar = situ::rebind<Bazaar, situ::heap>;
 using situ_test::file;
-
-void set(auto& item, std::uint32_t id, std::uint32_t number, std::uint64_t uuid, std::uint64_t timestamp) {
-  item.id = id;
-  item.number = number;
-  item.uuid = uuid;
-  item.timestamp = timestamp;
-}
-
-/// What spec/vectors/region_schema.py has under BAZAAR_VALUE.
-void fill(Bazaar& b) {
-  for (std::uint32_t i = 0; i < 505; ++i) b.index.insert(i * i % 1009);
-  for (int i = 0; i < 40; ++i) b.words.insert("word " + std::to_string(i * 7 % 40) + " of forty");
-  for (std::uint32_t i = 0; i < 100; ++i) b.prices.emplace("price " + std::to_string(i), i, i, i, i);
-  b.shape.set_label("a label of some length", 3);
-  b.shapes.emplace_back().set_radius(2.5F);
-  b.shapes.emplace_back().set_label("short");
-  b.shapes.emplace_back().set_points(std::array<float, 3>{1, 2, 3}, -4);
-  b.shapes.emplace_back().select(0);
-  b.choices[0].select(18446744073709551615ULL);
-  b.choices[0].inner().text = "boxed in";
-  b.choices[0].inner().numbers.push_back(5);
-  b.choices[1].select(7);
-  b.sound.select(game::Tone::SHRILL);
-  b.sound.where().x = 1;
-  b.sound.where().y = 2;
-  b.sound.where().z = 3;
-  b.sounds.emplace_back().set_level(11);
-  b.sounds.emplace_back().select(game::Tone::QUIET);
-  b.letter.select('b');
-  b.letter.items().emplace("a sword of steel", 9, 8, 7, 6);
-  b.flag.set_text("flagged with a long text");
-  b.by_number[3].set_label("three");
-  b.by_number[1].set_radius(0.5F);
-  b.maybe.emplace().set_label("perhaps it is long");
-  b.far.emplace().set_radius(4.0F);
-  auto& texture = b.texture.emplace();
-  texture.name = "oak with long grain";
-  auto& grain = texture.grain.emplace();
-  grain.text = "the grain that both have";
-  grain.numbers = std::array<std::int16_t, 2>{3, 1};
-  b.textures.emplace_back().name = "wood";
-  b.textures.emplace_back().name = "bare";
-  b.textures[0].grain.share(b.texture->grain);
-  set(b.blade.base.base, 1, 2, 3, 4);
-  b.blade.base.level = 5;
-  b.blade.base.attributes.push_back(6);
-  b.blade.edge = 7;
-}
+using situ_test::fill;
 
 TEST(Bazaar, the_bytes_are_those_of_the_vectors) {
   situ::region<Bazaar> r;

@@ -75,6 +75,7 @@ class loan<T> : region_detail::growth {
   auto change(const Operation& operation) {
     using outcome = std::invoke_result_t<const Operation&, T&>;
     for (;;) {
+      region_detail::own_state(header())->wanted = 0;
 #if defined(__cpp_exceptions)
       try {
 #endif
@@ -149,9 +150,18 @@ class loan<T> : region_detail::growth {
 
   /// What an image of so many bytes needs, together with what is known of its memory.
   static std::size_t room_for(std::size_t bytes) noexcept {
-    return bytes + region_detail::state_size(bytes) + region_detail::granule * 2;
+    // The bitmap has bits for its own memory, too.
+    return bytes + region_detail::state_size(bytes + bytes / 64) + region_detail::granule * 2;
   }
-  [[nodiscard]] bool grow() { return move_to(raw_.body().size() * 2); }
+  /// Goes on where there is room for what found none, and for as much again as there was. False if it was not
+  /// for want of room that something failed, if no region can be so large, or if there is no memory.
+  [[nodiscard]] bool grow() {
+    const std::size_t wanted = region_detail::own_state(header())->wanted;
+    const std::size_t needed = room_for(region_->size() + region_detail::in_granules(wanted));
+    const std::size_t twice = std::min<std::size_t>(raw_.body().size() * 2, region_detail::max_size);
+    const std::size_t room = std::max(needed, twice);
+    return wanted != 0 && room > raw_.body().size() && move_to(room);
+  }
   [[nodiscard]] bool move_to(std::size_t room) {
     detail::failed why;
     detail::raw_loan wider;
@@ -397,6 +407,7 @@ class publisher<T> {
     if (problem.problem == region_problem::other_version) {
       // Of a newer version: what this program does not know of it is lost.
       auto known = from.copy();
+      lent.raw_ = {};
       if (known && (edit_image(lent, known->bytes(), problem, why) || why)) return;
       if (!known) problem = std::move(known.error());
     }

@@ -19,8 +19,8 @@ namespace situ::region_detail {
 inline constexpr std::uint32_t cached_sizes = 8;
 inline constexpr std::uint32_t cache_depth = 7;
 
-/// Where a region can go on when it is full: `larger` moves the image, and gives its new header, or null.
-/// What was there stays to be read until the region ends.
+/// Where a region can go on when it is full: `larger` moves the image to where there is room for what was
+/// `wanted`, and gives its new header, or null. What was there stays to be read until the region ends.
 struct growth {
   header* (*larger)(growth* self);
 };
@@ -43,7 +43,8 @@ struct state {
   bool zero_on_free;
   /// 0 for the bitmap's own; else one of the `allocator_table`.
   std::uint8_t allocator;
-  std::uint32_t reserved;
+  /// Bytes of the last block that found no room, since the region went on in a larger place; 0 if all did.
+  std::uint32_t wanted;
   /// Freed blocks of one, two ... granules, still marked as in use.
   struct cache {
     std::uint32_t count;
@@ -329,7 +330,10 @@ inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0)
     }
   }
   h->refused = 0;
-  if (from == 0) return nullptr;
+  if (from == 0) {
+    s->wanted = static_cast<std::uint32_t>(bytes);
+    return nullptr;
+  }
   std::byte* block = bytes_of(h) + std::size_t{from} * granule;
   if (reused && !s->zero_on_free) std::memset(block + written, 0, std::size_t{count} * granule - written);
   return block;

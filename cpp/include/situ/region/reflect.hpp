@@ -332,13 +332,13 @@ struct relocation {
 };
 
 /// Does again what found no room, `operation(self, relocation)`, after the region went on in a larger place;
-/// throws when it has none.
+/// throws when it has none, or when it was not for want of room that the operation failed.
 template <class Self, class Operation>
 [[gnu::cold, gnu::noinline]] auto in_larger(Self* self, header* h, const Operation& operation) {
   for (;;) {
     state* const s = h == nullptr ? nullptr : state_of(h);
-    header* const to =
-        s == nullptr || s->growth == nullptr || h->refused != 0 ? nullptr : s->growth->larger(s->growth);
+    const bool grows = s != nullptr && s->growth != nullptr && s->wanted != 0 && h->refused == 0;
+    header* const to = grows ? s->growth->larger(s->growth) : nullptr;
     if (to == nullptr) raise_fault(h);
     const relocation moved{h, to};
     self = &moved(*self);

@@ -442,6 +442,7 @@ class region {
     header_->capacity = static_cast<std::uint32_t>(in.capacity);
     header_->state = static_cast<std::int32_t>(in.state - image());
     region_detail::own_state(header_)->clean_from = in.clean_from;
+    region_detail::own_state(header_)->wanted = 0;
   }
   [[nodiscard]] region_options options() const noexcept {
     const region_detail::state* s = region_detail::own_state(header_);
