@@ -94,6 +94,7 @@ impl Programs {
             std::thread::sleep(Duration::from_millis(20));
         }
         drop(publisher);
+        remove_dead_segments();
         let text = |stream: Option<&mut dyn std::io::Read>| {
             let mut text = String::new();
             // What cannot be read is missing below.
@@ -105,6 +106,26 @@ impl Programs {
             let why = text(receiver.0.stderr.as_mut().map(|it| it as &mut dyn std::io::Read));
             Failure::Worker(format!("{}: {}", system.name(), why.trim()))
         })
+    }
+}
+
+/// Removes the shared memory of Fast DDS whose processes are gone: they are killed, or end without asking the middleware to, and what
+/// they leave would be found by the next ones. A living process holds a lock on the file `…_el` beside its segment or port.
+fn remove_dead_segments() {
+    let folder = Path::new("/dev/shm");
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(segment) = name.strip_suffix("_el").filter(|name| name.starts_with("fastdds_")) else {
+            continue;
+        };
+        let free = std::fs::File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+        if free {
+            for dead in [segment.to_owned(), format!("sem.{segment}_mutex"), name.clone()] {
+                // Not every segment has all three.
+                let _ = std::fs::remove_file(folder.join(dead));
+            }
+        }
     }
 }
 
