@@ -164,8 +164,7 @@ fn regions_become_heap_messages_and_come_back() {
 
 #[test]
 fn every_kind_of_discriminator_selects() {
-    let mut message = Bazaar::<Heap>::default();
-    message.shape = Shape::default();
+    let mut message = Bazaar::<Heap> { shape: Shape::default(), ..Default::default() };
     message.shape.select(9);
     message.shape.points_mut().unwrap().push(1.5);
     message.choices[1] = Choice::default();
