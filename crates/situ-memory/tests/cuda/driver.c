@@ -60,8 +60,8 @@ struct Range {
 };
 static struct Range ranges[MOST];
 
-// What tests ask: how often host memory was registered and let go of, but for single pages, which are of words; and how many copies went
-// straight from or to what was registered.
+// What tests ask: how often host memory was registered and let go of, but for single pages, which are of
+// words; and how many copies went straight from or to what was registered.
 static int registered, unregistered, straight;
 void fakeCudaCounts(int counts[3]) {
   pthread_mutex_lock(&table);
