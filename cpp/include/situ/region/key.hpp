@@ -112,8 +112,8 @@ struct key_is_first {
   }
 };
 
-/// Where a key is, or belongs, among sorted elements. Which half it is in cannot be foreseen, so that there
-/// is no branch for it.
+/// Where a key is, or belongs, among sorted elements. Which half it is in cannot be foreseen; the search is
+/// written so that a compiler need not branch for it.
 template <class KeyOf, class E, class V>
 std::size_t lower_bound(const E* elements, std::size_t count, const V& key) noexcept {
   const auto is_less = [&key](const E& element) {

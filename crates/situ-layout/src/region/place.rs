@@ -279,7 +279,7 @@ impl<T: Stored, B> Region<T, B> {
 
     /// Closes the gaps between blocks where the region lies, without a second copy of the image: capacities are trimmed, blocks slide
     /// down in the order in which they lie, and links follow. What the region holds is the same, it is as large as what is in use,
-    /// and what was freed is zero. It is not the canonical arrangement, for which [`compact`](Self::compact) takes memory: trees keep
+    /// and what was freed is zero, unless the region leaves what it frees as it is. It is not the canonical arrangement, for which [`compact`](Self::compact) takes memory: trees keep
     /// their nodes, and hash tables their capacity.
     ///
     /// An image of more than a megabyte takes 1/256 of its size from the heap for this; where that is not to be had, it takes longer.
