@@ -348,8 +348,8 @@ class region {
   /// Closes the gaps between blocks where the region lies, without a second copy of the image: capacities are
   /// trimmed, blocks slide down in the order in which they lie, and links follow. References into the region
   /// end. What the region holds is the same, it is as large as what is in use, and what was freed is zero,
-  /// unless the region leaves what it frees as it is. It is not the canonical arrangement, for which `compact` takes memory: trees keep their nodes, and hash
-  /// tables their capacity.
+  /// unless the region leaves what it frees as it is. It is not the canonical arrangement, for which
+  /// `compact` takes memory: trees keep their nodes, and hash tables their capacity.
   ///
   /// An image of more than a megabyte takes 1/256 of its size from the heap for this; where that is not to be
   /// had, it takes longer.
