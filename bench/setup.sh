@@ -35,7 +35,7 @@ if [ -n "$missing" ]; then
     { $sudo apt-get update -qq || true; } >/dev/null 2>&1
     # One by one, so that one peer's trouble is not another's.
     for package in $missing; do
-      DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "$package" \
+      $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=300 --no-install-recommends "$package" \
         >/dev/null 2>&1 || echo "setup: cannot install $package (try: sudo apt-get install $package)"
     done
   fi

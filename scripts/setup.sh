@@ -21,8 +21,10 @@ packages() {
     run=(sudo)
   fi
   say "installing for $what: $*"
-  if ! { "${run[@]}" apt-get update -qq &&
-    "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } >&2; then
+  # A machine that has just been started often installs updates by itself: wait for it.
+  local patient=(-qq -o DPkg::Lock::Timeout=300)
+  if ! { "${run[@]}" apt-get update "${patient[@]}" &&
+    "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y "${patient[@]}" --no-install-recommends "$@"; } >&2; then
     die "could not install $* for $what: run 'apt-get install $*' yourself and try again"
   fi
 }

@@ -13,7 +13,7 @@ if [ -n "$missing" ] && [ "${BENCH_NO_INSTALL:-0}" != 1 ] && command -v apt-get 
   sudo=
   [ "$(id -u)" = 0 ] || sudo="sudo -n"
   # shellcheck disable=SC2086
-  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 ||
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=300 --no-install-recommends $missing >/dev/null 2>&1 ||
     echo "protobuf: cannot install$missing"
 fi
 
