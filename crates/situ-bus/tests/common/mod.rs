@@ -4,6 +4,7 @@
 pub mod messages;
 pub mod pattern;
 pub mod process;
+pub mod registered;
 pub mod step;
 pub mod watched;
 

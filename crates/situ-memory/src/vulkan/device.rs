@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use ash::vk;
 
+use super::pages::Table;
 use super::{id, instance};
 use crate::domain::{DomainError, DomainId};
 
@@ -24,9 +25,13 @@ pub struct Device {
     pub external_memory: ash::khr::external_memory_fd::Device,
     /// Only where host pages can be imported.
     pub host_memory: Option<ash::ext::external_memory_host::Device>,
+    /// Which of them it knows.
+    pub host_pages: Table,
     memory: vk::PhysicalDeviceMemoryProperties,
     /// The largest block in bytes.
     pub most: u64,
+    /// So many blocks may there be.
+    pub most_allocations: usize,
     /// Blocks that are shared have to be made for one buffer.
     pub dedicated: bool,
     pub software: bool,
@@ -119,6 +124,7 @@ impl Device {
         let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut maintenance);
         // SAFETY: the chain lives across the call.
         unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
+        let most_allocations = properties.properties.limits.max_memory_allocation_count as usize;
         let info = vk::PhysicalDeviceExternalBufferInfo::default()
             .usage(super::memory::USAGE)
             .handle_type(super::memory::HANDLE);
@@ -148,7 +154,9 @@ impl Device {
             next_queue: AtomicUsize::new(0),
             external_memory,
             host_memory,
+            host_pages: Table::default(),
             memory,
+            most_allocations,
             most: maintenance.max_memory_allocation_size,
             dedicated,
             software: found.software,

@@ -5,7 +5,8 @@
 //!   instance.rs   the loader, the instance, which devices there are and in which order they are numbered
 //!   device.rs     an open device: its queues, what kinds of memory to use, errors
 //!   memory.rs     a pool's memory: one block, exported and imported; and what a descriptor must be like
-//!   transfer.rs   command buffers, staging, imported host pages
+//!   pages.rs      pages of the host, registered or imported for one copy
+//!   transfer.rs   command buffers, staging
 //!   stream.rs     a queue of work with a thread that executes it in order
 //! ```
 //!
@@ -17,9 +18,11 @@
 mod device;
 mod instance;
 mod memory;
+mod pages;
 mod stream;
 mod transfer;
 
+use std::any::Any;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +30,7 @@ use std::sync::Arc;
 pub use ash;
 
 pub use memory::VulkanMemory;
+pub use pages::HostPages;
 pub use stream::VulkanStream;
 
 use crate::domain::{
@@ -34,6 +38,7 @@ use crate::domain::{
     StreamOrder,
 };
 use device::Device;
+use pages::Registration;
 
 /// The domain with this number.
 fn id(number: u32) -> DomainId {
@@ -46,6 +51,8 @@ fn id(number: u32) -> DomainId {
 pub struct VulkanDomain {
     number: u32,
     name: String,
+    /// Whether it can import pages of the host.
+    host_pages: bool,
     open: Arc<std::sync::OnceLock<Arc<Device>>>,
 }
 
@@ -88,7 +95,7 @@ impl VulkanDomain {
             absent(format!("there are {} Vulkan devices, numbered from 0; see `situ doctor`", found.len()))
         })?;
         device.usable.clone().map_err(absent)?;
-        Ok(Self { number, name: device.name.clone(), open: Arc::default() })
+        Ok(Self { number, name: device.name.clone(), host_pages: device.host_pages, open: Arc::default() })
     }
 
     fn device(&self) -> Result<&Arc<Device>, DomainError> {
@@ -110,6 +117,11 @@ impl VulkanDomain {
             device: &device.raw,
             queue_family: device.queue_family,
         })
+    }
+
+    /// What the device did with pages of the host so far.
+    pub fn host_pages(&self) -> Result<HostPages, DomainError> {
+        Ok(self.device()?.host_pages.counts())
     }
 }
 
@@ -147,5 +159,19 @@ impl Domain for VulkanDomain {
     /// Its own memory, and the host's: the device reads host pages itself where it can import them.
     fn reaches(&self, other: DomainId) -> bool {
         other == self.id() || other == HOST
+    }
+
+    fn registers(&self) -> bool {
+        self.host_pages
+    }
+
+    /// Copies from and to registered pages need no import. Work under way keeps them, and their memory, until it is done.
+    fn register(
+        &self,
+        memory: &Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<Box<dyn Any + Send>, DomainError> {
+        Ok(Box::new(Registration::new(self.device()?, memory, offset, len)?))
     }
 }

@@ -4,24 +4,19 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ash::vk;
 
 use super::device::Device;
 use super::memory::VulkanMemory;
+use super::pages::{self, Span};
 use crate::domain::{DomainError, Memory};
 
 /// Half of the staging memory in bytes: one half is copied by the CPU while the device copies the other.
 const HALF: u64 = 2 << 20;
-/// From this size on, importing host pages is cheaper than copying them.
-const IMPORT_FROM: u64 = 64 << 10;
 /// At most so many command buffers are in flight.
 const MOST_IN_FLIGHT: usize = 32;
-const PAGE: usize = 4096;
-/// After so many refusals, host pages are no longer offered to the device.
-const MOST_REFUSALS: u32 = 4;
 
 /// A range of the device's memory.
 pub struct Place {
@@ -39,14 +34,14 @@ impl Place {
 /// What work keeps alive until it is done. Dropped in order: buffers, then what they lie on.
 #[derive(Default)]
 pub struct Kept {
-    _pages: Option<HostPages>,
+    _pages: Vec<Span>,
     _memory: Vec<Arc<dyn Memory>>,
 }
 
 impl Kept {
     /// Memory that has to stay.
     pub fn memory(memory: Vec<Arc<dyn Memory>>) -> Self {
-        Self { _pages: None, _memory: memory }
+        Self { _pages: Vec::new(), _memory: memory }
     }
 }
 
@@ -56,23 +51,6 @@ struct Flight {
     value: u64,
     commands: vk::CommandBuffer,
     _kept: Kept,
-}
-
-/// Host pages as a buffer of the device.
-struct HostPages {
-    device: Arc<Device>,
-    buffer: vk::Buffer,
-    block: vk::DeviceMemory,
-}
-
-impl Drop for HostPages {
-    fn drop(&mut self) {
-        // SAFETY: dropped when the work that uses them is done, or was never submitted.
-        unsafe {
-            self.device.raw.destroy_buffer(self.buffer, None);
-            self.device.raw.free_memory(self.block, None);
-        }
-    }
 }
 
 /// Memory that both the CPU and the device reach.
@@ -101,9 +79,6 @@ pub struct Transfer {
 // SAFETY: the pointer is to memory that is mapped as long as the value lives; the handles are used by one thread at a
 // time, because all methods that use them take `&mut self`.
 unsafe impl Send for Transfer {}
-
-/// How often host pages were refused, in this process.
-static REFUSALS: AtomicU32 = AtomicU32::new(0);
 
 impl Transfer {
     pub fn new(device: Arc<Device>) -> Result<Self, DomainError> {
@@ -249,15 +224,18 @@ impl Transfer {
     ) -> Result<(), DomainError> {
         let Some(target) = to.vulkan().map(VulkanMemory::buffer) else { return Ok(()) };
         let memory: Vec<_> = std::iter::once(to.memory.clone()).chain(keep).collect();
-        if let Some((pages, at)) = self.host_pages(from, len) {
-            let source = pages.buffer;
-            let region = [vk::BufferCopy { src_offset: at, dst_offset: to.offset, size: len }];
-            return self.run(
-                &[target],
-                Kept { _pages: Some(pages), _memory: memory },
-                // SAFETY: the pages are kept until it is done; the ranges were checked when the copy was enqueued.
-                |raw, commands| unsafe { raw.cmd_copy_buffer(commands, source, target, &region) },
-            );
+        if let Some(spans) = pages::spans(&self.device, from, len) {
+            let regions = regions(&spans, |at, done, size| vk::BufferCopy {
+                src_offset: at,
+                dst_offset: to.offset + done,
+                size,
+            });
+            return self.run(&[target], Kept { _pages: spans, _memory: memory }, |raw, commands| {
+                for (source, region) in regions {
+                    // SAFETY: the pages are kept until it is done; the ranges were checked when the copy was enqueued.
+                    unsafe { raw.cmd_copy_buffer(commands, source, target, &[region]) };
+                }
+            });
         }
         for piece in pieces(len) {
             let (buffer, mapped, begin, turn) = self.half()?;
@@ -281,15 +259,18 @@ impl Transfer {
     pub unsafe fn download(&mut self, from: Place, to: *mut u8, len: u64) -> Result<(), DomainError> {
         let Some(source) = from.vulkan().map(VulkanMemory::buffer) else { return Ok(()) };
         let memory = vec![from.memory.clone()];
-        if let Some((pages, at)) = self.host_pages(to, len) {
-            let target = pages.buffer;
-            let region = [vk::BufferCopy { src_offset: from.offset, dst_offset: at, size: len }];
-            return self.run(
-                &[source],
-                Kept { _pages: Some(pages), _memory: memory },
-                // SAFETY: as in `upload`.
-                |raw, commands| unsafe { raw.cmd_copy_buffer(commands, source, target, &region) },
-            );
+        if let Some(spans) = pages::spans(&self.device, to, len) {
+            let regions = regions(&spans, |at, done, size| vk::BufferCopy {
+                src_offset: from.offset + done,
+                dst_offset: at,
+                size,
+            });
+            return self.run(&[source], Kept { _pages: spans, _memory: memory }, |raw, commands| {
+                for (target, region) in regions {
+                    // SAFETY: as in `upload`.
+                    unsafe { raw.cmd_copy_buffer(commands, source, target, &[region]) };
+                }
+            });
         }
         // The device fills one half while the CPU empties the other.
         let mut full: Option<(u64, *mut u8, Range<u64>)> = None;
@@ -351,66 +332,22 @@ impl Transfer {
             staging.free_at[turn] = self.submitted;
         }
     }
-
-    /// The pages that these bytes lie on, as a buffer, and where in it they begin. Nothing if the device does not take them.
-    fn host_pages(&self, at: *const u8, len: u64) -> Option<(HostPages, u64)> {
-        let host = self.device.host_memory.as_ref()?;
-        if len < IMPORT_FROM || REFUSALS.load(Ordering::Relaxed) >= MOST_REFUSALS {
-            return None;
-        }
-        let first = at as usize / PAGE * PAGE;
-        let size =
-            (at as usize).checked_add(usize::try_from(len).ok()?)?.checked_next_multiple_of(PAGE)? - first;
-        let pages = import(&self.device, host, first as *mut std::ffi::c_void, size as u64);
-        if pages.is_none() {
-            REFUSALS.fetch_add(1, Ordering::Relaxed);
-        }
-        Some((pages?, (at as usize - first) as u64))
-    }
 }
 
-/// Imports whole pages of this process.
-fn import(
-    device: &Arc<Device>,
-    host: &ash::ext::external_memory_host::Device,
-    first: *mut std::ffi::c_void,
-    size: u64,
-) -> Option<HostPages> {
-    const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
-    let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(HANDLE);
-    let create = vk::BufferCreateInfo::default()
-        .size(size)
-        .usage(vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST)
-        .push_next(&mut external);
-    let mut kinds = vk::MemoryHostPointerPropertiesEXT::default();
-    // SAFETY: the pages are mapped: they hold bytes that the caller may use. Everything that is passed lives across the calls, and
-    // what was made is destroyed again if a later step fails.
-    unsafe {
-        let properties = host.fp().get_memory_host_pointer_properties_ext;
-        properties(host.device(), HANDLE, first, &mut kinds).result().ok()?;
-        let buffer = device.raw.create_buffer(&create, None).ok()?;
-        let needed = device.raw.get_buffer_memory_requirements(buffer);
-        let kind = device.memory_type(
-            needed.memory_type_bits & kinds.memory_type_bits,
-            vk::MemoryPropertyFlags::HOST_COHERENT,
-            vk::MemoryPropertyFlags::HOST_CACHED,
-        );
-        let mut from = vk::ImportMemoryHostPointerInfoEXT::default().handle_type(HANDLE).host_pointer(first);
-        let block = kind.filter(|_| needed.size <= size).and_then(|kind| {
-            let allocate = vk::MemoryAllocateInfo::default()
-                .allocation_size(size)
-                .memory_type_index(kind)
-                .push_next(&mut from);
-            device.raw.allocate_memory(&allocate, None).ok()
-        });
-        let Some(block) = block else {
-            device.raw.destroy_buffer(buffer, None);
-            return None;
-        };
-        let pages = HostPages { device: device.clone(), buffer, block };
-        device.raw.bind_buffer_memory(buffer, block, 0).ok()?;
-        Some(pages)
-    }
+/// The buffers of spans that follow each other, and what is copied of each: `region` is told where in it, how much came before, and how much it is.
+fn regions(
+    spans: &[Span],
+    region: impl Fn(u64, u64, u64) -> vk::BufferCopy,
+) -> Vec<(vk::Buffer, vk::BufferCopy)> {
+    let mut done = 0;
+    spans
+        .iter()
+        .map(|span| {
+            let before = done;
+            done += span.len;
+            (span.buffer(), region(span.at, before, span.len))
+        })
+        .collect()
 }
 
 /// Cuts a copy into what half of the staging memory holds.

@@ -1,0 +1,98 @@
+//! Messages between host memory and a device that has host memory registered: how often that happens, and that it ends.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use situ_bus::{Node, Placement, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos};
+use situ_memory::{DomainId, HOST, find};
+
+use super::{Scratch, numbers};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const BODY: usize = 1_000_000;
+/// What is copied in pieces of this size is too small to be registered.
+const SMALL: usize = 60_000;
+
+/// What a driver did with host memory in this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Registrations.
+    pub begun: u64,
+    /// Their ends.
+    pub ended: u64,
+    /// Copies straight from or to registered memory.
+    pub straight: u64,
+}
+
+fn publisher(node: &Node, placement: &Placement) -> RawPublisher {
+    let qos = PublisherQos { depth: 4, ..Default::default() };
+    RawPublisher::create_in(node, "image", &numbers(), qos, placement).unwrap()
+}
+
+fn subscriber(node: &Node, domain: DomainId) -> RawSubscriber {
+    let placement = Placement { domain, ..Default::default() };
+    RawSubscriber::create_in(node, "image", &numbers(), SubscriberQos::default(), &placement).unwrap()
+}
+
+/// Sends a message from one domain to the other, and checks what comes.
+fn send(device: DomainId, publisher: &RawPublisher, subscriber: &RawSubscriber, value: u8, size: usize) {
+    let device = find(device).unwrap().stream().unwrap();
+    // Of a length that is not a divisor of anything, so that a piece in a wrong place shows.
+    let pattern: Vec<u8> = (0..251).map(|at| value.wrapping_add(at)).collect();
+    let body = &pattern.repeat(size / 251 + 1)[..size];
+    let mut loan = publisher.loan(8, 8, size).unwrap();
+    if loan.body().is_null() {
+        let span = loan.span();
+        for (piece, bytes) in body.chunks(SMALL).enumerate() {
+            let at = span.offset() + (piece * SMALL) as u64;
+            // SAFETY: the bytes last until the stream has passed, which is waited for.
+            unsafe { device.copy_from_host(bytes.as_ptr(), span.memory(), at, bytes.len() as u64).unwrap() };
+        }
+        device.synchronize(PATIENCE).unwrap();
+    } else {
+        loan.body_bytes().copy_from_slice(body);
+    }
+    loan.publish().unwrap();
+    let sample = subscriber.take().unwrap().unwrap();
+    assert!(sample.was_brought());
+    if subscriber.domain() == HOST {
+        assert!(sample.body() == body);
+        return;
+    }
+    let (span, mut back) = (sample.span(), vec![0; size]);
+    for (piece, bytes) in back.chunks_mut(SMALL).enumerate() {
+        let at = span.offset() + (piece * SMALL) as u64;
+        // SAFETY: as above.
+        unsafe { device.copy_to_host(span.memory(), at, bytes.as_mut_ptr(), bytes.len() as u64).unwrap() };
+    }
+    device.synchronize(PATIENCE).unwrap();
+    assert!(back == body);
+}
+
+/// Sends forty large messages into a domain. `device` is the one of both domains that copies.
+pub fn registered_once(device: DomainId, counts: impl Fn() -> Counts, from: &Placement, into: DomainId) {
+    // The counts are those of the process: one test at a time.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let scratch = Scratch::new();
+    let (publisher, subscriber) =
+        (publisher(&scratch.node("from"), from), subscriber(&scratch.node("into"), into));
+    let start = counts();
+    assert_eq!(start.begun, start.ended, "nothing is left by the test before");
+    send(device, &publisher, &subscriber, 0, SMALL);
+    assert_eq!(counts(), start, "what is small is copied with a detour");
+    (1..20).for_each(|value| send(device, &publisher, &subscriber, value, BODY));
+    let warm = counts();
+    assert!(
+        (1..=8).contains(&(warm.begun - start.begun)),
+        "one for each slot that was used: {start:?} {warm:?}"
+    );
+    (20..40).for_each(|value| send(device, &publisher, &subscriber, value, BODY));
+    let end = counts();
+    assert_eq!((end.begun, end.ended), (warm.begun, warm.ended), "the slots come again, and are registered");
+    // More than one for each, where two registrations meet within a message.
+    assert!(end.straight - warm.straight >= 20, "{warm:?} {end:?}");
+    drop((publisher, subscriber));
+    let gone = counts();
+    assert_eq!(gone.begun, gone.ended, "nothing stays registered");
+}
