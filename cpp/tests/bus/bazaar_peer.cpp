@@ -18,7 +18,7 @@ using game::Bazaar;
 
 namespace {
 
-void build(const situ::node& node, const std::string& to) {
+void build(const situ::node& node, const std::string& to, const std::string&) {
   auto publisher = node.publisher<Bazaar>(to, reliable);
   await_next(publisher);
   // Filled by a reference, so that it must fit where it is.
@@ -64,7 +64,7 @@ void edit(const situ::node& node, const std::string& from, const std::string& to
   loan.publish();
 }
 
-void take(const situ::node& node, const std::string& from) {
+void take(const situ::node& node, const std::string& from, const std::string&) {
   auto subscriber = node.subscriber<Bazaar>(from, all);
   say("ready");
   say_hash("took", receive(subscriber).copy().value().canonical());
@@ -72,20 +72,6 @@ void take(const situ::node& node, const std::string& from) {
 
 }  // namespace
 
-int main(int count, char** words) try {
-  const std::string what = count > 3 ? words[2] : "";
-  const situ::node node("peer_" + what, situ::root{words[1], {}});
-  if (what == "build") {
-    build(node, words[3]);
-  } else if (what == "edit" && count > 4) {
-    edit(node, words[3], words[4]);
-  } else if (what == "take") {
-    take(node, words[3]);
-  } else {
-    throw std::runtime_error("say <root> build, edit or take, and topics");
-  }
-  return 0;
-} catch (const std::exception& error) {
-  say(std::string("error: ") + error.what());
-  return 1;
+int main(int count, char** words) {
+  return play(count, words, {{"build", 1, build}, {"edit", 2, edit}, {"take", 1, take}});
 }

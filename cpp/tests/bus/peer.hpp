@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
+#include <initializer_list>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -43,6 +45,31 @@ situ::sample<T> receive(situ::subscriber<T>& subscriber) {
   auto sample = subscriber.receive(std::chrono::seconds(20));
   if (!sample) throw std::runtime_error("nothing came");
   return std::move(*sample);
+}
+
+/// What a program can be told to do, and how: it is given a node and two topics, of which it may use the
+/// first alone.
+struct role {
+  const char* name;
+  int topics;
+  void (*play)(const situ::node& node, const std::string& first, const std::string& second);
+};
+
+/// `main` of such a program, which is called with a root directory, the name of a role, and its topics.
+inline int play(int count, char** words, std::initializer_list<role> roles) try {
+  const std::string what = count > 2 ? words[2] : "";
+  for (const role& one : roles) {
+    if (what != one.name || count < 3 + one.topics) continue;
+    const situ::node node("peer_" + what, situ::root{words[1], {}});
+    one.play(node, words[3], one.topics > 1 ? words[4] : "");
+    return 0;
+  }
+  std::string known;
+  for (const role& one : roles) known += std::string(" ") + one.name + "/" + std::to_string(one.topics);
+  throw std::runtime_error("say <root>, a role, and as many topics as it needs:" + known);
+} catch (const std::exception& error) {
+  say(std::string("error: ") + error.what());
+  return 1;
 }
 
 }  // namespace bus_test

@@ -45,7 +45,7 @@ void fill(P& p) {
   }
 }
 
-void build(const situ::node& node, const std::string& to) {
+void build(const situ::node& node, const std::string& to, const std::string&) {
   auto publisher = node.publisher<Profile>(to, reliable);
   await_next(publisher);
   auto loan = publisher.loan();
@@ -60,7 +60,7 @@ situ::sample<Profile> take(situ::subscriber<Profile>& subscriber) {
   return sample;
 }
 
-void take(const situ::node& node, const std::string& from) {
+void take(const situ::node& node, const std::string& from, const std::string&) {
   auto subscriber = node.subscriber<Profile>(from, all);
   say("ready");
   const auto sample = take(subscriber);
@@ -80,7 +80,7 @@ void edit(const situ::node& node, const std::string& from, const std::string& to
   loan.publish();
 }
 
-void take_heap(const situ::node& node, const std::string& from) {
+void take_heap(const situ::node& node, const std::string& from, const std::string&) {
   using heap_profile = situ::rebind<Profile, situ::heap>;
   auto subscriber = node.subscriber<heap_profile>(
       from, {.reliability = situ::reliability::reliable, .durability = situ::durability::transient_local});
@@ -89,22 +89,7 @@ void take_heap(const situ::node& node, const std::string& from) {
 
 }  // namespace
 
-int main(int count, char** words) try {
-  const std::string what = count > 3 ? words[2] : "";
-  const situ::node node("peer_" + what, situ::root{words[1], {}});
-  if (what == "build") {
-    build(node, words[3]);
-  } else if (what == "take") {
-    take(node, words[3]);
-  } else if (what == "edit" && count > 4) {
-    edit(node, words[3], words[4]);
-  } else if (what == "heap") {
-    take_heap(node, words[3]);
-  } else {
-    throw std::runtime_error("say <root> build, take, edit or heap, and topics");
-  }
-  return 0;
-} catch (const std::exception& error) {
-  say(std::string("error: ") + error.what());
-  return 1;
+int main(int count, char** words) {
+  return play(count, words,
+              {{"build", 1, build}, {"take", 1, take}, {"edit", 2, edit}, {"heap", 1, take_heap}});
 }

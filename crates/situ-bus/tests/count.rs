@@ -3,9 +3,9 @@
 #![cfg(not(loom))]
 
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -14,39 +14,9 @@ use common::Scratch;
 use common::messages::{NoteMut, NoteRef, NoteRegion, Pose, Scan, ScanBulkLengths, publish_pose, take_pose};
 use common::process::{Role, role, say};
 use common::step::{Steps, Stride, stepped};
+use counting::{SURVIVED, allocations, forbid_system_calls, survive};
 use situ_bus::{Node, Publisher, RegionPublisher, RegionSubscriber, Sample, Subscriber, now_ns};
 use situ_layout::{FlatMessage, Message};
-
-/// The system's allocator, which counts the calls of each thread.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: the system's allocator does the work; counting does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.set(CALLS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        CALLS.set(CALLS.get() + 1);
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// How often this thread called the allocator meanwhile.
-fn allocations(work: impl FnOnce()) -> u64 {
-    let before = CALLS.get();
-    work();
-    CALLS.get() - before
-}
 
 /// One publisher and some subscribers, of which each holds the message before while it takes the next.
 struct Hop<T: Message> {
@@ -190,37 +160,6 @@ fn the_hot_path_does_not_allocate() {
     assert_eq!(allocations(|| drop(std::hint::black_box(vec![1u8; 64]))), 2, "the counter counts");
 }
 
-/// From here on this thread dies, and its process with it, at its first system call. But it may end its process.
-fn forbid_system_calls() {
-    const ARCH: u32 = if cfg!(target_arch = "x86_64") { 0xc000_003e } else { 0xc000_00b7 };
-    let statement = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
-    let load = |offset| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0);
-    let equal = |k, jt, jf| statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k, jt, jf);
-    let give = |k| statement(libc::BPF_RET | libc::BPF_K, k, 0, 0);
-    // Where the clock cannot be read without the system, reading it is not our doing.
-    let clock = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-    let fast = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
-    let clock = clock.map_or(true, |clock| fast.contains(&clock.trim()));
-    let allowed = if clock { libc::SYS_exit_group } else { libc::SYS_clock_gettime };
-    let filter = [
-        load(4),
-        equal(ARCH, 0, 3),
-        load(0),
-        equal(libc::SYS_exit_group as u32, 2, 0),
-        equal(allowed as u32, 1, 0),
-        give(libc::SECCOMP_RET_KILL_PROCESS),
-        give(libc::SECCOMP_RET_ALLOW),
-    ];
-    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-    // SAFETY: the program is a valid filter that outlives the calls.
-    unsafe {
-        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program), 0);
-    }
-}
-
-const SURVIVED: i32 = 42;
-
 #[test]
 #[ignore = "played by the children of the other tests"]
 fn child() {
@@ -228,8 +167,7 @@ fn child() {
     let forbidden = |work: &mut dyn FnMut()| {
         forbid_system_calls();
         work();
-        // SAFETY: nothing of this process is needed any more.
-        unsafe { libc::_exit(SURVIVED) };
+        survive();
     };
     if let Some(way) = role.strip_prefix("way ") {
         return send(&scratch, WAYS[way.parse::<usize>().unwrap()], forbidden);

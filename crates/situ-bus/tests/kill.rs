@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use common::pattern::{Order, check, send};
 use common::process::{Random, Role, role, say};
-use common::watched::{Beats, PATIENCE, Stop, Watched, kills, memory};
+use common::watched::{Beats, PATIENCE, Watched, kill_at_random, kills};
 use common::{Scratch, numbers};
 use rustix::process::Signal;
 use situ_bus::{
@@ -177,72 +177,24 @@ fn processes_are_killed_at_random() {
     let kills = kills(250);
     let mut random = Random::seeded("kills at random");
     let scratch = Scratch::new();
-    let beats = Beats::new(&scratch);
-    let (stop, seen) = (AtomicBool::new(false), [AtomicU64::new(0), AtomicU64::new(0)]);
     let start = Instant::now();
-    let mut most_memory = 0;
-    std::thread::scope(|scope| {
-        let witnesses = ["fast", "sure"].map(|topic| {
-            let (scratch, stop, seen) = (&scratch, &stop, &seen[usize::from(topic == "sure")]);
-            scope.spawn(move || witness(scratch, topic, seen, stop))
-        });
-        // However the scope is left, the witnesses must end.
-        let stopped = Stop(&stop);
-        let mut children: Vec<_> = ROLES
-            .iter()
-            .enumerate()
-            .map(|(index, name)| Watched::start(&scratch, name, index, &beats))
-            .collect();
-        let mut known = seen.each_ref().map(|seen| (seen.load(Ordering::Relaxed), Instant::now()));
-        for kill in 0..kills {
-            std::thread::sleep(Duration::from_micros(match random.below(4) {
-                0 => 0,
-                1 => random.below(2000),
-                _ => random.below(40_000),
-            }));
-            let index = random.below(children.len() as u64) as usize;
-            if random.below(8) == 0 {
-                // Stopped while others go on; then killed or let go on.
-                children[index].role.signal(Signal::STOP);
-                std::thread::sleep(Duration::from_micros(random.below(30_000)));
-                children[index].role.signal(Signal::CONT);
-            }
-            let old = std::mem::replace(
-                &mut children[index],
-                Watched::start(&scratch, ROLES[index], index, &beats),
-            );
-            let status = old.role.kill();
-            assert_eq!(
-                std::os::unix::process::ExitStatusExt::signal(&status),
-                Some(9),
-                "{:?} ended by itself: {status}",
-                old.name
-            );
-            children.iter_mut().for_each(|child| child.look(&beats));
-            assert!(witnesses.iter().all(|witness| !witness.is_finished()), "a witness failed");
-            for (known, seen) in known.iter_mut().zip(&seen) {
-                let now = seen.load(Ordering::Relaxed);
-                if now != known.0 {
-                    *known = (now, Instant::now());
-                }
-                assert!(known.1.elapsed() < PATIENCE, "nothing comes any more ({now} so far)");
-            }
-            if kill % 16 == 0 {
-                most_memory = most_memory.max(memory(&scratch));
-            }
-        }
-        drop(children);
-        drop(stopped);
-    });
-    let seen = seen.each_ref().map(|seen| seen.load(Ordering::Relaxed));
+    // At once, soon, or when things have settled.
+    let pause = |random: &mut Random| match random.below(4) {
+        0 => 0,
+        1 => random.below(2000),
+        _ => random.below(40_000),
+    };
+    let fast = |seen: &AtomicU64, stop: &AtomicBool| witness(&scratch, "fast", seen, stop);
+    let sure = |seen: &AtomicU64, stop: &AtomicBool| witness(&scratch, "sure", seen, stop);
+    let outcome = kill_at_random(&scratch, &mut random, &ROLES, [&fast, &sure], (kills, pause), || {});
     println!(
         "{kills} kills in {:.1?}: the witnesses took {} best-effort and {} reliable messages; at most {} KiB of memory",
         start.elapsed(),
-        seen[0],
-        seen[1],
-        most_memory >> 10
+        outcome.seen[0],
+        outcome.seen[1],
+        outcome.most_memory >> 10
     );
-    assert!(most_memory < 64 << 20, "memory leaks: {most_memory} bytes");
+    assert!(outcome.most_memory < 64 << 20, "memory leaks: {} bytes", outcome.most_memory);
     clean(&scratch.root());
     assert_eq!(scratch.files(), Vec::<PathBuf>::new(), "files leak");
     assert_eq!(std::fs::read_dir(scratch.root().topics()).unwrap().count(), 0, "directories leak");

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use common::pattern::{HEAD, Order, bytes, check_bytes};
 use common::process::{Random, Role, role, say};
-use common::watched::{Beats, PATIENCE, Stop, Watched, kills, memory};
+use common::watched::{Beats, PATIENCE, kill_at_random, kills};
 use common::{Scratch, numbers};
 use rustix::process::Signal;
 use situ_bus::{
@@ -224,7 +224,7 @@ fn witness(scratch: &Scratch, domain: DomainId, seen: &AtomicU64, stop: &AtomicB
 /// Publishers, copiers and holders in three domains are killed, and stopped for a while, at random moments.
 #[test]
 fn processes_are_killed_at_random() {
-    kill_at_random([HOST, DEVICE, OTHER], &ROLES, kills(120), "kills at random, in several domains");
+    kill_in_domains([HOST, DEVICE, OTHER], &ROLES, kills(120), "kills at random, in several domains");
 }
 
 /// The same with memory that is no file: it comes from its owner, who may be dead before it is asked for it. What runs here is a
@@ -242,7 +242,9 @@ fn processes_are_killed_at_random_on_vulkan() {
     ];
     const VULKAN: DomainId = DomainId { kind: DomainKind::VULKAN, number: 0 };
     match situ_memory::find(VULKAN) {
-        Ok(_) => kill_at_random([HOST, VULKAN, DEVICE], &ROLES, kills(120) / 4, "kills at random, on Vulkan"),
+        Ok(_) => {
+            kill_in_domains([HOST, VULKAN, DEVICE], &ROLES, kills(120) / 4, "kills at random, on Vulkan")
+        }
         Err(error) => {
             let required = std::env::var("SITU_TEST_REQUIRE").unwrap_or_default();
             assert!(!required.split(',').any(|required| required == "vulkan"), "{error}");
@@ -251,66 +253,28 @@ fn processes_are_killed_at_random_on_vulkan() {
     }
 }
 
-fn kill_at_random(domains: [DomainId; 3], roles: &[&'static str], kills: u64, what: &str) {
+fn kill_in_domains(domains: [DomainId; 3], roles: &[&'static str], kills: u64, what: &str) {
     let mut random = Random::seeded(what);
     let scratch = Scratch::new();
-    let beats = Beats::new(&scratch);
-    let (stop, seen) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 3]);
     let start = Instant::now();
-    let mut most_memory = 0;
     let mut used = Vec::new();
-    std::thread::scope(|scope| {
-        let witnesses = domains.map(|domain| {
-            let index = domains.iter().position(|other| *other == domain).unwrap();
-            let (scratch, stop, seen) = (&scratch, &stop, &seen[index]);
-            scope.spawn(move || witness(scratch, domain, seen, stop))
-        });
-        // However the scope is left, the witnesses must end.
-        let stopped = Stop(&stop);
-        let mut children: Vec<_> = roles
-            .iter()
-            .enumerate()
-            .map(|(index, name)| Watched::start(&scratch, name, index, &beats))
-            .collect();
-        let mut known = seen.each_ref().map(|seen| (seen.load(Ordering::Relaxed), Instant::now()));
-        for kill in 0..kills {
-            std::thread::sleep(Duration::from_micros(random.below(40_000)));
-            let index = random.below(children.len() as u64) as usize;
-            if random.below(8) == 0 {
-                children[index].role.signal(Signal::STOP);
-                std::thread::sleep(Duration::from_micros(random.below(30_000)));
-                children[index].role.signal(Signal::CONT);
-            }
-            let new = Watched::start(&scratch, roles[index], index, &beats);
-            let old = std::mem::replace(&mut children[index], new);
-            let status = old.role.kill();
-            let signal = std::os::unix::process::ExitStatusExt::signal(&status);
-            assert_eq!(signal, Some(9), "{:?} ended by itself: {status}", old.name);
-            children.iter_mut().for_each(|child| child.look(&beats));
-            assert!(witnesses.iter().all(|witness| !witness.is_finished()), "a witness failed");
-            for (known, seen) in known.iter_mut().zip(&seen) {
-                let now = seen.load(Ordering::Relaxed);
-                if now != known.0 {
-                    *known = (now, Instant::now());
-                }
-                assert!(known.1.elapsed() < PATIENCE, "nothing comes any more ({now} so far)");
-            }
-            if kill % 16 == 0 {
-                most_memory = most_memory.max(memory(&scratch));
-            }
-        }
-        drop(children);
-        used = inspect::topic(&scratch.root(), "image").unwrap().unwrap().domains;
-        drop(stopped);
+    let [first, second, third] = domains.map(|domain| {
+        let scratch = &scratch;
+        move |seen: &AtomicU64, stop: &AtomicBool| witness(scratch, domain, seen, stop)
     });
+    let pause = |random: &mut Random| random.below(40_000);
+    let outcome =
+        kill_at_random(&scratch, &mut random, roles, [&first, &second, &third], (kills, pause), || {
+            used = inspect::topic(&scratch.root(), "image").unwrap().unwrap().domains;
+        });
     println!(
         "{kills} kills in {:.1?}: the witnesses took {:?} messages, with {:?}; at most {} KiB of memory",
         start.elapsed(),
-        seen.each_ref().map(|seen| seen.load(Ordering::Relaxed)),
+        outcome.seen,
         used.iter().map(|used| format!("{} copies to {}", used.copies, used.domain)).collect::<Vec<_>>(),
-        most_memory >> 10
+        outcome.most_memory >> 10
     );
-    assert!(most_memory < 128 << 20, "memory leaks: {most_memory} bytes");
+    assert!(outcome.most_memory < 128 << 20, "memory leaks: {} bytes", outcome.most_memory);
     clean(&scratch.root());
     assert_eq!(scratch.files(), Vec::<PathBuf>::new(), "files leak");
 }

@@ -1,9 +1,8 @@
 //! The host's shared memory as a domain: files in a memory file system, mapped read-only by everybody but their owner.
 
 use std::any::Any;
-use std::fs::{File, OpenOptions};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,10 +11,9 @@ use crate::domain::{
     check_range,
 };
 use crate::immediate::ImmediateStream;
-use crate::mapping::{Access, Mapping, MemoryError, find_memory};
+use crate::mapping::{Access, Mapping};
 use crate::pool::{malformed, system};
-
-const PAGE: u64 = 4096;
+use crate::shared_file::{Backing, check_size, create_file, path_of};
 
 /// The host's shared memory. Its streams do their work at once, in the call.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,21 +39,14 @@ impl Domain for HostDomain {
 
     fn create(&self, path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
         let file = create_file(path, request)?;
-        let len =
-            usize::try_from(request.size).map_err(|_| malformed(path, "larger than the address space"))?;
-        let mapping = Mapping::new(file.as_fd(), 0, len, Access::ReadWrite)
-            .map_err(|source| system("map", path, source))?;
-        Ok(Arc::new(HostMemory { mapping, path: path.to_owned(), file: Some(file) }))
+        Ok(Arc::new(HostMemory::map(path.to_owned(), file, request.size, Access::ReadWrite)?))
     }
 
     fn import(&self, descriptor: OwnedFd, size: u64) -> Result<Arc<dyn Memory>, DomainError> {
         let file = File::from(descriptor);
         let path = path_of(&file);
         check_size(&file, &path, size)?;
-        let len = usize::try_from(size).map_err(|_| malformed(&path, "larger than the address space"))?;
-        let mapping = Mapping::new(file.as_fd(), 0, len, Access::Read)
-            .map_err(|source| system("map", &path, source))?;
-        Ok(Arc::new(HostMemory { mapping, path, file: None }))
+        Ok(Arc::new(HostMemory::map(path, file, size, Access::Read)?))
     }
 
     fn stream(&self) -> Result<Arc<dyn Stream>, DomainError> {
@@ -63,56 +54,20 @@ impl Domain for HostDomain {
     }
 }
 
-/// A new file of shared memory, of the size that was asked for but without memory behind it.
-pub(crate) fn create_file(path: &Path, request: &MemoryRequest) -> Result<File, MemoryError> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .mode(request.mode)
-        .open(path)
-        .map_err(|source| system("create", path, source))?;
-    if let Some(group) = request.group {
-        rustix::fs::fchown(&file, None, Some(rustix::fs::Gid::from_raw(group)))
-            .map_err(|source| system("give to the group", path, source.into()))?;
-        rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(request.mode))
-            .map_err(|source| system("set the permissions of", path, source.into()))?;
-    }
-    file.set_len(request.size).map_err(|source| system("size", path, source))?;
-    Ok(file)
-}
-
-/// Whether a file has the bytes that a header promises: beyond its end a mapping is a trap.
-pub(crate) fn check_size(file: &File, path: &Path, promised: u64) -> Result<(), MemoryError> {
-    let size = file.metadata().map_err(|source| system("look at", path, source))?.len();
-    if size < promised {
-        return Err(malformed(path, format!("{size} bytes, {promised} promised")));
-    }
-    Ok(())
-}
-
-/// What a descriptor refers to, for errors.
-pub(crate) fn path_of(file: &File) -> PathBuf {
-    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
-    std::fs::read_link(&link).unwrap_or_else(|_| link.into())
-}
-
-/// Gives the whole pages of a range of a file back. Best effort: a file system without holes merely keeps the memory.
-pub(crate) fn punch(file: &File, offset: u64, len: u64) {
-    let (start, end) = (offset.next_multiple_of(PAGE), offset.saturating_add(len) / PAGE * PAGE);
-    if start < end {
-        let mode = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
-        let _ = rustix::fs::fallocate(file, mode, start, end - start);
-    }
-}
-
 /// A file of host shared memory, mapped.
 #[derive(Debug)]
 struct HostMemory {
     mapping: Mapping,
-    path: PathBuf,
-    /// Only the owner needs it.
-    file: Option<File>,
+    backing: Backing,
+}
+
+impl HostMemory {
+    fn map(path: PathBuf, file: File, size: u64, access: Access) -> Result<Self, DomainError> {
+        let len = usize::try_from(size).map_err(|_| malformed(&path, "larger than the address space"))?;
+        let mapping =
+            Mapping::new(file.as_fd(), 0, len, access).map_err(|source| system("map", &path, source))?;
+        Ok(Self { mapping, backing: Backing::new(path, file, access) })
+    }
 }
 
 impl Memory for HostMemory {
@@ -134,20 +89,14 @@ impl Memory for HostMemory {
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         check_range(self, offset, len)?;
-        let Some(file) = &self.file else { return Err(read_only()) };
-        if len == 0 {
-            return Ok(());
+        if !self.backing.is_owned() {
+            return Err(read_only());
         }
-        find_memory(file.as_fd(), offset, len)
-            .map_err(|source| system("find memory for", &self.path, source))?;
-        self.mapping.populate(offset as usize, len as usize);
-        Ok(())
+        Ok(self.backing.back(&self.mapping, offset, len)?)
     }
 
     fn unback(&self, offset: u64, len: u64) {
-        if let Some(file) = &self.file {
-            punch(file, offset, len);
-        }
+        self.backing.unback(offset, len);
     }
 
     fn export(&self) -> Result<Option<OwnedFd>, DomainError> {

@@ -42,6 +42,8 @@ mod registered;
 pub mod root;
 #[cfg(not(loom))]
 mod share;
+#[cfg(not(loom))]
+mod shared_file;
 mod size_class;
 pub mod sync;
 #[cfg(not(loom))]

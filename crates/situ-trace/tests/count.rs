@@ -2,7 +2,7 @@
 #![cfg(not(loom))]
 
 mod common;
-#[path = "common/counting.rs"]
+#[path = "../../situ-bus/tests/common/counting.rs"]
 mod counting;
 
 use std::os::unix::process::ExitStatusExt;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use common::process::{Role, role};
 use common::{PATIENCE, Scratch, write};
-use counting::{SURVIVED, calls, forbid_system_calls, survive};
+use counting::{SURVIVED, allocations, forbid_system_calls, survive};
 use situ_trace::{Collector, Producer, Writer};
 
 /// A session whose collector sleeps, so that who writes is alone; its ring is less than half full in the end.
@@ -62,19 +62,13 @@ fn crowd(producer: &Producer) -> Vec<Writer> {
 fn packets_do_not_allocate() {
     let scratch = Scratch::new();
     let (collector, producer, mut writer) = begin(&scratch);
-    let before = calls();
-    work(&mut writer);
-    assert_eq!(calls() - before, 0);
+    assert_eq!(allocations(|| work(&mut writer)), 0);
     assert_eq!(writer.lost().packets, 0);
     let mut writers = crowd(&producer);
-    let before = calls();
-    lose(&mut writers);
-    assert_eq!(calls() - before, 0);
+    assert_eq!(allocations(|| lose(&mut writers)), 0);
     let summary = collector.stop().unwrap();
     assert_eq!((summary.packets, summary.lost().packets), (10_203, 10_000));
-    let before = calls();
-    drop(std::hint::black_box(vec![1u8; 64]));
-    assert_eq!(calls() - before, 2, "the counter counts");
+    assert_eq!(allocations(|| drop(std::hint::black_box(vec![1u8; 64]))), 2, "the counter counts");
 }
 
 #[test]

@@ -2,14 +2,16 @@
 
 use std::fs::OpenOptions;
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use situ_memory::{Access, Mapping};
 
 use super::Scratch;
-use super::process::{Role, command};
+use super::process::{Random, Role, command};
 
 /// How many kills are made: some hundreds, or as many as the environment says.
 pub fn kills(usual: u64) -> u64 {
@@ -53,7 +55,7 @@ impl Drop for Beats {
 }
 
 /// Bytes of memory that the files below the root take.
-pub fn memory(scratch: &Scratch) -> u64 {
+fn memory(scratch: &Scratch) -> u64 {
     use std::os::unix::fs::MetadataExt;
     scratch
         .files()
@@ -100,10 +102,80 @@ impl Watched {
 }
 
 /// Sets a flag when dropped.
-pub struct Stop<'a>(pub &'a AtomicBool);
+struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// Somebody who is not killed: takes what comes until told to stop, and counts it.
+pub type Witness<'a> = &'a (dyn Fn(&AtomicU64, &AtomicBool) + Sync);
+
+/// What came of kills at random.
+pub struct Outcome<const WITNESSES: usize> {
+    /// How many messages each witness took.
+    pub seen: [u64; WITNESSES],
+    /// The most bytes of memory that the files below the root took, as far as it was looked.
+    pub most_memory: u64,
+}
+
+/// Has children play these roles, kills them at random moments, some of them stopped for a while before, and starts others in their place. Fails if
+/// one ends by itself or stands still, or if a witness sees nothing any more.
+///
+/// `pause` gives how many microseconds go by before the next kill; `before_the_end` is called when all children are gone and the witnesses are
+/// still there.
+pub fn kill_at_random<const WITNESSES: usize>(
+    scratch: &Scratch,
+    random: &mut Random,
+    roles: &[&'static str],
+    witnesses: [Witness<'_>; WITNESSES],
+    (kills, pause): (u64, fn(&mut Random) -> u64),
+    before_the_end: impl FnOnce(),
+) -> Outcome<WITNESSES> {
+    let beats = Beats::new(scratch);
+    let (stop, seen) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; WITNESSES]);
+    let mut most_memory = 0;
+    std::thread::scope(|scope| {
+        let witnesses: Vec<_> = std::iter::zip(witnesses, &seen)
+            .map(|(witness, seen)| {
+                let stop = &stop;
+                scope.spawn(move || witness(seen, stop))
+            })
+            .collect();
+        // However the scope is left, the witnesses must end.
+        let _stopped = Stop(&stop);
+        let start = |index: usize| Watched::start(scratch, roles[index], index, &beats);
+        let mut children: Vec<_> = (0..roles.len()).map(start).collect();
+        let mut known = seen.each_ref().map(|seen| (seen.load(Ordering::Relaxed), Instant::now()));
+        for kill in 0..kills {
+            std::thread::sleep(Duration::from_micros(pause(random)));
+            let index = random.below(children.len() as u64) as usize;
+            if random.below(8) == 0 {
+                // Stopped while others go on; then killed or let go on.
+                children[index].role.signal(Signal::STOP);
+                std::thread::sleep(Duration::from_micros(random.below(30_000)));
+                children[index].role.signal(Signal::CONT);
+            }
+            let old = std::mem::replace(&mut children[index], start(index));
+            let status = old.role.kill();
+            assert_eq!(status.signal(), Some(9), "{:?} ended by itself: {status}", old.name);
+            children.iter_mut().for_each(|child| child.look(&beats));
+            assert!(witnesses.iter().all(|witness| !witness.is_finished()), "a witness failed");
+            for (known, seen) in known.iter_mut().zip(&seen) {
+                let now = seen.load(Ordering::Relaxed);
+                if now != known.0 {
+                    *known = (now, Instant::now());
+                }
+                assert!(known.1.elapsed() < PATIENCE, "nothing comes any more ({now} so far)");
+            }
+            if kill % 16 == 0 {
+                most_memory = most_memory.max(memory(scratch));
+            }
+        }
+        drop(children);
+        before_the_end();
+    });
+    Outcome { seen: seen.each_ref().map(|seen| seen.load(Ordering::Relaxed)), most_memory }
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::Device;
 use crate::domain::{DomainError, DomainId, Memory, MemoryRequest, check_range};
-use crate::host::{check_size, create_file, path_of, punch};
-use crate::mapping::{Access, Mapping, find_memory};
+use crate::mapping::{Access, Mapping};
 use crate::pool::{malformed, system};
+use crate::shared_file::{Backing, check_size, create_file, path_of};
 
 /// A file that only the device may read, and only its owner's device may write.
 #[derive(Debug)]
@@ -20,9 +20,7 @@ pub(super) struct EmulatedMemory {
     trap: Mapping,
     /// What the device sees.
     bytes: Mapping,
-    path: PathBuf,
-    /// Only the owner needs it.
-    file: Option<File>,
+    backing: Backing,
 }
 
 impl EmulatedMemory {
@@ -60,8 +58,7 @@ impl EmulatedMemory {
             Mapping::new(file.as_fd(), 0, len, access).map_err(|source| system("map", &path, source))
         };
         let (trap, bytes) = (map(Access::None)?, map(access)?);
-        let file = (access == Access::ReadWrite).then_some(file);
-        Ok(Self { device: device.clone(), trap, bytes, path, file })
+        Ok(Self { device: device.clone(), trap, bytes, backing: Backing::new(path, file, access) })
     }
 
     /// Where the device finds a range, for reading.
@@ -72,7 +69,7 @@ impl EmulatedMemory {
 
     /// Where the device finds a range, for writing.
     pub(super) fn target(&self, offset: u64, len: u64) -> Result<*mut u8, DomainError> {
-        if self.file.is_none() {
+        if !self.backing.is_owned() {
             return Err(self.device.refused("write", "the memory belongs to another process"));
         }
         Ok(self.source(offset, len)?.cast_mut())
@@ -99,20 +96,14 @@ impl Memory for EmulatedMemory {
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         self.device.check()?;
         let _ = self.target(offset, len)?;
-        let Some(file) = &self.file else { return Ok(()) };
         if self.device.faults.strikes_allocation() {
             return Err(self.device.refused(format!("allocate {len} bytes"), "it was made to fail"));
         }
-        find_memory(file.as_fd(), offset, len)
-            .map_err(|source| system("find memory for", &self.path, source))?;
-        self.bytes.populate(offset as usize, len as usize);
-        Ok(())
+        Ok(self.backing.back(&self.bytes, offset, len)?)
     }
 
     fn unback(&self, offset: u64, len: u64) {
-        if let Some(file) = &self.file {
-            punch(file, offset, len);
-        }
+        self.backing.unback(offset, len);
     }
 
     fn export(&self) -> Result<Option<OwnedFd>, DomainError> {

@@ -13,9 +13,9 @@ use super::{AllocateError, GRANULE, PoolHeader, PoolOptions, PoolStatistics, Slo
 use crate::control::SlotControl;
 use crate::domain::{Domain, DomainError, Memory, MemoryRequest, Sharing};
 use crate::fence::Fence;
-use crate::host::create_file;
 use crate::mapping::{Access, Mapping, find_memory};
 use crate::share::Share;
+use crate::shared_file::create_file;
 
 // Large, but inline: no pointer stands between a loan and its free list, and there is one a pool.
 #[allow(clippy::large_enum_variant)]
