@@ -196,7 +196,7 @@ impl Memory {
     }
     #[inline]
     pub(super) fn zero(&mut self, at: u32, count: u32) {
-        self.bytes_mut()[at as usize..at as usize + count as usize].fill(0);
+        zero(self.bytes_mut(), at, count);
     }
     #[inline]
     pub(super) fn copy_within(&mut self, from: u32, to: u32, count: u32) {
@@ -577,6 +577,12 @@ pub(super) fn u32_at(image: &[u8], at: u32) -> u32 {
     let mut bytes = [0; 4];
     bytes.copy_from_slice(&image[at as usize..at as usize + 4]);
     u32::from_le_bytes(bytes)
+}
+
+/// Makes bytes of an image zero.
+#[inline]
+pub(super) fn zero(image: &mut [u8], at: u32, count: u32) {
+    image[at as usize..at as usize + count as usize].fill(0);
 }
 
 /// The granule at `at`, as one number.

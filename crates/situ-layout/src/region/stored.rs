@@ -72,8 +72,8 @@ pub const fn fixed<T: Stored>() {
 /// The type is `repr(C)` or a number, has the size and alignment that [`Stored`] says, no padding, and any bytes are a valid value.
 pub unsafe trait Plain: Stored + Copy {}
 
-/// Writes values, one behind the other.
-pub type PutAll<V> = fn(&mut Memory, u32, &[V]);
+/// Writes values into an image, one behind the other.
+pub type PutAll<V> = fn(&mut [u8], u32, &[V]);
 
 /// A value of type `V` can be assigned to what lies in a region as `Self`.
 pub trait Assign<V>: Stored {
@@ -140,13 +140,17 @@ number! {
 #[doc(hidden)]
 #[inline]
 pub fn put_plain<T: Plain>(memory: &mut Memory, at: u32, values: &[T]) {
+    put_in(memory.bytes_mut(), at, values);
+}
+#[inline]
+fn put_in<T: Plain>(image: &mut [u8], at: u32, values: &[T]) {
     // SAFETY: plain values have no padding, so that all bytes are initialized; the extent is that of the slice.
     let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
-    memory.bytes_mut()[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+    image[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
 }
 
 impl<T: Plain> Assign<T> for T {
-    const PUT_ALL: Option<PutAll<T>> = Some(put_plain);
+    const PUT_ALL: Option<PutAll<T>> = Some(put_in);
 
     #[inline]
     fn assign(memory: &mut Memory, at: u32, value: T) -> Result<(), Full> {
@@ -187,8 +191,8 @@ impl Stored for Bool {
 }
 
 impl Assign<bool> for Bool {
-    const PUT_ALL: Option<PutAll<bool>> = Some(|memory, at, values| {
-        let bytes = &mut memory.bytes_mut()[at as usize..][..values.len()];
+    const PUT_ALL: Option<PutAll<bool>> = Some(|image, at, values| {
+        let bytes = &mut image[at as usize..][..values.len()];
         for (byte, value) in bytes.iter_mut().zip(values) {
             *byte = u8::from(*value);
         }

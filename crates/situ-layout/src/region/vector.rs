@@ -7,7 +7,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid};
 use super::handle::{Mut, Ref, plain_slice, plain_slice_mut};
 use super::layout::Lines;
-use super::memory::{MAX_SIZE, Memory, in_granules, target, u32_at};
+use super::memory::{MAX_SIZE, Memory, in_granules, target, u32_at, zero};
 use super::slide::Slide;
 use super::stored::{Assign, Plain, Stored, fixed, relocate};
 
@@ -29,14 +29,11 @@ fn numbers(header: &[u8]) -> [u32; 3] {
 }
 
 /// Changes the length to what `change` makes of the length and the capacity, if anything. Where the block begins, and the length
-/// before. The header is looked at once, by one address: that is what a loop of such changes takes its time for.
+/// before. The header is looked at once, by one address, and the image is the slice that the elements are written through as well:
+/// to look up where the memory is and how large takes a loop of such changes as long as the changes do.
 #[inline]
-fn change_len(
-    memory: &mut Memory,
-    at: u32,
-    change: impl FnOnce(u32, u32) -> Option<u32>,
-) -> Option<(u32, u32)> {
-    let header = &mut memory.bytes_mut()[at as usize..at as usize + 12];
+fn change_len(image: &mut [u8], at: u32, change: impl FnOnce(u32, u32) -> Option<u32>) -> Option<(u32, u32)> {
+    let header = &mut image[at as usize..at as usize + 12];
     let [link, count, cap] = numbers(header);
     header[4..8].copy_from_slice(&change(count, cap)?.to_le_bytes());
     Some((at.wrapping_add(link), count))
@@ -108,10 +105,14 @@ pub(super) fn shrink<T: Stored>(memory: &mut Memory, at: u32) {
 /// Makes the length one more. Where the block begins, which has room for it, and the length before.
 #[inline]
 fn lengthen<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32), Full> {
-    match change_len(memory, at, |count, cap| (count < cap).then(|| count + 1)) {
+    match change_len(memory.bytes_mut(), at, one_more) {
         Some(there) => Ok(there),
         None => enlarge_by_one::<T>(memory, at),
     }
+}
+#[inline]
+fn one_more(count: u32, cap: u32) -> Option<u32> {
+    (count < cap).then(|| count + 1)
 }
 #[cold]
 #[inline(never)]
@@ -146,7 +147,8 @@ pub(super) fn extend_zeroed<T: Stored>(memory: &mut Memory, at: u32, more: u32) 
 #[inline]
 pub(super) fn close<T: Stored>(memory: &mut Memory, at: u32, from: u32, to: u32) {
     let gone = to - from;
-    let Some((block, count)) = change_len(memory, at, |count, _| count.checked_sub(gone)) else { return };
+    let less = |count: u32, _| count.checked_sub(gone);
+    let Some((block, count)) = change_len(memory.bytes_mut(), at, less) else { return };
     if T::LINKS {
         for index in from..to {
             T::release(memory, block + index * T::SIZE);
@@ -245,13 +247,14 @@ where
     fn assign(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
         let len = values.len() as u32;
         let fits = |_, cap| (values.len() <= cap as usize).then_some(len);
+        let image = memory.bytes_mut();
         if let Some(put_all) = T::PUT_ALL
             && !T::LINKS
-            && let Some((block, count)) = change_len(memory, at, fits)
+            && let Some((block, count)) = change_len(image, at, fits)
         {
-            put_all(memory, block, values);
+            put_all(image, block, values);
             if len < count {
-                memory.zero(block + len * T::SIZE, (count - len) * T::SIZE);
+                zero(image, block + len * T::SIZE, (count - len) * T::SIZE);
             }
             return Ok(());
         }
@@ -272,7 +275,7 @@ fn assign_anew<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V
 fn append<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
     let [link, count, _] = header(memory.bytes(), at);
     if let Some(put_all) = T::PUT_ALL {
-        put_all(memory, at.wrapping_add(link) + count * T::SIZE, values);
+        put_all(memory.bytes_mut(), at.wrapping_add(link) + count * T::SIZE, values);
         memory.set_u32(at + 4, count + values.len() as u32);
         return Ok(());
     }
@@ -361,9 +364,13 @@ impl<T: Stored> Mut<'_, Vector<T>> {
             let count = self.len() as u32;
             return self.assign_new(count, value);
         };
-        let memory = self.memory();
-        let (block, count) = lengthen::<T>(memory, at)?;
-        put_all(memory, block + count * T::SIZE, std::slice::from_ref(&value));
+        let image = self.memory().bytes_mut();
+        if let Some((block, count)) = change_len(image, at, one_more) {
+            put_all(image, block + count * T::SIZE, std::slice::from_ref(&value));
+            return Ok(());
+        }
+        let (block, count) = enlarge_by_one::<T>(self.memory(), at)?;
+        put_all(self.memory().bytes_mut(), block + count * T::SIZE, std::slice::from_ref(&value));
         Ok(())
     }
 
@@ -425,15 +432,17 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     #[inline]
     pub fn pop(&mut self) -> bool {
         let at = self.at();
-        let memory = self.memory();
-        let Some((block, count)) = change_len(memory, at, |count, _| count.checked_sub(1)) else {
+        let image = self.memory().bytes_mut();
+        let Some((block, count)) = change_len(image, at, |count, _| count.checked_sub(1)) else {
             return false;
         };
         let last = block + (count - 1) * T::SIZE;
         if T::LINKS {
-            T::release(memory, last);
+            T::release(self.memory(), last);
+            zero(self.memory().bytes_mut(), last, T::SIZE);
+        } else {
+            zero(image, last, T::SIZE);
         }
-        memory.zero(last, T::SIZE);
         true
     }
 
