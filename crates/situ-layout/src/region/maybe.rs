@@ -90,8 +90,9 @@ where
         match value {
             None => maybe.clear(),
             Some(value) => {
+                let is_new = maybe.as_ref().get().is_none();
                 let made = maybe.fill().set(value);
-                if made.is_err() {
+                if made.is_err() && is_new {
                     maybe.clear();
                 }
                 return made;

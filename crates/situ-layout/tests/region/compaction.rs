@@ -5,7 +5,7 @@ use situ_layout::region::{
 };
 use situ_layout::region_struct;
 
-use crate::program::compact_in_place;
+use crate::source::compact_in_place;
 
 region_struct! { struct Shelf: ShelfRef, ShelfMut { texts: Vector<Text> } }
 region_struct! { struct Twice: TwiceRef, TwiceMut { number: u32, left: Shared<Twice>, right: Shared<Twice> } }

@@ -3,10 +3,12 @@
 mod allocating;
 mod checking;
 mod compaction;
+mod kitchen_program;
 mod market;
+mod market_program;
 mod memory;
 mod model;
-mod program;
+mod source;
 mod types;
 mod versions;
 mod writing;
@@ -138,6 +140,17 @@ fn a_full_region_says_so_and_stays_good() {
     }
     r.compact();
     assert_eq!(r.canonical(), Region::<Kitchen>::new().canonical());
+}
+
+#[test]
+fn an_optional_is_as_it_was_when_there_is_no_room() {
+    let mut r = Region::<Kitchen>::with_limit(2048);
+    let long = "long ".repeat(1000);
+    assert!(r.root_mut().nickname().set(Some(&*long)).is_err());
+    assert!(r.root().nickname().get().is_none());
+    r.root_mut().nickname().set(Some("a nickname in a block")).unwrap();
+    assert!(r.root_mut().nickname().set(Some(&*long)).is_err());
+    assert_eq!(r.root().nickname().get().unwrap().as_str(), "a nickname in a block");
 }
 
 #[test]

@@ -1,34 +1,14 @@
-//! Programs on a region beside the same on standard containers; each byte of the input decides something. Run by tests with
-//! random bytes, and by the fuzzer.
+//! Programs on trees, unions and shared values beside the same on standard containers; each byte of the input decides
+//! something. Run by tests with random bytes, and by the fuzzer.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use situ_layout::region::{Allocation, Monotonic, Options, Region, ShareError, Stored};
+use situ_layout::region::{Region, ShareError};
 
+use crate::source::{Source, tidy, travels};
 use crate::types::*;
-
-/// What the bytes decide.
-struct Source<'a>(&'a [u8]);
-
-impl Source<'_> {
-    fn below(&mut self, end: u8) -> u8 {
-        let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
-        self.0 = rest;
-        first % end
-    }
-
-    fn number(&mut self) -> u32 {
-        u32::from(self.below(4)) << 8 | u32::from(self.below(255))
-    }
-
-    /// Some of these lie in the string itself, others in blocks of one to five granules.
-    fn text(&mut self) -> String {
-        let which = self.below(64);
-        String::from_utf8(vec![b'a' + which % 26; usize::from(which) + 1]).unwrap_or_default()
-    }
-}
 
 #[derive(Clone, Debug, Default, PartialEq)]
 enum Drawn {
@@ -53,17 +33,10 @@ struct Model {
 
 /// Does with the region and the model what the bytes say; both must do the same, and images must be good.
 pub fn run(program: &[u8]) {
-    let mut source = Source(program);
-    let limit = [1 << 24, 1 << 24, 1500, 6000][usize::from(source.below(4))];
-    let growth_percent = [100, 150, 200][usize::from(source.below(3))];
-    let zero_on_free = source.below(2) == 0;
-    // What never uses its memory again is soon full.
-    let allocation =
-        if limit < 1 << 24 && source.below(2) == 0 { Allocation::By(&Monotonic) } else { Allocation::Bitmap };
-    let options = Options { limit, growth_percent, zero_on_free, allocation, ..Options::default() };
-    let mut r = Region::<Market>::with_options(options);
+    let mut source = Source::new(program);
+    let mut r = Region::<Market>::with_options(source.options());
     let mut m = Model::default();
-    while !source.0.is_empty() {
+    while !source.ended() {
         step(&mut r, &mut m, &mut source);
     }
     same(&r, &m);
@@ -71,7 +44,7 @@ pub fn run(program: &[u8]) {
 
 fn step(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
     let mut root = r.root_mut();
-    match source.below(16) {
+    match source.below(17) {
         0 | 1 => {
             let number = source.number();
             if let Ok(new) = root.index().insert(number) {
@@ -142,49 +115,46 @@ fn step(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
             assert_eq!(r.index().first(), m.index.first().copied());
             assert_eq!(r.index().last(), m.index.last().copied());
         }
-        14 => match source.below(9) {
-            0 => r.compact(),
-            7 => compact_in_place(r),
-            1 => r.shrink_to_fit(),
-            2 => {
-                r.trim();
-            }
-            3 => {
-                root.index().clear();
-                m.index.clear();
-            }
+        14 => match source.below(7) {
             4 => {
-                root.prices().clear();
-                m.prices.clear();
-            }
-            5 => {
                 root.shapes().shrink_to_fit();
                 root.textures().shrink_to_fit();
             }
-            6 => {
+            5 => {
+                let _ = root.shapes().reserve(usize::from(source.below(40)));
+                let _ = root.boxed().shrink_to_fit();
+            }
+            6 => *r = Region::adopt_with(r.bytes(), source.options()).expect("the image is good"),
+            way => tidy(r, way),
+        },
+        15 => match source.below(6) {
+            0 => {
+                root.index().clear();
+                m.index.clear();
+            }
+            1 => {
+                root.words().clear();
+                m.words.clear();
+            }
+            2 => {
+                root.prices().clear();
+                m.prices.clear();
+            }
+            3 => {
                 root.shapes().clear();
                 m.shapes.clear();
             }
+            4 => {
+                root.textures().clear();
+                m.textures.clear();
+            }
             _ => {
-                root.words().clear();
-                m.words.clear();
+                root.boxed().clear();
+                m.lists.clear();
             }
         },
         _ => same(r, m),
     }
-}
-
-/// Compacts a region where it lies, and sees to it that it holds what it held, and nothing else.
-pub fn compact_in_place<T: Stored, B>(r: &mut Region<T, B>) {
-    let canonical = r.canonical();
-    let used = r.trim() - r.free_bytes();
-    r.compact_in_place();
-    assert_eq!(r.canonical(), canonical);
-    assert_eq!(r.free_bytes(), 0);
-    assert!(r.bytes().len() <= used);
-    // All of it is reached from the root: whoever adopts it finds nothing free in it either.
-    let adopted = Region::<T>::adopt(r.bytes()).unwrap();
-    assert_eq!((adopted.bytes(), adopted.free_bytes()), (r.bytes(), 0));
 }
 
 fn shape(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
@@ -309,8 +279,5 @@ fn same(r: &Region<Market>, m: &Model) {
     }
     let boxed = root.boxed().iter().map(|(key, it)| (key, it.get().map(|it| it.id)));
     assert!(boxed.eq(m.lists.iter().map(|(key, it)| (*key, *it))));
-    let canonical = r.canonical();
-    for image in [r.bytes(), &canonical] {
-        assert!(Region::<Market>::adopt(image).expect("the image is good").canonical() == canonical);
-    }
+    travels(r);
 }
