@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the C++ fuzz targets and runs each for a while: cpp/fuzz/run.sh [seconds]. Inputs that fail, and those learned
-# from, stay under build/fuzz/cpp.
+# Builds the C++ fuzz targets and runs each for a while: cpp/fuzz/run.sh [seconds for each]. With 0 seconds they run what is
+# known already, once. Inputs that fail, and those learned from, stay under build/fuzz/cpp.
+# SITU_FUZZ_SANITIZER=none: without sanitizers, which is faster.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -9,8 +10,12 @@ clang=$(command -v clang++ || command -v clang++-14) || {
   echo "fuzz: libFuzzer comes with Clang; install clang and try again" >&2
   exit 1
 }
-cmake -S cpp -B build/fuzz/cpp -G Ninja -DSITU_FUZZ=ON -DSITU_TESTS=OFF -DSITU_BUS=OFF -DCMAKE_CXX_COMPILER="$clang" >/dev/null
-cmake --build build/fuzz/cpp --target fuzz_cdr fuzz_validate fuzz_protobuf fuzz_region
+targets=(fuzz_cdr fuzz_validate fuzz_protobuf fuzz_region_image fuzz_region_program)
+sanitizers=address,undefined
+[ "${SITU_FUZZ_SANITIZER-}" != none ] || sanitizers=
+cmake -S cpp -B build/fuzz/cpp -G Ninja -DSITU_FUZZ=ON -DSITU_TESTS=OFF -DSITU_BUS=OFF -DCMAKE_CXX_COMPILER="$clang" \
+  -DSITU_FUZZ_SANITIZERS=$sanitizers >/dev/null
+cmake --build build/fuzz/cpp --target "${targets[@]}"
 
 # The vectors are a good beginning. The first byte chooses the type, see the targets.
 seed() { # <target> <choice> <file>...
@@ -28,16 +33,22 @@ done
 
 mkdir -p build/fuzz/cpp/fuzz_protobuf/corpus
 cp spec/vectors/protobuf/*.bin build/fuzz/cpp/fuzz_protobuf/corpus
-for file in spec/vectors/region/kitchen.*.bin; do seed fuzz_region 0 "$file"; done
-for file in spec/vectors/region/market.*.bin; do seed fuzz_region 4 "$file"; done
-for file in spec/vectors/region/profile.*.bin; do seed fuzz_region 5 "$file"; done
+for file in spec/vectors/region/kitchen.*.bin; do seed fuzz_region_image 0 "$file"; done
+for file in spec/vectors/region/market.*.bin; do seed fuzz_region_image 1 "$file"; done
+for file in spec/vectors/region/profile.*.bin; do
+  seed fuzz_region_image 2 "$file"
+  seed fuzz_region_image 3 "$file"
+done
 
-for target in fuzz_cdr fuzz_validate fuzz_protobuf fuzz_region; do
+# To libFuzzer, no time is all the time.
+limit=-max_total_time=$seconds
+[ "$seconds" != 0 ] || limit=-runs=0
+for target in "${targets[@]}"; do
   echo "==> $target, $seconds s"
   found=build/fuzz/cpp/$target
   mkdir -p "$found/artifacts" "$found/corpus"
   # What earlier runs learned, where that is kept.
   cp -n "fuzz/corpus/$target/"* "$found/corpus/" 2>/dev/null || true
-  build/fuzz/cpp/fuzz/$target -max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
+  build/fuzz/cpp/fuzz/$target "$limit" -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
     -artifact_prefix="$found/artifacts/" -print_final_stats=1 "$found/corpus"
 done

@@ -6,9 +6,12 @@
 #include <random>
 #include <vector>
 
+#include "region/market_model.hpp"
+
 namespace {
 
 using situ_test::Kitchen;
+using situ_test::Market;
 using situ_test::program;
 
 std::vector<std::uint8_t> random_program(std::uint32_t seed, std::size_t size) {
@@ -46,6 +49,16 @@ TEST(RegionModel, in_a_buffer_that_is_often_full) {
     for (auto& each : buffer) each.bytes[seed % 16] = std::byte{0xA5};
     situ::region<Kitchen> r(std::as_writable_bytes(std::span(buffer)));
     ASSERT_TRUE(situ_test::run(program(random_program(seed, 4000)), r, true, 97)) << seed;
+  }
+}
+
+TEST(RegionModel, unions_links_and_ordered_texts) {
+  for (std::uint32_t seed = 300; seed < 320; ++seed) {
+    situ::region<Market> r;
+    ASSERT_TRUE(situ_test::run(program(random_program(seed, 3000)), r, false)) << seed;
+    situ_test::aligned_bytes buffer(1920 + seed % 100 * 16);
+    situ::region<Market> full(buffer.span());
+    ASSERT_TRUE(situ_test::run(program(random_program(seed, 3000)), full, true)) << seed;
   }
 }
 

@@ -1,0 +1,351 @@
+// Unions, links that share and ordered containers of text beside what the standard library has, for the tests
+// with random programs and for the fuzzer.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "region/market.hpp"
+#include "region/memory.hpp"
+#include "region/model.hpp"
+
+namespace situ_test {
+
+struct model_texture {
+  std::string name;
+  std::shared_ptr<model_texture> base;
+};
+
+struct model_market {
+  using drawn = std::variant<float, std::string, std::vector<float>>;
+
+  std::set<std::string> words;
+  std::map<std::string, std::uint32_t> prices;
+  std::vector<std::pair<std::int32_t, drawn>> shapes;
+  std::vector<std::shared_ptr<model_texture>> textures;
+  /// Links to items, of which copies share one.
+  std::map<std::uint8_t, std::shared_ptr<std::uint32_t>> boxed;
+};
+
+/// Whether two links lead to the same, as far as names and numbers of links tell.
+inline bool same(const situ::region_shared<Texture>& link, const std::shared_ptr<model_texture>& model) {
+  if (!link || !model) return !link && !model;
+  return link->name == model->name && link.use_count() == static_cast<std::uint32_t>(model.use_count()) &&
+         same(link->base, model->base);
+}
+
+inline bool same(const Shape& shape, const std::pair<std::int32_t, model_market::drawn>& model) {
+  if (shape.discriminator() != model.first || shape.index() != model.second.index()) return false;
+  switch (shape.index()) {
+    case 0:
+      return shape.get<"radius">() == std::get<0>(model.second);
+    case 1:
+      return shape.get<"label">() == std::get<1>(model.second);
+    default: {
+      const auto& points = shape.get<"points">();
+      const auto& drawn = std::get<2>(model.second);
+      return std::equal(points.begin(), points.end(), drawn.begin(), drawn.end());
+    }
+  }
+}
+
+inline bool same(const Market& m, const model_market& model) {
+  const auto word = [](const auto& a, const auto& b) { return a == b; };
+  const auto price = [](const auto& a, const auto& b) {
+    return a.first == b.first && a.second.id == b.second;
+  };
+  const auto box = [](const auto& a, const auto& b) {
+    const auto& [key, link] = a;
+    if (key != b.first || !link || !b.second) return key == b.first && !link && !b.second;
+    return link->id == *b.second && link.use_count() == static_cast<std::uint32_t>(b.second.use_count());
+  };
+  if (m.textures.size() != model.textures.size()) return false;
+  for (std::size_t i = 0; i < model.textures.size(); ++i) {
+    if (!same(m.textures[i], model.textures[i])) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      if ((m.textures[i] == m.textures[j]) != (model.textures[i] == model.textures[j])) return false;
+    }
+  }
+  return std::equal(m.words.begin(), m.words.end(), model.words.begin(), model.words.end(), word) &&
+         std::equal(m.prices.begin(), m.prices.end(), model.prices.begin(), model.prices.end(), price) &&
+         std::equal(m.shapes.begin(), m.shapes.end(), model.shapes.begin(), model.shapes.end(),
+                    [](const auto& a, const auto& b) { return same(a, b); }) &&
+         std::equal(m.boxed.begin(), m.boxed.end(), model.boxed.begin(), model.boxed.end(), box);
+}
+
+/// Whether a texture is `wanted` or one of its bases is.
+inline bool leads_to(const std::shared_ptr<model_texture>& from,
+                     const std::shared_ptr<model_texture>& wanted) {
+  return from && (from == wanted || leads_to(from->base, wanted));
+}
+
+/// How many bases are below a texture. Images have few: whoever takes them on follows no more than 64 links.
+inline int bases(const std::shared_ptr<model_texture>& from) { return from ? 1 + bases(from->base) : 0; }
+
+/// One step with the shapes; false where region and model disagree, or there was no room and there should be.
+inline bool draw(Market& m, model_market& model, program& steps, bool full_is_good) {
+  const std::size_t at = steps.byte() % 12;
+  if (at >= model.shapes.size()) {
+    if (m.shapes.try_emplace_back() == nullptr) return full_is_good;
+    model.shapes.emplace_back(0, std::vector<float>());
+    return true;
+  }
+  Shape& shape = m.shapes[at];
+  auto& [discriminator, drawn] = model.shapes[at];
+  switch (steps.byte() % 5) {
+    case 0:
+      m.shapes.erase(m.shapes.begin() + at);
+      model.shapes.erase(model.shapes.begin() + static_cast<std::ptrdiff_t>(at));
+      return true;
+    case 1: {
+      discriminator = steps.byte() % 6 - 1;
+      shape.select(discriminator);
+      const std::size_t member = discriminator == 1 ? 0 : discriminator == 2 || discriminator == 3 ? 1 : 2;
+      // What is selected already stays as it is.
+      if (member == drawn.index()) return true;
+      if (member == 0) drawn = 0.0F;
+      if (member == 1) drawn = std::string();
+      if (member == 2) drawn = std::vector<float>();
+      return true;
+    }
+    case 2: {
+      const std::string text = steps.text();
+      if (shape.try_emplace<"label">(3, text) == nullptr) return full_is_good;
+      discriminator = 3;
+      drawn = text;
+      return true;
+    }
+    case 3: {
+      const std::size_t from = steps.byte() % model.shapes.size();
+      if (!shape.situ_store(m.shapes[from])) {
+        // Elements made room for others, for which there was none.
+        if (drawn.index() == 2 && model.shapes[from].second.index() == 2) {
+          const auto& points = shape.get<"points">();
+          drawn = std::vector<float>(points.begin(), points.end());
+        }
+        return full_is_good;
+      }
+      model.shapes[at] = std::pair(model.shapes[from]);
+      return true;
+    }
+    default: {
+      const auto number = static_cast<float>(steps.byte());
+      if (float* radius = shape.get_if<"radius">()) {
+        *radius = number;
+        drawn = number;
+      } else if (auto* points = shape.get_if<"points">()) {
+        if (!points->try_push_back(number)) return full_is_good;
+        std::get<2>(drawn).push_back(number);
+      }
+      return true;
+    }
+  }
+}
+
+/// One step with the textures.
+inline bool link(Market& m, model_market& model, program& steps, bool full_is_good) {
+  const std::size_t at = steps.byte() % 10;
+  if (at >= model.textures.size()) {
+    if (m.textures.try_emplace_back() == nullptr) return full_is_good;
+    model.textures.emplace_back();
+    return true;
+  }
+  auto& texture = m.textures[at];
+  auto& mine = model.textures[at];
+  const std::size_t from = steps.byte() % model.textures.size();
+  switch (steps.byte() % 8) {
+    case 0:
+      m.textures.erase(m.textures.begin() + at);
+      model.textures.erase(model.textures.begin() + static_cast<std::ptrdiff_t>(at));
+      return true;
+    case 1:
+      texture.reset();
+      mine.reset();
+      return true;
+    case 2:
+    case 3:
+      // What lies in no texture is never part of a cycle, and links need no memory.
+      if (!texture.try_share(m.textures[from])) return false;
+      mine = std::shared_ptr(model.textures[from]);
+      return true;
+    case 4:
+    case 5: {
+      const auto to = model.textures[from];
+      if (!mine || bases(to) > 20) return true;
+      const bool good = to == mine->base || !leads_to(to, mine);
+      if (texture->base.try_share(m.textures[from]) != good) return false;
+      if (good) mine->base = to;
+      return true;
+    }
+    default: {
+      const std::string text = steps.text();
+      if (texture && from % 2 == 0) {
+        if (!texture->name.try_assign(text)) return full_is_good;
+        mine->name = text;
+      } else {
+        if (texture.try_emplace(text) == nullptr) return full_is_good;
+        mine = std::make_shared<model_texture>(model_texture{text, {}});
+      }
+      return true;
+    }
+  }
+}
+
+/// One step with the map of links.
+inline bool box(Market& m, model_market& model, program& steps, bool full_is_good) {
+  const std::uint8_t key = steps.byte() % 8;
+  const std::uint8_t other = steps.byte() % 8;
+  switch (steps.byte() % 4) {
+    case 0:
+      return m.boxed.erase(key) == model.boxed.erase(key);
+    case 1: {
+      const auto found = model.boxed.find(other);
+      if (found == model.boxed.end()) return !m.boxed.contains(other);
+      if (m.boxed.try_insert(key).first == nullptr) return full_is_good;
+      model.boxed[key] = found->second;
+      return m.boxed.at(key).try_share(m.boxed.at(other));
+    }
+    default: {
+      auto* link = m.boxed.try_insert(key).first;
+      if (link == nullptr) return full_is_good;
+      auto& mine = model.boxed[key];
+      if (link->try_emplace(item(other)) == nullptr) return full_is_good;
+      mine = std::make_shared<std::uint32_t>(other);
+      return true;
+    }
+  }
+}
+
+/// Whether what lies from a key on, and behind it, is the same.
+inline bool bounds(const Market& m, const model_market& model, const std::string& key) {
+  const auto same_word = [&](const auto& at, const auto& other) {
+    return (at == m.words.end()) == (other == model.words.end()) && (at == m.words.end() || *at == *other);
+  };
+  const auto same_price = [&](const auto& at, const auto& other) {
+    return (at == m.prices.end()) == (other == model.prices.end()) &&
+           (at == m.prices.end() || (*at).first == other->first);
+  };
+  return same_word(m.words.lower_bound(key), model.words.lower_bound(key)) &&
+         same_word(m.words.upper_bound(key), model.words.upper_bound(key)) &&
+         same_price(m.prices.lower_bound(key), model.prices.lower_bound(key)) &&
+         same_price(m.prices.upper_bound(key), model.prices.upper_bound(key));
+}
+
+/// What leaves the value as it is.
+inline void tidy(situ::region<Market>& r, std::uint8_t way) {
+  switch (way % 4) {
+    case 0:
+      r.compact();
+      break;
+    case 1:
+      r.compact_in_place();
+      break;
+    case 2:
+      r->shapes.shrink_to_fit();
+      r->textures.shrink_to_fit();
+      r->boxed.shrink_to_fit();
+      break;
+    case 3:
+      r->words.shrink_to_fit();
+      r->prices.shrink_to_fit();
+      r.trim();
+      break;
+  }
+}
+
+/// What empties one of the containers.
+inline void clear(Market& m, model_market& model, std::uint8_t which) {
+  switch (which % 5) {
+    case 0:
+      m.words.clear();
+      model.words.clear();
+      break;
+    case 1:
+      m.prices.clear();
+      model.prices.clear();
+      break;
+    case 2:
+      m.shapes.clear();
+      model.shapes.clear();
+      break;
+    case 3:
+      m.textures.clear();
+      model.textures.clear();
+      break;
+    case 4:
+      m.boxed.clear();
+      model.boxed.clear();
+      break;
+  }
+}
+
+/// Does the program; whether region and model agree all the way, and the image is good in the end.
+inline bool run(program steps, situ::region<Market>& r, bool full_is_good) {
+  model_market model;
+  bool good = true;
+  while (good && !steps.ended()) {
+    switch (steps.byte() % 15) {
+      case 0:
+      case 1: {
+        const std::string text = steps.text();
+        const auto [at, is_new] = r->words.try_insert(text);
+        good = at == nullptr ? full_is_good : model.words.insert(text).second == is_new;
+        break;
+      }
+      case 2: {
+        const std::string text = steps.text();
+        good = r->words.erase(text) == model.words.erase(text);
+        break;
+      }
+      case 3:
+      case 4: {
+        const std::string text = steps.text();
+        const std::uint8_t number = steps.byte();
+        if (r->prices.try_insert_or_assign(text, item(number))) {
+          model.prices[text] = number;
+        } else {
+          good = full_is_good;
+        }
+        break;
+      }
+      case 5: {
+        const std::string text = steps.text();
+        good = r->prices.erase(text) == model.prices.erase(text);
+        break;
+      }
+      case 6:
+      case 7:
+        good = draw(*r, model, steps, full_is_good);
+        break;
+      case 8:
+      case 9:
+      case 10:
+        good = link(*r, model, steps, full_is_good);
+        break;
+      case 11:
+        good = box(*r, model, steps, full_is_good);
+        break;
+      case 12:
+        good = bounds(*r, model, steps.text());
+        break;
+      case 13:
+        tidy(r, steps.byte());
+        break;
+      case 14:
+        clear(*r, model, steps.byte());
+        break;
+    }
+  }
+  aligned_bytes sent(r.bytes());
+  const auto taken = situ::region<Market>::adopt(sent.span());
+  return good && same(*r, model) && taken && same(**taken, model) && taken->canonical() == r.canonical();
+}
+
+}  // namespace situ_test
