@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for a while: scripts/fuzz.sh [seconds for each] [target...]
-# What a target finds stays under build/fuzz/<target>, as do the inputs that it learned from.
+# With 0 seconds they run what is known already, once. What a target finds stays under build/fuzz/<target>, as do the inputs
+# that it learned from. SITU_FUZZ_SANITIZER=none: without the address sanitizer, which is faster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,6 +16,10 @@ fi
 rustup run nightly rustc --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
 cargo fuzz --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
 
+# To libFuzzer, no time is all the time.
+limit=-max_total_time=$seconds
+[ "$seconds" != 0 ] || limit=-runs=0
+sanitizer=${SITU_FUZZ_SANITIZER:-address}
 named=("$@")
 if [ $# = 0 ]; then
   mapfile -t targets < <(cd fuzz && cargo +nightly fuzz list)
@@ -35,8 +40,8 @@ for target in "${targets[@]}"; do
   esac
   cp -n "${seeds[@]}" "$found/corpus/" 2>/dev/null || true
   echo "==> $target, $seconds s"
-  CARGO_TARGET_DIR=$PWD/build/fuzz/target cargo +nightly fuzz run --fuzz-dir fuzz "$target" "$found/corpus" -- \
-    -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -artifact_prefix="$found/artifacts/" -print_final_stats=1
+  CARGO_TARGET_DIR=$PWD/build/fuzz/target cargo +nightly fuzz run --fuzz-dir fuzz -s "$sanitizer" "$target" "$found/corpus" -- \
+    "$limit" -timeout=20 -rss_limit_mb=4096 -artifact_prefix="$found/artifacts/" -print_final_stats=1
 done
 # Those of C++, unless targets were named.
 if [ ${#named[@]} = 0 ]; then cpp/fuzz/run.sh "$seconds"; fi

@@ -9,7 +9,9 @@ use situ_layout::region::{Buffer, Region, ShareError, Stored, layout_hash, view}
 #[allow(dead_code)]
 mod types;
 
-use types::{Character, CharacterMut, Kitchen, KitchenMut, Market, MarketMut, MarketRef, ShapeMut, TextureMut};
+use types::{
+    Character, CharacterMut, Kitchen, KitchenMut, Market, MarketMut, MarketRef, ShapeMut, TextureMut,
+};
 
 /// Profiles that may have more members, as in the vectors.
 mod after {
@@ -44,7 +46,8 @@ fn with<T: Stored>(bytes: &[u8], edit: impl Fn(&mut Region<T>)) {
     let mut granules = vec![Granule([0; 16]); bytes.len() / 16];
     let mut in_place = granules.clone();
     // SAFETY: granules are arrays of bytes without padding, borrowed exclusively.
-    let image = unsafe { std::slice::from_raw_parts_mut(granules.as_mut_ptr().cast::<u8>(), granules.len() * 16) };
+    let image =
+        unsafe { std::slice::from_raw_parts_mut(granules.as_mut_ptr().cast::<u8>(), granules.len() * 16) };
     image.copy_from_slice(&bytes[..granules.len() * 16]);
     let size = image.len() as u32;
     image[..6].copy_from_slice(b"SRGN\x01\0");

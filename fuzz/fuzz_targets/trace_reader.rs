@@ -9,11 +9,13 @@ mod picture;
 #[path = "../../crates/situ-trace/tests/common/readable.rs"]
 mod readable;
 
+#[path = "../../crates/situ-cli/src/output/units.rs"]
 #[allow(dead_code)]
+mod units;
+
 mod output {
     //! What the picture needs of the command.
-    #[path = "../../../crates/situ-cli/src/output/units.rs"]
-    pub mod units;
+    pub(crate) use crate::units;
 }
 
 use picture::Window;
