@@ -3,8 +3,8 @@
 
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use situ_memory::vulkan::{HostPages, VulkanDomain};
