@@ -419,7 +419,7 @@ class publisher<T> {
     if (!lent.raw_.lend(handle_.get(), 0, 1, room, why)) return false;
     std::memcpy(lent.raw_.body().data(), image.data(), image.size());
     situ_count_copy(image.size());
-    auto adopted = region<T>::adopt_in_place(lent.raw_.body(), bits_);
+    auto adopted = region<T>::adopt_in_place(lent.raw_.body(), for_large_);
     if (!adopted) {
       problem = std::move(adopted.error());
       return false;
@@ -433,8 +433,8 @@ class publisher<T> {
 
   detail::owner<situ_publisher> handle_;
   std::size_t hint_ = least;
-  /// The bitmap of the last message that was edited: its memory is used again.
-  std::vector<std::uint64_t> bits_;
+  /// The bitmap of the last large message that was edited: its memory is used again.
+  std::vector<std::uint64_t> for_large_;
 };
 
 /// Subscribes to regions of type T. May move from thread to thread, but is used by one at a time; its samples
@@ -511,9 +511,10 @@ class subscriber<T> : public any_subscriber {
     const std::span bytes(static_cast<const std::byte*>(taken.raw_.body), taken.raw_.body_size);
     if (taken.raw_.encoding != SITU_REGION) return store(taken, bytes, why);
     region_invalid problem{};
-    // The bitmap keeps its memory from message to message.
+    // The bitmap of large messages keeps its memory from one to the next.
+    region_detail::check_bitmap bits(for_large_);
     region_detail::image_versions versions;
-    if (!region_detail::check_image<T>(bytes, bits_, versions, problem)) {
+    if (!region_detail::check_image<T>(bytes, bits, versions, problem)) {
       return refuse(taken, problem.message(), why);
     }
     if (versions.fewer) return renew(taken, bytes, why);
@@ -565,7 +566,7 @@ class subscriber<T> : public any_subscriber {
     return false;
   }
 
-  std::vector<std::uint64_t> bits_;
+  std::vector<std::uint64_t> for_large_;
 };
 
 namespace detail {

@@ -6,16 +6,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "situ/region/reflect.hpp"
 #include "situ/region/versions.hpp"
 
 namespace situ::region_detail {
 
-/// Whether `count` bytes are zero, a word at a time.
-inline bool all_zero(const std::byte* at, std::size_t count) noexcept {
+/// Whether `count` bytes are zero, a word at a time. Mostly that is a number the compiler knows, such as of
+/// the bytes between two members, and then one comparison.
+[[gnu::always_inline]] inline bool all_zero(const std::byte* at, std::size_t count) noexcept {
   std::uint64_t any = 0;
   const auto take = [&any, &at]<class Word>(Word word) {
     std::memcpy(&word, at, sizeof(word));
@@ -28,6 +31,34 @@ inline bool all_zero(const std::byte* at, std::size_t count) noexcept {
   if ((count & 1) != 0) take(std::uint8_t{0});
   return any == 0;
 }
+
+/// The bitmap in which the check of a live image marks what is in use. For images of up to 64 KiB it lies in
+/// the caller's frame; for larger ones in a vector, which may be kept from image to image.
+class check_bitmap {
+ public:
+  explicit check_bitmap(std::vector<std::uint64_t>& for_large) noexcept : for_large_(for_large) {}
+  check_bitmap(const check_bitmap&) = delete;
+  check_bitmap& operator=(const check_bitmap&) = delete;
+
+  /// Zeros for an image of so many bytes.
+  void begin(std::uint32_t size) {
+    const std::size_t words = (std::size_t{size} / granule + 63) / 64;
+    if (words <= std::size(small_)) {
+      std::memset(small_, 0, words * sizeof(*small_));
+      words_ = small_;
+    } else {
+      for_large_.assign(words, 0);
+      words_ = for_large_.data();
+    }
+  }
+  /// Null if nothing was marked, because the image is canonical.
+  [[nodiscard]] std::uint64_t* words() noexcept { return words_; }
+
+ private:
+  std::uint64_t* words_ = nullptr;
+  std::vector<std::uint64_t>& for_large_;
+  std::uint64_t small_[64];
+};
 
 /// Checks an image. In canonical ones each block must begin where the one before it ended, so that nothing
 /// overlaps and nothing is left over; in live ones each block marks its bits of a zeroed bitmap.

@@ -91,7 +91,8 @@ class movable_region {
                                                                     const region_options& options = {}) {
     std::vector<region_detail::image_granule> copy;
     if (!region_detail::versions_of<T>().empty()) {
-      std::vector<std::uint64_t> bits;
+      std::vector<std::uint64_t> for_large;
+      region_detail::check_bitmap bits(for_large);
       region_invalid error{};
       region_detail::image_versions versions;
       if (!region_detail::check_image<T>(image, bits, versions, error)) return failure{std::move(error)};

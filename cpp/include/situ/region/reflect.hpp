@@ -269,6 +269,10 @@ template <class T, class U>
     return true;
   } else if constexpr (described<T>) {
     static_assert(std::is_same_v<T, U>, "a struct in a region is stored from one of the same type");
+    if constexpr (is_dense<T> && std::is_trivially_copy_assignable_v<T>) {
+      to = from;
+      return true;
+    }
     return for_each_member<T>([&to, &from](const auto& m) { return store(m.of(to), m.of(from)); });
   } else {
     to = static_cast<T>(from);

@@ -127,23 +127,14 @@ inline void resume_region(std::byte* image, const room& in, const region_options
 
 /// Checks an image that this program did not make. `bits` becomes the bitmap of a live one.
 template <class T>
-bool check_image(std::span<const std::byte> image, std::vector<std::uint64_t>& bits, image_versions& versions,
+bool check_image(std::span<const std::byte> image, check_bitmap& bits, image_versions& versions,
                  region_invalid& error) {
   if (!check_header<T>(image.data(), image.size(), schema_hash_in<T>(), layout_hash<T>(), error))
     return false;
   header h;
   std::memcpy(&h, image.data(), sizeof(h));
-  bits.clear();
-  if (h.form == region_form::live) bits.assign((h.size / granule + 63) / 64, 0);
-  return check_root<T>(image.data(), bits.empty() ? nullptr : bits.data(), versions, error);
-}
-
-/// The same for an image that is going to be read where it lies: one with fewer members than this program
-/// knows is refused.
-template <class T>
-bool check_image(std::span<const std::byte> image, std::vector<std::uint64_t>& bits, region_invalid& error) {
-  image_versions versions;
-  return check_image<T>(image, bits, versions, error) && refuse_version(versions.fewer, error);
+  if (h.form == region_form::live) bits.begin(h.size);
+  return check_root<T>(image.data(), bits.words(), versions, error);
 }
 
 /// Memory at a multiple of 16.
@@ -166,9 +157,14 @@ std::vector<image_granule> rewritten(std::span<const std::byte> image, const ima
 /// at a multiple of 16, and must stay and not change as long as the value is used.
 template <class T>
 [[nodiscard]] result<const T*, region_invalid> view_region(std::span<const std::byte> image) {
-  std::vector<std::uint64_t> bits;
+  std::vector<std::uint64_t> for_large;
+  region_detail::check_bitmap bits(for_large);
   region_invalid error{};
-  if (!region_detail::check_image<T>(image, bits, error)) return failure{std::move(error)};
+  region_detail::image_versions versions;
+  if (!region_detail::check_image<T>(image, bits, versions, error) ||
+      !region_detail::refuse_version(versions.fewer, error)) {
+    return failure{std::move(error)};
+  }
   return reinterpret_cast<const T*>(image.data() + region_detail::root_offset);
 }
 
@@ -242,7 +238,8 @@ class region {
   /// decoded.
   [[nodiscard]] static result<region, region_invalid> adopt(std::span<const std::byte> image,
                                                             const region_options& options = {}) {
-    std::vector<std::uint64_t> bits;
+    std::vector<std::uint64_t> for_large;
+    region_detail::check_bitmap bits(for_large);
     region_invalid error{};
     region_detail::image_versions versions;
     if (!region_detail::check_image<T>(image, bits, versions, error)) return failure{std::move(error)};
@@ -250,7 +247,6 @@ class region {
     if (versions.differs) {
       copy = region_detail::rewritten<T>(image, versions);
       image = std::as_bytes(std::span(copy));
-      bits.clear();
     }
     const std::size_t size = reinterpret_cast<const region_detail::header*>(image.data())->size;
     region made(no_memory{});
@@ -259,19 +255,21 @@ class region {
       made.release_window();
       return failure{no_memory_for(size, in.capacity, std::move(error))};
     }
-    made.take(image.first(size), in, options, bits);
+    made.take(image.first(size), in, options, versions.differs ? nullptr : bits.words());
     return made;
   }
   /// Goes on with the image that lies at the front of a buffer, which is checked first.
   [[nodiscard]] static result<region, region_invalid> adopt_in_place(std::span<std::byte> buffer,
                                                                      const region_options& options = {}) {
-    std::vector<std::uint64_t> bits;
-    return adopt_in_place(buffer, bits, options);
+    std::vector<std::uint64_t> for_large;
+    return adopt_in_place(buffer, for_large, options);
   }
-  /// The same with memory for what the check needs to know, which it keeps from image to image.
+  /// The same with memory for what the check of images of more than 64 KiB needs to know, which it keeps from
+  /// image to image.
   [[nodiscard]] static result<region, region_invalid> adopt_in_place(std::span<std::byte> buffer,
-                                                                     std::vector<std::uint64_t>& bits,
+                                                                     std::vector<std::uint64_t>& for_large,
                                                                      const region_options& options = {}) {
+    region_detail::check_bitmap bits(for_large);
     region_invalid error{};
     region_detail::image_versions versions;
     if (!region_detail::check_image<T>(buffer, bits, versions, error) ||
@@ -282,7 +280,7 @@ class region {
     region made(no_memory{});
     const region_detail::room in = made.open_buffer(buffer);
     if (in.capacity < size) return failure{no_memory_for(size, in.capacity, std::move(error))};
-    region_detail::resume_region(made.image(), in, options, bits.empty() ? nullptr : bits.data());
+    region_detail::resume_region(made.image(), in, options, bits.words());
     return made;
   }
 
@@ -416,9 +414,9 @@ class region {
   }
   /// Begins with a copy of a checked image.
   void take(std::span<const std::byte> from, const region_detail::room& in, const region_options& options,
-            const std::vector<std::uint64_t>& bits) noexcept {
+            const std::uint64_t* bits) noexcept {
     std::memcpy(image(), from.data(), from.size());
-    region_detail::resume_region(image(), in, options, bits.empty() ? nullptr : bits.data());
+    region_detail::resume_region(image(), in, options, bits);
   }
   /// Replaces what the region holds with a canonical image of the same type.
   void assign_image(std::span<const std::byte> canonical_image) noexcept {
@@ -428,7 +426,7 @@ class region {
     region_detail::room in{header_->capacity, reinterpret_cast<std::byte*>(s),
                            std::max(s->clean_from, before), true};
     region_detail::mark_bits<true>(s->bits(), 0, before / region_detail::granule);
-    take(canonical_image, in, same, {});
+    take(canonical_image, in, same, nullptr);
   }
   /// Goes on in a larger buffer, with the memory as it was.
   void move_to(std::span<std::byte> buffer) noexcept {

@@ -75,25 +75,25 @@ class region_vector {
   [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return const_reverse_iterator(end()); }
   [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
 
-  [[nodiscard]] T& operator[](size_type index) noexcept { return data()[index]; }
-  [[nodiscard]] const T& operator[](size_type index) const noexcept { return data()[index]; }
+  [[nodiscard]] T& operator[](size_type index) noexcept { return block()[index]; }
+  [[nodiscard]] const T& operator[](size_type index) const noexcept { return block()[index]; }
   [[nodiscard]] T& at(size_type index) {
     if (index >= len_) detail::raise_out_of_range("region_vector::at: no such element");
-    return data()[index];
+    return block()[index];
   }
   [[nodiscard]] const T& at(size_type index) const { return const_cast<region_vector*>(this)->at(index); }
-  [[nodiscard]] T& front() noexcept { return *data(); }
-  [[nodiscard]] const T& front() const noexcept { return *data(); }
-  [[nodiscard]] T& back() noexcept { return data()[len_ - 1]; }
-  [[nodiscard]] const T& back() const noexcept { return data()[len_ - 1]; }
+  [[nodiscard]] T& front() noexcept { return *block(); }
+  [[nodiscard]] const T& front() const noexcept { return *block(); }
+  [[nodiscard]] T& back() noexcept { return block()[len_ - 1]; }
+  [[nodiscard]] const T& back() const noexcept { return block()[len_ - 1]; }
   operator std::span<T>() noexcept { return {data(), size()}; }
   operator std::span<const T>() const noexcept { return {data(), size()}; }
 
   /// Makes a new last element: of a number or container from one value, of a struct from its first members.
   template <class... Args>
   [[nodiscard]] T* try_emplace_back(const Args&... args) {
-    if (len_ < cap_) {
-      T* made = region_detail::begin<T>(region(), data() + len_);
+    if (len_ < cap_) [[likely]] {
+      T* made = region_detail::begin<T>(region(), block() + len_);
       if (!region_detail::store_all(*made, args...)) {
         region_detail::release(*made);
         discard(made, 1);
@@ -114,9 +114,10 @@ class region_vector {
   }
   [[nodiscard, gnu::always_inline]] bool try_push_back(const T& value) {
     if constexpr (region_detail::is_dense<T>) {
-      if (len_ < cap_) {
-        std::memcpy(static_cast<void*>(data() + len_), static_cast<const void*>(&value), sizeof(T));
-        ++len_;
+      const std::uint32_t count = len_;
+      if (count < cap_) [[likely]] {
+        std::memcpy(static_cast<void*>(block() + count), static_cast<const void*>(&value), sizeof(T));
+        len_ = count + 1;
         return true;
       }
     }
@@ -131,8 +132,10 @@ class region_vector {
   template <class U>
   requires(!std::is_same_v<T, U>) void push_back(const U& value) { emplace_back(value); }
   void pop_back() noexcept {
-    --len_;
-    T* last = data() + len_;
+    // The length is read and written once: a loop of such changes waits for nothing else.
+    const std::uint32_t count = len_ - 1;
+    len_ = count;
+    T* const last = block() + count;
     region_detail::release(*last);
     // Of a size that the compiler knows: some stores instead of a call.
     std::memset(static_cast<void*>(last), 0, sizeof(T));
@@ -143,11 +146,11 @@ class region_vector {
   [[nodiscard]] iterator try_emplace(const_iterator position, const Args&... args) {
     const auto index = static_cast<size_type>(position - cbegin());
     if constexpr (!region_detail::has_links<T>) {
-      if (len_ < cap_) {
+      if (len_ < cap_) [[likely]] {
         // Made beside the others, of which the arguments may be part; it needs no memory.
         alignas(T) std::byte kept[sizeof(T)]{};
         static_cast<void>(region_detail::store_all(*region_detail::begin<T>(nullptr, kept), args...));
-        T* const at = data() + index;
+        T* const at = block() + index;
         std::memmove(static_cast<void*>(at + 1), static_cast<const void*>(at), (len_ - index) * sizeof(T));
         std::memcpy(static_cast<void*>(at), kept, sizeof(T));
         ++len_;
@@ -173,7 +176,7 @@ class region_vector {
   iterator erase(const_iterator position) noexcept {
     T* const at = begin() + (position - cbegin());
     region_detail::release(*at);
-    T* const last = data() + --len_;
+    T* const last = block() + --len_;
     region_detail::relocate(at, at + 1, static_cast<size_type>(last - at));
     std::memset(static_cast<void*>(last), 0, sizeof(T));
     return at;
@@ -229,29 +232,18 @@ class region_vector {
     if constexpr (std::is_same_v<R, region_vector>) {
       if (&range == this) return true;
     }
-    region_vector* const self = this;
-    // Built beside the old elements: the range may be made of them, and a failure changes nothing.
-    staged fresh(region());
-    if constexpr (std::ranges::sized_range<R>) {
+    if constexpr (!region_detail::has_links<T> && std::ranges::contiguous_range<R> &&
+                  std::ranges::sized_range<R> && std::is_same_v<std::ranges::range_value_t<R>, T>) {
       const auto count = static_cast<size_type>(std::ranges::size(range));
-      if constexpr (!region_detail::has_links<T> && std::ranges::contiguous_range<R> &&
-                    std::is_same_v<std::ranges::range_value_t<R>, T>) {
-        if (count <= cap_) {
-          if (count != 0)
-            std::memmove(static_cast<void*>(data()), std::ranges::data(range), count * sizeof(T));
-          if (count < len_) discard(data() + count, len_ - static_cast<std::uint32_t>(count));
-          len_ = static_cast<std::uint32_t>(count);
-          return true;
-        }
+      if (count <= cap_) [[likely]] {
+        const std::uint32_t before = len_;
+        if (count != 0) put<decltype(std::span(range))::extent>(block(), std::ranges::data(range), count);
+        if (count < before) discard(block() + count, before - static_cast<std::uint32_t>(count));
+        len_ = static_cast<std::uint32_t>(count);
+        return true;
       }
-      if (!fresh.reserve(count)) return false;
     }
-    for (const auto& each : range) {
-      if (!fresh.append(each)) return false;
-    }
-    self->situ_release();
-    fresh.move_to(*self);
-    return true;
+    return replace_by(range);
   }
   template <std::ranges::input_range R>
   void assign_range(const R& range) {
@@ -325,6 +317,23 @@ class region_vector {
 
  private:
   static std::uint64_t bytes(std::uint64_t count) noexcept { return count * sizeof(T); }
+  /// What `data` is where there is a block, without asking whether there is one.
+  [[nodiscard]] T* block() noexcept { return reinterpret_cast<T*>(region_detail::bytes_of(this) + data_); }
+  [[nodiscard]] const T* block() const noexcept {
+    return reinterpret_cast<const T*>(region_detail::bytes_of(this) + data_);
+  }
+  /// Copies elements from anywhere, this vector too. A few bytes whose number the compiler knows take a few
+  /// registers meanwhile, and no call.
+  template <std::size_t Extent>
+  static void put(T* to, const T* from, size_type count) noexcept {
+    if constexpr (Extent <= 64 / sizeof(T)) {
+      std::array<std::byte, Extent * sizeof(T)> kept;
+      std::memcpy(kept.data(), static_cast<const void*>(from), kept.size());
+      std::memcpy(static_cast<void*>(to), kept.data(), kept.size());
+    } else {
+      std::memmove(static_cast<void*>(to), static_cast<const void*>(from), count * sizeof(T));
+    }
+  }
   [[nodiscard]] region_detail::header* region() noexcept {
     return region_ == 0 ? nullptr
                         : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
@@ -358,6 +367,21 @@ class region_vector {
     if (data_ != 0) region_detail::deallocate(region(), data(), bytes(cap_));
     set_data(block);
     cap_ = static_cast<std::uint32_t>(capacity);
+  }
+  /// Becomes a copy of a range that is built beside the old elements: the range may be made of them, and a
+  /// failure changes nothing.
+  template <std::ranges::input_range R>
+  [[nodiscard, gnu::noinline]] bool replace_by(const R& range) {
+    staged fresh(region());
+    if constexpr (std::ranges::sized_range<R>) {
+      if (!fresh.reserve(static_cast<size_type>(std::ranges::size(range)))) return false;
+    }
+    for (const auto& each : range) {
+      if (!fresh.append(each)) return false;
+    }
+    situ_release();
+    fresh.move_to(*this);
+    return true;
   }
   /// The arguments may be part of an element that is about to move: the new one is made before.
   template <class... Args>

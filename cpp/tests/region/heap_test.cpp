@@ -1,0 +1,123 @@
+// What images that are viewed, adopted and gone on with take from the heap: nothing, up to 64 KiB.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "region/character.hpp"
+#include "region/memory.hpp"
+
+namespace {
+std::atomic<std::size_t> allocations{0};
+}
+
+// Not inlined, or the compiler takes malloc and delete for a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+
+namespace {
+
+using situ_test::aligned_bytes;
+using situ_test::Kitchen;
+
+template <class Work>
+std::size_t allocations_of(const Work& work) {
+  const std::size_t before = allocations.load();
+  work();
+  return allocations.load() - before;
+}
+
+/// An image of about so many bytes, most of them in `bits`.
+situ::region<Kitchen> kitchen(std::size_t bytes) {
+  situ::region<Kitchen> r;
+  fill(*r);
+  if (bytes > r.size()) r->bits.resize(bytes - r.size());
+  return r;
+}
+
+TEST(region_heap, the_counter_counts) {
+  EXPECT_EQ(allocations_of([] { ::operator delete(::operator new(1)); }), 1U);
+}
+
+TEST(region_heap, images_of_up_to_64_kib_take_nothing) {
+  for (const std::size_t bytes : {0U, 30'000U, 60'000U}) {
+    const auto r = kitchen(bytes);
+    const std::vector<std::byte> canonical = r.canonical();
+    for (const auto image : {r.bytes(), std::span<const std::byte>(canonical)}) {
+      ASSERT_LE(image.size(), 65536U);
+      aligned_bytes received(image);
+      aligned_bytes buffer(image.size() + 8192);
+      std::memcpy(buffer.span().data(), image.data(), image.size());
+      // What is known of the type is worked out once, and a window that was used before is used again.
+      ASSERT_TRUE(situ::view_region<Kitchen>(received.span()));
+      ASSERT_TRUE(situ::region<Kitchen>::adopt(received.span()));
+
+      EXPECT_EQ(allocations_of([&] {
+                  const auto seen = situ::view_region<Kitchen>(received.span());
+                  EXPECT_EQ((*seen)->names[0], "short");
+                }),
+                0U);
+      EXPECT_EQ(allocations_of([&] {
+                  auto adopted = situ::region<Kitchen>::adopt_in_place(buffer.span());
+                  (*adopted)->names[0] = "a name that takes a block of its own";
+                  (*adopted)->numbers.insert(1'000'000);
+                  EXPECT_EQ((*adopted)->names[0], "a name that takes a block of its own");
+                }),
+                0U);
+      EXPECT_EQ(allocations_of([&] {
+                  auto adopted = situ::region<Kitchen>::adopt(received.span());
+                  (*adopted)->names[0] = "a name that takes a block of its own";
+                  EXPECT_EQ((*adopted)->number, -5);
+                }),
+                0U);
+    }
+  }
+}
+
+TEST(region_heap, a_larger_live_image_takes_its_bitmap) {
+  const auto r = kitchen(70'000);
+  ASSERT_GT(r.size(), 65536U);
+  aligned_bytes received(r.bytes());
+  ASSERT_TRUE(situ::view_region<Kitchen>(received.span()));
+  EXPECT_EQ(allocations_of([&] { EXPECT_TRUE(situ::view_region<Kitchen>(received.span())); }), 1U);
+
+  std::vector<std::uint64_t> kept;
+  const auto adopt = [&] {
+    aligned_bytes buffer(received.span().size() + 8192);
+    std::memcpy(buffer.span().data(), received.span().data(), received.span().size());
+    return allocations_of([&] { EXPECT_TRUE(situ::region<Kitchen>::adopt_in_place(buffer.span(), kept)); });
+  };
+  EXPECT_EQ(adopt(), 1U);
+  EXPECT_EQ(adopt(), 0U);
+}
+
+// A bitmap of just 64 words, and of one more: blocks at the end are marked, and overlaps there found.
+TEST(region_heap, bitmaps_end_where_the_image_ends) {
+  for (const std::size_t bytes : {65536U, 65552U}) {
+    situ::region<Kitchen> r;
+    r->words.insert("the first block of the image, which is there twice");
+    r->bits.resize(bytes - r.size());
+    ASSERT_EQ(r.size(), bytes);
+    aligned_bytes received(r.bytes());
+    EXPECT_TRUE(situ::view_region<Kitchen>(received.span()));
+    // One byte more: the block would end behind the image.
+    const std::size_t cap_at = situ::region_detail::root_offset + offsetof(Kitchen, bits) + 8;
+    std::uint32_t cap = 0;
+    std::memcpy(&cap, received.span().data() + cap_at, sizeof(cap));
+    cap += 16;
+    std::memcpy(received.span().data() + cap_at, &cap, sizeof(cap));
+    const auto seen = situ::view_region<Kitchen>(received.span());
+    ASSERT_FALSE(seen);
+    EXPECT_EQ(seen.error().problem, situ::region_problem::outside);
+  }
+}
+
+}  // namespace
