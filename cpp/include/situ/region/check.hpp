@@ -267,6 +267,12 @@ class checker {
       return true;
     } else {
       const auto each = [&] {
+        if constexpr (std::is_same_v<T, bool>) {
+          // One pass without a way out first: nearly always, all are booleans.
+          unsigned any = 0;
+          for (std::uint32_t i = 0; i < count; ++i) any |= std::to_integer<unsigned>(image_[at + i]);
+          if (any <= 1) return true;
+        }
         for (std::uint32_t i = 0; i < count; ++i) {
           if (!value(elements[i], at + i * std::uint32_t{sizeof(T)})) return enter_element(i);
         }
