@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of regions under Miri, with strict provenance: scripts/miri.sh [filter...]
+# Runs the tests of regions and of lent messages under Miri, with strict provenance: scripts/miri.sh [filter...]
 # What cannot be interpreted in reasonable time is shortened by the tests themselves.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,5 +15,5 @@ rustup component add miri rust-src --toolchain nightly >/dev/null 2>&1
 
 # The vectors are files, so that the tests are not isolated.
 MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-disable-isolation" \
-  cargo +nightly miri test --target-dir build/miri --package situ-layout --test region -- "$@"
+  cargo +nightly miri test --target-dir build/miri --package situ-layout --test region --test ros_lend -- "$@"
 echo "miri: nothing found"

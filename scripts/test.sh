@@ -40,7 +40,8 @@ stage "Rust: every crate, the examples in both languages, the demo" cargo test -
 stage "Traces of programs that use the crate tracing" cargo test --package situ-trace --features tracing --test layer
 stage "The protocols, model-checked" scripts/model.sh
 stage "C++: headers, library, bus" ctest --test-dir build/cpp --output-on-failure
-stage "The sequences of ROS since Lyrical" env ROS_DISTRO=lyrical cargo test -p situ-layout --test ros_release --target-dir build/lyrical
+stage "The sequences of ROS since Lyrical" env ROS_DISTRO=lyrical \
+  cargo test -p situ-layout -p situ-wire --test ros_release --test ros_lend --test ros_buffers --target-dir build/lyrical
 stage "rclrs: generated crates against rclpy" scripts/rclrs.sh
 stage "rosidl: a package of ROS built with Situ's generator" scripts/rosidl.sh
 

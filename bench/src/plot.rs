@@ -53,6 +53,7 @@ pub fn colour(system: Kind) -> RGBColor {
         Kind::RosidlRuntimeRs => RGBColor(130, 80, 160),
         Kind::SituCopy => RGBColor(240, 160, 80),
         Kind::SituMove => RGBColor(214, 69, 65),
+        Kind::SituLend => RGBColor(150, 40, 90),
         Kind::PerfettoSdk => RGBColor(190, 100, 90),
         Kind::SituRmw => RGBColor(240, 160, 80),
         Kind::Rclpy => RGBColor(44, 110, 180),

@@ -94,14 +94,16 @@ fn list_structs(module: &str, loader: Loader) {
 }
 
 /// Writes a macro `ros_c_structs` that hands the structs of ROS's packages to another macro: their names, their Rust types in
-/// ROS storage, and the names of their members, in the schema and in Rust.
+/// ROS storage and with vectors and strings, and the names of their members, in the schema and in Rust.
 fn list_c_structs(loader: Loader) {
     let Ok(schema) = loader.load() else { return };
     let mut list = String::new();
     for (id, definition) in schema.definitions() {
         let Kind::Struct(it) = &definition.kind else { continue };
         let name = definition.name.as_str();
-        let storage = if schema.is_plain(&Type::Named(id)) { "" } else { "<Ros>" };
+        let is_plain = schema.is_plain(&Type::Named(id));
+        let path = |storage| format!("situ_generated::ros::{name}{}", if is_plain { "" } else { storage });
+        let (ros, heap) = (path("<Ros>"), path("<Heap>"));
         // No member of these packages is called as a word that Rust reserves, but for this one.
         let members: String = it
             .members
@@ -111,7 +113,7 @@ fn list_c_structs(loader: Loader) {
                 name => format!("{name:?} {name},"),
             })
             .collect();
-        let _ = writeln!(list, "            {name:?}: situ_generated::ros::{name}{storage} {{ {members} }}");
+        let _ = writeln!(list, "            {name:?}: {ros}, {heap} {{ {members} }}");
     }
     write_macro("ros_c_structs", &list);
 }

@@ -1,5 +1,9 @@
-//! Situ: `situ-copy` converts by reference, `situ-move` by value, so that buffers change hands.
+//! Situ: `situ-copy` converts by reference, `situ-move` by value, so that buffers change hands; `situ-lend` leaves them where they
+//! are, for C to read.
 
+use std::rc::Rc;
+
+use situ::layout::ros::{Lend, Lent, lend};
 use situ::layout::{Heap, Ros, RosSequence, convert, convert_owned};
 
 use crate::facts::{Facts, bytes};
@@ -45,14 +49,40 @@ macro_rules! both_ways {
                     move || heap.clone(),
                     |heap| convert::<$type<Ros>, _>(&heap).expect(FITS),
                 )?;
+                let lent = other.clone();
                 $suite.add(
                     ($shape, $direction, "situ-move"),
                     move || other.clone(),
                     |heap| convert_owned::<$type<Ros>, _>(heap).expect(FITS),
-                )
+                )?;
+                $suite.add(($shape, $direction, "situ-lend"), move || Rc::new(lent.clone()), Lending::of)
             }
         }
     }};
+}
+
+/// A message that is lent, and the one that it is lent from. That one is freed after the time is taken, as by a program that
+/// publishes what it keeps.
+struct Lending<T: Lend + 'static> {
+    lent: Lent<'static, T::C>,
+    _source: Rc<T>,
+}
+
+impl<T: Lend> Lending<T> {
+    fn of(source: Rc<T>) -> Self {
+        // SAFETY: the message stays where it is, unchanged, as long as it is counted, and what borrows from it is dropped before.
+        let lent = lend(unsafe { &*Rc::as_ptr(&source) }).expect("there are no buffers");
+        Self { lent, _source: source }
+    }
+}
+
+impl<T: Lend> Facts for Lending<T>
+where
+    T::C: Facts,
+{
+    fn say(&self, to: &mut impl std::hash::Hasher) {
+        T::C::say(&self.lent, to);
+    }
 }
 
 /// A sequence alone: what the conversion of a message calls for it.

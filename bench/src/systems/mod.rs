@@ -92,6 +92,8 @@ pub enum Kind {
     SituCopy,
     /// Situ: messages given away.
     SituMove,
+    /// Situ: messages lent.
+    SituLend,
     /// Perfetto's writer in Rust.
     PerfettoSdk,
     /// Situ: messages that are C's, published and received as they are.
@@ -101,7 +103,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 41] = [
+    const ALL: [Self; 42] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -140,6 +142,7 @@ impl Kind {
         Self::RosidlRuntimeRs,
         Self::SituCopy,
         Self::SituMove,
+        Self::SituLend,
         Self::PerfettoSdk,
         Self::SituRmw,
         Self::Rclpy,
@@ -186,6 +189,7 @@ impl Kind {
             Self::RosidlRuntimeRs => "rosidl_runtime_rs",
             Self::SituCopy => "situ-copy",
             Self::SituMove => "situ-move",
+            Self::SituLend => "situ-lend",
             Self::PerfettoSdk => "perfetto-sdk",
             Self::SituRmw => "situ-rmw",
             Self::Rclpy => "rclpy",
@@ -235,6 +239,7 @@ impl Kind {
             | Self::RosidlRuntimeRs
             | Self::SituCopy
             | Self::SituMove
+            | Self::SituLend
             | Self::PerfettoSdk
             | Self::SituRmw
             | Self::Rclpy

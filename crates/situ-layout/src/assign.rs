@@ -25,7 +25,7 @@ pub enum AssignProblem {
     },
     /// A bulk member of source or target does not lie in its body.
     #[error(transparent)]
-    Bulk(#[from] BulkError),
+    Bulk(BulkError),
     /// A member of the source lies where only ROS can read it.
     #[error(transparent)]
     RosidlBuffer(#[from] RosidlBuffer),
@@ -45,6 +45,15 @@ pub enum AssignProblem {
         /// How much there may be.
         limit: u64,
     },
+}
+
+impl From<BulkError> for AssignProblem {
+    fn from(error: BulkError) -> Self {
+        match error {
+            BulkError::RosidlBuffer(buffer) => Self::RosidlBuffer(buffer),
+            other => Self::Bulk(other),
+        }
+    }
 }
 
 impl From<BoundError> for AssignProblem {
@@ -178,12 +187,13 @@ pub fn list_of_copies<T: Value>(target: &mut impl List<T>, source: &impl List<T>
 type Convert<T, S> = fn(&mut T, &S, &mut Bodies<'_>) -> Result<(), AssignError>;
 
 /// A sequence.
-pub fn list<T: Value, S>(
+pub fn list<T: Value, S: Value>(
     target: &mut impl List<T>,
-    source: &[S],
+    source: &impl List<S>,
     bodies: &mut Bodies<'_>,
     convert: Convert<T, S>,
 ) -> Result<(), AssignError> {
+    let source = source.elements()?;
     target.try_resize_vacant(source.len())?;
     array(target, source, bodies, convert)
 }

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::error::{ValidateError, ValidateProblem};
 use crate::heap::BoundedVec;
+use crate::ros::RosidlBuffer;
 use crate::value::{InPlace, Plain, SelfContained, Validation, Value};
 use crate::visit::{Visitor, VisitorMut};
 
@@ -51,6 +52,9 @@ pub enum BulkError {
         /// The alignment the elements need.
         align: usize,
     },
+    /// The elements lie where only ROS can read them.
+    #[error(transparent)]
+    RosidlBuffer(#[from] RosidlBuffer),
 }
 
 /// The end of the bulk data laid out so far.

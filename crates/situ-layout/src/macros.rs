@@ -25,6 +25,9 @@
 //! | `(maybe kind)` | an optional member |
 //! | `bulk` | a bulk sequence |
 //!
+//! `ros` in front of the name says that the type is a message of ROS, which can be lent to C ([`Lend`](crate::ros::Lend)): it has no
+//! base, no maps and no optional members.
+//!
 //! In brackets behind the kind stand the flags of [`MemberInfo`](crate::visit::MemberInfo), behind `=` the default. A structure with a
 //! base has a section for it in front: `base base: nested { 0 "x" [key] x; }`, naming what the base brings.
 
@@ -33,6 +36,14 @@
 #[macro_export]
 #[doc(hidden)]
 macro_rules! structure {
+    (ros $name:ident<$s:ident: $storage:ident>: $($rest:tt)*) => {
+        $crate::structure! { $name<$s: $storage>: $($rest)* }
+        $crate::__lend! { $name {<$s: $crate::$storage>} {<$s>} {<$crate::Ros>} $($rest)* }
+    };
+    (ros $name:ident: $($rest:tt)*) => {
+        $crate::structure! { $name: $($rest)* }
+        $crate::__lend! { $name {} {} {} $($rest)* }
+    };
     ($name:ident<$s:ident: Storage>: $($rest:tt)*) => {
         $crate::__structure! { $name {$s: $crate::Storage} {$s} : $($rest)* }
         $crate::__owned! { $name {$s: $crate::Storage} {$s} : $($rest)* }
@@ -350,6 +361,75 @@ macro_rules! __assign_kind {
             |target, source, bodies| $crate::__assign_kind! { (target, source, bodies) $key },
             |target, source, bodies| $crate::__assign_kind! { (target, source, bodies) $value },
         )
+    };
+}
+
+/// How a message is lent as its C struct.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __lend {
+    (
+        $name:ident {$($params:tt)*} {$($args:tt)*} {$($ros:tt)*} $extensibility:ident $full:literal;
+        $($id:literal $member_name:tt $member:ident: $kind:tt $([$($flag:ident)*])? $(= $default:expr)?;)*
+    ) => {
+        // SAFETY: every member is written, and points to what is borrowed or lies in the block.
+        unsafe impl $($params)* $crate::ros::Lend for $name $($args)* {
+            type C = $name $($ros)*;
+
+            #[allow(unused_variables)]
+            unsafe fn lend_at(
+                &self,
+                dst: *mut Self::C,
+                block: &mut $crate::ros::lend::Block<'_>,
+            ) -> ::core::result::Result<(), $crate::AssignError> {
+                $(
+                    // SAFETY: the member lies within the caller's struct.
+                    unsafe { $crate::__lend_kind! { (&self.$member, &raw mut (*dst).$member, block) $kind } }
+                        .map_err(|error| error.in_member($member_name))?;
+                )*
+                ::core::result::Result::Ok(())
+            }
+        }
+    };
+}
+
+/// Lends one value by its kind.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __lend_kind {
+    (($source:expr, $dst:expr, $block:expr) copy) => {
+        $crate::ros::lend::copy($source, $dst)
+    };
+    (($source:expr, $dst:expr, $block:expr) nested) => {
+        $crate::ros::Lend::lend_at($source, $dst, $block)
+    };
+    (($source:expr, $dst:expr, $block:expr) text) => {
+        $crate::ros::lend::text($source, $dst, $block)
+    };
+    (($source:expr, $dst:expr, $block:expr) wide) => {
+        $crate::ros::lend::wide($source, $dst, $block)
+    };
+    (($source:expr, $dst:expr, $block:expr) bulk) => {
+        $crate::ros::lend::bulk($source, $dst, $block)
+    };
+    (($source:expr, $dst:expr, $block:expr) (list copy)) => {
+        $crate::ros::lend::list_of_copies($source, $dst)
+    };
+    (($source:expr, $dst:expr, $block:expr) (list $kind:tt)) => {
+        $crate::ros::lend::list($source, $dst, $block, |source, dst, block| {
+            // SAFETY: it is called with the place of an element.
+            unsafe {
+                $crate::__lend_kind! { (source, dst, block) $kind }
+            }
+        })
+    };
+    (($source:expr, $dst:expr, $block:expr) (array $kind:tt)) => {
+        $crate::ros::lend::array($source, $dst, $block, |source, dst, block| {
+            // SAFETY: it is called with the place of an element.
+            unsafe {
+                $crate::__lend_kind! { (source, dst, block) $kind }
+            }
+        })
     };
 }
 

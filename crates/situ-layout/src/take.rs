@@ -35,11 +35,12 @@ pub fn list_of_copies<T: Value, L: List<T>>(
 type Take<T, S> = fn(&mut T, &mut S) -> Result<(), AssignError>;
 
 /// A sequence.
-pub fn list<T: Value, S>(
+pub fn list<T: Value, S: Value>(
     target: &mut impl List<T>,
-    source: &mut [S],
+    source: &mut impl List<S>,
     take: Take<T, S>,
 ) -> Result<(), AssignError> {
+    source.elements()?;
     target.try_resize_vacant(source.len())?;
     array(target, source, take)
 }

@@ -6,6 +6,7 @@
 
 use crate::api::{List, Maybe, Table, Text, WideText};
 use crate::bulk::BulkRef;
+use crate::ros::RosidlBuffer;
 use crate::value::{Key, Plain, Value};
 
 /// How a type may change over time, which decides how CDR encodes it.
@@ -266,6 +267,9 @@ pub trait Visitor {
 
     /// A sequence.
     fn sequence<T: Value>(&mut self, elements: &[T]) -> Result<(), Self::Error>;
+
+    /// A sequence of bytes that lie where only ROS can read them: nothing that could be shown or encoded.
+    fn rosidl_buffer(&mut self, buffer: RosidlBuffer) -> Result<(), Self::Error>;
 
     /// An array; its elements may be arrays.
     fn array<T: Value>(&mut self, elements: &[T]) -> Result<(), Self::Error>;

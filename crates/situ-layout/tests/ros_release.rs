@@ -106,27 +106,76 @@ fn messages_convert_as_ever() {
 
 #[cfg(situ_ros_buffers)]
 mod buffers {
+    use std::cell::Cell;
     use std::ffi::c_char;
     use std::mem::ManuallyDrop;
     use std::ptr;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use std::process::Command;
 
     use situ_layout::assign::AssignProblem;
-    use situ_layout::ros::{RosidlBuffer, checked_type_support, idiomatic};
+    use situ_layout::region::{Region, Vector};
+    use situ_layout::ros::{RosidlBuffer, checked_type_support, clip, idiomatic, idiomatic_clipped, lend};
+    use situ_layout::{
+        AssignFrom, Bodies, BulkError, BulkField, Flat, TakeFrom, Unbounded, region_conversion, region_struct,
+    };
 
     use super::*;
 
+    /// `struct Frame { @bulk sequence<uint8> pixels; sequence<uint8, 4> few; sequence<uint8> more; };`
+    #[repr(C)]
+    struct Frame<S: Storage> {
+        pixels: S::Bulk<u8, UNBOUNDED>,
+        few: S::Sequence<u8, 4>,
+        more: S::Sequence<u8, 9>,
+    }
+
+    structure! {
+        ros Frame<S: Storage>: Final "test::Frame";
+        0 "pixels" pixels: bulk;
+        1 "few" few: (list copy);
+        2 "more" more: (list copy);
+    }
+
+    /// `struct Film { sequence<Frame> frames; };`
+    #[repr(C)]
+    struct Film<S: Unbounded> {
+        frames: S::UnboundedSequence<Frame<S>>,
+    }
+
+    structure! {
+        ros Film<S: Unbounded>: Final "test::Film";
+        0 "frames" frames: (list nested);
+    }
+
+    region_struct! {
+        struct FrameRegion: FrameRef, FrameMut { pixels: Vector<u8>, few: Vector<u8>, more: Vector<u8> }
+    }
+    region_struct! { struct FilmRegion: FilmRef, FilmMut { frames: Vector<FrameRegion> } }
+    region_conversion! {
+        FrameRegion, Frame<S: Storage>;
+        "pixels" pixels pixels: Vector<u8>, bulk;
+        "few" few few: Vector<u8>, (list copy);
+        "more" more more: Vector<u8>, (list copy);
+    }
+    region_conversion! {
+        FilmRegion, Film<S: Unbounded>;
+        "frames" frames frames: Vector<FrameRegion>, (list nested);
+    }
+
     /// The address of a buffer that nobody may read: it does not exist.
     const BUFFER: usize = 0xDEAD_0000;
-    /// How many buffers were let go.
-    static GONE: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        /// How many buffers the test has let go.
+        static GONE: Cell<usize> = const { Cell::new(0) };
+    }
 
     /// As `rosidl_runtime_c__uint8__Sequence__fini`: only what is owned is destroyed.
     unsafe extern "C" fn fini(sequence: *mut c_void) {
         // SAFETY: the caller hands over a sequence.
         let sequence = unsafe { &mut *sequence.cast::<Five>() };
         assert!(sequence.is_rosidl_buffer && sequence.data as usize == BUFFER);
-        GONE.fetch_add(usize::from(sequence.owns_rosidl_buffer), Ordering::Relaxed);
+        GONE.set(GONE.get() + usize::from(sequence.owns_rosidl_buffer));
         sequence.data = ptr::null_mut();
     }
 
@@ -159,9 +208,8 @@ mod buffers {
         unsafe { checked_type_support::<Blob<Ros>>((&raw const support).cast(), "test/msg/Blob", fini) };
     }
 
-    /// A message as the middleware leaves it when a subscription takes buffers.
-    fn received() -> Blob<Ros> {
-        let mut blob: Blob<Ros> = Blob::default();
+    /// Puts a buffer of 1000 bytes in the place of elements, as the middleware does when a subscription takes buffers.
+    fn put_buffer<const N: usize>(sequence: &mut RosSequence<u8, N>) {
         let owned = Five {
             data: ptr::without_provenance_mut(BUFFER),
             size: 1000,
@@ -169,15 +217,130 @@ mod buffers {
             is_rosidl_buffer: true,
             owns_rosidl_buffer: true,
         };
+        assert!(sequence.is_empty(), "nothing that it owned is lost");
         // SAFETY: a sequence of bytes is this struct in C.
-        unsafe { (&raw mut blob.data).cast::<Five>().write(owned) };
+        unsafe { ptr::from_mut(sequence).cast::<Five>().write(owned) };
+    }
+
+    /// A message with a buffer.
+    fn received() -> Blob<Ros> {
+        let mut blob: Blob<Ros> = Blob::default();
+        put_buffer(&mut blob.data);
         blob
+    }
+
+    const THE_BUFFER: RosidlBuffer = RosidlBuffer { size: 1000 };
+
+    /// Three frames, the second of which has a buffer in one of its sequences.
+    fn film(put: impl FnOnce(&mut Frame<Ros>)) -> Film<Ros> {
+        let mut film: Film<Ros> = Film::default();
+        for at in 1..=3 {
+            let frame = film.frames.try_push_default().unwrap();
+            frame.more.try_assign(&[at; 9]).unwrap();
+        }
+        put(&mut film.frames[1]);
+        film
+    }
+
+    #[test]
+    fn no_conversion_takes_a_buffer_for_an_empty_sequence() {
+        let in_bulk = || film(|frame| put_buffer(&mut frame.pixels));
+        let in_sequence = || film(|frame| put_buffer(&mut frame.few));
+        for (film, again, name) in
+            [(in_bulk(), in_bulk(), "frames[1].pixels"), (in_sequence(), in_sequence(), "frames[1].few")]
+        {
+            let said = format!("{name}: {THE_BUFFER}");
+            let problem = AssignProblem::RosidlBuffer(THE_BUFFER);
+            let mut heap: Film<Heap> = Film::default();
+            let mut ros: Film<Ros> = Film::default();
+            let mut errors = vec![heap.assign_from(&film).unwrap_err(), ros.assign_from(&film).unwrap_err()];
+            let mut flat: Frame<Flat> = Frame::default();
+            let mut body = [0; 4096];
+            let frame = &film.frames[1];
+            let alone = flat.assign_parts(frame, &mut Bodies::new(&[], &mut body)).unwrap_err();
+            errors.push(alone.in_element(1).in_member("frames"));
+            errors.push(heap.take_from(&mut { again }).unwrap_err());
+            errors.push(lend(&film).unwrap_err());
+            for error in errors {
+                assert_eq!((&error.problem, error.to_string()), (&problem, said.clone()));
+            }
+            let Err(error) = Region::<FilmRegion>::of(&film, &[]) else { panic!("{name} was stored") };
+            assert_eq!(error.to_string(), said);
+        }
+        // The elements themselves, as code that knows the storage asks for them.
+        let mut film = in_bulk();
+        let pixels = &mut film.frames[1].pixels;
+        assert_eq!(BulkField::elements(pixels, &[]), Err(BulkError::RosidlBuffer(THE_BUFFER)));
+        assert_eq!(BulkField::elements_mut(pixels, &mut []), Err(BulkError::RosidlBuffer(THE_BUFFER)));
+        // What is written takes a buffer's place.
+        let mut heap: Frame<Heap> = Frame::default();
+        heap.pixels.try_assign(&[5, 6]).unwrap();
+        film.frames[1].assign_from(&heap).unwrap();
+        assert_eq!(*film.frames[1].pixels, [5, 6]);
+    }
+
+    #[test]
+    fn cutting_to_the_bound_leaves_buffers_alone() {
+        let mut film = film(|frame| put_buffer(&mut frame.few));
+        clip(&mut film);
+        assert!(film.frames[1].few.is_rosidl_buffer());
+        assert_eq!(
+            convert::<Film<Heap>, _>(&film).unwrap_err().to_string(),
+            format!("frames[1].few: {THE_BUFFER}")
+        );
+    }
+
+    /// Set in the program that says on standard error what a subscription is told.
+    const IN_CHILD: &str = "SITU_TEST_ROSIDL_BUFFER";
+
+    #[test]
+    fn a_subscription_gets_the_rest_and_is_told() {
+        if std::env::var_os(IN_CHILD).is_none() {
+            let program = std::env::current_exe().unwrap();
+            let mut child = Command::new(program);
+            let name = "buffers::a_subscription_gets_the_rest_and_is_told";
+            let output = child.args([name, "--exact", "--nocapture"]).env(IN_CHILD, "1").output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{said}");
+            let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("situ: ")).collect();
+            assert_eq!(lines.len(), 2, "once for each type: {said}");
+            assert!(
+                lines[0]
+                    .contains(&format!("test::Blob came without some of its elements. data: {THE_BUFFER}")),
+                "{said}"
+            );
+            assert!(
+                lines[1].contains(&format!(
+                    "test::Film came without some of its elements. frames[1].pixels: {THE_BUFFER}"
+                )),
+                "{said}"
+            );
+            return;
+        }
+        register();
+        for gone in [1, 2] {
+            let mut blob = received();
+            blob.kind = 7;
+            blob.name.try_assign("whole").unwrap();
+            let blob: Blob<Heap> = idiomatic(blob);
+            assert_eq!((blob.kind, &*blob.name, blob.data.len()), (7, "whole", 0));
+            assert_eq!(GONE.get(), gone);
+        }
+        let film = film(|frame| {
+            put_buffer(&mut frame.pixels);
+            put_buffer(&mut frame.few);
+        });
+        let film: Film<Heap> = idiomatic_clipped(film);
+        assert_eq!(GONE.get(), 4);
+        let lengths = film.frames.iter().map(|it| (it.pixels.len(), it.few.len(), it.more.len()));
+        assert_eq!(lengths.collect::<Vec<_>>(), [(0, 0, 9); 3]);
+        assert_eq!(*film.frames[1].more, [2; 9]);
     }
 
     #[test]
     fn a_buffer_is_neither_read_nor_freed() {
         register();
-        let gone = || GONE.load(Ordering::Relaxed);
+        let gone = || GONE.get();
         let mut blob = received();
         assert!(blob.data.is_rosidl_buffer());
         assert_eq!(blob.data.try_as_slice(), Err(RosidlBuffer { size: 1000 }));
@@ -229,10 +392,5 @@ mod buffers {
         unsafe { (*(&raw const blob.data).cast_mut().cast::<Five>()).owns_rosidl_buffer = false };
         drop(blob);
         assert_eq!(gone(), 5);
-
-        let refused = std::panic::catch_unwind(|| idiomatic::<Blob<Ros>, Blob<Heap>>(received()));
-        let said = *refused.unwrap_err().downcast::<String>().unwrap();
-        assert!(said.contains("data: the elements are in a rosidl buffer (1000 bytes)"), "{said}");
-        assert_eq!(gone(), 6);
     }
 }

@@ -1,5 +1,6 @@
 //! The encoder: one visitor for all types.
 
+use situ_layout::ros::RosidlBuffer;
 use situ_layout::visit::{
     Element, Extensibility, MemberInfo, MemberVisitor, Number, Structure, TypeInfo, Union, Visitor,
 };
@@ -230,6 +231,10 @@ impl<S: Sink> Visitor for Encoder<'_, S> {
         self.end_delimited(delimiter)?;
         self.writer.ascend();
         Ok(())
+    }
+
+    fn rosidl_buffer(&mut self, buffer: RosidlBuffer) -> Result<(), EncodeError> {
+        Err(EncodeProblem::RosidlBuffer(buffer).into())
     }
 
     fn array<T: Value>(&mut self, elements: &[T]) -> Result<(), EncodeError> {

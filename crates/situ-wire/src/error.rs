@@ -1,5 +1,6 @@
 //! What can go wrong while encoding and decoding, and where.
 
+use situ_layout::ros::RosidlBuffer;
 use situ_layout::visit::Extensibility;
 use situ_layout::{BoundError, BulkError, FieldPath};
 use thiserror::Error;
@@ -184,6 +185,9 @@ pub enum EncodeProblem {
     /// Values are nested deeper than [`MAX_DEPTH`].
     #[error("values are nested more than {MAX_DEPTH} deep")]
     TooDeep,
+    /// A sequence lies where only ROS can read it.
+    #[error(transparent)]
+    RosidlBuffer(#[from] RosidlBuffer),
     /// A bulk member cannot be read from the message's body.
     #[error(transparent)]
     Bulk(#[from] BulkError),

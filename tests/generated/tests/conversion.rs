@@ -9,10 +9,11 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::mem::ManuallyDrop;
 
 use counting::counting;
-use situ::layout::ros::{CAllocator, clip};
+use situ::layout::ros::{CAllocator, clip, lend};
 use situ::layout::{AssignFrom, Heap, Ros, RosSequence, RosString, TakeFrom, convert, convert_owned};
 use situ_generated::ros::geometry_msgs::msg::{Point, Pose, PoseArray};
 use situ_generated::ros::sensor_msgs::msg::{Image, JointState};
+use situ_generated::ros::std_msgs::msg::Float64MultiArray;
 use situ_generated::ros::test_msgs::msg::{BoundedSequences, Strings, UnboundedSequences, WStrings};
 
 situ::layout::use_c_allocator!();
@@ -81,6 +82,33 @@ fn a_hundred_names_are_a_hundred_allocations() {
         ("a_joint_with_a_long_name", 25),
         "room for the NUL, no more"
     );
+}
+
+#[test]
+fn a_message_is_lent_with_one_allocation() {
+    let mut heap = JointState::<Heap>::default();
+    heap.header.frame_id = "base".into();
+    heap.name = (0..100).map(|at| format!("a_joint_with_a_long_name_{at}")).collect();
+    heap.position = vec![0.5; 100];
+    let expected: JointState<Ros> = convert(&heap).unwrap();
+    let (lent, allocations) = counting(|| lend(&heap).unwrap());
+    assert_eq!(allocations, 1, "a hundred names, their sequence, and the frame id");
+    assert_eq!(*lent, expected);
+    assert_eq!(lent.position.as_ptr(), heap.position.as_ptr());
+    assert_eq!((lent.effort.len(), lent.effort.memory_capacity()), (0, 0));
+    for name in &lent.name {
+        assert_eq!(name.memory_capacity(), name.len() + 1);
+        // SAFETY: the capacity counts one byte more than the text has.
+        assert_eq!(unsafe { *name.as_ptr().add(name.len()) }, 0);
+    }
+    // It is freed with its block, and nothing of it twice; a copy of it is another's.
+    let copy = JointState::clone(&lent);
+    let ((), allocations) = counting(|| drop(lent));
+    assert_eq!((allocations, &copy), (0, &expected));
+    // What has neither text nor sequences of structs lies where it is.
+    let transform = Float64MultiArray::<Heap> { data: vec![1.5; 9], ..Float64MultiArray::default() };
+    let (lent, allocations) = counting(|| lend(&transform).unwrap());
+    assert_eq!((lent.data.as_ptr(), allocations), (transform.data.as_ptr(), 0));
 }
 
 #[test]

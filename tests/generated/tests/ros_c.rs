@@ -12,7 +12,8 @@ use std::mem::{ManuallyDrop, MaybeUninit, align_of, offset_of, size_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use situ::layout::{InPlace, Message, Ros};
+use situ::layout::ros::{Lend, lend};
+use situ::layout::{Heap, InPlace, Message, Ros};
 
 include!(concat!(env!("OUT_DIR"), "/ros_c_structs.rs"));
 
@@ -27,13 +28,13 @@ struct Known {
 }
 
 macro_rules! known {
-    ($($name:literal: $type:ty { $($label:literal $member:ident,)* })*) => {
+    ($($name:literal: $type:ty, $heap:ty { $($label:literal $member:ident,)* })*) => {
         vec![$(Known {
             name: $name,
             size: size_of::<$type>(),
             align: align_of::<$type>(),
             offsets: vec![$(($label, offset_of!($type, $member))),*],
-            hand_over: hand_over::<$type>,
+            hand_over: hand_over::<$type, $heap>,
         }),*]
     };
 }
@@ -179,8 +180,8 @@ impl Functions {
     }
 }
 
-/// Hands structs to C and takes them from it.
-fn hand_over<T: Message + InPlace>(c: &Functions) {
+/// Hands structs to C and takes them from it, and lends it messages of vectors and strings.
+fn hand_over<T: Message + InPlace, H: Message + Lend<C = T>>(c: &Functions) {
     let name = &c.name;
     let mut theirs = MaybeUninit::<T>::zeroed();
     c.init(theirs.as_mut_ptr());
@@ -195,6 +196,16 @@ fn hand_over<T: Message + InPlace>(c: &Functions) {
         // C copies what Rust made, over what was there.
         c.copy(&ours, &mut theirs);
         assert!(c.are_equal(&ours, &theirs), "{name}: {ours:?} is not {theirs:?}");
+        assert_eq!(ours, theirs);
+        let mut heap = H::default();
+        fill::fill(&mut heap, seed);
+        let lent = lend(&heap).unwrap();
+        assert!(c.are_equal(&*lent, &ours), "{name}: {lent:?} was lent instead of {ours:?}");
+        assert_eq!(*lent, ours);
+        c.copy(&empty, &mut theirs);
+        c.copy(&*lent, &mut theirs);
+        drop(lent);
+        drop(heap);
         assert_eq!(ours, theirs);
         // Rust changes what C made, of which C may have left more than it shows.
         let mut changed = ours.clone();

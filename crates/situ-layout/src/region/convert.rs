@@ -18,7 +18,8 @@ use super::vector::{self, Vector};
 use crate::api;
 use crate::assign::{self, AssignError, Bodies};
 use crate::bulk::{BulkError, BulkField};
-use crate::ros::within;
+use crate::error::FieldPath;
+use crate::ros::{RosidlBuffer, within};
 use crate::value::{self, Value, default_value};
 
 /// Why a message could not be stored in a region.
@@ -29,8 +30,61 @@ pub enum StoreError {
     #[error(transparent)]
     Full(#[from] Full),
     /// A bulk member of the message does not lie in its body.
-    #[error(transparent)]
-    Bulk(#[from] BulkError),
+    #[error("{path}: {problem}")]
+    Bulk {
+        /// The member.
+        path: FieldPath,
+        /// What is wrong with it.
+        problem: BulkError,
+    },
+    /// A member of the message lies where only ROS can read it.
+    #[error("{path}: {buffer}")]
+    RosidlBuffer {
+        /// The member.
+        path: FieldPath,
+        /// What it is.
+        buffer: RosidlBuffer,
+    },
+}
+
+impl From<RosidlBuffer> for StoreError {
+    fn from(buffer: RosidlBuffer) -> Self {
+        Self::RosidlBuffer { path: FieldPath::default(), buffer }
+    }
+}
+
+impl From<BulkError> for StoreError {
+    fn from(error: BulkError) -> Self {
+        match error {
+            BulkError::RosidlBuffer(buffer) => buffer.into(),
+            problem => Self::Bulk { path: FieldPath::default(), problem },
+        }
+    }
+}
+
+impl StoreError {
+    /// The member at fault; none if it is the region.
+    fn path_mut(&mut self) -> Option<&mut FieldPath> {
+        match self {
+            Self::Full(_) => None,
+            Self::Bulk { path, .. } | Self::RosidlBuffer { path, .. } => Some(path),
+        }
+    }
+
+    /// Says that it happened within this member.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_member(mut self, name: &'static str) -> Self {
+        self.path_mut().into_iter().for_each(|path| path.enter_member(name));
+        self
+    }
+
+    /// Says that it happened within this element.
+    #[must_use]
+    fn in_element(mut self, index: usize) -> Self {
+        self.path_mut().into_iter().for_each(|path| path.enter_element(index));
+        self
+    }
 }
 
 /// What lies in a region as `Self` takes the value of a message with another storage. If it fails, what is there is valid, and
@@ -338,8 +392,22 @@ pub fn store_text<V: api::Text>(memory: &mut Memory, at: u32, from: &V) -> Resul
     Ok(Text::assign(memory, at, &from.to_text())?)
 }
 
-/// A sequence of values that depend on no storage; also the units of a wide string.
-pub fn store_copies<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &[V]) -> Result<(), StoreError> {
+/// A wide string.
+pub fn store_wide(memory: &mut Memory, at: u32, from: &[u16]) -> Result<(), StoreError> {
+    store_slice::<u16, u16>(memory, at, from)
+}
+
+/// A sequence of values that depend on no storage.
+pub fn store_copies<R: Copied<V>, V: Value>(
+    memory: &mut Memory,
+    at: u32,
+    from: &impl api::List<V>,
+) -> Result<(), StoreError> {
+    store_slice::<R, V>(memory, at, from.elements()?)
+}
+
+/// Values that depend on no storage, as a vector.
+fn store_slice<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &[V]) -> Result<(), StoreError> {
     let count = u32::try_from(from.len()).map_err(|_| memory.full())?;
     let mut to = Mut::<Vector<R>>::new(memory, at);
     to.clear();
@@ -350,28 +418,34 @@ pub fn store_copies<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &[V]) -
 }
 
 /// A sequence.
-pub fn store_list<R: Stored, V>(
+pub fn store_list<R: Stored, V: Value>(
     memory: &mut Memory,
     at: u32,
-    from: &[V],
+    from: &impl api::List<V>,
     body: &[u8],
     store: Stores<V>,
 ) -> Result<(), StoreError> {
+    let from = from.elements()?;
     let mut to = Mut::<Vector<R>>::new(memory, at);
     to.clear();
     to.reserve(from.len())?;
-    for value in from {
+    for (index, value) in from.iter().enumerate() {
         let place = Mut::<Vector<R>>::new(memory, at).push_default()?.at();
-        store(memory, place, value, body)?;
+        store(memory, place, value, body).map_err(|error| error.in_element(index))?;
     }
     Ok(())
 }
 
 /// A sequence that is a set in regions.
-pub fn store_set<R: Sets, V>(memory: &mut Memory, at: u32, from: &[V]) -> Result<(), StoreError>
+pub fn store_set<R: Sets, V: Value>(
+    memory: &mut Memory,
+    at: u32,
+    from: &impl api::List<V>,
+) -> Result<(), StoreError>
 where
     R::Element: KeyOf<V>,
 {
+    let from = from.elements()?;
     R::clear(memory, at);
     from.iter().try_for_each(|key| Ok(R::add(memory, at, R::Element::view_of(key))?))
 }
@@ -384,7 +458,9 @@ pub fn store_array<R: Stored, V, const N: usize>(
     body: &[u8],
     store: Stores<V>,
 ) -> Result<(), StoreError> {
-    (0..).zip(from).try_for_each(|(i, value)| store(memory, at + i * R::SIZE, value, body))
+    (0..).zip(from).try_for_each(|(i, value)| {
+        store(memory, at + i * R::SIZE, value, body).map_err(|error| error.in_element(i as usize))
+    })
 }
 
 /// A map.
@@ -399,9 +475,9 @@ where
     R::Key: KeyOf<K>,
 {
     R::clear(memory, at);
-    from.entries().try_for_each(|(key, value)| {
+    from.entries().enumerate().try_for_each(|(index, (key, value))| {
         let place = R::entry(memory, at, R::Key::view_of(key))?;
-        store(memory, place, value, body)
+        store(memory, place, value, body).map_err(|error| error.in_element(index))
     })
 }
 
@@ -428,7 +504,7 @@ pub fn store_bulk<R: Copied<V>, V: value::Plain>(
     from: &impl BulkField<V>,
     body: &[u8],
 ) -> Result<(), StoreError> {
-    store_copies::<R, V>(memory, at, from.elements(body)?)
+    store_slice::<R, V>(memory, at, from.elements(body)?)
 }
 
 /// A value that depends on no storage.

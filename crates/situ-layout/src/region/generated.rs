@@ -191,7 +191,8 @@ macro_rules! __region_conversion {
                 ) -> ::core::result::Result<(), $crate::region::StoreError> {
                     $({
                         let place = at + PLACES[Member::$member as usize];
-                        $crate::__region_store! { (memory, place, &from.$field, body, $type) $kind }?;
+                        $crate::__region_store! { (memory, place, &from.$field, body, $type) $kind }
+                            .map_err(|error: $crate::region::StoreError| error.in_member($label))?;
                     })*
                     ::core::result::Result::Ok(())
                 }
@@ -245,6 +246,7 @@ macro_rules! __region_union_conversion {
                 match from.case() {
                     $($case::$variant(value) => {
                         $crate::__region_store! { (memory, place, value, body, $type) $kind }
+                            .map_err(|error: $crate::region::StoreError| error.in_member($label))
                     })*
                     $case::Nothing => ::core::result::Result::Ok(()),
                 }
@@ -315,7 +317,7 @@ macro_rules! __region_store {
         $crate::region::convert::store_text($memory, $at, $from)
     };
     (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) wide) => {
-        $crate::region::convert::store_copies::<u16, u16>($memory, $at, $from)
+        $crate::region::convert::store_wide($memory, $at, $from)
     };
     (($memory:expr, $at:expr, $from:expr, $body:expr, $type:ty) nested) => {
         <$type as $crate::region::StoreFrom<_>>::store($memory, $at, $from, $body)

@@ -1,50 +1,66 @@
-//! Cuts what exceeds its bound, which ROS's middleware lets pass in strings.
-
-use std::convert::Infallible;
+//! Makes what C wrote fit to be converted: cuts what exceeds its bound, which ROS's middleware lets pass in strings, and empties
+//! what only ROS can read.
 
 use crate::api::{List, Maybe, Table, Text, WideText};
+use crate::assign::AssignError;
 use crate::bulk::BulkRef;
 use crate::value::{Key, Plain, Value};
 use crate::visit::{MemberInfo, MemberVisitor, Number, Structure, Union, VisitorMut};
 
 /// Shortens every string and sequence of a message that is longer than its bound. A message that came over the network may
-/// have such strings, because the middleware does not look; after this, it converts to any storage.
+/// have such strings, because the middleware does not look; after this, it converts to any storage, unless elements are in a
+/// [buffer](super::RosidlBuffer), which stays.
 pub fn clip<T: Structure>(message: &mut T) {
-    let Ok(()) = Clip.structure(message);
+    let clipped = Clip { empties_buffers: false }.structure(message);
+    debug_assert!(clipped.is_ok(), "it fails where it empties a buffer");
 }
 
-struct Clip;
+/// As [`clip`], but if elements are in a buffer, it lets that go, which leaves none, and says so at once.
+pub(super) fn clip_or_empty<T: Structure>(message: &mut T) -> Result<(), AssignError> {
+    Clip { empties_buffers: true }.structure(message)
+}
+
+struct Clip {
+    empties_buffers: bool,
+}
 
 /// The members of one message.
-struct Members<'a, T>(&'a mut T);
+struct Members<'a, T> {
+    clip: &'a mut Clip,
+    message: &'a mut T,
+}
 
 impl<S> MemberVisitor<S> for Members<'_, S> {
-    type Error = Infallible;
+    type Error = AssignError;
 
     fn member<T: Value>(
         &mut self,
-        _: &'static MemberInfo,
+        info: &'static MemberInfo,
         _: impl Fn(&S) -> &T,
         get_mut: impl Fn(&mut S) -> &mut T,
-    ) -> Result<(), Infallible> {
-        if T::BITWISE { Ok(()) } else { get_mut(self.0).visit_mut(&mut Clip) }
+    ) -> Result<(), AssignError> {
+        if T::BITWISE {
+            return Ok(());
+        }
+        get_mut(self.message).visit_mut(self.clip).map_err(|error| error.in_member(info.name))
     }
 }
 
 impl VisitorMut for Clip {
-    type Error = Infallible;
+    type Error = AssignError;
 
-    fn boolean(&mut self, _: &mut bool) -> Result<(), Infallible> {
+    fn boolean(&mut self, _: &mut bool) -> Result<(), AssignError> {
         Ok(())
     }
 
-    fn number<T: Number>(&mut self, _: &mut T) -> Result<(), Infallible> {
+    fn number<T: Number>(&mut self, _: &mut T) -> Result<(), AssignError> {
         Ok(())
     }
 
-    fn text<T: Text>(&mut self, text: &mut T) -> Result<(), Infallible> {
+    fn text<T: Text>(&mut self, text: &mut T) -> Result<(), AssignError> {
+        let Some(bound) = T::BOUND else { return Ok(()) };
         let whole = text.to_text();
-        if let Some(bound) = T::BOUND.filter(|bound| whole.len() > *bound) {
+        if whole.len() > bound {
             let cut = whole[..whole.floor_char_boundary(bound)].to_owned();
             let fits = text.try_assign(&cut);
             debug_assert!(fits.is_ok());
@@ -52,7 +68,7 @@ impl VisitorMut for Clip {
         Ok(())
     }
 
-    fn wide_text<T: WideText>(&mut self, text: &mut T) -> Result<(), Infallible> {
+    fn wide_text<T: WideText>(&mut self, text: &mut T) -> Result<(), AssignError> {
         if let Some(bound) = T::BOUND.filter(|bound| text.len() > *bound) {
             let cut = text[..bound].to_owned();
             let fits = text.try_assign(&cut);
@@ -61,38 +77,48 @@ impl VisitorMut for Clip {
         Ok(())
     }
 
-    fn sequence<T: Value, L: List<T>>(&mut self, list: &mut L) -> Result<(), Infallible> {
+    fn sequence<T: Value, L: List<T>>(&mut self, list: &mut L) -> Result<(), AssignError> {
+        if let Err(buffer) = list.elements() {
+            if !self.empties_buffers {
+                return Ok(());
+            }
+            list.clear();
+            return Err(buffer.into());
+        }
         if let Some(bound) = L::BOUND {
             list.truncate(bound);
         }
         self.array::<T>(list)
     }
 
-    fn array<T: Value>(&mut self, elements: &mut [T]) -> Result<(), Infallible> {
+    fn array<T: Value>(&mut self, elements: &mut [T]) -> Result<(), AssignError> {
         if T::BITWISE {
             return Ok(());
         }
-        elements.iter_mut().try_for_each(|element| element.visit_mut(self))
+        elements
+            .iter_mut()
+            .enumerate()
+            .try_for_each(|(index, element)| element.visit_mut(self).map_err(|error| error.in_element(index)))
     }
 
-    fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, _: &mut M) -> Result<(), Infallible> {
+    fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, _: &mut M) -> Result<(), AssignError> {
         // ROS has no maps; they keep their bound themselves.
         Ok(())
     }
 
-    fn optional<T: Value, M: Maybe<T>>(&mut self, value: &mut M) -> Result<(), Infallible> {
+    fn optional<T: Value, M: Maybe<T>>(&mut self, value: &mut M) -> Result<(), AssignError> {
         value.as_mut().map_or(Ok(()), |value| value.visit_mut(self))
     }
 
-    fn structure<T: Structure>(&mut self, value: &mut T) -> Result<(), Infallible> {
-        T::visit_members(&mut Members(value))
+    fn structure<T: Structure>(&mut self, value: &mut T) -> Result<(), AssignError> {
+        T::visit_members(&mut Members { clip: self, message: value })
     }
 
-    fn union<T: Union>(&mut self, value: &mut T) -> Result<(), Infallible> {
+    fn union<T: Union>(&mut self, value: &mut T) -> Result<(), AssignError> {
         value.visit_case_mut(self)
     }
 
-    fn bulk<T: Plain, const N: usize>(&mut self, _: &mut BulkRef<T, N>) -> Result<(), Infallible> {
+    fn bulk<T: Plain, const N: usize>(&mut self, _: &mut BulkRef<T, N>) -> Result<(), AssignError> {
         Ok(())
     }
 }

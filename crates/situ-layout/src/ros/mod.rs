@@ -4,6 +4,7 @@
 
 mod clip;
 mod given;
+pub mod lend;
 mod loaded;
 mod memory;
 mod native;
@@ -22,6 +23,7 @@ pub(crate) use given::within;
 
 pub use clip::clip;
 pub use given::{GivenList, GivenText};
+pub use lend::{Lend, Lent, lend, lend_with_body};
 pub use loaded::checked_type_support;
 pub use memory::{CAllocator, shares_memory_with_c};
 pub use native::{idiomatic, idiomatic_clipped, native};

@@ -20,7 +20,8 @@ use crate::visit::{Visitor, VisitorMut};
 /// The elements of a sequence are in a `rosidl::Buffer`, which may lie in the memory of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the elements are in a rosidl buffer ({size} bytes), which only ROS can read; subscribe without asking for buffers"
+    "the elements are in a rosidl buffer ({size} bytes), which may be the memory of a device: copy them to the host with the \
+     library of the buffer's vendor, or subscribe without accepting buffers"
 )]
 pub struct RosidlBuffer {
     /// The size that C says the sequence has.
@@ -61,6 +62,14 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
     /// A sequence of C memory for `capacity` elements, of which the first `size` are the sequence.
     fn of(data: *mut T, size: usize, capacity: usize) -> Self {
         Self { data, size, capacity, tail: T::CTail::default() }
+    }
+
+    /// A sequence of elements that are not its own: to be read, and not to be dropped.
+    pub(super) fn lent(elements: *const [T]) -> Self {
+        match elements.len() {
+            0 => Self::new(),
+            size => Self::of(elements.cast::<T>().cast_mut(), size, size),
+        }
     }
 
     /// Whether C has put a `rosidl::Buffer` in the place of elements, which since Lyrical it may do in sequences of `uint8` if
@@ -111,7 +120,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
     }
 
     /// The elements as a vector: the same memory if [`use_c_allocator!`](crate::use_c_allocator) was said, otherwise new
-    /// memory into which they are moved in one block.
+    /// memory into which they are moved in one block. Of a [buffer](Self::is_rosidl_buffer), it has none.
     pub fn into_vec(mut self) -> Vec<T> {
         self.let_buffer_go();
         let this = ManuallyDrop::new(self);
@@ -447,10 +456,11 @@ impl<T: Plain, const N: usize> BulkField<T> for RosSequence<T, N> {
     }
 
     fn elements<'a>(&'a self, _body: &'a [u8]) -> Result<&'a [T], BulkError> {
-        Ok(self)
+        Ok(self.try_as_slice()?)
     }
 
     fn elements_mut<'a>(&'a mut self, _body: &'a mut [u8]) -> Result<&'a mut [T], BulkError> {
+        self.try_as_slice()?;
         Ok(self)
     }
 
@@ -483,7 +493,10 @@ impl<T: Value, const N: usize> Value for RosSequence<T, N> {
     }
 
     fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error> {
-        visitor.sequence(self.as_slice())
+        match self.try_as_slice() {
+            Ok(elements) => visitor.sequence(elements),
+            Err(buffer) => visitor.rosidl_buffer(buffer),
+        }
     }
 
     fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error> {

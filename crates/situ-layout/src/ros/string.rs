@@ -57,6 +57,11 @@ impl<const N: usize> RosString<N> {
     /// Without memory; not yet a string that C code writes.
     const VACANT: Self = Self { data: ptr::null_mut(), size: 0, capacity: 0 };
 
+    /// A string of memory that is not its own, for the text and a NUL: to be read, and not to be dropped.
+    pub(super) const fn lent(data: *mut u8, size: usize) -> Self {
+        Self { data, size, capacity: size + 1 }
+    }
+
     /// Copies the text, with one allocation.
     pub fn try_from_str(text: &str) -> Result<Self, BoundError> {
         let mut string = Self::VACANT;

@@ -38,6 +38,11 @@ impl<const N: usize> RosWString<N> {
     /// Without memory; not yet a string that C code writes.
     const VACANT: Self = Self { data: ptr::null_mut(), size: 0, capacity: 0 };
 
+    /// A string of memory that is not its own, for the units and a zero: to be read, and not to be dropped.
+    pub(super) const fn lent(data: *mut u16, size: usize) -> Self {
+        Self { data, size, capacity: size + 1 }
+    }
+
     /// Copies 16-bit units, with one allocation.
     pub fn try_from_units(units: &[u16]) -> Result<Self, BoundError> {
         let mut string = Self::VACANT;

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use serde_json::{Map, Value as Json, json};
 use situ::layout::BulkRef;
+use situ::layout::ros::RosidlBuffer;
 use situ::layout::visit::{
     Bitmask, Enumeration, MemberInfo, MemberVisitor, Number, Structure, Union, Visitor,
 };
@@ -135,6 +136,10 @@ impl Visitor for ToJson {
     fn sequence<T: Value>(&mut self, elements: &[T]) -> Result<(), Infallible> {
         self.json = elements.iter().map(of_generated).collect();
         Ok(())
+    }
+
+    fn rosidl_buffer(&mut self, _: RosidlBuffer) -> Result<(), Infallible> {
+        panic!("no other implementation has rosidl buffers")
     }
 
     fn array<T: Value>(&mut self, elements: &[T]) -> Result<(), Infallible> {

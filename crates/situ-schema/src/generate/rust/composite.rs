@@ -107,7 +107,9 @@ impl Generator<'_> {
         page.docs(&definition.docs, || format!("`{}`.", definition.name));
         page.line("#[repr(C)]");
         if spelling.parameter.is_empty() {
-            page.line("#[derive(Clone, Copy, Debug, PartialEq)]");
+            // rclrs compares its own messages, which may be these.
+            let ordered = if types::is_of_ros(self.schema, id) { ", PartialOrd" } else { "" };
+            page.line(format!("#[derive(Clone, Copy, Debug, PartialEq{ordered})]"));
         }
         let parameter = format!("{}{}", spelling.parameter, spelling.default);
         self.head(page, "pub struct", &spelling.name, &[parameter]);
@@ -261,7 +263,8 @@ impl Generator<'_> {
         let name = self.schema.name(id);
         page.gap();
         page.block(format!("{}!", self.layout("structure")), |page| {
-            page.line(format!("{}: {} \"{name}\";", spelling.listed, extensibility(it.extensibility)));
+            let ros = if types::is_of_ros(self.schema, id) { "ros " } else { "" };
+            page.line(format!("{ros}{}: {} \"{name}\";", spelling.listed, extensibility(it.extensibility)));
             if let Some(base) = it.base {
                 let conversion = self.conversion(&Type::Named(base));
                 page.block(format!("base base: {conversion}"), |page| {

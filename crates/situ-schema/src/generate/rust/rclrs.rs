@@ -35,7 +35,7 @@ struct Package<'a> {
 }
 
 /// The package, the folder and the simple name of what belongs to ROS: `std_msgs`, `msg`, `Header`.
-fn parts(name: &Name) -> Option<(&str, &str, &str)> {
+pub fn parts(name: &Name) -> Option<(&str, &str, &str)> {
     let mut parts = name.as_str().split("::");
     let found = (parts.next()?, parts.next()?, parts.next()?);
     let is_ros = matches!(found.1, "msg" | "srv" | "action") && parts.next().is_none();

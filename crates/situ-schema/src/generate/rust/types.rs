@@ -62,6 +62,30 @@ pub fn storage_of(schema: &Schema, id: TypeId) -> Dependence {
     }
 }
 
+/// Whether a definition is a message of ROS, by its name and its members: one that has a C struct.
+pub fn is_of_ros(schema: &Schema, id: TypeId) -> bool {
+    let Kind::Struct(it) = &schema.definition(id).kind else { return false };
+    super::rclrs::parts(schema.name(id)).is_some()
+        && it.base.is_none()
+        && !schema.is_recursive(id)
+        && it.members.iter().all(|member| !member.optional && is_in_ros(schema, &member.ty))
+}
+
+/// Whether a type can be that of a member of a message of ROS.
+fn is_in_ros(schema: &Schema, ty: &Type) -> bool {
+    match ty {
+        Type::Primitive(_) | Type::String { .. } | Type::WString { .. } => true,
+        Type::Sequence { element, .. } | Type::Array { element, .. } => is_in_ros(schema, element),
+        Type::Map { .. } => false,
+        Type::Named(id) => match &schema.definition(*id).kind {
+            Kind::Alias(ty) => is_in_ros(schema, ty),
+            Kind::Enum(_) | Kind::Bitmask(_) => true,
+            Kind::Struct(_) => is_of_ros(schema, *id),
+            Kind::Union(_) => false,
+        },
+    }
+}
+
 /// The Rust type of a primitive.
 pub fn primitive(of: Primitive) -> &'static str {
     match of {

@@ -1,0 +1,264 @@
+//! Lends a message of another storage as a C struct that is only read: sequences of plain values stay where they are, everything
+//! else that C reaches by an address lies in one block.
+
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::Deref;
+use std::ptr;
+
+use super::{RosSequence, RosString, RosWString};
+use crate::api::{List, Text};
+use crate::assign::AssignError;
+use crate::bulk::BulkField;
+use crate::value::{InPlace, Plain, Value};
+
+/// What blocks are aligned to, which is enough for all that C structs of ROS consist of.
+type Word = u64;
+
+/// A C struct that borrows from a message of another storage: it may be published, and must neither be changed nor finalized,
+/// which it cannot be, as it is seen by a shared reference alone.
+///
+/// ```
+/// # use situ_layout::{Heap, Storage, Unbounded, ros, structure};
+/// #[repr(C)]
+/// struct Names<S: Unbounded> {
+///     names: S::UnboundedSequence<S::UnboundedString>,
+/// }
+/// structure! {
+///     ros Names<S: Unbounded>: Final "example::msg::Names";
+///     0 "names" names: (list text);
+/// }
+///
+/// let mut names = Names::<Heap>::default();
+/// names.names.extend(["arm".to_owned(), "hand".to_owned()]);
+/// let lent = ros::lend(&names)?;
+/// assert_eq!(lent.names[1], "hand");
+/// # Ok::<(), situ_layout::AssignError>(())
+/// ```
+///
+/// It lives no longer than what it borrows from:
+///
+/// ```compile_fail,E0505
+/// # use situ_layout::{Heap, Storage, Unbounded, ros, structure};
+/// # #[repr(C)]
+/// # struct Names<S: Unbounded> {
+/// #     names: S::UnboundedSequence<S::UnboundedString>,
+/// # }
+/// # structure! {
+/// #     ros Names<S: Unbounded>: Final "example::msg::Names";
+/// #     0 "names" names: (list text);
+/// # }
+/// let names = Names::<Heap>::default();
+/// let lent = ros::lend(&names)?;
+/// drop(names);
+/// assert_eq!(lent.names.len(), 0);
+/// # Ok::<(), situ_layout::AssignError>(())
+/// ```
+#[derive(Debug)]
+pub struct Lent<'a, C> {
+    // Never dropped: of what its members point to, it owns nothing.
+    message: ManuallyDrop<C>,
+    // What they point to, unless that is the source.
+    _block: Vec<MaybeUninit<Word>>,
+    source: PhantomData<&'a ()>,
+}
+
+impl<C> Deref for Lent<'_, C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        &self.message
+    }
+}
+
+/// A message of ROS that can be lent as its C struct. Generated types implement it.
+///
+/// # Safety
+/// When [`lend_at`](Self::lend_at) returns `Ok`, the destination is a value that is valid as long as the message and the block
+/// are, if nobody changes or drops it.
+pub unsafe trait Lend {
+    /// The C struct.
+    type C;
+
+    /// Writes the C struct of the message, and puts into the block what it points to.
+    ///
+    /// # Safety
+    /// `dst` is valid for writes of the struct and aligned.
+    #[doc(hidden)]
+    unsafe fn lend_at(&self, dst: *mut Self::C, block: &mut Block<'_>) -> Result<(), AssignError>;
+}
+
+/// Lends a message as its C struct, with one allocation at most. Flat messages with bulk members are lent by [`lend_with_body`].
+pub fn lend<T: Lend>(message: &T) -> Result<Lent<'_, T::C>, AssignError> {
+    lend_with_body(message, &[])
+}
+
+/// Lends a message whose bulk members lie in a body as its C struct, with one allocation at most.
+pub fn lend_with_body<'a, T: Lend>(message: &'a T, body: &'a [u8]) -> Result<Lent<'a, T::C>, AssignError> {
+    let mut lent = MaybeUninit::uninit();
+    let mut measured = Block { start: ptr::null_mut(), end: 0, used: 0, body };
+    // SAFETY: it is the place of a struct. Nothing of the block is written while it is measured.
+    unsafe { message.lend_at(lent.as_mut_ptr(), &mut measured)? };
+    let mut memory = Vec::<MaybeUninit<Word>>::with_capacity(measured.used.div_ceil(size_of::<Word>()));
+    let mut block = Block { start: memory.as_mut_ptr().cast(), end: measured.used, used: 0, body };
+    if measured.used > 0 {
+        // SAFETY: as above; the memory is as large as was measured.
+        unsafe { message.lend_at(lent.as_mut_ptr(), &mut block)? };
+    }
+    // SAFETY: it was written, with the addresses of what is going to stay where it is: the source is borrowed for 'a, and the
+    // memory of a vector does not move with it.
+    let message = ManuallyDrop::new(unsafe { lent.assume_init() });
+    Ok(Lent { message, _block: memory, source: PhantomData })
+}
+
+/// Memory for what a C struct points to: first measured, then filled in the same order.
+#[derive(Debug)]
+pub struct Block<'a> {
+    /// Null while it is measured.
+    start: *mut u8,
+    end: usize,
+    used: usize,
+    body: &'a [u8],
+}
+
+impl Block<'_> {
+    /// The place of `count` values, to be written; null while it is measured.
+    fn place<T>(&mut self, count: usize) -> *mut T {
+        const { assert!(align_of::<T>() <= align_of::<Word>(), "C structs of ROS have an alignment up to 8") };
+        let at = self.used.next_multiple_of(align_of::<T>());
+        self.used = at.saturating_add(count.saturating_mul(size_of::<T>()));
+        if self.start.is_null() {
+            return ptr::null_mut();
+        }
+        // Sources do not change between the two looks at them. If one of a storage that is not Situ's does, nothing is
+        // written beyond the end.
+        assert!(self.used <= self.end, "a message changed while it was lent");
+        // SAFETY: the place lies within the memory.
+        unsafe { self.start.add(at).cast() }
+    }
+
+    /// Values that are read until a zero, and where they lie.
+    fn text<T: Copy + Default>(&mut self, values: &[T]) -> *mut T {
+        let data = self.place::<T>(values.len().saturating_add(1));
+        if !data.is_null() {
+            // SAFETY: there is a place for the values and one more, in memory that is nobody else's.
+            unsafe {
+                ptr::copy_nonoverlapping(values.as_ptr(), data, values.len());
+                data.add(values.len()).write(T::default());
+            }
+        }
+        data
+    }
+}
+
+/// A value that does not depend on the storage.
+///
+/// # Safety
+/// `dst` is valid for writes and aligned; as for all functions here.
+pub unsafe fn copy<T: InPlace>(source: &T, dst: *mut T) -> Result<(), AssignError> {
+    const { assert!(T::BITWISE, "a value that does not depend on the storage is its bytes") };
+    // SAFETY: the caller's promise; a copy of the bytes is a value.
+    unsafe { ptr::copy_nonoverlapping(source, dst, 1) };
+    Ok(())
+}
+
+/// A string.
+///
+/// # Safety
+/// As for [`copy`].
+pub unsafe fn text<const N: usize>(
+    source: &impl Text,
+    dst: *mut RosString<N>,
+    block: &mut Block<'_>,
+) -> Result<(), AssignError> {
+    let text: &str = source;
+    // SAFETY: the caller's promise.
+    unsafe { dst.write(RosString::lent(block.text(text.as_bytes()), text.len())) };
+    Ok(())
+}
+
+/// A wide string.
+///
+/// # Safety
+/// As for [`copy`].
+pub unsafe fn wide<const N: usize>(
+    source: &[u16],
+    dst: *mut RosWString<N>,
+    block: &mut Block<'_>,
+) -> Result<(), AssignError> {
+    // SAFETY: the caller's promise.
+    unsafe { dst.write(RosWString::lent(block.text(source), source.len())) };
+    Ok(())
+}
+
+/// A sequence of values that do not depend on the storage: they stay where they are.
+///
+/// # Safety
+/// As for [`copy`].
+pub unsafe fn list_of_copies<T: Value, const N: usize>(
+    source: &impl List<T>,
+    dst: *mut RosSequence<T, N>,
+) -> Result<(), AssignError> {
+    // SAFETY: the caller's promise.
+    unsafe { dst.write(RosSequence::lent(source.elements()?)) };
+    Ok(())
+}
+
+/// A bulk member: its elements stay where they are.
+///
+/// # Safety
+/// As for [`copy`].
+pub unsafe fn bulk<T: Plain, const N: usize>(
+    source: &impl BulkField<T>,
+    dst: *mut RosSequence<T, N>,
+    block: &mut Block<'_>,
+) -> Result<(), AssignError> {
+    // SAFETY: the caller's promise.
+    unsafe { dst.write(RosSequence::lent(source.elements(block.body)?)) };
+    Ok(())
+}
+
+/// How an element is lent.
+type Each<S, T> = fn(&S, *mut T, &mut Block<'_>) -> Result<(), AssignError>;
+
+/// A sequence.
+///
+/// # Safety
+/// As for [`copy`]. `each` writes the value whose place it is given.
+pub unsafe fn list<S: Value, T: InPlace, const N: usize>(
+    source: &impl List<S>,
+    dst: *mut RosSequence<T, N>,
+    block: &mut Block<'_>,
+    each: Each<S, T>,
+) -> Result<(), AssignError> {
+    let elements = source.elements()?;
+    let data = block.place::<T>(elements.len());
+    let mut measured = MaybeUninit::uninit();
+    for (index, element) in elements.iter().enumerate() {
+        // SAFETY: there is a place for each element.
+        let at = if data.is_null() { measured.as_mut_ptr() } else { unsafe { data.add(index) } };
+        each(element, at, block).map_err(|error| error.in_element(index))?;
+    }
+    let lent = ptr::slice_from_raw_parts(data.cast_const(), if data.is_null() { 0 } else { elements.len() });
+    // SAFETY: the caller's promise.
+    unsafe { dst.write(RosSequence::lent(lent)) };
+    Ok(())
+}
+
+/// An array.
+///
+/// # Safety
+/// As for [`list`].
+pub unsafe fn array<S, T, const N: usize>(
+    source: &[S; N],
+    dst: *mut [T; N],
+    block: &mut Block<'_>,
+    each: Each<S, T>,
+) -> Result<(), AssignError> {
+    for (index, element) in source.iter().enumerate() {
+        // SAFETY: the array has so many places.
+        let at = unsafe { dst.cast::<T>().add(index) };
+        each(element, at, block).map_err(|error| error.in_element(index))?;
+    }
+    Ok(())
+}
