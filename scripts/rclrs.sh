@@ -12,7 +12,7 @@ skip() { echo "SKIPPED: $*; the round trip between rclrs and rclpy did not run" 
 [ -f "$venv/.ready" ] || skip "no ROS packages in build/venv (see above)"
 
 cargo run -q -p situ-cli --bin situ -- gen --lang rclrs --out "$out/crates" --layout crates/situ-layout -I "$venv" \
-  --ros std_msgs --ros geometry_msgs --ros sensor_msgs --ros nav_msgs --ros test_msgs --ros action_msgs
+  --ros std_msgs --ros geometry_msgs --ros sensor_msgs --ros nav_msgs --ros test_msgs --ros action_msgs --ros rosgraph_msgs
 
 cargo fetch --quiet --manifest-path tests/rclrs/Cargo.toml || skip "rclrs cannot be fetched (no package index?)"
 

@@ -13,7 +13,8 @@ import rclpy
 import test_msgs.action
 import test_msgs.srv
 from action_msgs.msg import GoalStatus
-from rclpy.action import ActionClient, ActionServer, GoalResponse
+from action_msgs.srv import CancelGoal
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.task import Future
@@ -23,6 +24,8 @@ from ros import HIDDEN, Types
 
 PACKAGES = ("geometry_msgs", "nav_msgs", "sensor_msgs", "std_msgs", "test_msgs")
 FORMS = ("idiomatic", "native")
+# Messages are lent as well.
+SENT_AS = (*FORMS, "lent")
 QOS = QoSProfile(history=QoSHistoryPolicy.KEEP_ALL, reliability=QoSReliabilityPolicy.RELIABLE)
 # How long a message may take, in seconds, on a machine with much to do.
 PATIENCE = 60
@@ -36,14 +39,14 @@ class Peer:
         topic = f"situ/{name.replace('::', '/')}"
         cls = types.classes[name]
         self.publisher = node.create_publisher(cls, f"{topic}/question", QOS)
-        self.came = {form: [] for form in FORMS}
+        self.came = {form: [] for form in SENT_AS}
         self.subscriptions = [
-            node.create_subscription(cls, f"{topic}/{form}", self.came[form].append, QOS) for form in FORMS
+            node.create_subscription(cls, f"{topic}/{form}", self.came[form].append, QOS) for form in SENT_AS
         ]  # fmt: skip
 
     def is_matched(self):
         counts = [self.node.count_publishers(it.topic_name) for it in self.subscriptions]
-        return counts == [1, 1] and self.publisher.get_subscription_count() == len(FORMS)
+        return counts == [1] * len(SENT_AS) and self.publisher.get_subscription_count() == len(SENT_AS)
 
     def messages(self):
         yield self.types.classes[self.name]()
@@ -81,7 +84,7 @@ def check_messages(executor, node):
             if values != expected:
                 sys.exit(f"rclrs.py: {peer.name}, {form}: sent\n{expected}\ngot back\n{values}")
         total += len(sent)
-    print(f"rclrs: {total} messages of {len(peers)} types came back unchanged, in both forms")
+    print(f"rclrs: {total} messages of {len(peers)} types came back unchanged, in each of {len(SENT_AS)} forms")
 
 
 def check_services(executor, node):
@@ -143,7 +146,17 @@ class Relay:
     def __init__(self, executor, node, cls, path):
         self.executor, self.path, self.cls = executor, path, cls
         self.feedback, self.next = [], None
-        self.server = ActionServer(node, cls, f"{path}/python", self.execute, goal_callback=self.decide)
+        # After so many pieces of feedback the goal waits until it is told to go on.
+        self.pauses_after = None
+        self.may_be_cancelled = True
+        self.server = ActionServer(
+            node,
+            cls,
+            f"{path}/python",
+            self.execute,
+            goal_callback=self.decide,
+            cancel_callback=lambda _: CancelResponse.ACCEPT if self.may_be_cancelled else CancelResponse.REJECT,
+        )
         self.client = ActionClient(node, cls, path)
         wait(executor, f"the action {path}", self.client.server_is_ready)
 
@@ -152,7 +165,8 @@ class Relay:
 
     def came(self, message):
         self.feedback.append(message.feedback)
-        self.next.set_result(True)
+        if len(self.feedback) != self.pauses_after:
+            self.next.set_result(True)
 
     async def give(self, handle, feedback):
         self.next = Future()
@@ -169,6 +183,10 @@ class Relay:
         for _ in range(goal.order):
             sequence.append(sequence[-1] + sequence[-2])
             await self.give(handle, self.cls.Feedback(sequence=sequence))
+            if handle.is_cancel_requested:
+                result.sequence = sequence
+                handle.canceled()
+                return result
         result.sequence = sequence
         # One goal is given up.
         handle.abort() if goal.order == 1 else handle.succeed()
@@ -182,9 +200,34 @@ class Relay:
         handle = asked.result()
         if not handle.accepted:
             return None
+        return self.result(handle)
+
+    def result(self, handle):
         result = handle.get_result_async()
         wait(self.executor, f"the result of {self.path}", result.done)
         return result.result().status, result.result().result
+
+    def cancel(self, handle):
+        """What cancelling a goal is answered with: the code, and which goals are ended."""
+        asked = handle.cancel_goal_async()
+        wait(self.executor, f"the answer to the cancelling of {self.path}", asked.done)
+        return asked.result().return_code, [bytes(it.goal_id.uuid) for it in asked.result().goals_canceling]
+
+    def run_and_cancel(self, goal, after):
+        """Cancels a goal when so many pieces of feedback have come; the answer to that, the status and the result."""
+        self.feedback.clear()
+        self.pauses_after = after
+        asked = self.client.send_goal_async(goal, feedback_callback=self.came)
+        wait(self.executor, f"the response of {self.path}", asked.done)
+        handle = asked.result()
+        wait(self.executor, f"feedback of {self.path}", lambda: len(self.feedback) == after)
+        code, ended = self.cancel(handle)
+        if any(it != bytes(handle.goal_id.uuid) for it in ended):
+            sys.exit(f"rclrs.py: {self.path}: other goals than {handle.goal_id} are cancelled: {ended}")
+        self.pauses_after = None
+        self.next.set_result(True)
+        status, result = self.result(handle)
+        return (code, len(ended)), status, result, self.cancel(handle)
 
 
 def check_actions(executor, node):
@@ -206,6 +249,21 @@ def check_actions(executor, node):
         expect(f"Fibonacci {order}, feedback", feedback, [sequence[: at + 3] for at in range(order)])
     expect("Fibonacci, refused", fibonacci.run(goal(-1)), None)
 
+    codes = CancelGoal.Response
+    too_late = (codes.ERROR_GOAL_TERMINATED, [])
+    for may_be, answer, status, length in [
+        (True, (codes.ERROR_NONE, 1), GoalStatus.STATUS_CANCELED, 4),
+        (False, (codes.ERROR_REJECTED, 0), success, 8),
+        (True, (codes.ERROR_NONE, 1), GoalStatus.STATUS_CANCELED, 4),
+    ]:
+        fibonacci.may_be_cancelled = may_be
+        answered, ended_as, result, again = fibonacci.run_and_cancel(goal(6), 2)
+        what = f"Fibonacci, cancelled, which is {'granted' if may_be else 'refused'}"
+        expect(f"{what}: answer and status", (answered, ended_as), (answer, status))
+        expect(f"{what}: result", list(result.sequence), sequence[:length])
+        if not may_be:
+            expect(f"{what}, once more at the end", again, too_late)
+
     nested = Relay(executor, node, test_msgs.action.NestedMessage, "situ/relay/NestedMessage")
     parts = {part: types.struct(f"test_msgs::action::NestedMessage_{part}") for part in ("Goal", "Result", "Feedback")}
     for mode in modes(3):
@@ -215,7 +273,7 @@ def check_actions(executor, node):
         expect(f"NestedMessage {mode}, status", status, success)
         expect(f"NestedMessage {mode}, result", types.value(result, parts["Result"]), value)
         expect(f"NestedMessage {mode}, feedback", [types.value(it, parts["Feedback"]) for it in nested.feedback], [value])
-    print("rclrs: goals of two actions went through servers and clients in rclrs to rclpy and back")
+    print("rclrs: goals of two actions went through servers and clients in rclrs to rclpy and back, and so did their cancelling")
 
 
 def main():

@@ -1,4 +1,5 @@
-//! Sends back what comes: every message as the C struct that it is, and as the idiomatic type, by way of the conversions;
+//! Sends back what comes: every message as the C struct that it is, as the idiomatic type, by way of the conversions, and as one
+//! that is lent as a C struct;
 //! answers a service in both forms, and relays services and actions. `tests/interop/rclrs.py` talks to it. Ends when it is killed or orphaned.
 
 mod relay;
@@ -8,8 +9,9 @@ use std::time::Duration;
 
 use rclrs::{
     Context, CreateBasicExecutor, InitOptions, IntoNodeOptions, IntoPrimitiveOptions, MessageIDL, Node,
-    RclrsError, RmwMessageIDL, ServiceIDL, SpinOptions,
+    Publisher, RclrsError, RmwMessageIDL, ServiceIDL, SpinOptions,
 };
+use situ_layout::ros::{Lend, lend};
 use test_msgs::action::Fibonacci;
 use test_msgs::srv::{BasicTypes, BasicTypes_Request, BasicTypes_Response};
 
@@ -24,27 +26,34 @@ struct Echo {
 }
 
 impl Echo {
-    /// Both forms of a message.
+    /// All forms of a message.
     fn message<T, R>(&mut self) -> Result<(), RclrsError>
     where
-        T: MessageIDL<RmwMsg = R>,
+        T: MessageIDL<RmwMsg = R> + Lend<C = R>,
         R: RmwMessageIDL + MessageIDL<RmwMsg = R>,
     {
-        self.one::<T>(R::TYPE_NAME, "idiomatic")?;
-        self.one::<R>(R::TYPE_NAME, "native")
+        // One is given away, and with it its memory, another is published as it lies there.
+        self.one::<T, T>(R::TYPE_NAME, "idiomatic", |to, message| to.publish(message))?;
+        self.one::<R, R>(R::TYPE_NAME, "native", |to, message| to.publish(&message))?;
+        self.one::<T, R>(R::TYPE_NAME, "lent", |to, message| {
+            to.publish(&*lend(&message).expect("there are no buffers"))
+        })
     }
 
-    fn one<T: MessageIDL>(&mut self, name: &str, form: &str) -> Result<(), RclrsError> {
+    /// Receives one form and sends another back.
+    fn one<T: MessageIDL, P: MessageIDL>(
+        &mut self,
+        name: &str,
+        form: &str,
+        send: fn(&Publisher<P>, T) -> Result<(), RclrsError>,
+    ) -> Result<(), RclrsError> {
         let answer = format!("situ/{name}/{form}");
-        let publisher = self.node.create_publisher::<T>(answer.as_str().reliable().keep_all())?;
+        let publisher = self.node.create_publisher::<P>(answer.as_str().reliable().keep_all())?;
         let question = format!("situ/{name}/question");
-        // The one is given away, and with it its memory; the other is lent, and published as it lies there.
-        let gives = form == "idiomatic";
         let subscription = self.node.create_subscription::<T, _>(
             question.as_str().reliable().keep_all(),
             move |message: T| {
-                let sent = if gives { publisher.publish(message) } else { publisher.publish(&message) };
-                if let Err(error) = sent {
+                if let Err(error) = send(&publisher, message) {
                     eprintln!("{answer}: {error}");
                 }
             },

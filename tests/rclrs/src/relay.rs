@@ -44,7 +44,7 @@ fn action<A: ActionIDL>(node: &Node, name: &str) -> Result<Box<dyn Any>, RclrsEr
     Ok(Box::new(server))
 }
 
-/// Asks for the same goal, hands its feedback on, and ends as it does.
+/// Asks for the same goal, hands its feedback and its cancellation on, and ends as it does.
 async fn relay<A: ActionIDL>(goal: RequestedGoal<A>, client: ActionClient<A>) -> TerminatedGoal {
     client.notify_on_server_ready().await.expect("the node lives as long as its actions");
     let Some(asked) = client.request_goal(A::Goal::clone(goal.goal())).await else { return goal.reject() };
@@ -52,17 +52,41 @@ async fn relay<A: ActionIDL>(goal: RequestedGoal<A>, client: ActionClient<A>) ->
         BeginAcceptedGoal::Execute(executing) => executing,
         BeginAcceptedGoal::Cancel(cancelling) => return cancelling.cancelled_with(A::Result::default()),
     };
+    let cancellation = asked.cancellation.clone();
     let mut events = asked.stream();
-    // Nobody cancels: rclrs answers with a message of its own, of which there are only stand-ins here.
-    while let Some(event) = events.next().await {
+    loop {
+        let Ok(event) = executing.unless_cancel_requested(events.next()).await else {
+            let answer = cancellation.cancel().await;
+            // rclpy refuses by an answer that is no error and names no goal.
+            if answer.is_accepted() && answer.stamp.is_some() {
+                break;
+            }
+            executing.reject_cancellation();
+            continue;
+        };
         match event {
-            GoalEvent::Feedback(feedback) => executing.publish_feedback(feedback),
-            GoalEvent::Status(_) => {}
-            GoalEvent::Result((GoalStatusCode::Succeeded, result)) => {
+            Some(GoalEvent::Feedback(feedback)) => executing.publish_feedback(feedback),
+            Some(GoalEvent::Status(_)) => {}
+            Some(GoalEvent::Result((GoalStatusCode::Succeeded, result))) => {
                 return executing.succeeded_with(result);
             }
-            GoalEvent::Result((_, result)) => return executing.aborted_with(result),
+            Some(GoalEvent::Result((_, result))) => return executing.aborted_with(result),
+            None => return executing.aborted_with(A::Result::default()),
         }
     }
-    executing.aborted_with(A::Result::default())
+    let cancelling = executing.begin_cancelling();
+    while let Some(event) = events.next().await {
+        match event {
+            GoalEvent::Feedback(feedback) => cancelling.publish_feedback(feedback),
+            GoalEvent::Status(_) => {}
+            GoalEvent::Result((GoalStatusCode::Cancelled, result)) => {
+                return cancelling.cancelled_with(result);
+            }
+            GoalEvent::Result((GoalStatusCode::Succeeded, result)) => {
+                return cancelling.succeeded_with(result);
+            }
+            GoalEvent::Result((_, result)) => return cancelling.aborted_with(result),
+        }
+    }
+    cancelling.aborted_with(A::Result::default())
 }
