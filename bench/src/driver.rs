@@ -237,7 +237,14 @@ impl Team {
     /// Gives every worker the same command and gathers what they say, in the order of the roles. A team that
     /// fails is absent from then on.
     pub fn ask(&mut self, line: &str) -> Result<Vec<f64>, Failure> {
-        let Ok(workers) = &mut self.workers else { return Ok(Vec::new()) };
+        self.ask_first(usize::MAX, line)
+    }
+
+    /// The same for the first `count` workers alone.
+    pub fn ask_first(&mut self, count: usize, line: &str) -> Result<Vec<f64>, Failure> {
+        let Ok(all) = &mut self.workers else { return Ok(Vec::new()) };
+        let asked = count.min(all.len());
+        let workers = &mut all[..asked];
         let limit = match line.split(' ').next() {
             Some("open") => OPEN_LIMIT,
             Some("run") => RUN_LIMIT,
@@ -253,7 +260,7 @@ impl Team {
             Err(Failure::Interrupted) => Err(Failure::Interrupted),
             Err(failure) => {
                 // The others may wait for the one that failed: end them all.
-                for worker in workers.iter_mut() {
+                for worker in all.iter_mut() {
                     let _ = worker.child.kill();
                 }
                 self.workers = Err(failure.to_string());

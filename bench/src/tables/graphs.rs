@@ -4,8 +4,10 @@
 //! from each of its predecessors, looks at both ends of each, writes every byte of its own message and publishes it. The
 //! round is over when the last node that nobody waits for has its messages. Nodes on the device read and write in the device's
 //! memory.
+//!
+//! Nothing but the graph runs meanwhile: the sign is given when all nodes sleep, and nobody answers the driver before the round is over.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Case};
@@ -37,6 +39,10 @@ const GO: usize = 0;
 const DONE: usize = 1;
 /// When the last such node was done, in nanoseconds.
 const END: usize = 2;
+/// How many nodes beside node 0 are about to wait for their messages, or the sign.
+const READY: usize = 3;
+/// What they are given to go to sleep.
+const SETTLING: Duration = Duration::from_micros(100);
 
 /// Sizes and numbers of chunks that Cyclone DDS needs of iceoryx's daemon: a size for each doubling.
 fn pools() -> Vec<(usize, usize)> {
@@ -179,8 +185,10 @@ impl Rounds {
 
     /// Measures one graph with each system in turns.
     fn measure(self, teams: &mut [Team], number: usize, next: &mut usize) -> Result<Measured, Failure> {
+        let nodes = Graph::numbered(number).nodes.len();
         let mut ask = |team: &mut Team, count: usize| {
-            let answer = team.ask(&format!("run graph={number} next={next} count={count}"));
+            let line = format!("run graph={number} next={next} count={count}");
+            let answer = team.ask_first(nodes, &line);
             *next += count;
             answer
         };
@@ -344,36 +352,42 @@ fn round(
     station: &mut impl Station,
     sequence: u64,
 ) -> Result<Option<f64>, Failure> {
-    let (go, done) = (page.half(GO), page.half(DONE));
+    let (go, done, ready) = (page.half(GO), page.half(DONE), page.half(READY));
+    // No node is done before all of them have read this: they say that they are ready after it, and node 0 gives the sign after that.
     let expected = done.load(Ordering::Acquire).wrapping_add(graph.sinks() as u32);
     let mut start = 0;
     if node == 0 {
-        // The other nodes are waiting, or not yet: then they find the word as it is.
+        futex_wait_until(ready, |ready| ready as usize == graph.nodes.len() - 1);
+        ready.store(0, Ordering::Relaxed);
+        std::thread::sleep(SETTLING);
         start = monotonic_ns();
         go.store(sequence as u32, Ordering::Release);
         futex_wake(go);
-    } else if graph.nodes[node].inputs.is_empty() {
-        while go.load(Ordering::Acquire) != sequence as u32 {
-            let seen = go.load(Ordering::Acquire);
-            if seen != sequence as u32 {
-                futex_wait(go, seen);
-            }
+    } else {
+        ready.fetch_add(1, Ordering::AcqRel);
+        futex_wake(ready);
+        if graph.nodes[node].inputs.is_empty() {
+            futex_wait_until(go, |go| go == sequence as u32);
         }
     }
     station.round(sequence)?;
     if graph.nodes[node].outputs.is_empty() {
         page.word(END).fetch_max(monotonic_ns(), Ordering::AcqRel);
-        done.fetch_add(1, Ordering::AcqRel);
-        futex_wake(done);
-    }
-    if node != 0 {
-        return Ok(None);
-    }
-    loop {
-        let seen = done.load(Ordering::Acquire);
-        if seen == expected {
-            return Ok(Some((page.word(END).load(Ordering::Acquire) - start) as f64));
+        if done.fetch_add(1, Ordering::AcqRel).wrapping_add(1) == expected {
+            futex_wake(done);
         }
-        futex_wait(done, seen);
+    }
+    futex_wait_until(done, |done| done == expected);
+    Ok((node == 0).then(|| (page.word(END).load(Ordering::Acquire) - start) as f64))
+}
+
+/// Sleeps until the word holds what is waited for. Who puts that there wakes the sleepers.
+fn futex_wait_until(word: &AtomicU32, is_over: impl Fn(u32) -> bool) {
+    loop {
+        let seen = word.load(Ordering::Acquire);
+        if is_over(seen) {
+            return;
+        }
+        futex_wait(word, seen);
     }
 }
