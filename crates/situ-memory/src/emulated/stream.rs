@@ -70,6 +70,15 @@ impl Command {
     fn is_quick(&self) -> bool {
         !matches!(self, Self::Wait(..) | Self::Launch(_))
     }
+
+    /// Whether it takes no time at all.
+    fn is_instant(&self) -> bool {
+        match self {
+            Self::Signal(_) | Self::CompleteCopy(..) => true,
+            Self::Wait(fence, _) => fence.state() != FenceState::Pending,
+            _ => false,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -82,12 +91,17 @@ struct Work {
     /// The first failure that nobody was told yet.
     failed: Option<DomainError>,
     closed: bool,
+    /// The thread sleeps on `came`, and nobody has told it yet.
+    idle: bool,
+    /// The smallest number of commands done that somebody sleeps for on `went`; nothing if nobody does.
+    awaited: Option<u64>,
 }
 
 struct Queue {
     device: Arc<Device>,
     work: Mutex<Work>,
-    /// Something was enqueued or closed; something was done.
+    /// Something was enqueued or closed; what was awaited is done. Told only to who sleeps, only once it can go on, and without the
+    /// lock, which it needs for that: with few cores every needless wake-up takes one from a kernel.
     came: Condvar,
     went: Condvar,
 }
@@ -114,8 +128,31 @@ impl Queue {
         if let Err(error) = result {
             work.failed.get_or_insert(error);
         }
-        self.went.notify_all();
+        if work.awaited.is_some_and(|awaited| work.done >= awaited) {
+            // Whoever waits for more says so again.
+            work.awaited = None;
+            drop(work);
+            self.went.notify_all();
+            work = self.work();
+        }
         work
+    }
+
+    /// The same for somebody else than the thread, which may have been told of more while this was busy.
+    fn step_aside<'q>(&'q self, work: MutexGuard<'q, Work>, command: Command) {
+        let work = self.step(work, command);
+        if !work.commands.is_empty() {
+            self.rouse(work);
+        }
+    }
+
+    /// Has the thread look for work, if it sleeps.
+    fn rouse(&self, mut work: MutexGuard<'_, Work>) {
+        let idle = std::mem::take(&mut work.idle);
+        drop(work);
+        if idle {
+            self.came.notify_one();
+        }
     }
 }
 
@@ -166,9 +203,13 @@ impl EmulatedStream {
     /// Enqueues also on a device that is lost: what is in order behind a copy that may be under way.
     fn enqueue_anyway(&self, command: Command) {
         let mut work = self.queue.work();
-        work.commands.push_back(command);
         work.enqueued += 1;
-        self.queue.came.notify_one();
+        if work.commands.is_empty() && !work.busy && command.is_instant() {
+            // Everything before it is done: no thread has to be woken for this.
+            return self.queue.step_aside(work, command);
+        }
+        work.commands.push_back(command);
+        self.queue.rouse(work);
     }
 
     /// The range of memory of this device that a command will read, or write.
@@ -187,8 +228,9 @@ fn emulated<'m>(device: &Device, memory: &'m Arc<dyn Memory>) -> Result<&'m Emul
 impl Drop for EmulatedStream {
     fn drop(&mut self) {
         // What was enqueued is still done, unless it waits for what never comes; then the thread ends.
-        self.queue.work().closed = true;
-        self.queue.came.notify_one();
+        let mut work = self.queue.work();
+        work.closed = true;
+        self.queue.rouse(work);
     }
 }
 
@@ -265,13 +307,11 @@ impl Stream for EmulatedStream {
                 && left >= HELPFUL
                 && let Some(command) = work.commands.pop_front()
             {
-                work = self.queue.step(work, command);
-                if !work.commands.is_empty() {
-                    // The thread may have been told of them while this was busy.
-                    self.queue.came.notify_one();
-                }
+                self.queue.step_aside(work, command);
+                work = self.queue.work();
                 continue;
             }
+            work.awaited = Some(work.awaited.map_or(until, |awaited| awaited.min(until)));
             work = self.queue.went.wait_timeout(work, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         let failed = work.failed.take();
@@ -298,7 +338,9 @@ fn work_off(queue: &Queue) {
                     return;
                 }
             }
+            work.idle = true;
             work = queue.came.wait(work).unwrap_or_else(PoisonError::into_inner);
+            work.idle = false;
         };
         drop(queue.step(work, command));
     }
