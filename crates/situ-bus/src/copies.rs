@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, Held, Memory,
-    PoolOptions, PoolOwner, Registered, Sharing, SlotId, Strategy, Stream, ViewError,
+    AllocateError, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, HOST, Held, Memory,
+    PoolOptions, PoolOwner, Registered, Sharing, SlotId, Strategy, Stream, Then, ViewError,
 };
 
 use crate::clock::now_ns;
@@ -290,7 +290,7 @@ impl Copies {
 
     /// Copies message `number` if nobody has or does, and if it is complete. If it is not, enqueues the copy behind it: on this
     /// stream, if its completion is enqueued there, or on one of its own that waits for it. Gives the copy's fence if it is pending: until
-    /// then the source must stay as it is.
+    /// then the source must stay as it is. Who sleeps until something is complete is woken by what ends that fence.
     pub(crate) fn bring_if_absent(
         &mut self,
         number: u64,
@@ -411,8 +411,15 @@ impl Copies {
         }
     }
 
-    /// The copy is made, or will be: shows it, if the claim was not taken over. It counts in either case, unless the process dies here.
-    fn finish(&mut self, entry: Entry<'_>, (slot, claim): (SlotId, u64), number: u64, source: &Source<'_>) {
+    /// The copy is complete, or will be: shows it, if the claim was not taken over. It counts in either case, unless the process dies here.
+    fn finish(
+        &mut self,
+        entry: Entry<'_>,
+        (slot, claim): (SlotId, u64),
+        number: u64,
+        source: &Source<'_>,
+        complete: bool,
+    ) {
         let ready = entry.finish(claim);
         let counters = self.topic.copies(self.column);
         counters.copies.fetch_add(1, Ordering::Relaxed);
@@ -423,7 +430,12 @@ impl Copies {
         let Some(own) = &mut self.own else { return };
         let origin = source.origin.map(|(mapped, slot, generation)| (mapped.clone(), slot, generation));
         own.made.push_back(Made { number, slot, keeps: source.keeps, origin });
-        self.topic.wake().notify();
+        if complete {
+            self.topic.wake().notify();
+        } else {
+            // Those who wait for the entry: they do not sleep until something is complete.
+            self.topic.wake().notify_early();
+        }
     }
 
     /// Claims the entry from the word that was seen, copies, and says that it is done. That somebody else came first, at
@@ -445,7 +457,7 @@ impl Copies {
         if let Some(own) = &self.own {
             own.pool.fence(claimed.0).complete();
         }
-        self.finish(entry, claimed, number, source);
+        self.finish(entry, claimed, number, source, true);
         Ok(())
     }
 
@@ -486,6 +498,7 @@ impl Copies {
         let _ = self.register(claimed.0, source);
         let Some(own) = &self.own else { return Ok(None) };
         let fence = own.pool.fence(claimed.0);
+        let fence = if self.domain == HOST { fence.telling(self.sleepers()) } else { fence };
         let (from, to) = ((source.memory, source.offset), (own.pool.bytes(), own.pool.place(claimed.0).0));
         let enqueued = Copier::enqueue(stream, from, to, source.len, (&fence, source.fence), kept);
         if let Err(error) = enqueued {
@@ -494,8 +507,14 @@ impl Copies {
         }
         // Who dies before this has claimed and not finished, and who dies after it has left a fence that is pending: the one is
         // taken over, the other poisoned when the process has ended, and then taken over.
-        self.finish(entry, claimed, number, source);
+        self.finish(entry, claimed, number, source, false);
         Ok(Some(fence))
+    }
+
+    /// What wakes who sleeps until something is complete.
+    fn sleepers(&self) -> Then {
+        let topic = self.topic.clone();
+        Arc::new(move || _ = topic.wake().notify())
     }
 
     /// Tells whoever watches the process that a copy begins; it ends, or is enqueued, when the result is dropped.

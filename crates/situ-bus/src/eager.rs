@@ -35,8 +35,15 @@ impl Eager {
     /// Brings what is published and wanted elsewhere: what is complete now, the rest behind its completion. What fails here is left to those who take it, and to tell
     /// them why.
     ///
-    /// The last message may have been published on a stream: then its copies are enqueued there, right behind what completes it.
-    pub(crate) fn copy(&mut self, publisher: &RawPublisher, inner: &mut Inner, on: Option<&dyn Stream>) {
+    /// The last message may have been published on a stream: then its copies are enqueued there, right behind what completes it. Whether
+    /// who takes it on the host is woken by the end of such a copy.
+    pub(crate) fn copy(
+        &mut self,
+        publisher: &RawPublisher,
+        inner: &mut Inner,
+        on: Option<&dyn Stream>,
+    ) -> bool {
+        let mut wakes = false;
         let oldest = inner.published.front().map_or(u64::MAX, |(number, _)| *number);
         self.copies.iter_mut().for_each(|copies| copies.tidy(oldest));
         self.look_around();
@@ -48,10 +55,12 @@ impl Eager {
             let (number, slot) = inner.published[index];
             let on = on.filter(|_| index + 1 == last);
             let pending = self.copy_one(publisher, inner, (number, slot), on);
+            wakes = pending.iter().any(Fence::tells);
             if let Some(bodies) = &mut inner.bodies {
                 bodies.note_copies(slot, pending);
             }
         }
+        wakes
     }
 
     /// Copies one message into all domains. Gives the fences of copies that are only enqueued.

@@ -519,14 +519,24 @@ impl RawPublisher {
         };
         inner.next = number.wrapping_add(1);
         inner.published.push_back((number, loan.slot));
-        self.topic.wake().notify();
+        // What a device is still filling, and brings to the host by itself, is of use there only when that is done: who is woken before
+        // has nothing to do, and takes a core from those who have.
+        let brought = loan.signalled && inner.eager.is_some();
+        if brought {
+            self.topic.wake().notify_early();
+        } else {
+            self.topic.wake().notify();
+        }
         // What follows is off the message's way.
         let bytes = loan.head_size as u64 + loan.body_size as u64;
         if let Some(began) = began {
             self.tell_published(began, number, bytes);
         }
         if inner.eager.is_some() {
-            self.copy_eagerly(inner, on);
+            let wakes = self.copy_eagerly(inner, on);
+            if brought && !wakes {
+                self.topic.wake().notify();
+            }
         }
         self.retire_oldest(inner);
         if (EAGER_SIZE..WARM_SIZE).contains(&inner.pool.memory(loan.slot).1) {
@@ -668,12 +678,13 @@ impl RawPublisher {
 }
 
 impl RawPublisher {
-    /// Copies what was published into every domain that somebody takes in; the last message on this stream, if it completes it.
-    fn copy_eagerly(&self, inner: &mut Inner, on: Option<&dyn Stream>) {
-        if let Some(mut eager) = inner.eager.take() {
-            eager.copy(self, inner, on);
-            inner.eager = Some(eager);
-        }
+    /// Copies what was published into every domain that somebody takes in; the last message on this stream, if it completes it. Whether
+    /// the end of a copy of that wakes who takes it on the host.
+    fn copy_eagerly(&self, inner: &mut Inner, on: Option<&dyn Stream>) -> bool {
+        let Some(mut eager) = inner.eager.take() else { return false };
+        let wakes = eager.copy(self, inner, on);
+        inner.eager = Some(eager);
+        wakes
     }
 }
 

@@ -503,7 +503,11 @@ impl RawSubscriber {
                 return true;
             }
             let Some(slice) = deadline.slice(SLICE) else { return false };
-            wake.sleep(announced, slice);
+            // What a device is still filling is of use only to who works in stream order.
+            match self.domain {
+                HOST => wake.sleep_until_complete(announced, slice),
+                _ => wake.sleep(announced, slice),
+            }
             if self.has_next() {
                 return true;
             }

@@ -5,7 +5,7 @@ mod common;
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::{Scratch, numbers};
@@ -128,6 +128,43 @@ struct Alone<'s>(&'s RawSubscriber);
 
 // SAFETY: see its only use: the owner does not touch it while the other thread runs.
 unsafe impl Send for Alone<'_> {}
+
+/// Who takes on the host sleeps on until there is something to read; who works in stream order is told at once. Either looks around every
+/// 100 ms, told or not, so that one try may mislead.
+#[test]
+fn who_takes_on_the_host_is_woken_when_the_copy_is_complete() {
+    let scratch = Scratch::new();
+    let publisher = publisher(&scratch.node("publisher"), DEVICE, true);
+    let stream = stream(DEVICE);
+    let attempt = |value: u8| {
+        let (kernel, opened) = (gate(), AtomicBool::new(false));
+        let subscribers = [HOST, DEVICE].map(|domain| subscriber(&scratch.node("subscriber"), domain));
+        let woken = std::thread::scope(|scope| {
+            let woken = subscribers.each_ref().map(|subscriber| {
+                // SAFETY: only this thread uses it until it is joined.
+                let subscriber = Alone(subscriber);
+                let opened = &opened;
+                scope.spawn(move || {
+                    let subscriber = subscriber;
+                    assert!(subscriber.0.wait(Some(PATIENCE)));
+                    opened.load(Ordering::SeqCst)
+                })
+            });
+            std::thread::sleep(SHORT);
+            stream.wait(&kernel, PATIENCE).unwrap();
+            publish_early(&publisher, &*stream, value);
+            std::thread::sleep(SHORT);
+            opened.store(true, Ordering::SeqCst);
+            kernel.complete();
+            woken.map(|thread| thread.join().unwrap())
+        });
+        stream.synchronize(PATIENCE).unwrap();
+        let sample = subscribers[0].take().unwrap().unwrap();
+        assert!(sample.body().iter().all(|byte| *byte == value));
+        woken == [true, false]
+    };
+    assert!((1..=20).any(attempt), "woken before it was complete, or not before");
+}
 
 /// Completed by something that Situ does not know, or never.
 #[test]

@@ -251,21 +251,31 @@ fn broken_a_reader_looks_before_it_pins() {
 struct Futex {
     queue: Mutex<()>,
     sleepers: Condvar,
+    /// Those who sleep until something is complete.
+    until_complete: Condvar,
 }
 
 impl Futex {
     fn new() -> Self {
-        Self { queue: Mutex::new(()), sleepers: Condvar::new() }
+        Self { queue: Mutex::new(()), sleepers: Condvar::new(), until_complete: Condvar::new() }
     }
     fn wait(&self, word: &AtomicU32, expected: u32) {
+        self.wait_among(&self.sleepers, word, expected);
+    }
+    fn wait_among(&self, sleepers: &Condvar, word: &AtomicU32, expected: u32) {
         let queue = self.queue.lock().unwrap();
         if word.load(Ordering::SeqCst) == expected {
-            drop(self.sleepers.wait(queue).unwrap());
+            drop(sleepers.wait(queue).unwrap());
         }
+    }
+    fn wake_early(&self) {
+        let _queue = self.queue.lock().unwrap();
+        self.sleepers.notify_all();
     }
     fn wake(&self) {
         let _queue = self.queue.lock().unwrap();
         self.sleepers.notify_all();
+        self.until_complete.notify_all();
     }
 }
 
@@ -287,12 +297,15 @@ impl Bed {
     }
     /// As `RawSubscriber::wait`.
     fn sleep_until(&self, ready: impl Fn() -> bool) {
+        self.sleep_among(&self.futex.sleepers, ready);
+    }
+    fn sleep_among(&self, sleepers: &Condvar, ready: impl Fn() -> bool) {
         while !ready() {
             let announced = self.word.announce();
             if ready() {
                 return;
             }
-            self.futex.wait(self.word.futex(), announced);
+            self.futex.wait_among(sleepers, self.word.futex(), announced);
         }
     }
 }
@@ -364,6 +377,41 @@ fn broken_a_sleeper_does_not_look_again() {
         }
     };
     wake_up(1, 1, 1, looks_once, Bed::notify);
+}
+
+/// A message that is published before it is complete: one sleeper has use for it at once, the other only when it is complete.
+fn early_wake_up(must_wake_early: fn(&WakeWord) -> bool) {
+    explore(3, move || {
+        let shared = Arc::new((Rows::new(4), Bed::new()));
+        let others = [false, true].map(|until_complete| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (rows, bed) = &*shared;
+                let futex = &bed.futex;
+                let sleepers = if until_complete { &futex.until_complete } else { &futex.sleepers };
+                bed.sleep_among(sleepers, || rows.ring().look(0) != Look::NotYet);
+            })
+        });
+        let (rows, bed) = &*shared;
+        rows.ring().publish(0, slot(0), admit).unwrap();
+        // As `WakeWord::notify_early`.
+        if must_wake_early(&bed.word) {
+            bed.futex.wake_early();
+        }
+        bed.notify();
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+}
+
+#[test]
+fn who_sleeps_until_it_is_complete_is_woken_then() {
+    early_wake_up(WakeWord::must_wake_early);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn broken_an_early_waker_clears_the_bit() {
+    early_wake_up(WakeWord::must_wake);
 }
 
 /// A reliable publisher and its subscriber, both of which sleep when they have nothing to do. `room` messages may be

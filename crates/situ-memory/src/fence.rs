@@ -45,7 +45,12 @@ pub struct Fence {
     word: NonNull<AtomicU64>,
     value: u64,
     mapped: Arc<dyn Any + Send + Sync>,
+    /// Whom else to tell.
+    then: Option<Then>,
 }
+
+/// What whoever ends a fence calls then: short, and nothing of a device's.
+pub type Then = Arc<dyn Fn() + Send + Sync>;
 
 // SAFETY: the word is an atomic in memory that `mapped` keeps alive, whichever thread holds it.
 unsafe impl Send for Fence {}
@@ -58,7 +63,18 @@ impl Fence {
     /// # Safety
     /// `word` must stay valid as long as `mapped` lives.
     pub unsafe fn new(word: NonNull<AtomicU64>, value: u64, mapped: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { word, value, mapped }
+        Self { word, value, mapped, then: None }
+    }
+
+    /// The same fence, whose end by the CPU of this process is told to somebody else than those who wait for it, too. Of its
+    /// clones, made from now on, any.
+    pub fn telling(self, then: Then) -> Self {
+        Self { then: Some(then), ..self }
+    }
+
+    /// Whether its end is told to somebody else.
+    pub fn tells(&self) -> bool {
+        self.then.is_some()
     }
 
     /// The word, in host shared memory.
@@ -138,6 +154,9 @@ impl Fence {
     fn wake(&self) {
         #[cfg(not(loom))]
         let _ = futex::wake(self.half(), futex::Flags::empty(), u32::MAX >> 1);
+        if let Some(then) = &self.then {
+            then();
+        }
     }
 
     /// Completes it, now: for an owner whose bytes were written by the CPU, or by work that it has waited for.

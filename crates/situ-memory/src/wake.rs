@@ -14,6 +14,10 @@
 //! Either the sleeper's 2 sees what was published, or the waker's 2 sees the bit. The bit must be cleared before the
 //! wake-up and not after it: a sleeper that comes in between would find the old value, sleep, and lose its bit.
 //!
+//! Who sleeps may have use only for what is *complete*. A waker that has published what a device is still filling wakes the others
+//! alone ([`WakeWord::notify_early`]): 3 leaves the bit, because somebody may sleep on, and 4 names those whom it means. Completing it wakes
+//! everybody as ever. A sleeper of either kind that announced itself before 3 finds another value, and looks again.
+//!
 //! A waker that dies between 3 and 4 has woken nobody: hence sleepers never sleep longer than [`SLICE`] without looking
 //! again. A sleeper that dies leaves the bit set: the next waker makes one system call too many, and clears it.
 
@@ -53,10 +57,22 @@ impl WakeWord {
     /// Waker, steps 2 and 3: whether [`wake`](Self::wake) must be called.
     #[inline]
     pub fn must_wake(&self) -> bool {
+        self.count(0)
+    }
+
+    /// The same, before [`wake_early`](Self::wake_early): whoever it does not wake is left its bit.
+    #[inline]
+    pub fn must_wake_early(&self) -> bool {
+        self.count(SLEEPING)
+    }
+
+    /// Counts a wake-up, if anybody sleeps, and leaves these bits.
+    #[inline(always)]
+    fn count(&self, left: u32) -> bool {
         between_sequentially_consistent();
         let mut value = self.word.load(Ordering::SeqCst);
         while value & SLEEPING != 0 {
-            let next = (value & !SLEEPING).wrapping_add(2);
+            let next = (value & !SLEEPING).wrapping_add(2) | left;
             match self.word.compare_exchange_weak(value, next, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(_) => return true,
                 Err(current) => value = current,
@@ -75,7 +91,20 @@ impl WakeWord {
 #[cfg(not(loom))]
 mod system {
     use super::{Duration, WakeWord};
+    use std::num::NonZeroU32;
+
     use rustix::thread::futex;
+
+    /// How the kernel tells sleepers that have use only for what is complete from all others, who sleep with every bit.
+    const COMPLETE: NonZeroU32 = NonZeroU32::MIN;
+    const EARLY: NonZeroU32 = NonZeroU32::new(!COMPLETE.get()).expect("all bits but one");
+
+    fn timespec(time: Duration) -> futex::Timespec {
+        futex::Timespec {
+            tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        }
+    }
 
     impl WakeWord {
         /// Waker: steps 2 to 4. Returns whether anybody had to be woken.
@@ -94,13 +123,33 @@ mod system {
             let _ = futex::wake(self.futex(), futex::Flags::empty(), i32::MAX as u32);
         }
 
+        /// Waker: steps 2 to 4 for what is not complete yet. Returns whether anybody had to be woken.
+        pub fn notify_early(&self) -> bool {
+            let must = self.must_wake_early();
+            if must {
+                self.wake_early();
+            }
+            must
+        }
+
+        /// Waker, step 4: wakes everybody who does not sleep until something is complete.
+        fn wake_early(&self) {
+            let _ = futex::wake_bitset(self.futex(), futex::Flags::empty(), i32::MAX as u32, EARLY);
+        }
+
+        /// Sleeper, step 3, of one who has use only for what is complete: as [`sleep`](Self::sleep), but early wake-ups do not
+        /// count.
+        pub fn sleep_until_complete(&self, announced: u32, time: Duration) {
+            // With bits the kernel takes a moment of its clock, and not how long.
+            let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+            let until = timespec(Duration::new(now.tv_sec as u64, now.tv_nsec as u32).saturating_add(time));
+            let _ =
+                futex::wait_bitset(self.futex(), futex::Flags::empty(), announced, Some(&until), COMPLETE);
+        }
+
         /// Sleeper, step 3: sleeps until woken, until the word changes, or for `time`. May return early.
         pub fn sleep(&self, announced: u32, time: Duration) {
-            let time = futex::Timespec {
-                tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
-                tv_nsec: time.subsec_nanos().into(),
-            };
-            let _ = futex::wait(self.futex(), futex::Flags::empty(), announced, Some(&time));
+            let _ = futex::wait(self.futex(), futex::Flags::empty(), announced, Some(&timespec(time)));
         }
     }
 }
