@@ -105,14 +105,17 @@ impl Fence {
     /// Waits until it is complete or poisoned, at most for `patience`; pending if that was not enough.
     ///
     /// Who completes it by [`complete`](Self::complete) wakes who waits. Devices write the word without telling anybody, so
-    /// this looks, too: for some microseconds without a pause, then in pauses that grow to a millisecond.
+    /// this looks, too: for some microseconds without a pause, then in pauses that grow to a millisecond. It may be on this very core
+    /// that the bytes are to be written or copied: so after a moment every look lets others go first.
     #[cfg(not(loom))]
     pub fn wait(&self, patience: Duration) -> FenceState {
-        const SPINS: u32 = 500;
+        const SPINS: u32 = 20;
+        const YIELDS: u32 = 16;
         const LONGEST: Duration = Duration::from_millis(1);
-        for _ in 0..SPINS {
+        for look in 0..SPINS + YIELDS {
             match self.state() {
-                FenceState::Pending => std::hint::spin_loop(),
+                FenceState::Pending if look < SPINS => std::hint::spin_loop(),
+                FenceState::Pending => std::thread::yield_now(),
                 state => return state,
             }
         }
