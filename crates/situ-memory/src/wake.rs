@@ -60,7 +60,7 @@ impl WakeWord {
         self.count(0)
     }
 
-    /// The same, before [`wake_early`](Self::wake_early): whoever it does not wake is left its bit.
+    /// The same, before `wake_early`: whoever it does not wake is left its bit.
     #[inline]
     pub fn must_wake_early(&self) -> bool {
         self.count(SLEEPING)
