@@ -1,25 +1,11 @@
 // Counts what the hot path allocates on the side of C++: nothing. (libsitu counts its own side.)
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
+#include "allocations.hpp"
 #include "bus/messages.hpp"
 #include "bus/scratch.hpp"
-
-namespace {
-std::atomic<std::uint64_t> allocations{0};
-}
-
-void* operator new(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
 
 namespace bus_test {
 namespace {
@@ -38,10 +24,10 @@ TEST_F(Bus, lending_publishing_taking_and_releasing_allocate_nothing) {
     return sample.has_value() && (*sample)->id == id && sample->bulk(&Scan::ranges).size() == 100;
   };
   for (std::uint32_t id = 0; id < 100; ++id) ASSERT_TRUE(hop(id));
-  const std::uint64_t before = allocations.load();
+  const std::uint64_t before = situ_test::allocations.load();
   bool all = true;
   for (std::uint32_t id = 0; id < 1000; ++id) all = all && hop(id) && !subscriber.take().has_value();
-  EXPECT_EQ(allocations.load() - before, 0U);
+  EXPECT_EQ(situ_test::allocations.load() - before, 0U);
   EXPECT_TRUE(all);
 }
 

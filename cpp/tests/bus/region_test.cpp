@@ -12,28 +12,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "allocations.hpp"
 #include "bus/scratch.hpp"
-
-namespace {
-std::atomic<std::uint64_t> allocations{0};
-}
-
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
 
 namespace bus_test {
 namespace {
@@ -271,10 +257,10 @@ TEST_F(Bus, lending_publishing_and_taking_regions_allocate_nothing) {
     return after.has_value() && (*after)->skills[19].level == id + 1;
   };
   for (std::uint32_t id = 0; id < 100; ++id) ASSERT_TRUE(hop(id));
-  const std::uint64_t before = allocations.load();
+  const std::uint64_t before = situ_test::allocations.load();
   bool all = true;
   for (std::uint32_t id = 0; id < 1000; ++id) all = all && hop(id);
-  EXPECT_EQ(allocations.load() - before, 0U);
+  EXPECT_EQ(situ_test::allocations.load() - before, 0U);
   EXPECT_TRUE(all);
 }
 

@@ -3,23 +3,10 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <new>
 
+#include "allocations.hpp"
 #include "situ/protobuf/writer.hpp"
-
-namespace {
-std::size_t allocations = 0;
-}
-
-// Not inlined, or the compiler takes malloc and delete for a mismatch.
-__attribute__((noinline)) void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
-__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -43,7 +30,7 @@ TEST(protobuf_allocations, none) {
   } sink;
   std::array<std::uint8_t, 64> memory;
   std::array<situ::protobuf::patch, 4> patches;
-  const std::size_t before = allocations;
+  const std::size_t before = situ_test::allocations;
   situ::protobuf::streamed_buffer buffer(memory, patches, sink);
   situ::protobuf::writer out(buffer);
   {
@@ -51,14 +38,14 @@ TEST(protobuf_allocations, none) {
     fill(it, 40);
   }
   const auto error = out.finish();
-  const std::size_t after = allocations;
+  const std::size_t after = situ_test::allocations;
   EXPECT_EQ(error, situ::protobuf::write_error::none);
   EXPECT_EQ(after, before);
   EXPECT_EQ(sink.bytes, out.size());
   EXPECT_EQ(sink.patched, 40U);
   // The counter counts.
   ::operator delete(::operator new(1));
-  EXPECT_EQ(allocations, after + 1);
+  EXPECT_EQ(situ_test::allocations, after + 1);
 }
 
 }  // namespace

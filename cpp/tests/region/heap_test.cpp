@@ -1,39 +1,19 @@
 // What images that are viewed, adopted and gone on with take from the heap: nothing, up to 64 KiB.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <vector>
 
+#include "allocations.hpp"
 #include "region/character.hpp"
 #include "region/memory.hpp"
 
 namespace {
-std::atomic<std::size_t> allocations{0};
-}
-
-// Not inlined, or the compiler takes malloc and delete for a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
-
-namespace {
 
 using situ_test::aligned_bytes;
+using situ_test::allocations_of;
 using situ_test::Kitchen;
-
-template <class Work>
-std::size_t allocations_of(const Work& work) {
-  const std::size_t before = allocations.load();
-  work();
-  return allocations.load() - before;
-}
 
 /// An image of about so many bytes, most of them in `bits`.
 situ::region<Kitchen> kitchen(std::size_t bytes) {

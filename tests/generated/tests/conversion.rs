@@ -68,6 +68,11 @@ fn a_hundred_names_are_a_hundred_allocations() {
     heap.position = vec![0.5; 100];
     let (ros, allocations) = counting(|| convert::<JointState<Ros>, _>(&heap).unwrap());
     assert_eq!(allocations, 100 + 3, "names; their sequence, positions, frame id");
+    let ((), allocations) = counting(|| {
+        let names = ros.name.iter().map(|name| -> &str { name });
+        assert!(names.eq(heap.name.iter().map(String::as_str)));
+    });
+    assert_eq!(allocations, 0, "names are read where they lie");
     let (back, allocations) = counting(|| convert::<JointState<Heap>, _>(&ros).unwrap());
     assert_eq!(allocations, 100 + 3);
     assert_eq!(back, heap);
