@@ -733,8 +733,8 @@ impl Own {
 /// here before, has left in the word. Nobody knows of what comes, and whoever still waits for an older generation goes on.
 pub(crate) fn begin_fence(pool: &PoolOwner, slot: SlotId) {
     let control = pool.control(slot);
-    if control.fence().load(Ordering::Relaxed) > control.generation() {
-        control.fence().store(control.generation(), Ordering::Relaxed);
+    if control.fence().word().load(Ordering::Relaxed) > control.generation() {
+        control.fence().word().store(control.generation(), Ordering::Relaxed);
     }
 }
 

@@ -3,9 +3,8 @@
 
 mod common;
 
-use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{Scratch, numbers};
@@ -46,9 +45,7 @@ fn copies(scratch: &Scratch, domain: DomainId) -> (u64, u64) {
 
 /// A fence that a test completes, to hold a stream up.
 fn gate() -> Fence {
-    let word = Arc::new(AtomicU64::new(0));
-    // SAFETY: the word lives as long as the fence, which keeps it.
-    unsafe { Fence::new(NonNull::from(&*word), 1, word.clone()) }
+    Fence::of_process(0, 1)
 }
 
 /// Has a stream write a body of one value, and publishes it before that is done. Gives where it lies.

@@ -5,8 +5,7 @@
 mod common;
 
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use common::process::{Role, role, say};
@@ -93,9 +92,7 @@ fn next(subscriber: &RawSubscriber) -> RawSample {
 
 /// A fence that nobody completes.
 fn never() -> Fence {
-    let word = Arc::new(AtomicU64::new(0));
-    // SAFETY: the word lives as long as the `Arc` that is given along.
-    unsafe { Fence::new(std::ptr::NonNull::from(&*word), 1, word) }
+    Fence::of_process(0, 1)
 }
 
 #[test]

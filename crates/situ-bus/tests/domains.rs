@@ -3,9 +3,7 @@
 
 mod common;
 
-use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use common::messages::{Note, Pose, Scan, ScanBulkLengths};
@@ -156,9 +154,7 @@ fn processes_share_one_copy_for_each_domain() {
 
 /// A fence that a test completes, to hold a stream up.
 fn gate() -> Fence {
-    let word = Arc::new(AtomicU64::new(0));
-    // SAFETY: the word lives as long as the fence, which keeps it.
-    unsafe { Fence::new(NonNull::from(&*word), 1, word.clone()) }
+    Fence::of_process(0, 1)
 }
 
 fn node_with(scratch: &Scratch, name: &str, options: EmulatedOptions) -> (Node, EmulatedDomain) {

@@ -8,7 +8,6 @@ mod common;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -335,9 +334,7 @@ fn copy_behind_a_gate(scratch: &Scratch) {
 
 /// A fence that nobody completes.
 fn never() -> Fence {
-    let word = Arc::new(AtomicU64::new(0));
-    // SAFETY: the word lives as long as the fence, which keeps it.
-    unsafe { Fence::new(NonNull::from(&*word), 1, word.clone()) }
+    Fence::of_process(0, 1)
 }
 
 /// A process is killed whose stream has yet to make a copy that others already know of: whoever waits for it makes another.

@@ -263,8 +263,11 @@ impl Futex {
         self.wait_among(&self.sleepers, word, expected);
     }
     fn wait_among(&self, sleepers: &Condvar, word: &AtomicU32, expected: u32) {
+        self.wait_if(sleepers, || word.load(Ordering::SeqCst) == expected);
+    }
+    fn wait_if(&self, sleepers: &Condvar, unchanged: impl FnOnce() -> bool) {
         let queue = self.queue.lock().unwrap();
-        if word.load(Ordering::SeqCst) == expected {
+        if unchanged() {
             drop(sleepers.wait(queue).unwrap());
         }
     }

@@ -21,6 +21,7 @@
 //! up, and clearing it twice does no harm. An owner that dies frees nothing any more; its slots stay readable until
 //! the pool is unlinked.
 
+use crate::fence::FenceWords;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::between_sequentially_consistent;
 
@@ -37,12 +38,10 @@ pub const HOLDERS: usize = 256;
 pub struct SlotControl {
     /// Bumped by the owner each time the slot leaves circulation; its low 16 bits stand in the row that refers to it.
     generation: AtomicU64,
-    /// The timeline value up to which the bytes are complete: see [`Fence`](crate::Fence).
-    fence: AtomicU64,
+    /// Up to which generation the bytes are complete: see [`Fence`](crate::Fence).
+    fence: FenceWords,
     /// Not 0: somebody has the slot's bytes registered with a device, see [`note_registered`](Self::note_registered).
     registered: AtomicU64,
-    /// Zero; kept so that the holders start at half of the line.
-    reserved: u64,
     /// One bit a reader, numbered by its place in the topic.
     holders: [AtomicU64; HOLDERS / 64],
 }
@@ -50,13 +49,16 @@ pub struct SlotControl {
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<SlotControl>() == 128);
 
+#[cfg(all(test, not(loom)))]
+use crate::fence::FIELDS as FENCE;
+
 /// Where the fields of a control lie: offset, size, name.
 #[cfg(all(test, not(loom)))]
 pub(crate) const FIELDS: [(usize, usize, &str); 5] = [
     (std::mem::offset_of!(SlotControl, generation), 8, "generation"),
-    (std::mem::offset_of!(SlotControl, fence), 8, "fence"),
+    (std::mem::offset_of!(SlotControl, fence) + FENCE[0].0, FENCE[0].1, FENCE[0].2),
+    (std::mem::offset_of!(SlotControl, fence) + FENCE[1].0, FENCE[1].1, FENCE[1].2),
     (std::mem::offset_of!(SlotControl, registered), 8, "registered"),
-    (std::mem::offset_of!(SlotControl, reserved), 8, "reserved"),
     (std::mem::offset_of!(SlotControl, holders), HOLDERS / 8, "holders"),
 ];
 
@@ -76,9 +78,8 @@ impl SlotControl {
     pub fn new() -> Self {
         Self {
             generation: AtomicU64::new(0),
-            fence: AtomicU64::new(0),
+            fence: FenceWords::new(0),
             registered: AtomicU64::new(0),
-            reserved: 0,
             holders: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
@@ -89,9 +90,9 @@ impl SlotControl {
         self.generation.load(Ordering::SeqCst)
     }
 
-    /// The word of the slot's fence: the bytes of generation *g* are complete when it is *g* + 1 or more.
+    /// The words of the slot's fence: the bytes of generation *g* are complete when the first is *g* + 1 or more.
     #[inline]
-    pub fn fence(&self) -> &AtomicU64 {
+    pub fn fence(&self) -> &FenceWords {
         &self.fence
     }
 

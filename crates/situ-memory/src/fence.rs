@@ -7,6 +7,19 @@
 //! Nobody waits for ever: whoever finds the owner dead *poisons* the words that it left behind. A poisoned word is larger than
 //! any generation, so everybody who waits goes on, and whoever looks learns that the bytes are not what they should be.
 //! The owner is dead and its generations with it, so no word is ever poisoned and then completed or reused.
+//!
+//! Waking costs a system call, and most of the time nobody sleeps: a second word says up to which value somebody does.
+//!
+//! ```text
+//!   sleeper                                          who completes or poisons
+//!   1. awaited = max(awaited, value)  (SeqCst)       1. word = value             (SeqCst, a swap)
+//!   2. word >= value?                 (SeqCst)       2. awaited >= value?        (SeqCst)
+//!      yes: do not sleep                                no: nobody sleeps, done
+//!   3. futex_wait(word, value of 2)                  3. futex_wake(all)
+//! ```
+//!
+//! Either the sleeper's 2 sees the end, or 2 of who ends it sees the sleeper. Nobody takes its value back, and a sleeper that dies need not: the
+//! slot's next generation is larger. Devices that write the word wake nobody: whoever sleeps looks now and then.
 
 use std::any::Any;
 use std::fmt;
@@ -21,6 +34,7 @@ use std::time::Duration;
 use rustix::thread::futex;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::between_sequentially_consistent;
 
 /// The word of a fence whose owner died before it was complete.
 ///
@@ -39,10 +53,40 @@ pub enum FenceState {
     Poisoned,
 }
 
-/// The moment at which the bytes of one message are complete. Keeps the memory of its word mapped.
+/// The words of a fence, in host shared memory. Zeroed memory is valid ones.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct FenceWords {
+    /// The timeline: up to which value it is complete.
+    word: AtomicU64,
+    /// Up to which value somebody sleeps, or slept.
+    awaited: AtomicU64,
+}
+
+impl FenceWords {
+    /// Words in private memory, where everything up to `complete` is.
+    pub(crate) fn new(complete: u64) -> Self {
+        Self { word: AtomicU64::new(complete), awaited: AtomicU64::new(0) }
+    }
+
+    /// The timeline.
+    #[inline]
+    pub fn word(&self) -> &AtomicU64 {
+        &self.word
+    }
+}
+
+/// Where the words lie in their struct: offset, size, name.
+#[cfg(all(test, not(loom)))]
+pub(crate) const FIELDS: [(usize, usize, &str); 2] = [
+    (std::mem::offset_of!(FenceWords, word), 8, "fence"),
+    (std::mem::offset_of!(FenceWords, awaited), 8, "awaited"),
+];
+
+/// The moment at which the bytes of one message are complete. Keeps the memory of its words mapped.
 #[derive(Clone)]
 pub struct Fence {
-    word: NonNull<AtomicU64>,
+    words: NonNull<FenceWords>,
     value: u64,
     mapped: Arc<dyn Any + Send + Sync>,
     /// Whom else to tell.
@@ -52,18 +96,25 @@ pub struct Fence {
 /// What whoever ends a fence calls then: short, and nothing of a device's.
 pub type Then = Arc<dyn Fn() + Send + Sync>;
 
-// SAFETY: the word is an atomic in memory that `mapped` keeps alive, whichever thread holds it.
+// SAFETY: the words are atomics in memory that `mapped` keeps alive, whichever thread holds it.
 unsafe impl Send for Fence {}
 // SAFETY: as above.
 unsafe impl Sync for Fence {}
 
 impl Fence {
-    /// A fence that is complete when `word` is `value` or more.
+    /// A fence that is complete when the word is `value` or more.
     ///
     /// # Safety
-    /// `word` must stay valid as long as `mapped` lives.
-    pub unsafe fn new(word: NonNull<AtomicU64>, value: u64, mapped: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { word, value, mapped, then: None }
+    /// `words` must stay valid as long as `mapped` lives.
+    pub unsafe fn new(words: NonNull<FenceWords>, value: u64, mapped: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { words, value, mapped, then: None }
+    }
+
+    /// A fence of this process alone, which is complete at `value`; so far everything up to `complete` is.
+    pub fn of_process(complete: u64, value: u64) -> Self {
+        let words = Arc::new(FenceWords::new(complete));
+        // SAFETY: the fence keeps the words.
+        unsafe { Self::new(NonNull::from(&*words), value, words) }
     }
 
     /// The same fence, whose end by the CPU of this process is told to somebody else than those who wait for it, too. Of its
@@ -77,10 +128,14 @@ impl Fence {
         self.then.is_some()
     }
 
+    fn words(&self) -> &FenceWords {
+        // SAFETY: valid as long as `mapped` lives, by the promise given to `new`.
+        unsafe { self.words.as_ref() }
+    }
+
     /// The word, in host shared memory.
     pub fn word(&self) -> &AtomicU64 {
-        // SAFETY: valid as long as `mapped` lives, by the promise given to `new`.
-        unsafe { self.word.as_ref() }
+        &self.words().word
     }
 
     /// The value from which on it is complete.
@@ -124,7 +179,7 @@ impl Fence {
         loop {
             let left = patience.saturating_sub(start.elapsed());
             // Before the look: should the word change after it, there is no sleep.
-            let seen = self.word().load(Ordering::Relaxed);
+            let seen = self.announce();
             // The look comes after the clock: who runs out of patience has seen the last moment.
             let state = self.state();
             if state != FenceState::Pending || left.is_zero() {
@@ -135,13 +190,27 @@ impl Fence {
         }
     }
 
+    /// Sleeper, steps 1 and 2: says that it will sleep until this fence ends, and gives the word to sleep on. Look at that, or at the
+    /// state, before sleeping.
+    pub fn announce(&self) -> u64 {
+        self.words().awaited.fetch_max(self.value, Ordering::SeqCst);
+        between_sequentially_consistent();
+        self.word().load(Ordering::SeqCst)
+    }
+
+    /// Who has ended it, step 2: whether somebody sleeps who must be woken. A sleeper that announces itself after this sees the end.
+    pub fn must_wake(&self) -> bool {
+        between_sequentially_consistent();
+        self.words().awaited.load(Ordering::SeqCst) >= self.value
+    }
+
     /// The lower half of the word, which every new value changes, to sleep on.
     #[cfg(not(loom))]
     fn half(&self) -> &AtomicU32 {
         let upper = usize::from(cfg!(target_endian = "big"));
         // SAFETY: one half of the word, aligned to its size, valid as long as `self`. Only the kernel reads it by way of this
         // reference, as one access: it compares it with what was seen.
-        unsafe { self.word.cast::<AtomicU32>().add(upper).as_ref() }
+        unsafe { NonNull::from(self.word()).cast::<AtomicU32>().add(upper).as_ref() }
     }
 
     /// Sleeps until the word is not what was seen any more and somebody says so, at most so long.
@@ -156,7 +225,9 @@ impl Fence {
     /// Wakes those who sleep. Who dies before has them sleep out their pause.
     fn wake(&self) {
         #[cfg(not(loom))]
-        let _ = futex::wake(self.half(), futex::Flags::empty(), u32::MAX >> 1);
+        if self.must_wake() {
+            let _ = futex::wake(self.half(), futex::Flags::empty(), u32::MAX >> 1);
+        }
         if let Some(then) = &self.then {
             then();
         }
@@ -164,8 +235,9 @@ impl Fence {
 
     /// Completes it, now: for an owner whose bytes were written by the CPU, or by work that it has waited for.
     pub fn complete(&self) {
-        // Release: whoever sees it complete sees the bytes. Never over a poisoned word: only the dead are poisoned.
-        self.word().store(self.value, Ordering::Release);
+        // Whoever sees it complete sees the bytes (release). Never over a poisoned word: only the dead are poisoned. A swap, because who sleeps
+        // is looked for after it in the total order.
+        self.word().swap(self.value, Ordering::SeqCst);
         self.wake();
     }
 
@@ -185,7 +257,7 @@ impl Fence {
         let seen = word.load(Ordering::Acquire);
         // A device may still be completing it for a process that is dead: then that is what counts.
         let poisoned = seen < self.value
-            && word.compare_exchange(seen, POISON, Ordering::AcqRel, Ordering::Acquire).is_ok();
+            && word.compare_exchange(seen, POISON, Ordering::SeqCst, Ordering::Acquire).is_ok();
         if poisoned {
             self.wake();
         }
@@ -203,15 +275,9 @@ impl fmt::Debug for Fence {
 mod tests {
     use super::*;
 
-    fn fence(word: u64, value: u64) -> Fence {
-        let word = Arc::new(AtomicU64::new(word));
-        // SAFETY: the word lives as long as the `Arc` that is given along.
-        unsafe { Fence::new(NonNull::from(&*word), value, word) }
-    }
-
     #[test]
     fn who_completes_it_wakes_who_waits() {
-        let fence = fence(0, 1);
+        let fence = Fence::of_process(0, 1);
         let theirs = fence.clone();
         let waiting = std::thread::spawn(move || theirs.wait(Duration::from_secs(60)));
         std::thread::sleep(Duration::from_millis(5));
@@ -223,7 +289,7 @@ mod tests {
     #[test]
     fn whoever_waits_for_a_poisoned_word_goes_on_also_where_it_is_compared_cyclically() {
         for value in [1, 65_537, 1 << 40] {
-            let fence = fence(value - 1, value);
+            let fence = Fence::of_process(value - 1, value);
             assert_eq!(fence.state(), FenceState::Pending);
             assert!(fence.poison());
             assert_eq!(fence.state(), FenceState::Poisoned);
@@ -232,6 +298,6 @@ mod tests {
             assert!((word.wrapping_sub(value) as i64) >= 0, "a device would wait for ever");
             assert!(!fence.poison(), "poisoned once");
         }
-        assert!(!fence(7, 7).poison(), "what is complete stays complete");
+        assert!(!Fence::of_process(7, 7).poison(), "what is complete stays complete");
     }
 }

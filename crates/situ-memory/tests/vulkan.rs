@@ -8,9 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rustix::net::{
@@ -60,12 +59,6 @@ fn read(domain: &VulkanDomain, memory: &Arc<dyn Memory>, offset: u64, len: u64) 
     unsafe { stream.copy_to_host(memory, offset, bytes.as_mut_ptr(), len) }.unwrap();
     stream.synchronize(PATIENCE).unwrap();
     bytes
-}
-
-fn fence(word: u64, value: u64) -> Fence {
-    let word = Arc::new(AtomicU64::new(word));
-    // SAFETY: the word lives as long as the `Arc` that is given along.
-    unsafe { Fence::new(NonNull::from(&*word), value, word) }
 }
 
 /// Sends a descriptor.
@@ -266,7 +259,7 @@ fn a_stream_that_waits_holds_up_nobody_else() {
     assert_eq!(domain.capabilities().order, StreamOrder::Watched);
     let (first, second) = (create(&domain, SIZE), create(&domain, SIZE));
     let bytes = pattern(SIZE, 9);
-    let (filled, copied) = (fence(4, 5), fence(0, 1));
+    let (filled, copied) = (Fence::of_process(4, 5), Fence::of_process(0, 1));
 
     // The reader's work is enqueued before the writer has begun.
     let reader = domain.stream().unwrap();
@@ -296,7 +289,7 @@ fn work_of_ones_own_takes_its_turn() {
     let stream = domain.stream().unwrap();
     let stream: &VulkanStream = stream.as_any().downcast_ref().unwrap();
     let buffer = memory.as_any().downcast_ref::<VulkanMemory>().unwrap().buffer();
-    let filled = fence(0, 1);
+    let filled = Fence::of_process(0, 1);
     // SAFETY: filling a buffer with usage transfer is valid on every queue.
     unsafe {
         stream.submit(vec![memory.clone()], move |device, commands| {
@@ -314,7 +307,7 @@ fn work_of_ones_own_takes_its_turn() {
 fn a_dropped_stream_does_its_work_and_gives_up_on_fences_that_never_come() {
     let Some(domain) = device() else { return };
     let memory = create(&domain, SIZE);
-    let (never, after, done) = (fence(0, 1), fence(0, 1), fence(0, 1));
+    let (never, after, done) = (Fence::of_process(0, 1), Fence::of_process(0, 1), Fence::of_process(0, 1));
     let bytes = pattern(SIZE, 11);
     let stream = domain.stream().unwrap();
     // SAFETY: dropping the stream waits for its work.

@@ -2,9 +2,7 @@
 //! those of the process.
 
 use std::path::Path;
-use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use situ_memory::vulkan::{HostPages, VulkanDomain};
@@ -96,9 +94,7 @@ fn registered_pages_are_imported_once_and_go_when_nothing_uses_them() {
 
     // What is registered keeps its memory, and so does work that is under way; nothing else does.
     let (left, gone) = (bytes(&from, 0, 200_000).to_vec(), Arc::downgrade(&from));
-    let word = Arc::new(AtomicU64::new(0));
-    // SAFETY: the word lives as long as the `Arc` that is given along.
-    let fence = unsafe { Fence::new(NonNull::from(&*word), 1, word) };
+    let fence = Fence::of_process(0, 1);
     stream.wait(&fence, PATIENCE).unwrap();
     stream.copy(&from, 0, &device, 0, 200_000).unwrap();
     drop(from);

@@ -71,7 +71,7 @@ fn published_early(
         let complete = reader.join().unwrap();
         working.join().unwrap();
         // A read-modify-write, so that it is the last value.
-        let word = shared.control.fence().fetch_or(0, Ordering::SeqCst);
+        let word = shared.control.fence().word().fetch_or(0, Ordering::SeqCst);
         assert!(word != 0, "somebody waits for ever");
         assert!(!complete || word == 1, "what was complete is poisoned");
     });
@@ -161,4 +161,90 @@ fn a_slot_is_not_used_again_while_it_is_being_filled() {
 #[should_panic(expected = "Causality violation")]
 fn broken_a_slot_is_used_again_while_it_is_being_filled() {
     used_again(|_| true);
+}
+
+/// As `Fence::wait`, but nobody wakes by time: who sleeps for ever is a deadlock, which loom reports.
+fn wait(fence: &Fence, futex: &Futex) {
+    while fence.state() == FenceState::Pending {
+        let seen = fence.announce();
+        if fence.state() == FenceState::Pending {
+            futex.wait_if(&futex.sleepers, || fence.word().load(Ordering::SeqCst) == seen);
+        }
+    }
+}
+
+/// One waits for what `end` ends. Another one comes late, and waits for the generation before.
+fn ended(
+    wait: impl Fn(&Fence, &Futex) + Copy + Send + Sync + 'static,
+    end: impl Fn(&Fence, &Futex) + Copy + Send + Sync + 'static,
+) {
+    explore(3, move || {
+        let shared = Shared::new();
+        let earlier = fence(&shared);
+        earlier.complete();
+        let _ = shared.control.retire();
+        let futex = Arc::new(Futex::new());
+        let waiting = {
+            let (fence, futex) = (fence(&shared), futex.clone());
+            thread::spawn(move || wait(&fence, &futex))
+        };
+        let late = {
+            let futex = futex.clone();
+            thread::spawn(move || {
+                earlier.announce();
+                wait(&earlier, &futex);
+            })
+        };
+        end(&fence(&shared), &futex);
+        waiting.join().unwrap();
+        late.join().unwrap();
+    });
+}
+
+/// As `Fence::wake`.
+fn wake(fence: &Fence, futex: &Futex) {
+    if fence.must_wake() {
+        futex.wake();
+    }
+}
+
+fn complete_and_wake(fence: &Fence, futex: &Futex) {
+    fence.complete();
+    wake(fence, futex);
+}
+
+/// Whoever sleeps until a fence ends is woken, though it is looked first whether anybody sleeps.
+#[test]
+fn who_sleeps_until_a_fence_ends_is_woken() {
+    ended(wait, complete_and_wake);
+    ended(wait, |fence, futex| {
+        assert!(fence.poison());
+        wake(fence, futex);
+    });
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn broken_who_sleeps_is_looked_for_before_the_fence_ends() {
+    ended(wait, |fence, futex| {
+        let must = fence.must_wake();
+        fence.complete();
+        if must {
+            futex.wake();
+        }
+    });
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn broken_who_sleeps_does_not_look_again() {
+    ended(
+        |fence, futex| {
+            while fence.state() == FenceState::Pending {
+                let seen = fence.announce();
+                futex.wait_if(&futex.sleepers, || fence.word().load(Ordering::SeqCst) == seen);
+            }
+        },
+        complete_and_wake,
+    );
 }

@@ -133,8 +133,8 @@ impl Table {
     /// that everything before is over, and less than what the next message completes.
     fn heal(&self, slot: SlotId) {
         let control = self.control(slot);
-        if control.fence().load(Ordering::Relaxed) == POISON {
-            control.fence().store(control.generation(), Ordering::Release);
+        if control.fence().word().load(Ordering::Relaxed) == POISON {
+            control.fence().word().store(control.generation(), Ordering::Release);
         }
     }
 

@@ -521,12 +521,12 @@ pub fn copies_are_completed_for_others(site: &Site) {
         if !poisoned {
             assert!(read(&*site.stream(), pool.bytes(), to, 100_000) == bytes);
         }
-        pool.control(source).fence().store(0, Ordering::SeqCst);
+        pool.control(source).fence().word().store(0, Ordering::SeqCst);
     }
     // A stream that goes away still does what it was given.
     drop(stream);
     let stream = site.stream();
-    pool.control(target).fence().store(0, Ordering::SeqCst);
+    pool.control(target).fence().word().store(0, Ordering::SeqCst);
     let fence = pool.fence(target);
     stream.copy(pool.bytes(), from, pool.bytes(), to, 100_000).unwrap();
     stream.complete_copy(&fence, None, Box::new(Kept(dropped.clone()))).unwrap();
