@@ -1,7 +1,7 @@
 //! Watching over fences that devices wait for: a device asks nobody whether who should complete a fence is still alive.
 //!
-//! One thread per node, started with the first fence that is pending when a stream is made to wait for it, and ended with
-//! the last. Every few milliseconds it looks whether the owners live; if one does not, it has the topic repaired, and poisons the fence
+//! One thread per node, started with the first fence that is pending when a stream is made to wait for it, and ended when there has been
+//! none for a second: to start it takes as long as ten messages, and to wake it a system call, so it looks by itself. Every few milliseconds it looks whether the owners live; if one does not, it has the topic repaired, and poisons the fence
 //! as soon as the owner's process has ended. The same thread keeps a node alive whose publisher has left before its
 //! streams were done.
 //!
@@ -22,6 +22,8 @@ use crate::topic::Topic;
 
 /// How often owners are looked at. What a device waits for the dead is this, and their end.
 const PAUSE: Duration = Duration::from_millis(5);
+/// How often there may have been no fence until the thread ends: for a second.
+const IDLE: u32 = 200;
 
 /// A fence that a device waits for, or has still to complete.
 #[derive(Debug)]
@@ -88,6 +90,7 @@ impl FenceWatch {
 }
 
 fn look(watched: &Weak<Mutex<Watched>>) {
+    let mut idle = 0;
     loop {
         std::thread::sleep(PAUSE);
         let Some(watched) = watched.upgrade() else { return };
@@ -95,9 +98,14 @@ fn look(watched: &Weak<Mutex<Watched>>) {
             let mut watched = lock(&watched);
             watched.fences.retain(|pending| pending.fence.state() == FenceState::Pending);
             if watched.fences.is_empty() {
-                watched.running = false;
-                return;
+                idle += 1;
+                if idle == IDLE {
+                    watched.running = false;
+                    return;
+                }
+                continue;
             }
+            idle = 0;
             let mut owners: Vec<(Arc<Topic>, NodeId)> = Vec::new();
             for Pending { topic, owner, .. } in &watched.fences {
                 if !owners.iter().any(|(known, node)| Arc::ptr_eq(known, topic) && node == owner) {
