@@ -325,24 +325,33 @@ impl Stream for EmulatedStream {
     }
 }
 
-/// What a stream's thread does.
+/// What a stream's thread does. Before it sleeps it lets others go first, twice: who has enqueued one command often enqueues
+/// another at once, which then needs no wake-up. No more often: threads of two streams on one core that let each other go first take 3 us
+/// from everybody else each time.
 fn work_off(queue: &Queue) {
+    const YIELDS: u32 = 2;
+    let mut looks = 0;
     loop {
         let mut work = queue.work();
-        let command = loop {
-            if !work.busy {
-                if let Some(command) = work.commands.pop_front() {
-                    break command;
-                }
-                if work.closed {
-                    return;
-                }
+        if !work.busy {
+            if let Some(command) = work.commands.pop_front() {
+                looks = 0;
+                drop(queue.step(work, command));
+                continue;
             }
-            work.idle = true;
-            work = queue.came.wait(work).unwrap_or_else(PoisonError::into_inner);
-            work.idle = false;
-        };
-        drop(queue.step(work, command));
+            if work.closed {
+                return;
+            }
+            if looks < YIELDS {
+                looks += 1;
+                drop(work);
+                std::thread::yield_now();
+                continue;
+            }
+        }
+        work.idle = true;
+        work = queue.came.wait(work).unwrap_or_else(PoisonError::into_inner);
+        work.idle = false;
     }
 }
 
