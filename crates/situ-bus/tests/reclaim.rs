@@ -112,6 +112,8 @@ fn exhausted(domain: DomainId) -> Duration {
         // Its lock may still be there: then nobody knows that it dies.
         assert!(matches!(error, LoanError::Memory(AllocateError::Exhausted { .. })), "{error}");
         assert!(start.elapsed() < PATIENCE, "it does not come back");
+        // Whoever tries again at once takes the core from the process that is ending.
+        std::thread::sleep(Duration::from_millis(1));
     }
     start.elapsed()
 }
