@@ -30,9 +30,40 @@ pub fn ratio_interval(of: &[f64], to: &[f64]) -> Option<(f64, f64)> {
     Some((percentile(&mut ratios, 0.025)?, percentile(&mut ratios, 0.975)?))
 }
 
+/// The geometric mean. `None` for no ratios.
+pub fn geometric_mean(ratios: &[f64]) -> Option<f64> {
+    let sum: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
+    (!ratios.is_empty()).then(|| (sum / ratios.len() as f64).exp())
+}
+
+/// The interval that holds the geometric mean with 95 % confidence, of ratios that were measured independently (Student's t, of their
+/// logarithms). `None` for fewer than two, or more than ten.
+pub fn interval_of_ratios(ratios: &[f64]) -> Option<(f64, f64)> {
+    /// Of Student's distribution with 1, 2, 3 ... degrees of freedom: what 97.5 % lie below.
+    const QUANTILES: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
+    let freedom = ratios.len().checked_sub(1)?;
+    let quantile = QUANTILES.get(freedom.checked_sub(1)?)?;
+    let mean = geometric_mean(ratios)?;
+    let variance = ratios.iter().map(|ratio| (ratio / mean).ln().powi(2)).sum::<f64>() / freedom as f64;
+    let factor = (quantile * (variance / ratios.len() as f64).sqrt()).exp();
+    Some((mean / factor, mean * factor))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{percentile, ratio_interval};
+    use super::{geometric_mean, interval_of_ratios, percentile, ratio_interval};
+
+    #[test]
+    fn intervals_of_independent_ratios() {
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-3, "{a} is not {b}");
+        close(geometric_mean(&[0.5, 2.0, 8.0]).expect("some"), 2.0);
+        // Logarithms 0, ln 2 and 2 ln 2: mean and standard deviation ln 2, so 2 * 2^(4.303 / sqrt 3) each way.
+        let (low, high) = interval_of_ratios(&[1.0, 2.0, 4.0]).expect("three");
+        close(low, 0.3574);
+        close(high, 11.191);
+        assert_eq!(interval_of_ratios(&[1.0]), None);
+        assert_eq!(geometric_mean(&[]), None);
+    }
 
     #[test]
     fn intervals_of_ratios() {
