@@ -161,11 +161,12 @@ impl Fence {
     ///
     /// Who completes it by [`complete`](Self::complete) wakes who waits. Devices write the word without telling anybody, so
     /// this looks, too: for some microseconds without a pause, then in pauses that grow to a millisecond. It may be on this very core
-    /// that the bytes are to be written or copied: so after a moment every look lets others go first.
+    /// that the bytes are to be written or copied: so after a moment every look lets others go first. That is a few times only: if others wait
+    /// likewise, each time is a change between threads.
     #[cfg(not(loom))]
     pub fn wait(&self, patience: Duration) -> FenceState {
         const SPINS: u32 = 20;
-        const YIELDS: u32 = 16;
+        const YIELDS: u32 = 4;
         const LONGEST: Duration = Duration::from_millis(1);
         for look in 0..SPINS + YIELDS {
             match self.state() {
