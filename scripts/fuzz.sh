@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for a while: scripts/fuzz.sh [seconds for each] [target...]
 # With 0 seconds they run what is known already, once. What a target finds stays under build/fuzz/<target>, as do the inputs
-# that it learned from. SITU_FUZZ_SANITIZER=none: without the address sanitizer, which is faster.
+# that it learned from. All run, also when one fails; which ones did is said at the end.
+# SITU_FUZZ_SANITIZER=none: without the address sanitizer, which is faster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,12 +21,20 @@ cargo fuzz --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuz
 limit=-max_total_time=$seconds
 [ "$seconds" != 0 ] || limit=-runs=0
 sanitizer=${SITU_FUZZ_SANITIZER:-address}
+built=$PWD/build/fuzz/target
+build=(-s "$sanitizer")
+if [ "$sanitizer" = none ]; then
+  built+=-none
+  # Half the time would go into remembering what is compared with what.
+  build+=(--no-trace-compares)
+fi
 named=("$@")
 if [ $# = 0 ]; then
   mapfile -t targets < <(cd fuzz && cargo +nightly fuzz list)
 else
   targets=("$@")
 fi
+failed=()
 for target in "${targets[@]}"; do
   found=$PWD/build/fuzz/$target
   mkdir -p "$found/corpus" "$found/artifacts"
@@ -39,10 +48,18 @@ for target in "${targets[@]}"; do
     *) seeds=(spec/vectors/cdr/*.bin spec/vectors/flat/*.head.bin) ;;
   esac
   cp -n "${seeds[@]}" "$found/corpus/" 2>/dev/null || true
+  # A program of a few hundred bytes reaches what longer ones do, and many run in the same time.
+  options=("$limit" -timeout=20 -rss_limit_mb=4096 -artifact_prefix="$found/artifacts/" -print_final_stats=1)
+  [ "$target" != region_program ] || options+=(-max_len=256)
   echo "==> $target, $seconds s"
-  CARGO_TARGET_DIR=$PWD/build/fuzz/target cargo +nightly fuzz run --fuzz-dir fuzz -s "$sanitizer" "$target" "$found/corpus" -- \
-    "$limit" -timeout=20 -rss_limit_mb=4096 -artifact_prefix="$found/artifacts/" -print_final_stats=1
+  CARGO_TARGET_DIR=$built cargo +nightly fuzz run --fuzz-dir fuzz "${build[@]}" "$target" "$found/corpus" -- "${options[@]}" ||
+    failed+=("$target")
 done
 # Those of C++, unless targets were named.
-if [ ${#named[@]} = 0 ]; then cpp/fuzz/run.sh "$seconds"; fi
+if [ ${#named[@]} = 0 ]; then cpp/fuzz/run.sh "$seconds" || failed+=("those of C++ that are named above"); fi
+if [ ${#failed[@]} != 0 ]; then
+  printf 'fuzz: FAILED: %s\n' "${failed[@]}" >&2
+  echo "fuzz: inputs that fail are in build/fuzz/<target>/artifacts" >&2
+  exit 1
+fi
 echo "fuzz: nothing found"

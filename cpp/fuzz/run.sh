@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the C++ fuzz targets and runs each for a while: cpp/fuzz/run.sh [seconds for each]. With 0 seconds they run what is
-# known already, once. Inputs that fail, and those learned from, stay under build/fuzz/cpp.
+# known already, once. Inputs that fail, and those learned from, stay under build/fuzz/cpp. All run, also when one fails; which ones
+# did is said at the end.
 # SITU_FUZZ_SANITIZER=none: without sanitizers, which is faster.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -12,15 +13,17 @@ clang=$(command -v clang++ || command -v clang++-14) || {
 }
 targets=(fuzz_cdr fuzz_validate fuzz_protobuf fuzz_region_image fuzz_region_program)
 sanitizers=address,undefined
+built=build/fuzz/cpp/built
 entropic=1
 if [ "${SITU_FUZZ_SANITIZER-}" = none ]; then
   sanitizers=
+  built+=-none
   # Half the time would go into weighing which input comes next.
   entropic=0
 fi
-cmake -S cpp -B build/fuzz/cpp -G Ninja -DSITU_FUZZ=ON -DSITU_TESTS=OFF -DSITU_BUS=OFF -DCMAKE_CXX_COMPILER="$clang" \
+cmake -S cpp -B "$built" -G Ninja -DSITU_FUZZ=ON -DSITU_TESTS=OFF -DSITU_BUS=OFF -DCMAKE_CXX_COMPILER="$clang" \
   -DSITU_FUZZ_SANITIZERS=$sanitizers >/dev/null
-cmake --build build/fuzz/cpp --target "${targets[@]}"
+cmake --build "$built" --target "${targets[@]}"
 
 # The vectors are a good beginning. The first byte chooses the type, see the targets.
 seed() { # <target> <choice> <file>...
@@ -48,12 +51,21 @@ done
 # To libFuzzer, no time is all the time.
 limit=-max_total_time=$seconds
 [ "$seconds" != 0 ] || limit=-runs=0
+failed=()
 for target in "${targets[@]}"; do
   echo "==> $target, $seconds s"
   found=build/fuzz/cpp/$target
   mkdir -p "$found/artifacts" "$found/corpus"
   # What earlier runs learned, where that is kept.
   cp -n "fuzz/corpus/$target/"* "$found/corpus/" 2>/dev/null || true
-  build/fuzz/cpp/fuzz/$target "$limit" -entropic=$entropic -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
-    -artifact_prefix="$found/artifacts/" -print_final_stats=1 "$found/corpus"
+  # A program of a few hundred bytes reaches what longer ones do, and many run in the same time.
+  longest=4096
+  [ "$target" != fuzz_region_program ] || longest=256
+  "$built/fuzz/$target" "$limit" -entropic=$entropic -max_len=$longest -timeout=20 -rss_limit_mb=4096 \
+    -artifact_prefix="$found/artifacts/" -print_final_stats=1 "$found/corpus" || failed+=("$target")
 done
+if [ ${#failed[@]} != 0 ]; then
+  printf 'fuzz: FAILED: %s\n' "${failed[@]}" >&2
+  echo "fuzz: inputs that fail are in build/fuzz/cpp/<target>/artifacts" >&2
+  exit 1
+fi

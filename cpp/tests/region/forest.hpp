@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,9 +50,11 @@ inline bool insert(Forest& f, model_forest& m, std::uint32_t number, bool full_i
   const Item item{1, 2, number * 7ULL, 3};
   const auto [place, is_new] = f.items.try_insert(number, item);
   if (place == nullptr ? !full_is_good : is_new != m.items.emplace(number, item).second) return false;
-  const std::vector<std::uint16_t> list(number % 5, 9);
-  const bool listed = f.lists.try_insert(key_of(number), list).first != nullptr;
-  if (listed) m.lists.try_emplace(key_of(number), list);
+  constexpr std::array<std::uint16_t, 4> nines = {9, 9, 9, 9};
+  const auto list = std::span(nines).first(number % 5);
+  const std::string key = key_of(number);
+  const bool listed = f.lists.try_insert(key, list).first != nullptr;
+  if (listed) m.lists.try_emplace(key, list.begin(), list.end());
   const auto small = static_cast<std::int16_t>(number - 500);
   const bool numbered = f.numbers.try_insert(small).first != nullptr;
   if (numbered) m.numbers.insert(small);
@@ -60,30 +64,87 @@ inline bool insert(Forest& f, model_forest& m, std::uint32_t number, bool full_i
 /// Erases what a number stands for; false where region and model disagree.
 inline bool erase(Forest& f, model_forest& m, std::uint32_t number) {
   const auto small = static_cast<std::int16_t>(number - 500);
-  return f.items.erase(number) == m.items.erase(number) &&
-         f.lists.erase(key_of(number)) == m.lists.erase(key_of(number)) &&
+  const std::string key = key_of(number);
+  return f.items.erase(number) == m.items.erase(number) && f.lists.erase(key) == m.lists.erase(key) &&
          f.numbers.erase(small) == m.numbers.erase(small);
 }
 
-/// Does a program of insertions and erasures of runs of numbers; whether region and model agree all the way,
-/// and the image is good in the end.
+/// Whether a place is the end where the model's is, and else has the same key.
+template <class Place, class Expected>
+bool same_place(const Place& at, const Place& end, const Expected& expected, const Expected& expected_end) {
+  if (at == end || expected == expected_end) return at == end && expected == expected_end;
+  return at->first == expected->first;
+}
+
+/// Whether what lies from a number on, and behind it, and what lies before that, is the same.
+inline bool same_bounds(const Forest& f, const model_forest& m, std::uint32_t number) {
+  const auto small = static_cast<std::int16_t>(number - 500);
+  auto back = f.numbers.lower_bound(small);
+  auto expected = m.numbers.lower_bound(small);
+  for (int steps = 0; steps < 40 && expected != m.numbers.begin(); ++steps) {
+    if (*--back != *--expected) return false;
+  }
+  const std::string key = key_of(number);
+  return (expected != m.numbers.begin() || back == f.numbers.begin()) &&
+         f.numbers.contains(small) == m.numbers.contains(small) &&
+         same_place(f.items.lower_bound(number), f.items.end(), m.items.lower_bound(number), m.items.end()) &&
+         same_place(f.items.upper_bound(number), f.items.end(), m.items.upper_bound(number), m.items.end()) &&
+         same_place(f.lists.lower_bound(key), f.lists.end(), m.lists.lower_bound(key), m.lists.end());
+}
+
+/// What is done now and then; false where region and model disagree.
+inline bool tidy(situ::region<Forest>& r, model_forest& m, std::uint32_t way, std::uint32_t number,
+                 bool full_is_good) {
+  switch (way) {
+    case 0:
+      r.compact();
+      return true;
+    case 1:
+      r.compact_in_place();
+      return r.free_bytes() == 0;
+    case 2:
+      r->items.shrink_to_fit();
+      r->lists.shrink_to_fit();
+      r->numbers.shrink_to_fit();
+      return true;
+    case 3:
+      r.trim();
+      return same(*r, m);
+    case 4: {
+      const auto found = m.lists.find(key_of(number));
+      if (found == m.lists.end()) return true;
+      auto& list = r->lists.at(found->first);
+      if (!list.try_push_back(static_cast<std::uint16_t>(number))) return full_is_good;
+      found->second.push_back(static_cast<std::uint16_t>(number));
+      return true;
+    }
+    case 5:
+      if (number % 4 == 0) r->items.clear(), m.items.clear();
+      if (number % 4 == 1) r->lists.clear(), m.lists.clear();
+      if (number % 4 == 2) r->numbers.clear(), m.numbers.clear();
+      return true;
+    default:
+      return same_bounds(*r, m, number);
+  }
+}
+
+/// Does a program of insertions and erasures of runs of numbers, and of what is done between them; whether
+/// region and model agree all the way, and the image is good in the end.
 inline bool run(program steps, situ::region<Forest>& r, bool full_is_good) {
+  // Runs are short as a rule: a long one takes as long as many of them.
+  constexpr std::array<std::uint8_t, 8> counts = {1, 2, 3, 5, 9, 17, 33, 57};
   model_forest m;
   while (!steps.ended()) {
     const std::uint8_t what = steps.byte();
     const std::uint32_t first = steps.byte() * 7U;
     const std::uint32_t step = what / 4 % 8 + 1;
-    const std::uint32_t count = what % 4 == 3 ? 0 : what / 32 * 8 + 1;
-    for (std::uint32_t i = 0; i < count; ++i) {
+    if (what % 4 == 3) {
+      if (!tidy(r, m, step - 1, first, full_is_good)) return false;
+      continue;
+    }
+    for (std::uint32_t i = 0; i < counts[what / 32]; ++i) {
       const std::uint32_t number = (first + i * step) % 2048;
       if (!(what % 4 < 2 ? insert(*r, m, number, full_is_good) : erase(*r, m, number))) return false;
-    }
-    if (what == 255) r.compact();
-    if (what == 247) r.compact_in_place();
-    if (what == 251) {
-      r->items.shrink_to_fit();
-      r->lists.shrink_to_fit();
-      r->numbers.shrink_to_fit();
     }
   }
   aligned_bytes sent(r.bytes());

@@ -151,7 +151,7 @@ inline bool draw(Market& m, model_market& model, program& steps, bool full_is_go
 
 /// One step with the textures.
 inline bool link(Market& m, model_market& model, program& steps, bool full_is_good) {
-  const std::size_t at = steps.byte() % 10;
+  const std::size_t at = steps.byte() % 7;
   if (at >= model.textures.size()) {
     if (m.textures.try_emplace_back() == nullptr) return full_is_good;
     model.textures.emplace_back();
@@ -159,8 +159,9 @@ inline bool link(Market& m, model_market& model, program& steps, bool full_is_go
   }
   auto& texture = m.textures[at];
   auto& mine = model.textures[at];
-  const std::size_t from = steps.byte() % model.textures.size();
-  switch (steps.byte() % 8) {
+  const std::uint8_t other = steps.byte();
+  const std::size_t from = other % model.textures.size();
+  switch (steps.byte() % 10) {
     case 0:
       m.textures.erase(m.textures.begin() + at);
       model.textures.erase(model.textures.begin() + static_cast<std::ptrdiff_t>(at));
@@ -184,11 +185,20 @@ inline bool link(Market& m, model_market& model, program& steps, bool full_is_go
       if (good) mine->base = to;
       return true;
     }
+    case 6:
+      // The base of a texture, which may be this link's own, that ends with it.
+      if (!model.textures[from]) return true;
+      if (!texture.try_share(m.textures[from]->base)) return false;
+      mine = std::shared_ptr(model.textures[from]->base);
+      return true;
     default: {
       const std::string text = steps.text();
-      if (texture && from % 2 == 0) {
+      if (texture && other % 3 == 0) {
         if (!texture->name.try_assign(text)) return full_is_good;
         mine->name = text;
+      } else if (texture && other % 3 == 1) {
+        if (texture->base.try_emplace(text) == nullptr) return full_is_good;
+        mine->base = std::make_shared<model_texture>(model_texture{text, {}});
       } else {
         if (texture.try_emplace(text) == nullptr) return full_is_good;
         mine = std::make_shared<model_texture>(model_texture{text, {}});

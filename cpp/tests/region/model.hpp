@@ -21,9 +21,18 @@ struct model_gear {
   std::vector<float> attributes;
 };
 
+/// A node, with so much of what is below it as programs make: the values of children, each with a node behind
+/// it that has the negative, and of the node behind it.
+struct model_node {
+  std::int32_t value = 0;
+  std::vector<std::int32_t> children;
+  std::optional<std::int32_t> next;
+};
+
 struct model_kitchen {
   std::string name;
   std::optional<std::string> nickname;
+  std::optional<model_node> tree;
   std::set<std::string> words;
   std::map<std::string, std::vector<std::uint16_t>> lists;
   std::set<std::int32_t> numbers;
@@ -31,10 +40,21 @@ struct model_kitchen {
   std::vector<bool> bits;
 };
 
+inline bool same(const situ::region_unique<Node>& tree, const std::optional<model_node>& m) {
+  if (!tree || !m) return !tree && !m;
+  if (tree->value != m->value || static_cast<bool>(tree->next) != m->next.has_value()) return false;
+  if (m->next && tree->next->value != *m->next) return false;
+  return std::equal(
+      tree->children.begin(), tree->children.end(), m->children.begin(), m->children.end(),
+      // There was no room for some of those behind the children.
+      [](const Node& a, std::int32_t b) { return a.value == b && (!a.next || a.next->value == -b); });
+}
+
 /// Whether the two hold the same, and look-up finds what iteration shows.
 inline bool same(const Kitchen& k, const model_kitchen& m) {
   if (k.names[0] != m.name || k.nickname.has_value() != m.nickname.has_value()) return false;
   if (m.nickname && *k.nickname != *m.nickname) return false;
+  if (!same(k.tree, m.tree)) return false;
   if (!std::equal(k.words.begin(), k.words.end(), m.words.begin(), m.words.end(),
                   [](const auto& a, const auto& b) { return a == b; })) {
     return false;
@@ -91,6 +111,46 @@ class program {
   std::span<const std::uint8_t> bytes_;
 };
 
+/// One step with the tree; false where there was no room.
+inline bool grow(Kitchen& k, model_kitchen& m, program& steps) {
+  const std::uint8_t what = steps.byte() % 6;
+  const std::int32_t value = steps.byte();
+  if (!k.tree || what == 0) {
+    if (k.tree.try_emplace(value) == nullptr) return false;
+    m.tree = model_node{value, {}, {}};
+    return true;
+  }
+  switch (what) {
+    case 1:
+      k.tree.reset();
+      m.tree.reset();
+      return true;
+    case 2:
+      if (k.tree->next.try_emplace(value) == nullptr) return false;
+      m.tree->next = value;
+      return true;
+    case 3: {
+      // A copy of what ends with it takes its place.
+      if (m.tree->children.empty()) return true;
+      const std::size_t at = static_cast<std::size_t>(value) % m.tree->children.size();
+      const Node& child = k.tree->children[at];
+      const std::int32_t kept = m.tree->children[at];
+      const auto next = child.next ? std::optional(-kept) : std::nullopt;
+      if (!k.tree.situ_store(child)) return false;
+      m.tree = model_node{kept, {}, next};
+      return true;
+    }
+    default: {
+      if (m.tree->children.size() == 20) return true;
+      const std::size_t at = static_cast<std::size_t>(value) % (m.tree->children.size() + 1);
+      Node* const child = k.tree->children.try_emplace(k.tree->children.begin() + at, value);
+      if (child == nullptr) return false;
+      m.tree->children.insert(m.tree->children.begin() + static_cast<std::ptrdiff_t>(at), value);
+      return child->next.try_emplace(-value) != nullptr;
+    }
+  }
+}
+
 /// Checks images as a receiver would: what it takes on is the same value.
 inline bool travels(const situ::region<Kitchen>& r) {
   struct alignas(16) granule {
@@ -118,7 +178,7 @@ inline bool run(program steps, situ::region<Kitchen>& r, bool full_is_good, std:
     return ok;
   };
   for (std::size_t step = 1; good && !steps.ended(); ++step) {
-    switch (steps.byte() % 25) {
+    switch (steps.byte() % 26) {
       case 0: {
         const std::string text = steps.text();
         if (done(k->names[0].try_assign(text))) m.name = text;
@@ -244,6 +304,9 @@ inline bool run(program steps, situ::region<Kitchen>& r, bool full_is_good, std:
         r.compact_in_place();
         k = r.get();
         good = good && r.free_bytes() == 0;
+        break;
+      case 25:
+        done(grow(*k, m, steps));
         break;
     }
     if (step % check_each == 0) good = good && same(*k, m) && travels(r);

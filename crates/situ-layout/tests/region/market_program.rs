@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use situ_layout::region::{Region, ShareError};
+use situ_layout::region::{Ref, Region, ShareError, Shared};
 
 use crate::source::{Source, tidy, travels};
 use crate::types::*;
@@ -19,7 +19,23 @@ enum Drawn {
     Points(Vec<f32>),
 }
 
-type Name = Rc<RefCell<String>>;
+#[derive(Default)]
+struct Named {
+    name: RefCell<String>,
+    base: RefCell<Option<Name>>,
+}
+
+type Name = Rc<Named>;
+
+/// Whether a texture is `wanted`, or one of its bases is.
+fn leads_to(from: &Option<Name>, wanted: &Name) -> bool {
+    from.as_ref().is_some_and(|from| Rc::ptr_eq(from, wanted) || leads_to(&from.base.borrow(), wanted))
+}
+
+/// How many bases are below a texture. Images have few: whoever takes them on follows no more than 64 links.
+fn bases(from: &Option<Name>) -> usize {
+    from.as_ref().map_or(0, |from| 1 + bases(&from.base.borrow()))
+}
 
 #[derive(Default)]
 struct Model {
@@ -44,7 +60,7 @@ pub fn run(program: &[u8]) {
 
 fn step(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
     let mut root = r.root_mut();
-    match source.below(17) {
+    match source.below(18) {
         0 | 1 => {
             let number = source.number();
             if let Ok(new) = root.index().insert(number) {
@@ -153,7 +169,29 @@ fn step(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
                 m.lists.clear();
             }
         },
+        16 => run_of_prices(r, m, source),
         _ => same(r, m),
+    }
+}
+
+/// A run of keys, so that the tree becomes high and low again; or links that take what memory there is.
+fn run_of_prices(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
+    let mut root = r.root_mut();
+    let (what, begin) = (source.below(8), source.number());
+    let count = [5, 20, 60, 150][usize::from(source.below(4))];
+    if what == 0 {
+        while m.textures.len() < count && root.textures().push_default().is_ok() {
+            m.textures.push(None);
+        }
+        return;
+    }
+    for number in (begin..begin + count as u32).map(|number| number % 512) {
+        let key = number.to_string();
+        if what % 2 == 0 {
+            assert_eq!(root.prices().remove(&key), m.prices.remove(&key).is_some());
+        } else if root.prices().insert(&key, item(number)).is_ok() {
+            m.prices.insert(key, number);
+        }
     }
 }
 
@@ -207,14 +245,14 @@ fn shape(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
 
 fn texture(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
     let mut root = r.root_mut();
-    let at = usize::from(source.below(10));
+    let at = usize::from(source.below(7));
     if at >= m.textures.len() {
         if root.textures().push_default().is_ok() {
             m.textures.push(None);
         }
         return;
     }
-    match source.below(6) {
+    match source.below(9) {
         0 => {
             assert!(root.textures().remove(at));
             m.textures.remove(at);
@@ -224,7 +262,7 @@ fn texture(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
             m.textures[at] = None;
         }
         2 | 3 => {
-            let from = usize::from(source.below(10));
+            let from = usize::from(source.below(7));
             let done = root.share(
                 |root| root.textures().get(from),
                 |mut root, link| root.textures().get_mut(at).unwrap().link(link),
@@ -236,6 +274,46 @@ fn texture(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
             );
             m.textures[at] = m.textures.get(from).cloned().flatten();
         }
+        4 => {
+            // The base of a texture, which may be this link's own, that ends with it.
+            let from = usize::from(source.below(7));
+            let done = root.share(
+                |root| root.textures().get(from)?.get().map(|texture| texture.base()),
+                |mut root, link| root.textures().get_mut(at).unwrap().link(link),
+            );
+            assert_eq!(done, Ok::<(), ShareError>(()));
+            let base = m.textures.get(from).cloned().flatten().and_then(|from| from.base.borrow().clone());
+            m.textures[at] = base;
+        }
+        5 => {
+            let from = usize::from(source.below(7));
+            let to = m.textures.get(from).cloned().flatten();
+            let Some(mine) = m.textures[at].clone() else { return };
+            if bases(&to) > 20 {
+                return;
+            }
+            let done = root.share(
+                |root| root.textures().get(from),
+                |mut root, link| root.textures().get_mut(at).unwrap().get_mut().unwrap().base().link(link),
+            );
+            if leads_to(&to, &mine) {
+                assert_eq!(done, Err(ShareError::Cycle));
+            } else {
+                assert_eq!(done, Ok(()));
+                mine.base.replace(to);
+            }
+        }
+        6 => {
+            let text = source.text();
+            let mut textures = root.textures();
+            let Some(model) = &m.textures[at] else { return };
+            if let Ok(mut base) = textures.get_mut(at).unwrap().get_mut().unwrap().base().fill() {
+                let model = model.base.borrow_mut().get_or_insert_default().clone();
+                if base.name().set(&*text).is_ok() {
+                    model.name.replace(text);
+                }
+            }
+        }
         _ => {
             let text = source.text();
             let mut textures = root.textures();
@@ -243,10 +321,19 @@ fn texture(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
             if let Ok(mut value) = link.fill() {
                 let model = m.textures[at].get_or_insert_default();
                 if value.name().set(&*text).is_ok() {
-                    *model.borrow_mut() = text;
+                    model.name.replace(text);
                 }
             }
         }
+    }
+}
+
+/// Compares two links, and what they lead to.
+fn same_texture(texture: Ref<'_, Shared<Texture>>, model: &Option<Name>) {
+    assert_eq!(texture.links(), model.as_ref().map_or(0, Rc::strong_count));
+    if let (Some(texture), Some(model)) = (texture.get(), model) {
+        assert_eq!(texture.name().as_str(), *model.name.borrow());
+        same_texture(texture.base(), &model.base.borrow());
     }
 }
 
@@ -273,9 +360,7 @@ fn same(r: &Region<Market>, m: &Model) {
     }
     assert_eq!(root.textures().len(), m.textures.len());
     for (texture, model) in root.textures().iter().zip(&m.textures) {
-        let name = texture.get().map(|texture| texture.name().as_str().to_owned());
-        assert_eq!(name, model.as_ref().map(|name| name.borrow().clone()));
-        assert_eq!(texture.links(), model.as_ref().map_or(0, Rc::strong_count));
+        same_texture(texture, model);
     }
     let boxed = root.boxed().iter().map(|(key, it)| (key, it.get().map(|it| it.id)));
     assert!(boxed.eq(m.lists.iter().map(|(key, it)| (*key, *it))));

@@ -142,13 +142,17 @@ fn received_bytes_are_edited_where_they_lie() {
 
 #[test]
 fn a_backing_grows_unnoticed_up_to_its_end() {
-    let mut r = Region::<Kitchen, Growing>::with_backing(growing(1 << 16), Options::default()).unwrap();
+    // Miri is slow: what grows three times there is a few hundred bytes at first.
+    let (lines, most, least) = if cfg!(miri) { (8, 1 << 12, 20) } else { (64, 1 << 16, 500) };
+    let backing = Growing { lines: vec![Line([0; 64]); lines], ..growing(most) };
+    let mut r = Region::<Kitchen, Growing>::with_backing(backing, Options::default()).unwrap();
     let mut added = 0;
     while r.root_mut().words().insert(&format!("word number {added}")).is_ok() {
         added += 1;
     }
-    assert!(added > 500, "{added}");
-    assert!(r.root().words().contains("word number 0") && r.root().words().contains("word number 500"));
+    assert!(added > least, "{added}");
+    let last = format!("word number {least}");
+    assert!(r.root().words().contains("word number 0") && r.root().words().contains(&last));
     let canonical = r.canonical();
     let (backing, size) = r.into_backing();
     assert!(backing.grown > 2);
@@ -169,16 +173,17 @@ fn a_backing_grows_unnoticed_up_to_its_end() {
 fn memory_is_given_back() {
     let mut r = Region::<Kitchen>::new();
     let empty = r.canonical();
-    for i in 0..1000 {
+    let count = if cfg!(miri) { 40 } else { 1000 };
+    for i in 0..count {
         r.root_mut().words().insert(&format!("word number {i}")).unwrap();
     }
-    for i in 0..1000 {
+    for i in 0..count {
         assert!(r.root_mut().words().remove(&format!("word number {i}")));
     }
     assert!(r.free_bytes() > 0);
     r.root_mut().words().shrink_to_fit().unwrap();
     assert_eq!(r.trim(), empty.len(), "nothing is left, so that the image ends behind the root");
-    assert!(r.room() > 10_000);
+    assert!(r.room() > empty.len() + count * 16);
     r.shrink_to_fit();
     assert_eq!(r.room(), empty.len());
     assert_eq!(r.canonical(), empty);
