@@ -47,7 +47,7 @@ void build(const situ::node& node) {
   character->level = 1;
   character->skills.emplace_back(1054, 3);
   character->skills.emplace_back(7, 1);
-  for (const std::uint64_t id : {30, 10, 20}) character->items.emplace(id, 1, id * 100);
+  for (const std::uint64_t id : {30U, 10U, 20U}) character->items.emplace(id, 1, id * 100);
   std::printf("a built %016llx\n", hash(character.canonical()));
   character.publish();
 }
