@@ -22,7 +22,7 @@ fn images(text: &str) -> [(u8, Vec<u8>); 2] {
 
 /// Every length, or a few where the tests are interpreted.
 fn lengths(end: usize) -> Vec<usize> {
-    (0..end).filter(|length| !cfg!(miri) || [1, 11, 12, 16, 33].contains(length)).collect()
+    (0..end).filter(|length| !cfg!(miri) || [1, 11, 12, 17].contains(length)).collect()
 }
 
 fn error_of(image: &[u8]) -> Option<String> {
@@ -60,7 +60,7 @@ fn a_byte_that_is_no_text_is_found_wherever_it_is() {
 fn letters_of_several_bytes_are_text_wherever_they_are() {
     for letter in ["ü", "€", "𝄞"] {
         for before in lengths(40) {
-            for behind in [0, 1, 7, 20] {
+            for behind in [0, 1, 7, 20].into_iter().step_by(if cfg!(miri) { 3 } else { 1 }) {
                 let text = ["a".repeat(before), letter.to_owned(), "b".repeat(behind)].concat();
                 for (form, image) in images(&text) {
                     let r = Region::<Note>::adopt(&image).unwrap();

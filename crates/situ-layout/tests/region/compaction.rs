@@ -34,7 +34,7 @@ fn set(r: &mut Region<Shelf, Buffer>, index: usize, text: &str) {
 fn what_was_freed_is_gone_and_its_bytes_are_zero() {
     for allocation in [Allocation::Bitmap, Allocation::By(&Monotonic)] {
         for zero_on_free in [true, false] {
-            let mut memory = buffer(4096, 0xa5);
+            let mut memory = buffer(if cfg!(miri) { 1536 } else { 4096 }, 0xa5);
             let options = Options { allocation, zero_on_free, ..Options::default() };
             let mut r = Region::<Shelf, Buffer>::create_with(bytes(&mut memory), options).unwrap();
             r.root_mut().texts().reserve(10).unwrap();

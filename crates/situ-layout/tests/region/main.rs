@@ -104,9 +104,9 @@ fn every_spoilt_byte_is_refused_or_harmless() {
     let r = kitchen().unwrap();
     for image in [r.canonical(), r.bytes().to_vec()] {
         // Miri is slow, and the rest is the same again.
-        let step = if cfg!(miri) { 211 } else { 1 };
+        let (step, flips) = if cfg!(miri) { (101, &[0xff][..]) } else { (1, &[1, 0x80, 0xff][..]) };
         for at in (0..image.len()).step_by(step) {
-            for flip in [1, 0x80, 0xff] {
+            for flip in flips {
                 let mut bad = image.clone();
                 bad[at] ^= flip;
                 let Ok(mut taken) = Region::<Kitchen>::adopt(&bad) else { continue };
@@ -157,7 +157,7 @@ fn an_optional_is_as_it_was_when_there_is_no_room() {
 fn images_are_adopted_from_anywhere_and_viewed_where_they_are_aligned() {
     let r = kitchen().unwrap();
     let mut somewhere = vec![0; r.bytes().len() + 16];
-    for shift in 0..16 {
+    for shift in (0..16).step_by(if cfg!(miri) { 5 } else { 1 }) {
         somewhere[shift..][..r.bytes().len()].copy_from_slice(r.bytes());
         let image = &somewhere[shift..][..r.bytes().len()];
         assert_eq!(Region::<Kitchen>::adopt(image).unwrap().canonical(), r.canonical());
@@ -184,7 +184,7 @@ fn depth_is_bounded() {
 #[test]
 fn spoilt_vectors_are_refused_with_the_words_of_the_format() {
     let lines = String::from_utf8(std::fs::read(format!("{VECTORS}/refused.txt")).unwrap()).unwrap();
-    for line in lines.lines() {
+    for line in lines.lines().step_by(if cfg!(miri) { 4 } else { 1 }) {
         let mut words = line.splitn(4, ' ');
         let mut word = || words.next().unwrap();
         let (name, at, bytes, error) = (word(), word().parse::<usize>().unwrap(), word(), word());

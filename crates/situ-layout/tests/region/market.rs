@@ -7,6 +7,12 @@ use crate::{held_to, vector};
 
 #[test]
 fn the_vectors_are_written_and_read() {
+    if cfg!(miri) {
+        // The vector is large: it is read once.
+        let canonical = vector("market.canonical");
+        assert!(Region::<Market>::adopt(&vector("market.live")).unwrap().canonical() == canonical);
+        return;
+    }
     held_to("market", &market().unwrap());
 }
 
@@ -31,7 +37,7 @@ fn the_layout_is_the_one_of_the_format() {
 fn ordered_containers_have_ends_and_ranges() {
     let r = market().unwrap();
     let m = r.root();
-    let mut squares: Vec<u32> = (0..505).map(|i| i * i % 1009).collect();
+    let mut squares: Vec<u32> = (0..NUMBERS).map(|i| i * i % 1009).collect();
     squares.sort_unstable();
     let read = view::<Market>(r.bytes()).unwrap();
     assert!(read.index().iter().eq(squares.iter().copied()));
@@ -45,12 +51,13 @@ fn ordered_containers_have_ends_and_ranges() {
         assert!(high == 0 || m.index().range(low..=high - 1).eq(within(low, high)));
     }
     let keys: Vec<_> = m.prices().range("price 7".."price 72").map(|(key, value)| (key, value.id)).collect();
-    assert_eq!(keys, [("price 7", 7), ("price 70", 70), ("price 71", 71)]);
-    assert_eq!(m.prices().get("price 42").unwrap().uuid, 42);
+    let expected = [("price 7", 7), ("price 70", 70), ("price 71", 71)];
+    assert_eq!(keys, expected[..if cfg!(miri) { 1 } else { 3 }]);
+    assert_eq!(m.prices().get("price 22").unwrap().uuid, 22);
     assert!(m.prices().get("price 420").is_none());
     let mut both = m.words().range(..);
     assert_eq!((both.next(), both.next_back()), (Some("word 0 of forty"), Some("word 9 of forty")));
-    assert_eq!(both.count(), 38);
+    assert_eq!(both.count(), WORDS as usize - 2);
 }
 
 #[test]
@@ -135,10 +142,16 @@ fn a_union_holds_what_its_discriminator_selects() {
 #[test]
 fn every_spoilt_byte_is_refused_or_harmless() {
     for (name, form) in [("market", 0), ("market", 1)] {
-        let image = vector(&format!("{name}.{}", ["canonical", "live"][form]));
-        let step = if cfg!(miri) { 7919 } else { 11 };
+        // A smaller one where it is interpreted, and a few of its bytes.
+        let image = if cfg!(miri) {
+            let made = market().unwrap();
+            [made.canonical(), made.bytes().to_vec()][form].clone()
+        } else {
+            vector(&format!("{name}.{}", ["canonical", "live"][form]))
+        };
+        let (step, flips) = if cfg!(miri) { (997, &[0xff][..]) } else { (11, &[1, 0x80, 0xff][..]) };
         for at in (0..image.len()).step_by(step) {
-            for flip in [1, 0x80, 0xff] {
+            for flip in flips {
                 let mut bad = image.clone();
                 bad[at] ^= flip;
                 let Ok(mut taken) = Region::<Market>::adopt(&bad) else { continue };

@@ -27,6 +27,9 @@ struct Named {
 
 type Name = Rc<Named>;
 
+/// How long runs are at most: Miri is slow.
+const LONG: u32 = if cfg!(miri) { 24 } else { 200 };
+
 /// Whether a texture is `wanted`, or one of its bases is.
 fn leads_to(from: &Option<Name>, wanted: &Name) -> bool {
     from.as_ref().is_some_and(|from| Rc::ptr_eq(from, wanted) || leads_to(&from.base.borrow(), wanted))
@@ -75,7 +78,7 @@ fn step(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
             // A run of numbers, upwards, downwards or apart, so that trees become high.
             let (begin, step) = (source.number(), [1, 1023, 37][usize::from(source.below(3))]);
             let insert = source.below(3) != 0;
-            for number in (0..200).map(|i| (begin + i * step) % 1024) {
+            for number in (0..LONG).map(|i| (begin + i * step) % 1024) {
                 if !insert {
                     assert_eq!(root.index().remove(number), m.index.remove(&number));
                 } else if root.index().insert(number).is_ok() {
@@ -185,7 +188,7 @@ fn run_of_prices(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>)
         }
         return;
     }
-    for number in (begin..begin + count as u32).map(|number| number % 512) {
+    for number in (begin..begin + LONG.min(count as u32)).map(|number| number % 512) {
         let key = number.to_string();
         if what % 2 == 0 {
             assert_eq!(root.prices().remove(&key), m.prices.remove(&key).is_some());

@@ -6,11 +6,11 @@ use proptest::num::u8::ANY;
 use crate::{kitchen_program, market_program};
 
 /// How many bytes a program has at most: Miri is slow.
-const LONGEST: usize = if cfg!(miri) { 200 } else { 2000 };
+const LONGEST: usize = if cfg!(miri) { 60 } else { 2000 };
 
 proptest::proptest! {
     #![proptest_config(proptest::test_runner::Config {
-        cases: if cfg!(miri) { 3 } else { 100 },
+        cases: if cfg!(miri) { 2 } else { 100 },
         failure_persistence: None,
         ..Default::default()
     })]

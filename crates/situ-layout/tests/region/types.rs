@@ -149,16 +149,21 @@ pub fn item(i: u32) -> Item {
     Item { id: i, number: i, uuid: u64::from(i), timestamp: u64::from(i) }
 }
 
+/// How many numbers, words and prices there are in the market: fewer where it is interpreted, but still trees of two levels and more.
+pub const NUMBERS: u32 = if cfg!(miri) { 70 } else { 505 };
+pub const WORDS: u32 = if cfg!(miri) { 16 } else { 40 };
+pub const PRICES: u32 = if cfg!(miri) { 30 } else { 100 };
+
 pub fn market() -> Result<Region<Market>, ShareError> {
     let mut r = Region::<Market>::new();
     let mut m = r.root_mut();
-    for i in 0..505 {
+    for i in 0..NUMBERS {
         assert!(m.index().insert(i * i % 1009)?);
     }
-    for i in 0..40 {
+    for i in 0..WORDS {
         assert!(m.words().insert(&format!("word {} of forty", i * 7 % 40))?);
     }
-    for i in 0..100 {
+    for i in 0..PRICES {
         m.prices().insert(&format!("price {i}"), item(i))?;
     }
     m.shape().select(3);

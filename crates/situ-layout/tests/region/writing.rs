@@ -57,11 +57,11 @@ fn bytes_that_were_used_before_do_not_shine_through() {
 
 #[test]
 fn a_text_takes_any_text_after_any_other() {
-    let lengths = [0, 1, 11, 12, 17, 100];
+    let lengths = if cfg!(miri) { &[0, 11, 12, 100][..] } else { &[0, 1, 11, 12, 17, 100] };
     let mut r = Region::<Sheet>::new();
     r.root_mut().names().set(&["", "a neighbour behind it"][..]).unwrap();
-    for before in lengths {
-        for after in lengths {
+    for &before in lengths {
+        for &after in lengths {
             let text = "z".repeat(after);
             r.root_mut().names().get_mut(0).unwrap().set(&*"y".repeat(before)).unwrap();
             r.root_mut().names().get_mut(0).unwrap().set(&*text).unwrap();
