@@ -14,6 +14,8 @@ use crate::output::units;
 const DETAILS: u16 = 12;
 /// With fewer lines than this, only the topics are shown.
 const SMALL: u16 = 20;
+/// Lines for memory domains at most, one each.
+const MOST_DOMAINS: usize = 4;
 /// Messages of a column that can be sorted by, and the column.
 const COLUMNS: [(&str, Option<Sort>); 11] = [
     ("TOPIC", Some(Sort::Name)),
@@ -31,9 +33,11 @@ const COLUMNS: [(&str, Option<Sort>); 11] = [
 
 /// Draws everything.
 pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
-    let details = if frame.area().height < SMALL { 0 } else { DETAILS };
+    let small = frame.area().height < SMALL;
+    let details = if small { 0 } else { DETAILS };
+    let domains = if small { 1 } else { app.snapshot.domains.len().clamp(1, MOST_DOMAINS) };
     let [head, body, foot, keys] = Layout::vertical([
-        Constraint::Length(2),
+        Constraint::Length(1 + domains as u16),
         Constraint::Min(3),
         Constraint::Length(details),
         Constraint::Length(1),
@@ -68,24 +72,22 @@ fn summary(app: &App) -> Paragraph<'_> {
     if snapshot.dead_nodes > 0 {
         first.push(format!("   {} dead node(s)", snapshot.dead_nodes).fg(Color::Yellow));
     }
-    let mut second = vec!["domains ".dim()];
-    for domain in &snapshot.domains {
-        second.push(
-            format!(
-                " {} {} ({} pub, {} sub)",
-                domain.domain,
-                units::bytes(domain.memory_bytes),
-                domain.publishers,
-                domain.subscribers
-            )
-            .into(),
+    let mut lines = vec![Line::from(first)];
+    for (index, domain) in snapshot.domains.iter().enumerate() {
+        let mut text = format!(
+            "{} {} ({} pub, {} sub)",
+            domain.domain,
+            units::bytes(domain.memory_bytes),
+            domain.publishers,
+            domain.subscribers
         );
         if domain.copies > 0 {
             let copied = units::bytes(domain.bytes_copied);
-            second.push(format!(" {} copies into it, {copied};", domain.copies).into());
+            text.push_str(&format!(", {} copies into it, {copied}", domain.copies));
         }
+        lines.push(Line::from(vec![if index == 0 { "domains  " } else { "         " }.dim(), text.into()]));
     }
-    Paragraph::new(vec![Line::from(first), Line::from(second)])
+    Paragraph::new(lines)
 }
 
 fn topics(app: &mut App, frame: &mut Frame<'_>, area: Rect) {
@@ -277,6 +279,19 @@ mod tests {
                 .any(|line| line.contains("subscriber") && line.contains("taken 5  lost 4  behind 3"))
         );
         assert_eq!(screen[29], "q quit  ↑↓ choose  s sort  r reverse  / filter");
+    }
+
+    #[test]
+    fn every_domain_has_a_line_with_what_was_copied_into_it() {
+        let mut app = app();
+        let mut device = app.snapshot.domains[0].clone();
+        (device.domain, device.copies, device.bytes_copied) = ("vulkan:0".to_owned(), 129, 34_000_000);
+        app.snapshot.domains.push(device);
+        let wide = screen(&mut app, 80, 30);
+        assert_eq!(wide[1], "domains  host 2.00 MiB (2 pub, 2 sub)");
+        assert_eq!(wide[2], "         vulkan:0 2.00 MiB (2 pub, 2 sub), 129 copies into it, 32.4 MiB");
+        assert!(wide[3].starts_with("TOPIC"), "{}", wide[3]);
+        assert!(screen(&mut app, 80, 10)[2].starts_with("TOPIC"), "a small terminal is for the topics");
     }
 
     #[test]
