@@ -1,17 +1,17 @@
 //! Sorted sets and maps within a region: vectors of keys or entries, ascending.
 
-use std::cmp::Ordering;
 use std::marker::PhantomData;
 
 use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
-use super::key::Key;
-use super::keyed::{Engine, Map, Reserve, Set};
+use super::handle::Mut;
+use super::key::{Entry, Key};
+use super::keyed::{Engine, Map, Reserve, Set, set_in};
 use super::memory::{Memory, target};
 use super::slide::Slide;
-use super::stored::Stored;
-use super::vector;
+use super::stored::{Assign, Stored};
+use super::vector::{self, Vector};
 
 /// Keys or entries in a sorted vector.
 #[doc(hidden)]
@@ -26,37 +26,8 @@ pub type FlatMap<K, V> = Map<K, V, Sorted>;
 /// Where a key is (`Ok`) or belongs, among elements that begin with their keys.
 #[inline]
 fn search<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<u32, u32> {
-    let [link, mut left, _] = vector::header(image, at);
-    let block = at.wrapping_add(link);
-    let compare = |index| K::compare(image, block + index * E::SIZE, key);
-    if left == 0 {
-        return Err(0);
-    }
-    let mut first = 0;
-    while left > 1 {
-        let middle = first + left / 2;
-        if compare(middle) != Ordering::Greater {
-            first = middle;
-        }
-        left -= left / 2;
-    }
-    match compare(first) {
-        Ordering::Less => Err(first + 1),
-        Ordering::Equal => Ok(first),
-        Ordering::Greater => Err(first),
-    }
-}
-
-/// The same where a key is to be added, which is greater than the last one where keys are added in their order.
-#[inline]
-fn search_to_add<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<u32, u32> {
-    let count = vector::len(image, at);
-    let Some(last) = count.checked_sub(1) else { return Err(0) };
-    match K::compare(image, vector::element::<E>(image, at, last), key) {
-        Ordering::Less => Err(count),
-        Ordering::Equal => Ok(last),
-        Ordering::Greater => search::<E, K>(image, at, key),
-    }
+    let [link, count, _] = vector::header(image, at);
+    K::search::<false>(image, at.wrapping_add(link), E::SIZE, count, key)
 }
 
 /// The places of the elements of a vector.
@@ -99,29 +70,64 @@ impl Engine for Sorted {
         at: u32,
         key: K::View<'_>,
     ) -> Result<(u32, bool), Full> {
-        match search_to_add::<E, K>(memory.bytes(), at, key) {
-            Ok(index) => Ok((vector::element::<E>(memory.bytes(), at, index), false)),
-            Err(index) => {
-                let place = vector::open::<E>(memory, at, index)?;
-                if let Err(full) = K::put(memory, place, key) {
-                    vector::close::<E>(memory, at, index, index + 1);
-                    return Err(full);
-                }
-                Ok((place, true))
-            }
+        let mut to = Mut::<Vector<E>>::new(memory, at);
+        let mut vector = to.open();
+        let [link, count] = vector.numbers();
+        let block = vector.target(link);
+        let index = match K::search::<true>(vector.image(), block, E::SIZE, count, key) {
+            Ok(index) => return Ok((block + index * E::SIZE, false)),
+            Err(index) => index,
+        };
+        let place = vector::open(&mut to, index)?;
+        if let Err(full) = K::put(to.memory(), place, key) {
+            vector::close(&mut to, index, index + 1);
+            return Err(full);
         }
+        Ok((place, true))
+    }
+    #[inline]
+    fn set<K: Key, V: Assign<X>, X>(
+        memory: &mut Memory,
+        at: u32,
+        key: K::View<'_>,
+        value: X,
+    ) -> Result<(), Full> {
+        let mut to = Mut::<Vector<Entry<K, V>>>::new(memory, at);
+        let mut vector = to.open();
+        let [link, count, cap] = vector.numbers();
+        let (Some(put_key), true) = (K::PUT, V::IN_PLACE) else {
+            return set_in::<Self, K, V, X>(memory, at, key, value);
+        };
+        let block = vector.target(link);
+        let (index, new) = match K::search::<true>(vector.image(), block, Entry::<K, V>::SIZE, count, key) {
+            Ok(index) => (index, false),
+            Err(_) if count >= cap => return set_in::<Self, K, V, X>(memory, at, key, value),
+            Err(index) => (index, true),
+        };
+        let place = block + index * Entry::<K, V>::SIZE;
+        if new {
+            let gap = Entry::<K, V>::SIZE as usize;
+            vector::open_gap(vector.image(), place, gap, vector::extent::<Entry<K, V>>(count - index));
+            put_key(vector.image(), place, key);
+            vector.set_number::<1>(count + 1);
+        }
+        V::put_all(vector.image(), place + Entry::<K, V>::VALUE, std::slice::from_ref(&value));
+        Ok(())
     }
     #[inline]
     fn remove<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> bool {
-        let found = search::<E, K>(memory.bytes(), at, key);
+        let mut of = Mut::<Vector<E>>::new(memory, at);
+        let mut vector = of.open();
+        let [link, count] = vector.numbers();
+        let block = vector.target(link);
+        let found = K::search::<false>(vector.image(), block, E::SIZE, count, key);
         if let Ok(index) = found {
-            vector::close::<E>(memory, at, index, index + 1);
+            vector::close(&mut of, index, index + 1);
         }
         found.is_ok()
     }
     fn clear<E: Stored>(memory: &mut Memory, at: u32) {
-        let count = vector::len(memory.bytes(), at);
-        vector::close::<E>(memory, at, 0, count);
+        Mut::<Vector<E>>::new(memory, at).clear();
     }
     fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32) {
         vector::slide::<E>(slide, at);

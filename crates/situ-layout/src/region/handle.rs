@@ -1,21 +1,24 @@
 //! Handles to what lies in a region: an image or its memory, and an offset. There are no references to containers, which must
 //! not be moved or exchanged; numbers and plain structs are seen as Rust values.
 //!
-//! All access is by offsets within the image's bytes, and checked against them. A handle can therefore never read or write
-//! outside of the image, not even one that was made for a wrong type.
+//! That a value lies within the image, at a multiple of its alignment, is checked when a handle to it is made: at the root, and behind
+//! each link that is followed. Its members lie within it, so that they need no second look. A handle can therefore never read or
+//! write outside of the region's memory, not even one that was made for a wrong type.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 
 use super::convert::{LoadInto, StoreError, StoreFrom};
 use super::error::Full;
-use super::memory::Memory;
+use super::memory::{GRANULE, Memory};
 use super::stored::{Assign, Bool, Plain, Stored};
 use crate::assign::{AssignError, Bodies};
 
 /// What lies at an offset of an image, to be read.
 pub struct Ref<'r, T> {
     image: &'r [u8],
+    /// The value lies within the image, and its address is a multiple of its alignment.
     at: u32,
     of: PhantomData<fn() -> T>,
 }
@@ -28,9 +31,54 @@ impl<T> Clone for Ref<'_, T> {
 
 impl<T> Copy for Ref<'_, T> {}
 
+/// Whether a value of `size` bytes at `at` ends within `image` bytes.
+#[inline]
+fn ends_within(at: u32, size: u32, image: usize) -> bool {
+    u64::from(at) + u64::from(size) <= image as u64
+}
+
+/// A handle would leave its image.
+#[cold]
+#[inline(never)]
+fn outside(at: u32, size: u32, image: usize) -> ! {
+    panic!(
+        "{size} bytes at offset {at} do not lie in an image of {image} bytes, or not at a multiple of their alignment"
+    )
+}
+
+/// Whether an `M` at `offset` of a `T` lies within it, at a multiple of its alignment. All of this is known when it is compiled.
+#[inline]
+const fn is_part<T: Stored, M: Stored>(offset: u32) -> bool {
+    offset <= T::SIZE
+        && M::SIZE <= T::SIZE - offset
+        && offset.is_multiple_of(M::ALIGN)
+        && T::ALIGN.is_multiple_of(M::ALIGN)
+}
+
+/// The first numbers of a container. They are read one by one, because a processor waits long for a number that was just written if it
+/// reads another one with it.
+///
+/// # Safety
+/// There are so many, aligned, and nobody changes them meanwhile.
+#[inline]
+unsafe fn read_numbers<const N: usize>(first: *const u32) -> [u32; N] {
+    // SAFETY: the caller says so.
+    std::array::from_fn(|i| u32::from_le(unsafe { first.add(i).read() }))
+}
+
+/// Whether a container begins with so many numbers, aligned as it is.
+const fn begins_with_numbers<T: Stored>(count: usize) -> bool {
+    count * 4 <= T::SIZE as usize && T::ALIGN.is_multiple_of(4)
+}
+
 impl<'r, T: Stored> Ref<'r, T> {
+    /// The value at an offset, which lies within the image.
     #[inline]
     pub(super) fn new(image: &'r [u8], at: u32) -> Self {
+        let address = image.as_ptr().addr().wrapping_add(at as usize);
+        if !ends_within(at, T::SIZE, image.len()) || !address.is_multiple_of(T::ALIGN as usize) {
+            outside(at, T::SIZE, image.len());
+        }
         Self { image, at, of: PhantomData }
     }
     #[inline]
@@ -40,6 +88,14 @@ impl<'r, T: Stored> Ref<'r, T> {
     #[inline]
     pub(super) fn at(self) -> u32 {
         self.at
+    }
+
+    /// The first numbers of a container.
+    #[inline]
+    pub(super) fn numbers<const N: usize>(self) -> [u32; N] {
+        const { assert!(begins_with_numbers::<T>(N)) };
+        // SAFETY: the value, which begins with them, lies within the image.
+        unsafe { read_numbers(self.image.as_ptr().add(self.at as usize).cast()) }
     }
 
     /// The value as a message with another storage, whose bulk members go to `body` if it is flat.
@@ -64,20 +120,30 @@ impl<'r, T: Stored> Ref<'r, T> {
     #[doc(hidden)]
     #[inline]
     pub fn part<M: Stored>(self, offset: u32) -> Ref<'r, M> {
-        Ref::new(self.image, self.at + offset)
+        assert!(is_part::<T, M>(offset), "a part lies within the whole");
+        Ref { image: self.image, at: self.at + offset, of: PhantomData }
     }
 }
 
 /// What lies at an offset of a region, to be changed.
 pub struct Mut<'r, T> {
     memory: &'r mut Memory,
+    /// The value lay within the image when the handle was made. The image may become shorter since, if a region's bytes are not what they
+    /// should be; so it is the memory's room in which the value lies, which never becomes less. This is a multiple of the value's alignment,
+    /// and the memory begins at one of 16.
     at: u32,
     of: PhantomData<fn() -> T>,
 }
 
 impl<'r, T: Stored> Mut<'r, T> {
+    /// The value at an offset, which lies within the image.
     #[inline]
     pub(super) fn new(memory: &'r mut Memory, at: u32) -> Self {
+        const { assert!(GRANULE.is_multiple_of(T::ALIGN), "what lies in a region is aligned to 16 at most") };
+        let size = memory.bytes().len();
+        if !ends_within(at, T::SIZE, size) || !at.is_multiple_of(T::ALIGN) {
+            outside(at, T::SIZE, size);
+        }
         Self { memory, at, of: PhantomData }
     }
     #[inline]
@@ -89,6 +155,29 @@ impl<'r, T: Stored> Mut<'r, T> {
         self.at
     }
 
+    /// Where the value is.
+    #[inline]
+    fn place(&self) -> NonNull<u8> {
+        // SAFETY: the value lies within the memory's room.
+        unsafe { self.memory.base().add(self.at as usize) }
+    }
+
+    /// The first numbers of a container.
+    #[inline]
+    pub(super) fn numbers<const N: usize>(&self) -> [u32; N] {
+        const { assert!(begins_with_numbers::<T>(N)) };
+        // SAFETY: the value, which begins with them, lies within the room.
+        unsafe { read_numbers(self.place().as_ptr().cast()) }
+    }
+
+    /// The container, to be changed together with what it leads to.
+    #[inline]
+    pub(super) fn open(&mut self) -> Open<'_> {
+        const { assert!(begins_with_numbers::<T>(4)) };
+        let (first, base, size) = (self.place().cast(), self.memory.base(), self.memory.bytes().len());
+        Open { first, at: self.at, base, size, memory: self.memory }
+    }
+
     /// The same, to be read.
     #[inline]
     pub fn as_ref(&self) -> Ref<'_, T> {
@@ -98,7 +187,7 @@ impl<'r, T: Stored> Mut<'r, T> {
     /// The same for a shorter time, so that this handle can be used again.
     #[inline]
     pub fn reborrow(&mut self) -> Mut<'_, T> {
-        Mut::new(self.memory, self.at)
+        Mut { memory: self.memory, at: self.at, of: PhantomData }
     }
 
     /// Assigns a value: a number, a boolean, text, a slice, a plain struct. When there is no room, what is there is still valid.
@@ -107,7 +196,7 @@ impl<'r, T: Stored> Mut<'r, T> {
     where
         T: Assign<V>,
     {
-        T::assign(self.memory, self.at, value)
+        T::set(self, value)
     }
 
     /// Stores the value of a message with another storage. Bulk members of a flat message lie in its `body`.
@@ -122,8 +211,74 @@ impl<'r, T: Stored> Mut<'r, T> {
     #[doc(hidden)]
     #[inline]
     pub fn part<M: Stored>(&mut self, offset: u32) -> Mut<'_, M> {
-        Mut::new(self.memory, self.at + offset)
+        assert!(is_part::<T, M>(offset), "a part lies within the whole");
+        // SAFETY: the part lies within the value, which lies within the room, and that is less than 4 GiB.
+        let at = unsafe { self.at.unchecked_add(offset) };
+        Mut { memory: self.memory, at, of: PhantomData }
     }
+}
+
+/// A container that is changed together with what it leads to. Where the memory is and how large is looked up once for both: to do it
+/// again behind each number that is written takes as long as the change.
+pub(super) struct Open<'m> {
+    /// The first of its four numbers, which lie within the room.
+    first: NonNull<u32>,
+    at: u32,
+    base: NonNull<u8>,
+    size: usize,
+    memory: &'m mut Memory,
+}
+
+impl Open<'_> {
+    /// The first numbers.
+    #[inline]
+    pub(super) fn numbers<const N: usize>(&self) -> [u32; N] {
+        const { assert!(N <= 4) };
+        // SAFETY: there are four.
+        unsafe { read_numbers(self.first.as_ptr()) }
+    }
+
+    /// Changes one of the numbers.
+    #[inline]
+    pub(super) fn set_number<const I: usize>(&mut self, value: u32) {
+        const { assert!(I < 4) };
+        // SAFETY: there are four, and the memory is borrowed exclusively.
+        unsafe { self.first.add(I).write(value.to_le()) };
+        // The compiler cannot know: so that what comes next need not look the size up again.
+        let same = self.memory.bytes().len() == self.size;
+        // SAFETY: what was written lies in the image, and not in what knows of it.
+        unsafe { std::hint::assert_unchecked(same) };
+    }
+
+    /// Where a link of this distance leads.
+    #[inline]
+    pub(super) fn target(&self, link: u32) -> u32 {
+        self.at.wrapping_add(link)
+    }
+
+    /// The image.
+    #[inline]
+    pub(super) fn image(&mut self) -> &mut [u8] {
+        // SAFETY: these are the memory's, which is borrowed exclusively as long as this is.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.size) }
+    }
+}
+
+/// Values one behind the other, which lie within the image.
+#[inline]
+pub(super) fn values<T: Stored>(
+    image: &[u8],
+    first: u32,
+    count: u32,
+) -> impl ExactSizeIterator<Item = Ref<'_, T>> {
+    const { assert!(T::SIZE.is_multiple_of(T::ALIGN), "where one is aligned, so is the next") };
+    let address = image.as_ptr().addr().wrapping_add(first as usize);
+    let bytes = u64::from(count) * u64::from(T::SIZE);
+    let good = u64::from(first) + bytes <= image.len() as u64 && address.is_multiple_of(T::ALIGN as usize);
+    if count != 0 && !good {
+        outside(first, T::SIZE, image.len());
+    }
+    (0..count).map(move |i| Ref { image, at: first.wrapping_add(i.wrapping_mul(T::SIZE)), of: PhantomData })
 }
 
 /// `count` plain values at an offset.
@@ -150,7 +305,9 @@ impl<T: Plain> Deref for Ref<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        &plain_slice(self.image, self.at, 1)[0]
+        // SAFETY: the value lies within the image, at a multiple of its alignment, and is borrowed as long as the image; any bytes are
+        // one.
+        unsafe { &*self.image.as_ptr().add(self.at as usize).cast() }
     }
 }
 
@@ -158,14 +315,17 @@ impl<T: Plain> Deref for Mut<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        &plain_slice(self.memory.bytes(), self.at, 1)[0]
+        // SAFETY: the value lies within the room, all of which is initialized, at a multiple of its alignment; any bytes are one, and
+        // the memory is borrowed as long as the reference.
+        unsafe { self.place().cast().as_ref() }
     }
 }
 
 impl<T: Plain> DerefMut for Mut<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        &mut plain_slice_mut(self.memory.bytes_mut(), self.at, 1)[0]
+        // SAFETY: as above, and the memory is borrowed exclusively; whatever is written is initialized, as there is no padding.
+        unsafe { self.place().cast().as_mut() }
     }
 }
 

@@ -9,13 +9,16 @@ use super::error::{Full, Invalid};
 use super::layout::Lines;
 use super::memory::Memory;
 use super::slide::Slide;
-use super::stored::{Stored, fixed, put};
+use super::stored::{Stored, fixed, put, put_in};
 use super::text::{Text, assign, bytes_at, str_at};
 
 /// A type that can be the key of a set or map: an integer or text.
 pub trait Key: Stored {
     /// What keys are looked up by, and shown as.
     type View<'a>: Copy;
+    /// Writes all bytes of a key. There is one where no key needs memory besides.
+    #[doc(hidden)]
+    const PUT: Option<PutKey<Self>> = None;
 
     /// The key at an offset.
     #[doc(hidden)]
@@ -29,6 +32,20 @@ pub trait Key: Stored {
     /// Writes a key where a default one is.
     #[doc(hidden)]
     fn put(memory: &mut Memory, at: u32, key: Self::View<'_>) -> Result<(), Full>;
+    /// Where a key is (`Ok`) or belongs, among `count` keys, `stride` bytes apart from `first` on. One that is to be added is compared with
+    /// the last one first, which it is greater than where keys are added in their order.
+    #[doc(hidden)]
+    #[inline]
+    fn search<const TO_ADD: bool>(
+        image: &[u8],
+        first: u32,
+        stride: u32,
+        count: u32,
+        key: Self::View<'_>,
+    ) -> Result<u32, u32> {
+        let compare = |index| Self::compare(image, first + index * stride, key);
+        search_by::<TO_ADD>(count, |index| compare(index) != Ordering::Greater, compare)
+    }
     /// The first of `count` keys, `stride` bytes apart from `first` on, that is not greater than the one before it.
     #[doc(hidden)]
     #[inline]
@@ -44,6 +61,35 @@ pub trait Key: Stored {
     fn compare_in(image: &[u8], a: u32, b: u32) -> Ordering {
         Self::compare(image, a, Self::view(image, b))
     }
+}
+
+/// Writes a key into an image.
+pub type PutKey<K> = for<'k> fn(&mut [u8], u32, <K as Key>::View<'k>);
+
+/// Where what is looked for is (`Ok`) or belongs, among `count` elements: an element, whose index is less than `count`, compares with it
+/// as `compare` says, and is less or equal as `is_at_most` says.
+#[inline]
+fn search_by<const TO_ADD: bool>(
+    count: u32,
+    is_at_most: impl Fn(u32) -> bool,
+    compare: impl Fn(u32) -> Ordering,
+) -> Result<u32, u32> {
+    let (mut first, mut left) = (0, count);
+    if left == 0 {
+        return Err(0);
+    }
+    if TO_ADD && compare(count - 1) == Ordering::Less {
+        return Err(count);
+    }
+    while left > 1 {
+        let middle = first + left / 2;
+        if is_at_most(middle) {
+            first = middle;
+        }
+        left -= left / 2;
+    }
+    let found = compare(first);
+    if found == Ordering::Equal { Ok(first) } else { Err(first + u32::from(found == Ordering::Less)) }
 }
 
 /// The finalizer of SplitMix64: each bit of the result depends on each of the argument.
@@ -65,6 +111,7 @@ macro_rules! integer {
     ($($type:ty)*) => {$(
         impl Key for $type {
             type View<'a> = $type;
+            const PUT: Option<PutKey<Self>> = Some(|image, at, key| put_in(image, at, std::slice::from_ref(&key)));
             #[inline]
             fn view(image: &[u8], at: u32) -> $type {
                 // An image that is being checked lies anywhere.
@@ -85,6 +132,25 @@ macro_rules! integer {
             fn put(memory: &mut Memory, at: u32, key: $type) -> Result<(), Full> {
                 put(memory, at, key);
                 Ok(())
+            }
+            #[inline]
+            fn search<const TO_ADD: bool>(
+                image: &[u8],
+                first: u32,
+                stride: u32,
+                count: u32,
+                key: $type,
+            ) -> Result<u32, u32> {
+                let stride = stride as usize;
+                assert!(stride >= size_of::<$type>(), "elements begin with their keys");
+                let elements = &image[first as usize..][..stride.saturating_mul(count as usize)];
+                let own = |index: u32| {
+                    // SAFETY: there are `count` elements of `stride` bytes, and the index is less than `count`.
+                    let element = unsafe { elements.as_ptr().add(index as usize * stride) };
+                    // SAFETY: an element has at least as many bytes as a key.
+                    <$type>::from_le_bytes(unsafe { element.cast::<[u8; size_of::<$type>()]>().read() })
+                };
+                search_by::<TO_ADD>(count, |index| own(index) <= key, |index| own(index).cmp(&key))
             }
             #[inline]
             fn not_ascending(image: &[u8], first: u32, stride: u32, count: u32) -> Option<u32> {

@@ -27,12 +27,37 @@ pub trait Engine: 'static {
     /// The element of a key, and whether it is new. When there is no room, the container holds what it held.
     fn insert<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>)
     -> Result<(u32, bool), Full>;
+    /// Sets the value of a key. When there is no room, a key that was not there is not there.
+    #[inline]
+    fn set<K: Key, V: Assign<X>, X>(
+        memory: &mut Memory,
+        at: u32,
+        key: K::View<'_>,
+        value: X,
+    ) -> Result<(), Full> {
+        set_in::<Self, K, V, X>(memory, at, key, value)
+    }
     fn remove<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> bool;
     fn clear<E: Stored>(memory: &mut Memory, at: u32);
     fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32);
     fn release<E: Stored>(memory: &mut Memory, at: u32);
     fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32);
     fn check<E: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid>;
+}
+
+/// Sets the value of a key, for either of which memory may be needed.
+pub(super) fn set_in<H: Engine + ?Sized, K: Key, V: Assign<X>, X>(
+    memory: &mut Memory,
+    at: u32,
+    key: K::View<'_>,
+    value: X,
+) -> Result<(), Full> {
+    let (place, new) = H::insert::<Entry<K, V>, K>(memory, at, key)?;
+    let assigned = V::assign(memory, place + Entry::<K, V>::VALUE, value);
+    if assigned.is_err() && new {
+        H::remove::<Entry<K, V>, K>(memory, at, key);
+    }
+    assigned
 }
 
 /// What can make room ahead, and give it back.
@@ -211,11 +236,6 @@ impl<'r, K: Key, V: Stored, H: Engine> Mut<'r, Map<K, V, H>> {
         V: Assign<X>,
     {
         let at = self.at();
-        let (place, new) = H::insert::<Entry<K, V>, K>(self.memory(), at, key)?;
-        let assigned = V::assign(self.memory(), place + Entry::<K, V>::VALUE, value);
-        if assigned.is_err() && new {
-            H::remove::<Entry<K, V>, K>(self.memory(), at, key);
-        }
-        assigned
+        H::set::<K, V, X>(self.memory(), at, key, value)
     }
 }

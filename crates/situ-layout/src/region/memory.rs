@@ -45,11 +45,15 @@ struct Cache {
 
 /// The image of a region that is edited, and which of its granules are in use. It may move when it grows; so what lies in it is
 /// named by offsets.
+///
+/// What handles look up comes first.
+#[repr(C)]
 pub struct Memory {
     base: NonNull<u8>,
-    bits: NonNull<u64>,
-    size: u32,
+    size: usize,
+    /// How large the image can become where it lies: never less than it was, as handles rely on it.
     room: u32,
+    bits: NonNull<u64>,
     limit: u32,
     /// Granules below the image's end whose bits are clear.
     free: u32,
@@ -136,29 +140,35 @@ impl Memory {
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the first `size` bytes are initialized, and change only through exclusive references.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.size as usize) }
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.size) }
     }
 
     #[inline]
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and the memory is borrowed exclusively.
-        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.size as usize) }
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.size) }
+    }
+
+    /// Where the memory begins: at a multiple of 16. All bytes of the room are initialized.
+    #[inline]
+    pub(super) fn base(&self) -> NonNull<u8> {
+        self.base
     }
 
     /// The words of the bitmap that the image needs.
     #[inline]
     pub(super) fn bits(&self) -> &[u64] {
         // SAFETY: `set_end` writes each word before the image reaches it; the bitmap is aligned, as the room is a multiple of 16.
-        unsafe { std::slice::from_raw_parts(self.bits.as_ptr(), words(self.size)) }
+        unsafe { std::slice::from_raw_parts(self.bits.as_ptr(), words(self.size())) }
     }
     #[inline]
     fn bits_mut(&mut self) -> &mut [u64] {
         // SAFETY: as above, and the memory is borrowed exclusively.
-        unsafe { std::slice::from_raw_parts_mut(self.bits.as_ptr(), words(self.size)) }
+        unsafe { std::slice::from_raw_parts_mut(self.bits.as_ptr(), words(self.size())) }
     }
     #[inline]
     pub(super) fn size(&self) -> u32 {
-        self.size
+        self.size as u32
     }
 
     pub(super) fn room(&self) -> u32 {
@@ -244,7 +254,7 @@ impl Memory {
     }
     #[inline]
     fn end(&self) -> u32 {
-        self.size / GRANULE
+        self.size() / GRANULE
     }
 
     /// A zeroed block; from a cache, or the first run of free granules that is long enough, or else the end.
@@ -270,13 +280,13 @@ impl Memory {
         if let Some(from) = self.take_run(count) {
             return Ok(self.reused(from * GRANULE, count));
         }
-        let end = self.size;
+        let end = self.size();
         let Err(full) = self.extend_end(count) else { return Ok(end) };
         self.flush_caches();
         if let Some(from) = self.take_run(count) {
             return Ok(self.reused(from * GRANULE, count));
         }
-        let end = self.size;
+        let end = self.size();
         self.extend_end(count).map_err(|_| full)?;
         Ok(end)
     }
@@ -344,11 +354,11 @@ impl Memory {
     }
 
     pub(super) fn extend_end(&mut self, count: u32) -> Result<(), Full> {
-        let (end, size) = (self.end(), u64::from(self.size) + u64::from(count) * u64::from(GRANULE));
+        let (end, size) = (self.end(), u64::from(self.size()) + u64::from(count) * u64::from(GRANULE));
         self.make_room(size)?;
         if !self.clean {
             // SAFETY: the room is at least `size` now, and nothing lies behind the image.
-            unsafe { self.base.add(self.size as usize).write_bytes(0, (count * GRANULE) as usize) };
+            unsafe { self.base.add(self.size).write_bytes(0, (count * GRANULE) as usize) };
         }
         self.set_end(size as u32);
         self.mark(end, count, true);
@@ -357,8 +367,8 @@ impl Memory {
 
     /// The image ends there; the header says so, and no granule behind the end is marked.
     fn set_end(&mut self, size: u32) {
-        let before = words(self.size);
-        self.size = size;
+        let before = words(self.size());
+        self.size = size as usize;
         if let Some(new) = self.bits_of(before).filter(|_| words(size) > before) {
             // SAFETY: the words of the room's bitmap are there, and `words(size)` is at most their number.
             unsafe { new.write_bytes(0, words(size) - before) };
@@ -383,7 +393,7 @@ impl Memory {
             return Ok(());
         }
         let wanted = self.next_capacity(self.room, size as u32).min(self.limit) / GRANULE * GRANULE;
-        let (used, old) = (words(self.size), self.room as usize);
+        let (used, old) = (words(self.size()), self.room as usize);
         let (base, total) = match &mut self.store {
             Store::Borrowed => return Err(self.full()),
             Store::Heap(before) => {
@@ -391,7 +401,7 @@ impl Memory {
                 let fresh = allocate_zeroed(total);
                 // SAFETY: both are at least that large, and the bitmap goes where the old one was; the old memory is freed once.
                 unsafe {
-                    fresh.copy_from_nonoverlapping(self.base, self.size as usize);
+                    fresh.copy_from_nonoverlapping(self.base, self.size);
                     fresh.add(old).copy_from_nonoverlapping(self.bits.cast(), used * 8);
                     std::alloc::dealloc(self.base.as_ptr(), heap_layout(*before));
                 }
@@ -523,7 +533,7 @@ impl Memory {
 
     /// The image ends there, and all of it is in use; what was behind becomes zero.
     fn end_at(&mut self, size: u32) {
-        let before = self.size;
+        let before = self.size();
         self.zero(size, before - size);
         self.mark(size / GRANULE, (before - size) / GRANULE, false);
         self.set_end(size);

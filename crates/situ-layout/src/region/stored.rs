@@ -4,6 +4,7 @@
 use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid};
+use super::handle::Mut;
 use super::layout::{Facts, Lines, facts_of_any};
 use super::memory::Memory;
 use super::slide::Slide;
@@ -72,19 +73,29 @@ pub const fn fixed<T: Stored>() {
 /// The type is `repr(C)` or a number, has the size and alignment that [`Stored`] says, no padding, and any bytes are a valid value.
 pub unsafe trait Plain: Stored + Copy {}
 
-/// Writes values into an image, one behind the other.
-pub type PutAll<V> = fn(&mut [u8], u32, &[V]);
-
 /// A value of type `V` can be assigned to what lies in a region as `Self`.
 pub trait Assign<V>: Stored {
-    /// Assigns values to what lies one behind the other: all bytes of it, whatever they were. There is one where no value needs
-    /// memory besides.
+    /// Whether no value needs memory besides, so that there is [`put_all`](Self::put_all).
     #[doc(hidden)]
-    const PUT_ALL: Option<PutAll<V>> = None;
+    const IN_PLACE: bool = false;
+
+    /// Assigns values to what lies one behind the other: all bytes of it, whatever they were.
+    #[doc(hidden)]
+    fn put_all(_image: &mut [u8], _at: u32, _values: &[V]) {
+        unreachable!("only what is assigned in place is");
+    }
 
     /// Assigns it to the valid value at `at`. When there is no room, the value there stays valid.
     #[doc(hidden)]
     fn assign(memory: &mut Memory, at: u32, value: V) -> Result<(), Full>;
+
+    /// The same for a value of which it is known that it lies in the memory.
+    #[doc(hidden)]
+    #[inline]
+    fn set(to: &mut Mut<'_, Self>, value: V) -> Result<(), Full> {
+        let at = to.at();
+        Self::assign(to.memory(), at, value)
+    }
 }
 
 /// Moves values within the region. What is left behind is not touched.
@@ -143,18 +154,27 @@ pub fn put_plain<T: Plain>(memory: &mut Memory, at: u32, values: &[T]) {
     put_in(memory.bytes_mut(), at, values);
 }
 #[inline]
-fn put_in<T: Plain>(image: &mut [u8], at: u32, values: &[T]) {
+pub(super) fn put_in<T: Plain>(image: &mut [u8], at: u32, values: &[T]) {
     // SAFETY: plain values have no padding, so that all bytes are initialized; the extent is that of the slice.
     let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
     image[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
 }
 
 impl<T: Plain> Assign<T> for T {
-    const PUT_ALL: Option<PutAll<T>> = Some(put_in);
+    const IN_PLACE: bool = true;
 
+    #[inline]
+    fn put_all(image: &mut [u8], at: u32, values: &[T]) {
+        put_in(image, at, values);
+    }
     #[inline]
     fn assign(memory: &mut Memory, at: u32, value: T) -> Result<(), Full> {
         put(memory, at, value);
+        Ok(())
+    }
+    #[inline]
+    fn set(to: &mut Mut<'_, T>, value: T) -> Result<(), Full> {
+        **to = value;
         Ok(())
     }
 }
@@ -191,13 +211,15 @@ impl Stored for Bool {
 }
 
 impl Assign<bool> for Bool {
-    const PUT_ALL: Option<PutAll<bool>> = Some(|image, at, values| {
+    const IN_PLACE: bool = true;
+
+    #[inline]
+    fn put_all(image: &mut [u8], at: u32, values: &[bool]) {
         let bytes = &mut image[at as usize..][..values.len()];
         for (byte, value) in bytes.iter_mut().zip(values) {
             *byte = u8::from(*value);
         }
-    });
-
+    }
     #[inline]
     fn assign(memory: &mut Memory, at: u32, value: bool) -> Result<(), Full> {
         put(memory, at, u8::from(value));

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid};
-use super::handle::{Mut, Ref, plain_slice, plain_slice_mut};
+use super::handle::{Mut, Ref, plain_slice, plain_slice_mut, values};
 use super::layout::Lines;
 use super::memory::{MAX_SIZE, Memory, in_granules, target, u32_at, zero};
 use super::slide::Slide;
@@ -21,22 +21,34 @@ pub(super) fn len(image: &[u8], at: u32) -> u32 {
 /// The link, the length and the capacity.
 #[inline]
 pub(super) fn header(image: &[u8], at: u32) -> [u32; 3] {
-    numbers(&image[at as usize..at as usize + 12])
-}
-#[inline]
-fn numbers(header: &[u8]) -> [u32; 3] {
+    let header = &image[at as usize..at as usize + 12];
     [u32_at(header, 0), u32_at(header, 4), u32_at(header, 8)]
 }
 
-/// Changes the length to what `change` makes of the length and the capacity, if anything. Where the block begins, and the length
-/// before. The header is looked at once, by one address, and the image is the slice that the elements are written through as well:
-/// to look up where the memory is and how large takes a loop of such changes as long as the changes do.
+/// Makes a gap of zeros before so many bytes, which move up.
 #[inline]
-fn change_len(image: &mut [u8], at: u32, change: impl FnOnce(u32, u32) -> Option<u32>) -> Option<(u32, u32)> {
-    let header = &mut image[at as usize..at as usize + 12];
-    let [link, count, cap] = numbers(header);
-    header[4..8].copy_from_slice(&change(count, cap)?.to_le_bytes());
-    Some((at.wrapping_add(link), count))
+pub(super) fn open_gap(image: &mut [u8], place: u32, gap: usize, behind: usize) {
+    let bytes = &mut image[place as usize..][..gap + behind];
+    if behind != 0 {
+        bytes.copy_within(..behind, gap);
+    }
+    bytes[..gap].fill(0);
+}
+
+/// Closes a gap before so many bytes, which move down; what is behind them then becomes zero.
+#[inline]
+fn close_gap(image: &mut [u8], place: u32, gap: usize, behind: usize) {
+    let bytes = &mut image[place as usize..][..gap + behind];
+    if behind != 0 && gap != 0 {
+        bytes.copy_within(gap.., 0);
+    }
+    bytes[behind..].fill(0);
+}
+
+/// The size of so many elements as this process counts it.
+#[inline]
+pub(super) fn extent<T: Stored>(count: u32) -> usize {
+    (count as usize).saturating_mul(T::SIZE as usize)
 }
 
 /// Where an element is.
@@ -102,18 +114,7 @@ pub(super) fn shrink<T: Stored>(memory: &mut Memory, at: u32) {
     memory.set_u32(at + 8, cap);
 }
 
-/// Makes the length one more. Where the block begins, which has room for it, and the length before.
-#[inline]
-fn lengthen<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32), Full> {
-    match change_len(memory.bytes_mut(), at, one_more) {
-        Some(there) => Ok(there),
-        None => enlarge_by_one::<T>(memory, at),
-    }
-}
-#[inline]
-fn one_more(count: u32, cap: u32) -> Option<u32> {
-    (count < cap).then(|| count + 1)
-}
+/// Makes the length one more where there is no room for that yet. Where the block begins, and the length before.
 #[cold]
 #[inline(never)]
 fn enlarge_by_one<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32), Full> {
@@ -123,16 +124,26 @@ fn enlarge_by_one<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32),
     Ok((target(memory.bytes(), at), count))
 }
 
-/// A new default element at an index, which is at most the length.
+/// A new default element at an index, which is at most the length. Where it is.
 #[inline]
-pub(super) fn open<T: Stored>(memory: &mut Memory, at: u32, index: u32) -> Result<u32, Full> {
-    let (block, count) = lengthen::<T>(memory, at)?;
-    let place = block + index * T::SIZE;
-    if index != count {
-        relocate::<T>(memory, place, place + T::SIZE, count - index);
+pub(super) fn open<T: Stored>(to: &mut Mut<'_, Vector<T>>, index: u32) -> Result<u32, Full> {
+    let at = to.at();
+    let mut vector = to.open();
+    let [link, mut count, cap] = vector.numbers();
+    let mut place = vector.target(link) + index * T::SIZE;
+    if count < cap {
+        open_gap(vector.image(), place, T::SIZE as usize, extent::<T>(count - index));
+        vector.set_number::<1>(count + 1);
+    } else {
+        let block;
+        (block, count) = enlarge_by_one::<T>(to.memory(), at)?;
+        place = block + index * T::SIZE;
+        open_gap(to.memory().bytes_mut(), place, T::SIZE as usize, extent::<T>(count - index));
     }
-    memory.zero(place, T::SIZE);
-    T::begin(memory, place);
+    if T::LINKS {
+        (1..=count - index).for_each(|i| T::moved(to.memory(), place + i * T::SIZE, T::SIZE.wrapping_neg()));
+    }
+    T::begin(to.memory(), place);
     Ok(place)
 }
 
@@ -145,26 +156,27 @@ pub(super) fn extend_zeroed<T: Stored>(memory: &mut Memory, at: u32, more: u32) 
 
 /// Removes elements.
 #[inline]
-pub(super) fn close<T: Stored>(memory: &mut Memory, at: u32, from: u32, to: u32) {
-    let gone = to - from;
-    let less = |count: u32, _| count.checked_sub(gone);
-    let Some((block, count)) = change_len(memory.bytes_mut(), at, less) else { return };
+pub(super) fn close<T: Stored>(of: &mut Mut<'_, Vector<T>>, from: u32, to: u32) {
+    let mut vector = of.open();
+    let ([link, count], gone) = (vector.numbers(), to - from);
+    let Some(left) = count.checked_sub(gone) else { return };
+    vector.set_number::<1>(left);
+    let place = vector.target(link) + from * T::SIZE;
     if T::LINKS {
-        for index in from..to {
-            T::release(memory, block + index * T::SIZE);
-        }
+        (0..gone).for_each(|i| T::release(of.memory(), place + i * T::SIZE));
+        vector = of.open();
     }
-    if to < count && gone != 0 {
-        relocate::<T>(memory, block + to * T::SIZE, block + from * T::SIZE, count - to);
+    let behind = count.saturating_sub(to);
+    close_gap(vector.image(), place, extent::<T>(gone), extent::<T>(behind));
+    if T::LINKS && gone != 0 {
+        (0..behind).for_each(|i| T::moved(of.memory(), place + i * T::SIZE, gone * T::SIZE));
     }
-    memory.zero(block + (count - gone) * T::SIZE, gone * T::SIZE);
 }
 
 pub(super) fn release<T: Stored>(memory: &mut Memory, at: u32) {
     let cap = memory.u32(at + 8);
     if cap != 0 {
-        let count = len(memory.bytes(), at);
-        close::<T>(memory, at, 0, count);
+        Mut::<Vector<T>>::new(memory, at).clear();
         memory.free(target(memory.bytes(), at), bytes::<T>(cap));
     }
     memory.zero(at, 12);
@@ -245,27 +257,29 @@ where
 {
     #[inline]
     fn assign(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
-        let len = values.len() as u32;
-        let fits = |_, cap| (values.len() <= cap as usize).then_some(len);
-        let image = memory.bytes_mut();
-        if let Some(put_all) = T::PUT_ALL
-            && !T::LINKS
-            && let Some((block, count)) = change_len(image, at, fits)
-        {
-            put_all(image, block, values);
+        Self::set(&mut Mut::new(memory, at), values)
+    }
+    #[inline]
+    fn set(to: &mut Mut<'_, Self>, values: &[V]) -> Result<(), Full> {
+        let mut open = to.open();
+        let [link, count, cap] = open.numbers();
+        if T::IN_PLACE && !T::LINKS && values.len() <= cap as usize {
+            let (block, len) = (open.target(link), values.len() as u32);
+            T::put_all(open.image(), block, values);
             if len < count {
-                zero(image, block + len * T::SIZE, (count - len) * T::SIZE);
+                zero(open.image(), block + len * T::SIZE, (count - len) * T::SIZE);
             }
+            open.set_number::<1>(len);
             return Ok(());
         }
-        assign_anew::<T, V>(memory, at, values)
+        let at = to.at();
+        assign_anew::<T, V>(to.memory(), at, values)
     }
 }
 
 /// Assigns elements that need memory.
 fn assign_anew<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
-    let count = len(memory.bytes(), at);
-    close::<T>(memory, at, 0, count);
+    Mut::<Vector<T>>::new(memory, at).clear();
     let wanted = u32::try_from(values.len()).map_err(|_| memory.full())?;
     reserve::<T>(memory, at, wanted, true)?;
     append::<T, V>(memory, at, values)
@@ -274,13 +288,13 @@ fn assign_anew<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V
 /// Appends elements for which there is room. If there is none for what belongs to one, it and those behind it are not assigned.
 fn append<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
     let [link, count, _] = header(memory.bytes(), at);
-    if let Some(put_all) = T::PUT_ALL {
-        put_all(memory.bytes_mut(), at.wrapping_add(link) + count * T::SIZE, values);
+    if T::IN_PLACE {
+        T::put_all(memory.bytes_mut(), at.wrapping_add(link) + count * T::SIZE, values);
         memory.set_u32(at + 4, count + values.len() as u32);
         return Ok(());
     }
     (count..).zip(values).try_for_each(|(index, value)| {
-        let place = open::<T>(memory, at, index)?;
+        let place = open::<T>(&mut Mut::new(memory, at), index)?;
         T::assign(memory, place, value.clone())
     })
 }
@@ -289,7 +303,7 @@ impl<'r, T: Stored> Ref<'r, Vector<T>> {
     /// The number of elements.
     #[inline]
     pub fn len(self) -> usize {
-        len(self.image(), self.at()) as usize
+        self.numbers::<2>()[1] as usize
     }
 
     /// Whether there are none.
@@ -301,16 +315,16 @@ impl<'r, T: Stored> Ref<'r, Vector<T>> {
     /// An element, if there is one of that index.
     #[inline]
     pub fn get(self, index: usize) -> Option<Ref<'r, T>> {
-        (index < self.len())
-            .then(|| Ref::new(self.image(), element::<T>(self.image(), self.at(), index as u32)))
+        let [link, count] = self.numbers();
+        let block = self.at().wrapping_add(link);
+        (index < count as usize).then(|| Ref::new(self.image(), block + index as u32 * T::SIZE))
     }
 
     /// The elements.
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = Ref<'r, T>> {
-        let (image, [link, count, _]) = (self.image(), header(self.image(), self.at()));
-        let block = self.at().wrapping_add(link);
-        (0..count).map(move |i| Ref::new(image, block + i * T::SIZE))
+        let [link, count] = self.numbers();
+        values(self.image(), self.at().wrapping_add(link), count)
     }
 
     /// The elements as Rust values.
@@ -319,8 +333,8 @@ impl<'r, T: Stored> Ref<'r, Vector<T>> {
     where
         T: Plain,
     {
-        let count = len(self.image(), self.at());
-        if count == 0 { &[] } else { plain_slice(self.image(), target(self.image(), self.at()), count) }
+        let [link, count] = self.numbers();
+        if count == 0 { &[] } else { plain_slice(self.image(), self.at().wrapping_add(link), count) }
     }
 }
 
@@ -328,7 +342,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     /// The number of elements.
     #[inline]
     pub fn len(&self) -> usize {
-        self.as_ref().len()
+        self.numbers::<2>()[1] as usize
     }
 
     /// Whether there are none.
@@ -340,37 +354,40 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     /// An element, if there is one of that index.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<Mut<'_, T>> {
-        let at =
-            (index < self.len()).then(|| element::<T>(self.as_ref().image(), self.at(), index as u32))?;
-        Some(Mut::new(self.memory(), at))
+        let (at, [link, count]) = (self.at(), self.numbers());
+        let block = at.wrapping_add(link);
+        (index < count as usize).then(|| Mut::new(self.memory(), block + index as u32 * T::SIZE))
     }
 
     /// A new default element at the end, to be filled.
     #[inline]
     pub fn push_default(&mut self) -> Result<Mut<'_, T>, Full> {
-        let (at, count) = (self.at(), self.len() as u32);
-        let place = open::<T>(self.memory(), at, count)?;
+        let count = self.len() as u32;
+        let place = open(self, count)?;
         Ok(Mut::new(self.memory(), place))
     }
 
     /// A new element at the end. When there is no room, nothing changes.
-    #[inline]
+    // Where only some of several calls are inlined, their arguments lie in memory for the sake of the others.
+    #[inline(always)]
     pub fn push<V>(&mut self, value: V) -> Result<(), Full>
     where
         T: Assign<V>,
     {
-        let at = self.at();
-        let Some(put_all) = T::PUT_ALL else {
-            let count = self.len() as u32;
+        let mut open = self.open();
+        let [link, count, cap] = open.numbers();
+        if !T::IN_PLACE {
             return self.assign_new(count, value);
-        };
-        let image = self.memory().bytes_mut();
-        if let Some((block, count)) = change_len(image, at, one_more) {
-            put_all(image, block + count * T::SIZE, std::slice::from_ref(&value));
+        }
+        if count < cap {
+            let place = open.target(link) + count * T::SIZE;
+            T::put_all(open.image(), place, std::slice::from_ref(&value));
+            open.set_number::<1>(count + 1);
             return Ok(());
         }
+        let at = self.at();
         let (block, count) = enlarge_by_one::<T>(self.memory(), at)?;
-        put_all(self.memory().bytes_mut(), block + count * T::SIZE, std::slice::from_ref(&value));
+        T::put_all(self.memory().bytes_mut(), block + count * T::SIZE, std::slice::from_ref(&value));
         Ok(())
     }
 
@@ -397,8 +414,8 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         reserve::<T>(memory, at, needed, false)?;
         let appended = append::<T, V>(memory, at, values);
         if appended.is_err() {
-            let end = len(memory.bytes(), at);
-            close::<T>(memory, at, count, end);
+            let end = self.len() as u32;
+            close(self, count, end);
         }
         appended
     }
@@ -408,11 +425,10 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     where
         T: Assign<V>,
     {
-        let at = self.at();
-        let place = open::<T>(self.memory(), at, index)?;
+        let place = open(self, index)?;
         let assigned = T::assign(self.memory(), place, value);
         if assigned.is_err() {
-            close::<T>(self.memory(), at, index, index + 1);
+            close(self, index, index + 1);
         }
         assigned
     }
@@ -422,34 +438,33 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     pub fn remove(&mut self, index: usize) -> bool {
         let there = index < self.len();
         if there {
-            let at = self.at();
-            close::<T>(self.memory(), at, index as u32, index as u32 + 1);
+            close(self, index as u32, index as u32 + 1);
         }
         there
     }
 
     /// Removes the last element; false if there is none.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> bool {
-        let at = self.at();
-        let image = self.memory().bytes_mut();
-        let Some((block, count)) = change_len(image, at, |count, _| count.checked_sub(1)) else {
-            return false;
-        };
-        let last = block + (count - 1) * T::SIZE;
+        let mut open = self.open();
+        let [link, count] = open.numbers();
+        let Some(left) = count.checked_sub(1) else { return false };
+        let last = open.target(link) + left * T::SIZE;
         if T::LINKS {
+            open.set_number::<1>(left);
             T::release(self.memory(), last);
-            zero(self.memory().bytes_mut(), last, T::SIZE);
+            self.memory().zero(last, T::SIZE);
         } else {
-            zero(image, last, T::SIZE);
+            zero(open.image(), last, T::SIZE);
+            open.set_number::<1>(left);
         }
         true
     }
 
     /// Removes all elements; the room stays.
     pub fn clear(&mut self) {
-        let (at, count) = (self.at(), self.len() as u32);
-        close::<T>(self.memory(), at, 0, count);
+        let count = self.len() as u32;
+        close(self, 0, count);
     }
 
     /// Gives back the room that is not used.
@@ -471,11 +486,10 @@ impl<T: Stored> Mut<'_, Vector<T>> {
     where
         T: Plain,
     {
-        let (at, count) = (self.at(), self.len() as u32);
+        let (at, [link, count]) = (self.at(), self.numbers());
         if count == 0 {
             return &mut [];
         }
-        let begin = target(self.memory().bytes(), at);
-        plain_slice_mut(self.memory().bytes_mut(), begin, count)
+        plain_slice_mut(self.memory().bytes_mut(), at.wrapping_add(link), count)
     }
 }

@@ -3,6 +3,7 @@
 mod allocating;
 mod checking;
 mod compaction;
+mod handles;
 mod kitchen_program;
 mod market;
 mod market_program;
