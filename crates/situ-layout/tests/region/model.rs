@@ -25,3 +25,22 @@ proptest::proptest! {
         market_program::run(&program);
     }
 }
+
+/// What the fuzzer learned: programs that together reach every branch that any reached.
+#[test]
+#[cfg_attr(miri, ignore = "random programs are enough to be interpreted")]
+fn what_the_fuzzer_learned_still_holds() {
+    let learned = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/region_program");
+    let mut count = 0;
+    for file in std::fs::read_dir(learned).unwrap() {
+        let program = std::fs::read(file.unwrap().path()).unwrap();
+        // As in the fuzz target: the first byte chooses the value.
+        match program.split_first() {
+            Some((which, program)) if which % 2 == 0 => kitchen_program::run(program),
+            Some((_, program)) => market_program::run(program),
+            None => continue,
+        }
+        count += 1;
+    }
+    assert!(count > 500, "{count}");
+}
