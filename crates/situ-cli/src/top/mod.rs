@@ -9,6 +9,8 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use situ::bus::inspect;
 
 use crate::cli::TopArgs;
@@ -38,6 +40,7 @@ pub fn run(context: &Context, arguments: &TopArgs) -> Result<(), CliError> {
     let sampler = Sampler::start(context.root.clone());
     if context.output.is_live() && io::stdin().is_terminal() {
         let mut terminal = ratatui::try_init().map_err(CliError::Output)?;
+        end_with_the_terminal();
         let result = live(context, interval, &interrupt, &sampler, &mut terminal);
         ratatui::restore();
         return result;
@@ -59,6 +62,17 @@ pub fn run(context: &Context, arguments: &TopArgs) -> Result<(), CliError> {
         return Ok(output.line(format!("No topics in {}.", context.root.path().display()))?);
     }
     Ok(output.text(render(&snapshot, output))?)
+}
+
+/// Ends the program when its terminal is gone: crossterm then reads it again and again, for ever, and comes back to nobody. There is nothing
+/// left to restore, and others tidy up after a node that has gone.
+fn end_with_the_terminal() {
+    std::thread::spawn(|| {
+        let stdin = io::stdin();
+        // No event is asked for: the kernel tells of the end of the terminal all the same.
+        while let Err(Errno::INTR) = poll(&mut [PollFd::new(&stdin, PollFlags::empty())], None) {}
+        std::process::exit(129);
+    });
 }
 
 fn live(
