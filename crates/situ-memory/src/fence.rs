@@ -161,21 +161,34 @@ impl Fence {
     ///
     /// Who completes it by [`complete`](Self::complete) wakes who waits. Devices write the word without telling anybody, so
     /// this looks, too: for some microseconds without a pause, then in pauses that grow to a millisecond. It may be on this very core
-    /// that the bytes are to be written or copied: so after a moment every look lets others go first. That is a few times only: if others wait
-    /// likewise, each time is a change between threads.
+    /// that the bytes are to be written or copied: so after a moment every look lets others go first. If nobody wants to, that goes on for as long
+    /// as a wake-up takes; if somebody does, a few times only: should others wait likewise, each time is a change between threads.
     #[cfg(not(loom))]
     pub fn wait(&self, patience: Duration) -> FenceState {
         const SPINS: u32 = 20;
-        const YIELDS: u32 = 4;
+        const LOOKS: Duration = Duration::from_micros(30);
+        /// A look that took so long was somebody else's turn.
+        const TURN: Duration = Duration::from_micros(2);
+        const TURNS: u32 = 4;
         const LONGEST: Duration = Duration::from_millis(1);
-        for look in 0..SPINS + YIELDS {
+        for _ in 0..SPINS {
             match self.state() {
-                FenceState::Pending if look < SPINS => std::hint::spin_loop(),
-                FenceState::Pending => std::thread::yield_now(),
+                FenceState::Pending => std::hint::spin_loop(),
                 state => return state,
             }
         }
         let start = std::time::Instant::now();
+        let (mut looked, mut turns) = (Duration::ZERO, 0);
+        while turns < TURNS && looked < LOOKS {
+            std::thread::yield_now();
+            match self.state() {
+                FenceState::Pending => {}
+                state => return state,
+            }
+            let now = start.elapsed();
+            turns += u32::from(now - looked > TURN);
+            looked = now;
+        }
         let mut pause = Duration::from_micros(10);
         loop {
             let left = patience.saturating_sub(start.elapsed());
