@@ -81,7 +81,9 @@ fn a_message_can_be_followed_from_one_process_to_the_other() {
     let view = json(&sandbox.run(&["--json", "trace", "view", &file]));
     let topic = &view["topics"][0];
     assert_eq!(topic["topic"], "pose");
-    assert_eq!(topic["measured"].as_u64(), Some(arrows));
+    // The view also knows of what was being published or taken when the recording ended: at most one of each.
+    let measured = topic["measured"].as_u64().unwrap();
+    assert!((arrows..=arrows + 2).contains(&measured), "{measured} measured, {arrows} whole");
     assert!(
         topic["p50_ns"].as_u64() > Some(0) && topic["p99_ns"].as_u64() >= topic["p50_ns"].as_u64(),
         "{topic}"
