@@ -46,6 +46,9 @@ struct Cache {
 /// The image of a region that is edited, and which of its granules are in use. It may move when it grows; so what lies in it is
 /// named by offsets.
 ///
+/// Who implements a hook by hand that is given one (of [`Stored`](super::Stored) and its kin) must not exchange it for another, as
+/// [`std::mem::swap`] would: handles rely on its room. Neither this crate nor generated code does, but the compiler does not refuse it.
+///
 /// What handles look up comes first.
 #[repr(C)]
 pub struct Memory {
