@@ -1,7 +1,8 @@
 //! Watching over fences that devices wait for: a device asks nobody whether who should complete a fence is still alive.
 //!
 //! One thread per node, started with the first fence that is pending when a stream is made to wait for it, and ended when there has been
-//! none for a second: to start it takes as long as ten messages, and to wake it a system call, so it looks by itself. Every few milliseconds it looks whether the owners live; if one does not, it has the topic repaired, and poisons the fence
+//! none for a second: starting it was seen to take some 100 us, and to wake it would be a system call, so it looks by itself. Every few
+//! milliseconds it looks whether the owners live; if one does not, it has the topic repaired, and poisons the fence
 //! as soon as the owner's process has ended. The same thread keeps a node alive whose publisher has left before its
 //! streams were done.
 //!
