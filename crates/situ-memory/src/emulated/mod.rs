@@ -28,7 +28,7 @@ use memory::EmulatedMemory;
 pub struct EmulatedOptions {
     /// Its number among the emulated devices.
     pub number: u32,
-    /// How long each copy and each kernel takes before it begins.
+    /// How long each copy and each kernel takes before it begins, once it is enqueued and what is before it is done.
     pub latency: Duration,
     /// How many bytes a second it copies, all streams together; 0: as many as it can.
     pub bandwidth_bytes_per_s: u64,
@@ -73,9 +73,9 @@ impl Device {
         DomainError::Refused { domain: self.id, action: action.into(), reason: reason.into() }
     }
 
-    /// Takes the bus for so many bytes, after the latency: when it begins to carry them, and when it has.
-    fn reserve(&self, len: u64) -> (Instant, Instant) {
-        let begin = Instant::now() + self.latency;
+    /// Takes the bus for so many bytes, the latency after that moment: when it begins to carry them, and when it has.
+    fn reserve(&self, since: Instant, len: u64) -> (Instant, Instant) {
+        let begin = since + self.latency;
         if self.bandwidth_bytes_per_s == 0 {
             return (begin, begin);
         }
