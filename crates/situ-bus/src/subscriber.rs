@@ -497,16 +497,18 @@ impl RawSubscriber {
         let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
         let deadline = Deadline::after(timeout);
         let wake = self.core.topic.wake();
+        // What a device is still filling is of use only to who works in stream order.
+        let until_complete = self.domain == HOST;
         loop {
-            let announced = wake.announce();
+            let announced = if until_complete { wake.announce_until_complete() } else { wake.announce() };
             if self.has_next() {
                 return true;
             }
             let Some(slice) = deadline.slice(SLICE) else { return false };
-            // What a device is still filling is of use only to who works in stream order.
-            match self.domain {
-                HOST => wake.sleep_until_complete(announced, slice),
-                _ => wake.sleep(announced, slice),
+            if until_complete {
+                wake.sleep_until_complete(announced, slice);
+            } else {
+                wake.sleep(announced, slice);
             }
             if self.has_next() {
                 return true;

@@ -300,11 +300,11 @@ impl Bed {
     }
     /// As `RawSubscriber::wait`.
     fn sleep_until(&self, ready: impl Fn() -> bool) {
-        self.sleep_among(&self.futex.sleepers, ready);
+        self.sleep_among(&self.futex.sleepers, WakeWord::announce, ready);
     }
-    fn sleep_among(&self, sleepers: &Condvar, ready: impl Fn() -> bool) {
+    fn sleep_among(&self, sleepers: &Condvar, announce: fn(&WakeWord) -> u32, ready: impl Fn() -> bool) {
         while !ready() {
-            let announced = self.word.announce();
+            let announced = announce(&self.word);
             if ready() {
                 return;
             }
@@ -383,16 +383,18 @@ fn broken_a_sleeper_does_not_look_again() {
 }
 
 /// A message that is published before it is complete: one sleeper has use for it at once, the other only when it is complete.
-fn early_wake_up(must_wake_early: fn(&WakeWord) -> bool) {
+fn early_wake_up(must_wake_early: fn(&WakeWord) -> bool, until_complete: fn(&WakeWord) -> u32) {
     explore(3, move || {
         let shared = Arc::new((Rows::new(4), Bed::new()));
-        let others = [false, true].map(|until_complete| {
+        let others = [None, Some(until_complete)].map(|until_complete| {
             let shared = shared.clone();
             thread::spawn(move || {
                 let (rows, bed) = &*shared;
-                let futex = &bed.futex;
-                let sleepers = if until_complete { &futex.until_complete } else { &futex.sleepers };
-                bed.sleep_among(sleepers, || rows.ring().look(0) != Look::NotYet);
+                let (sleepers, announce) = match until_complete {
+                    None => (&bed.futex.sleepers, WakeWord::announce as fn(&WakeWord) -> u32),
+                    Some(announce) => (&bed.futex.until_complete, announce),
+                };
+                bed.sleep_among(sleepers, announce, || rows.ring().look(0) != Look::NotYet);
             })
         });
         let (rows, bed) = &*shared;
@@ -408,13 +410,19 @@ fn early_wake_up(must_wake_early: fn(&WakeWord) -> bool) {
 
 #[test]
 fn who_sleeps_until_it_is_complete_is_woken_then() {
-    early_wake_up(WakeWord::must_wake_early);
+    early_wake_up(WakeWord::must_wake_early, WakeWord::announce_until_complete);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn broken_an_early_waker_clears_the_bit() {
-    early_wake_up(WakeWord::must_wake);
+fn broken_an_early_waker_clears_both_bits() {
+    early_wake_up(WakeWord::must_wake, WakeWord::announce_until_complete);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn broken_both_kinds_of_sleepers_share_a_bit() {
+    early_wake_up(WakeWord::must_wake_early, WakeWord::announce);
 }
 
 /// A reliable publisher and its subscriber, both of which sleep when they have nothing to do. `room` messages may be

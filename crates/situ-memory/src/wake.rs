@@ -1,22 +1,24 @@
 //! Sleeping and waking between processes: one futex word that costs the waker a load unless somebody sleeps.
 //!
-//! The lowest bit says that somebody sleeps or is about to; the rest counts wake-ups, so that the value changes.
+//! The lowest bit says that somebody sleeps or is about to, the second that somebody does until something is *complete*; the rest counts
+//! wake-ups, so that the value changes.
 //!
 //! ```text
 //!   sleeper                                    waker
 //!   1. word |= 1             (SeqCst)          1. publish             (SeqCst, the row)
-//!   2. anything new? (SeqCst, the row)         2. word & 1?           (SeqCst)
+//!   2. anything new? (SeqCst, the row)         2. word & 3?           (SeqCst)
 //!      yes: do not sleep                          no: nobody sleeps, done
-//!   3. futex_wait(word, value of 1)            3. word = (word & !1) + 2
+//!   3. futex_wait(word, value of 1)            3. word = (word & !3) + 4
 //!                                              4. futex_wake(all)
 //! ```
 //!
 //! Either the sleeper's 2 sees what was published, or the waker's 2 sees the bit. The bit must be cleared before the
 //! wake-up and not after it: a sleeper that comes in between would find the old value, sleep, and lose its bit.
 //!
-//! Who sleeps may have use only for what is *complete*. A waker that has published what a device is still filling wakes the others
-//! alone ([`WakeWord::notify_early`]): 3 leaves the bit, because somebody may sleep on, and 4 names those whom it means. Completing it wakes
-//! everybody as ever. A sleeper of either kind that announced itself before 3 finds another value, and looks again.
+//! Who has use only for what is complete sets the second bit instead. A waker that has published what a device is still filling looks at
+//! the first bit alone, clears no other, and names those whom it means in 4 ([`WakeWord::notify_early`]): it makes no system call for
+//! those who would sleep on. Completing it wakes everybody. A sleeper of either kind that announced itself before a 3 finds another
+//! value, and looks again.
 //!
 //! A waker that dies between 3 and 4 has woken nobody: hence sleepers never sleep longer than [`SLICE`] without looking
 //! again. A sleeper that dies leaves the bit set: the next waker makes one system call too many, and clears it.
@@ -29,7 +31,12 @@ use crate::sync::between_sequentially_consistent;
 /// The longest sleep without a look around.
 pub const SLICE: Duration = Duration::from_millis(100);
 
+/// Somebody sleeps until there is anything.
 const SLEEPING: u32 = 1;
+/// Somebody sleeps until something is complete.
+const UNTIL_COMPLETE: u32 = 2;
+/// One wake-up.
+const WOKEN: u32 = 4;
 
 /// A word to sleep on. Alone on its cache line; zeroed memory is a valid one.
 #[repr(C, align(64))]
@@ -49,7 +56,18 @@ impl WakeWord {
     /// this and before sleeping.
     #[inline]
     pub fn announce(&self) -> u32 {
-        let announced = self.word.fetch_or(SLEEPING, Ordering::SeqCst) | SLEEPING;
+        self.set(SLEEPING)
+    }
+
+    /// The same for one who has use only for what is complete.
+    #[inline]
+    pub fn announce_until_complete(&self) -> u32 {
+        self.set(UNTIL_COMPLETE)
+    }
+
+    #[inline(always)]
+    fn set(&self, bit: u32) -> u32 {
+        let announced = self.word.fetch_or(bit, Ordering::SeqCst) | bit;
         between_sequentially_consistent();
         announced
     }
@@ -57,22 +75,22 @@ impl WakeWord {
     /// Waker, steps 2 and 3: whether [`wake`](Self::wake) must be called.
     #[inline]
     pub fn must_wake(&self) -> bool {
-        self.count(0)
+        self.count(SLEEPING | UNTIL_COMPLETE)
     }
 
-    /// The same, before `wake_early`: whoever it does not wake is left its bit.
+    /// The same, before `wake_early`: whoever that does not wake keeps its bit.
     #[inline]
     pub fn must_wake_early(&self) -> bool {
         self.count(SLEEPING)
     }
 
-    /// Counts a wake-up, if anybody sleeps, and leaves these bits.
+    /// Counts a wake-up and clears these bits, if one of them is set.
     #[inline(always)]
-    fn count(&self, left: u32) -> bool {
+    fn count(&self, bits: u32) -> bool {
         between_sequentially_consistent();
         let mut value = self.word.load(Ordering::SeqCst);
-        while value & SLEEPING != 0 {
-            let next = (value & !SLEEPING).wrapping_add(2) | left;
+        while value & bits != 0 {
+            let next = (value & !bits).wrapping_add(WOKEN);
             match self.word.compare_exchange_weak(value, next, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(_) => return true,
                 Err(current) => value = current,
@@ -137,8 +155,8 @@ mod system {
             let _ = futex::wake_bitset(self.futex(), futex::Flags::empty(), i32::MAX as u32, EARLY);
         }
 
-        /// Sleeper, step 3, of one who has use only for what is complete: as [`sleep`](Self::sleep), but early wake-ups do not
-        /// count.
+        /// Sleeper, step 3, of one who [has use only for what is complete](Self::announce_until_complete): as [`sleep`](Self::sleep), but
+        /// early wake-ups do not count.
         pub fn sleep_until_complete(&self, announced: u32, time: Duration) {
             // With bits the kernel takes a moment of its clock, and not how long.
             let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
