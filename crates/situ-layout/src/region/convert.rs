@@ -9,7 +9,7 @@ use super::handle::{Mut, Ref, plain_slice};
 use super::hash::{HashMap, HashSet};
 use super::key::Key;
 use super::maybe::{Maybe, Unique};
-use super::memory::Memory;
+use super::memory::{Memory, MemoryMut};
 use super::shared::Shared;
 use super::stored::{Assign, Bool, Char, Plain, Stored, put};
 use super::text::{Text, str_at};
@@ -91,7 +91,7 @@ impl StoreError {
 /// a mixture.
 pub trait StoreFrom<V>: Stored {
     /// Stores the members of a message whose bulk members lie in `body`.
-    fn store(memory: &mut Memory, at: u32, from: &V, body: &[u8]) -> Result<(), StoreError>;
+    fn store(memory: MemoryMut<'_>, at: u32, from: &V, body: &[u8]) -> Result<(), StoreError>;
 }
 
 /// What lies in a region as `Self` is read into a message with another storage. If it fails, that holds a mixture.
@@ -103,13 +103,13 @@ pub trait LoadInto<V>: Stored {
 /// What lies in a region as `Self` is a `V` that depends on no storage.
 pub trait Copied<V>: Stored {
     /// Writes it.
-    fn put(memory: &mut Memory, at: u32, value: &V);
+    fn put(memory: MemoryMut<'_>, at: u32, value: &V);
     /// Reads it.
     fn get(from: Ref<'_, Self>) -> V;
     /// Writes several, one behind the other.
-    fn put_all(memory: &mut Memory, at: u32, values: &[V]) {
+    fn put_all(MemoryMut(memory): MemoryMut<'_>, at: u32, values: &[V]) {
         for (i, value) in (0..).zip(values) {
-            Self::put(memory, at + i * Self::SIZE, value);
+            Self::put(MemoryMut(memory), at + i * Self::SIZE, value);
         }
     }
     /// Several, one behind the other, where they lie, if their bytes are those of `V`.
@@ -124,13 +124,13 @@ pub trait Copied<V>: Stored {
 macro_rules! __region_copied_plain {
     ($($type:ty)*) => {$(
         impl $crate::region::Copied<$type> for $type {
-            fn put(memory: &mut $crate::region::Memory, at: u32, value: &$type) {
+            fn put(memory: $crate::region::MemoryMut<'_>, at: u32, value: &$type) {
                 $crate::region::put_plain(memory, at, ::core::slice::from_ref(value));
             }
             fn get(from: $crate::region::Ref<'_, $type>) -> $type {
                 *from
             }
-            fn put_all(memory: &mut $crate::region::Memory, at: u32, values: &[$type]) {
+            fn put_all(memory: $crate::region::MemoryMut<'_>, at: u32, values: &[$type]) {
                 $crate::region::put_plain(memory, at, values);
             }
             fn slice(image: &[u8], at: u32, count: u32) -> ::core::option::Option<&[$type]> {
@@ -149,7 +149,7 @@ pub fn plain_values<T: Plain>(image: &[u8], at: u32, count: u32) -> &[T] {
 }
 
 impl Copied<bool> for Bool {
-    fn put(memory: &mut Memory, at: u32, value: &bool) {
+    fn put(MemoryMut(memory): MemoryMut<'_>, at: u32, value: &bool) {
         put(memory, at, u8::from(*value));
     }
     fn get(from: Ref<'_, Self>) -> bool {
@@ -158,7 +158,7 @@ impl Copied<bool> for Bool {
 }
 
 impl Copied<u8> for Char {
-    fn put(memory: &mut Memory, at: u32, value: &u8) {
+    fn put(MemoryMut(memory): MemoryMut<'_>, at: u32, value: &u8) {
         put(memory, at, *value);
     }
     fn get(from: Ref<'_, Self>) -> u8 {
@@ -167,8 +167,8 @@ impl Copied<u8> for Char {
 }
 
 impl<R: Copied<V>, V: value::Value + Copy, const N: usize> Copied<[V; N]> for [R; N] {
-    fn put(memory: &mut Memory, at: u32, value: &[V; N]) {
-        R::put_all(memory, at, value);
+    fn put(MemoryMut(memory): MemoryMut<'_>, at: u32, value: &[V; N]) {
+        R::put_all(MemoryMut(memory), at, value);
     }
     fn get(from: Ref<'_, Self>) -> [V; N] {
         std::array::from_fn(|i| R::get(from.part(i as u32 * R::SIZE)))
@@ -190,9 +190,9 @@ pub trait Maps: Stored {
     /// The values.
     type Value: Stored;
     /// Removes all entries.
-    fn clear(memory: &mut Memory, at: u32);
+    fn clear(memory: MemoryMut<'_>, at: u32);
     /// Where the value of a key is, which is made if there is none.
-    fn entry(memory: &mut Memory, at: u32, key: <Self::Key as Key>::View<'_>) -> Result<u32, Full>;
+    fn entry(memory: MemoryMut<'_>, at: u32, key: <Self::Key as Key>::View<'_>) -> Result<u32, Full>;
     /// Calls for each entry.
     fn each<'r, E>(
         from: Ref<'r, Self>,
@@ -206,7 +206,7 @@ pub trait Holds01: Holds {
     /// Whether others may hold the same value.
     const SHARES: bool = false;
     /// Where the value is, which is made if there is none.
-    fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full>;
+    fn fill_at(memory: MemoryMut<'_>, at: u32) -> Result<u32, Full>;
     /// The value.
     fn value(from: Ref<'_, Self>) -> Option<Ref<'_, Self::Element>>;
 }
@@ -215,9 +215,9 @@ pub trait Holds01: Holds {
 #[doc(hidden)]
 pub trait Sets: Holds {
     /// Removes all keys.
-    fn clear(memory: &mut Memory, at: u32);
+    fn clear(memory: MemoryMut<'_>, at: u32);
     /// Adds a key.
-    fn add(memory: &mut Memory, at: u32, key: <Self::Element as Key>::View<'_>) -> Result<(), Full>
+    fn add(memory: MemoryMut<'_>, at: u32, key: <Self::Element as Key>::View<'_>) -> Result<(), Full>
     where
         Self::Element: Key;
     /// The keys.
@@ -243,7 +243,7 @@ macro_rules! holds_one {
 holds_one! { Maybe Unique Shared }
 
 impl<T: Stored> Holds01 for Maybe<T> {
-    fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full> {
+    fn fill_at(MemoryMut(memory): MemoryMut<'_>, at: u32) -> Result<u32, Full> {
         Ok(Mut::<Self>::new(memory, at).fill().at())
     }
     fn value(from: Ref<'_, Self>) -> Option<Ref<'_, T>> {
@@ -252,7 +252,7 @@ impl<T: Stored> Holds01 for Maybe<T> {
 }
 
 impl<T: Stored> Holds01 for Unique<T> {
-    fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full> {
+    fn fill_at(MemoryMut(memory): MemoryMut<'_>, at: u32) -> Result<u32, Full> {
         Ok(Mut::<Self>::new(memory, at).fill()?.at())
     }
     fn value(from: Ref<'_, Self>) -> Option<Ref<'_, T>> {
@@ -267,10 +267,10 @@ macro_rules! keyed {
         }
 
         impl<K: Key> Sets for $set<K> {
-            fn clear(memory: &mut Memory, at: u32) {
+            fn clear(MemoryMut(memory): MemoryMut<'_>, at: u32) {
                 Mut::<Self>::new(memory, at).clear();
             }
-            fn add(memory: &mut Memory, at: u32, key: K::View<'_>) -> Result<(), Full> {
+            fn add(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> Result<(), Full> {
                 Mut::<Self>::new(memory, at).insert(key).map(drop)
             }
             fn keys<'r>(from: Ref<'r, Self>) -> impl ExactSizeIterator<Item = K::View<'r>> {
@@ -281,10 +281,10 @@ macro_rules! keyed {
         impl<K: Key, V: Stored> Maps for $map<K, V> {
             type Key = K;
             type Value = V;
-            fn clear(memory: &mut Memory, at: u32) {
+            fn clear(MemoryMut(memory): MemoryMut<'_>, at: u32) {
                 Mut::<Self>::new(memory, at).clear();
             }
-            fn entry(memory: &mut Memory, at: u32, key: K::View<'_>) -> Result<u32, Full> {
+            fn entry(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> Result<u32, Full> {
                 Ok(Mut::<Self>::new(memory, at).entry(key)?.at())
             }
             fn each<'r, E>(
@@ -321,7 +321,7 @@ impl<I: Iterator> ExactSizeIterator for Counted<I> {}
 impl<T: Stored> Holds01 for Shared<T> {
     const SHARES: bool = true;
     /// A value that others share is left to them.
-    fn fill_at(memory: &mut Memory, at: u32) -> Result<u32, Full> {
+    fn fill_at(MemoryMut(memory): MemoryMut<'_>, at: u32) -> Result<u32, Full> {
         if Ref::<Self>::new(memory.bytes(), at).links() > 1 {
             Mut::<Self>::new(memory, at).clear();
         }
@@ -370,36 +370,36 @@ impl<V: api::Text> KeyOf<V> for Text {
 }
 
 /// How what lies within something else is stored.
-type Stores<V> = fn(&mut Memory, u32, &V, &[u8]) -> Result<(), StoreError>;
+type Stores<V> = fn(MemoryMut<'_>, u32, &V, &[u8]) -> Result<(), StoreError>;
 /// How what lies within something else is read.
 type Loads<R, V> = fn(Ref<'_, R>, &mut V, &mut Bodies<'_>) -> Result<(), AssignError>;
 
 /// Makes what lies there the default, in zeroed memory.
 fn renew<R: Stored>(memory: &mut Memory, at: u32) {
-    R::release(memory, at);
+    R::release(MemoryMut(memory), at);
     memory.zero(at, R::SIZE);
-    R::begin(memory, at);
+    R::begin(MemoryMut(memory), at);
 }
 
 /// A value that depends on no storage.
-pub fn store_copy<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &V) -> Result<(), StoreError> {
+pub fn store_copy<R: Copied<V>, V>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
     R::put(memory, at, from);
     Ok(())
 }
 
 /// A string.
-pub fn store_text<V: api::Text>(memory: &mut Memory, at: u32, from: &V) -> Result<(), StoreError> {
+pub fn store_text<V: api::Text>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
     Ok(Text::assign(memory, at, &from.to_text())?)
 }
 
 /// A wide string.
-pub fn store_wide(memory: &mut Memory, at: u32, from: &[u16]) -> Result<(), StoreError> {
+pub fn store_wide(MemoryMut(memory): MemoryMut<'_>, at: u32, from: &[u16]) -> Result<(), StoreError> {
     store_slice::<u16, u16>(memory, at, from)
 }
 
 /// A sequence of values that depend on no storage.
 pub fn store_copies<R: Copied<V>, V: Value>(
-    memory: &mut Memory,
+    MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &impl api::List<V>,
 ) -> Result<(), StoreError> {
@@ -413,13 +413,13 @@ fn store_slice<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &[V]) -> Res
     to.clear();
     to.reserve(from.len())?;
     let begin = vector::extend_zeroed::<R>(memory, at, count);
-    R::put_all(memory, begin, from);
+    R::put_all(MemoryMut(memory), begin, from);
     Ok(())
 }
 
 /// A sequence.
 pub fn store_list<R: Stored, V: Value>(
-    memory: &mut Memory,
+    MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &impl api::List<V>,
     body: &[u8],
@@ -431,14 +431,14 @@ pub fn store_list<R: Stored, V: Value>(
     to.reserve(from.len())?;
     for (index, value) in from.iter().enumerate() {
         let place = Mut::<Vector<R>>::new(memory, at).push_default()?.at();
-        store(memory, place, value, body).map_err(|error| error.in_element(index))?;
+        store(MemoryMut(memory), place, value, body).map_err(|error| error.in_element(index))?;
     }
     Ok(())
 }
 
 /// A sequence that is a set in regions.
 pub fn store_set<R: Sets, V: Value>(
-    memory: &mut Memory,
+    MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &impl api::List<V>,
 ) -> Result<(), StoreError>
@@ -446,26 +446,26 @@ where
     R::Element: KeyOf<V>,
 {
     let from = from.elements()?;
-    R::clear(memory, at);
-    from.iter().try_for_each(|key| Ok(R::add(memory, at, R::Element::view_of(key))?))
+    R::clear(MemoryMut(memory), at);
+    from.iter().try_for_each(|key| Ok(R::add(MemoryMut(memory), at, R::Element::view_of(key))?))
 }
 
 /// An array.
 pub fn store_array<R: Stored, V, const N: usize>(
-    memory: &mut Memory,
+    MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &[V; N],
     body: &[u8],
     store: Stores<V>,
 ) -> Result<(), StoreError> {
     (0..).zip(from).try_for_each(|(i, value)| {
-        store(memory, at + i * R::SIZE, value, body).map_err(|error| error.in_element(i as usize))
+        store(MemoryMut(memory), at + i * R::SIZE, value, body).map_err(|error| error.in_element(i as usize))
     })
 }
 
 /// A map.
 pub fn store_map<R: Maps, K: value::Key, V: Value>(
-    memory: &mut Memory,
+    MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &impl api::Table<K, V>,
     body: &[u8],
@@ -474,16 +474,16 @@ pub fn store_map<R: Maps, K: value::Key, V: Value>(
 where
     R::Key: KeyOf<K>,
 {
-    R::clear(memory, at);
+    R::clear(MemoryMut(memory), at);
     from.entries().enumerate().try_for_each(|(index, (key, value))| {
-        let place = R::entry(memory, at, R::Key::view_of(key))?;
-        store(memory, place, value, body).map_err(|error| error.in_element(index))
+        let place = R::entry(MemoryMut(memory), at, R::Key::view_of(key))?;
+        store(MemoryMut(memory), place, value, body).map_err(|error| error.in_element(index))
     })
 }
 
 /// An optional member.
 pub fn store_maybe<R: Holds01, V: Value>(
-    memory: &mut Memory,
+    MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &impl api::Maybe<V>,
     body: &[u8],
@@ -493,13 +493,13 @@ pub fn store_maybe<R: Holds01, V: Value>(
         renew::<R>(memory, at);
         return Ok(());
     };
-    let place = R::fill_at(memory, at)?;
-    store(memory, place, value, body)
+    let place = R::fill_at(MemoryMut(memory), at)?;
+    store(MemoryMut(memory), place, value, body)
 }
 
 /// A bulk member.
 pub fn store_bulk<R: Copied<V>, V: value::Plain>(
-    memory: &mut Memory,
+    MemoryMut(memory): MemoryMut<'_>,
     at: u32,
     from: &impl BulkField<V>,
     body: &[u8],
@@ -667,18 +667,18 @@ pub fn load_bulk<R: Copied<V>, V: value::Plain, B: BulkField<V>>(
 /// What lies in a region as `Self` can begin with a default that needs no memory besides.
 #[doc(hidden)]
 pub trait BeginWith<V>: Stored {
-    fn begin_with(memory: &mut Memory, at: u32, value: V);
+    fn begin_with(memory: MemoryMut<'_>, at: u32, value: V);
 }
 
 impl<R: Copied<V>, V> BeginWith<V> for R {
-    fn begin_with(memory: &mut Memory, at: u32, value: V) {
+    fn begin_with(memory: MemoryMut<'_>, at: u32, value: V) {
         R::put(memory, at, &value);
     }
 }
 
 /// Text of up to 11 bytes.
 impl BeginWith<&'static str> for Text {
-    fn begin_with(memory: &mut Memory, at: u32, value: &'static str) {
+    fn begin_with(memory: MemoryMut<'_>, at: u32, value: &'static str) {
         let assigned = Self::assign(memory, at, value);
         debug_assert!(assigned.is_ok());
     }
@@ -686,6 +686,6 @@ impl BeginWith<&'static str> for Text {
 
 /// Writes the default of a member over the one that every value of its type begins with.
 #[doc(hidden)]
-pub fn begin_with<R: BeginWith<V>, V>(memory: &mut Memory, at: u32, value: V) {
+pub fn begin_with<R: BeginWith<V>, V>(memory: MemoryMut<'_>, at: u32, value: V) {
     R::begin_with(memory, at, value);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::memory::{Memory, in_granules, target, u32_at};
+use super::memory::{MemoryMut, in_granules, target, u32_at};
 use super::place::Region;
 use super::stored::Stored;
 use super::versions::Versions;
@@ -84,11 +84,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a new value, over which `set` may put another default.
-    pub fn default_value<T: Stored>(&mut self, to: u32, set: impl FnOnce(&mut Memory, u32)) {
+    pub fn default_value<T: Stored>(&mut self, to: u32, set: impl FnOnce(MemoryMut<'_>, u32)) {
         let mut made = Region::<T>::new();
         let mut root = made.root_mut();
         let at = root.at();
-        set(root.memory(), at);
+        set(MemoryMut(root.memory()), at);
         let shared = HashMap::new();
         let mut writer =
             Writer { from: made.bytes(), to: &mut *self.to, end: self.end, shared, versions: None };

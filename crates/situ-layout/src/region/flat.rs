@@ -8,7 +8,7 @@ use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::handle::Mut;
 use super::key::{Entry, Key};
 use super::keyed::{Engine, Map, Reserve, Set, set_in};
-use super::memory::{Memory, target};
+use super::memory::{MemoryMut, target};
 use super::slide::Slide;
 use super::stored::{Assign, Stored};
 use super::vector::{self, Vector};
@@ -66,7 +66,7 @@ impl Engine for Sorted {
     }
     #[inline]
     fn insert<E: Stored, K: Key>(
-        memory: &mut Memory,
+        MemoryMut(memory): MemoryMut<'_>,
         at: u32,
         key: K::View<'_>,
     ) -> Result<(u32, bool), Full> {
@@ -79,7 +79,7 @@ impl Engine for Sorted {
             Err(index) => index,
         };
         let place = vector::open(&mut to, index)?;
-        if let Err(full) = K::put(to.memory(), place, key) {
+        if let Err(full) = K::put(MemoryMut(to.memory()), place, key) {
             vector::close(&mut to, index, index + 1);
             return Err(full);
         }
@@ -87,7 +87,7 @@ impl Engine for Sorted {
     }
     #[inline]
     fn set<K: Key, V: Assign<X>, X>(
-        memory: &mut Memory,
+        MemoryMut(memory): MemoryMut<'_>,
         at: u32,
         key: K::View<'_>,
         value: X,
@@ -115,7 +115,7 @@ impl Engine for Sorted {
         Ok(())
     }
     #[inline]
-    fn remove<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> bool {
+    fn remove<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool {
         let mut of = Mut::<Vector<E>>::new(memory, at);
         let mut vector = of.open();
         let [link, count] = vector.numbers();
@@ -126,13 +126,13 @@ impl Engine for Sorted {
         }
         found.is_ok()
     }
-    fn clear<E: Stored>(memory: &mut Memory, at: u32) {
+    fn clear<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         Mut::<Vector<E>>::new(memory, at).clear();
     }
     fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32) {
         vector::slide::<E>(slide, at);
     }
-    fn release<E: Stored>(memory: &mut Memory, at: u32) {
+    fn release<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         vector::release::<E>(memory, at);
     }
     fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
@@ -148,10 +148,10 @@ impl Engine for Sorted {
 }
 
 impl Reserve for Sorted {
-    fn reserve<E: Stored, K: Key>(memory: &mut Memory, at: u32, count: u32) -> Result<(), Full> {
+    fn reserve<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, count: u32) -> Result<(), Full> {
         vector::reserve::<E>(memory, at, count, true)
     }
-    fn shrink<E: Stored, K: Key>(memory: &mut Memory, at: u32) -> Result<(), Full> {
+    fn shrink<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32) -> Result<(), Full> {
         vector::shrink::<E>(memory, at);
         Ok(())
     }

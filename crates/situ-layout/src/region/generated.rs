@@ -96,13 +96,13 @@ macro_rules! region_value {
         $crate::__region_assigned_copy! { $name }
 
         const _: () = {
-            use $crate::region::{Copied, Memory, Ref};
+            use $crate::region::{Copied, MemoryMut, Ref};
 
             $crate::__region_members! { $($member: $type),* }
 
             impl Copied<$name> for $name {
-                fn put(memory: &mut Memory, at: u32, value: &$name) {
-                    $(<$type as Copied<_>>::put(memory, at + PLACES[Member::$member as usize], &value.$field);)*
+                fn put(mut memory: MemoryMut<'_>, at: u32, value: &$name) {
+                    $(<$type as Copied<_>>::put(memory.reborrow(), at + PLACES[Member::$member as usize], &value.$field);)*
                 }
                 fn get(from: Ref<'_, $name>) -> $name {
                     $name { $($field: <$type as Copied<_>>::get(from.part(PLACES[Member::$member as usize]))),* }
@@ -119,7 +119,7 @@ macro_rules! __region_assigned_copy {
     ($name:ident) => {
         impl $crate::region::Assign<$name> for $name {
             fn assign(
-                memory: &mut $crate::region::Memory,
+                memory: $crate::region::MemoryMut<'_>,
                 at: u32,
                 value: $name,
             ) -> ::core::result::Result<(), $crate::region::Full> {
@@ -137,7 +137,7 @@ macro_rules! __region_conversions_of_value {
     ($name:ident) => {
         impl $crate::region::StoreFrom<$name> for $name {
             fn store(
-                memory: &mut $crate::region::Memory,
+                memory: $crate::region::MemoryMut<'_>,
                 at: u32,
                 from: &$name,
                 _: &[u8],
@@ -184,14 +184,14 @@ macro_rules! __region_conversion {
             impl<$($params)*> $crate::region::StoreFrom<$message> for $name {
                 #[allow(unused_variables)]
                 fn store(
-                    memory: &mut $crate::region::Memory,
+                    mut memory: $crate::region::MemoryMut<'_>,
                     at: u32,
                     from: &$message,
                     body: &[u8],
                 ) -> ::core::result::Result<(), $crate::region::StoreError> {
                     $({
                         let place = at + PLACES[Member::$member as usize];
-                        $crate::__region_store! { (memory, place, &from.$field, body, $type) $kind }
+                        $crate::__region_store! { (memory.reborrow(), place, &from.$field, body, $type) $kind }
                             .map_err(|error: $crate::region::StoreError| error.in_member($label))?;
                     })*
                     ::core::result::Result::Ok(())
@@ -237,12 +237,12 @@ macro_rules! __region_union_conversion {
         impl<$($params)*> $crate::region::StoreFrom<$message> for $name {
             #[allow(unused_variables)]
             fn store(
-                memory: &mut $crate::region::Memory,
+                mut memory: $crate::region::MemoryMut<'_>,
                 at: u32,
                 from: &$message,
                 body: &[u8],
             ) -> ::core::result::Result<(), $crate::region::StoreError> {
-                let place = $crate::region::union_renew::<$name>(memory, at, from.discriminator());
+                let place = $crate::region::union_renew::<$name>(memory.reborrow(), at, from.discriminator());
                 match from.case() {
                     $($case::$variant(value) => {
                         $crate::__region_store! { (memory, place, value, body, $type) $kind }
@@ -282,9 +282,9 @@ macro_rules! region_union_value {
         $crate::__region_assigned_copy! { $name }
 
         impl $crate::region::Copied<$name> for $name {
-            fn put(memory: &mut $crate::region::Memory, at: u32, value: &$name) {
+            fn put(mut memory: $crate::region::MemoryMut<'_>, at: u32, value: &$name) {
                 // It has no blocks, so what was there before needs no end.
-                let place = $crate::region::union_begin_at::<$name>(memory, at, value.discriminator());
+                let place = $crate::region::union_begin_at::<$name>(memory.reborrow(), at, value.discriminator());
                 match value.case() {
                     $($case::$variant(value) => {
                         <$type as $crate::region::Copied<_>>::put(memory, place, value);
@@ -473,7 +473,7 @@ macro_rules! __region_newtype {
             fn kind() -> ::std::string::String {
                 <$bits as $crate::region::Stored>::kind()
             }
-            fn begin(memory: &mut $crate::region::Memory, at: u32) {
+            fn begin(memory: $crate::region::MemoryMut<'_>, at: u32) {
                 let initial: $name = $default;
                 if initial.0 != 0 {
                     $crate::region::put_plain(memory, at, &[initial]);
@@ -514,7 +514,7 @@ macro_rules! __region_enumeration {
                 <i32 as $crate::region::Key>::hash(key.0)
             }
             fn put(
-                memory: &mut $crate::region::Memory,
+                memory: $crate::region::MemoryMut<'_>,
                 at: u32,
                 key: $name,
             ) -> ::core::result::Result<(), $crate::region::Full> {
@@ -529,7 +529,7 @@ macro_rules! __region_enumeration {
             fn get(image: &[u8], at: u32) -> $name {
                 <$name as $crate::region::Key>::view(image, at)
             }
-            fn set(memory: &mut $crate::region::Memory, at: u32, value: $name) {
+            fn set(memory: $crate::region::MemoryMut<'_>, at: u32, value: $name) {
                 $crate::region::put_plain(memory, at, &[value]);
             }
         }

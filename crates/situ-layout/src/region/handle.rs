@@ -3,7 +3,8 @@
 //!
 //! That a value lies within the image, at a multiple of its alignment, is checked when a handle to it is made: at the root, and behind
 //! each link that is followed. Its members lie within it, so that they need no second look. A handle can therefore never read or
-//! write outside of the region's memory, not even one that was made for a wrong type.
+//! write outside of the region's memory, not even one that was made for a wrong type. Nor can that memory become another one meanwhile:
+//! what others implement gets it as a [`MemoryMut`].
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -11,7 +12,7 @@ use std::ptr::NonNull;
 
 use super::convert::{LoadInto, StoreError, StoreFrom};
 use super::error::Full;
-use super::memory::{GRANULE, Memory};
+use super::memory::{GRANULE, Memory, MemoryMut};
 use super::stored::{Assign, Bool, Plain, Stored};
 use crate::assign::{AssignError, Bodies};
 
@@ -204,7 +205,7 @@ impl<'r, T: Stored> Mut<'r, T> {
     where
         T: StoreFrom<V>,
     {
-        T::store(self.memory, self.at, message, body)
+        T::store(MemoryMut(self.memory), self.at, message, body)
     }
 
     /// A part of the value; for the accessors that [`region_struct`](crate::region_struct) makes.

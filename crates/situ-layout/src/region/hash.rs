@@ -9,7 +9,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::key::Key;
 use super::keyed::{Engine, Map, Reserve, Set};
-use super::memory::{MAX_SIZE, Memory, target, u32_at};
+use super::memory::{MAX_SIZE, Memory, MemoryMut, target, u32_at};
 use super::slide::Slide;
 use super::stored::{Stored, relocate};
 use super::vector;
@@ -169,10 +169,10 @@ fn insert<S: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> 
     table.make_gap::<S>(memory, place);
     let slot = table.slot::<S>(place);
     memory.zero(slot, S::SIZE);
-    S::begin(memory, slot);
+    S::begin(MemoryMut(memory), slot);
     table.set_hash(memory, place, hash);
     memory.set_u32(at + 4, len + 1);
-    if let Err(full) = K::put(memory, slot, key) {
+    if let Err(full) = K::put(MemoryMut(memory), slot, key) {
         remove_slot::<S>(memory, at, place);
         return Err(full);
     }
@@ -182,7 +182,7 @@ fn insert<S: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> 
 /// Removes what is in a slot, and moves those behind it that are not at home.
 fn remove_slot<S: Stored>(memory: &mut Memory, at: u32, slot: u32) {
     let table = Table::of(memory.bytes(), at);
-    S::release(memory, table.slot::<S>(slot));
+    S::release(MemoryMut(memory), table.slot::<S>(slot));
     let mut hole = slot;
     loop {
         let behind = table.wrap(hole + 1);
@@ -205,7 +205,7 @@ fn release<S: Stored>(memory: &mut Memory, at: u32) {
     if table.cap != 0 {
         for slot in 0..table.cap {
             if table.hash(memory.bytes(), slot) != 0 {
-                S::release(memory, table.slot::<S>(slot));
+                S::release(MemoryMut(memory), table.slot::<S>(slot));
             }
         }
         memory.free(table.block, block_bytes::<S>(table.cap));
@@ -329,26 +329,26 @@ impl Engine for Hashed {
         find::<E, K>(image, at, key).map(|slot| Table::of(image, at).slot::<E>(slot))
     }
     fn insert<E: Stored, K: Key>(
-        memory: &mut Memory,
+        MemoryMut(memory): MemoryMut<'_>,
         at: u32,
         key: K::View<'_>,
     ) -> Result<(u32, bool), Full> {
         insert::<E, K>(memory, at, key)
     }
-    fn remove<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> bool {
+    fn remove<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool {
         let found = find::<E, K>(memory.bytes(), at, key);
         if let Some(slot) = found {
             remove_slot::<E>(memory, at, slot);
         }
         found.is_some()
     }
-    fn clear<E: Stored>(memory: &mut Memory, at: u32) {
+    fn clear<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         release::<E>(memory, at);
     }
     fn slide<E: Stored>(under_way: &mut Slide<'_>, at: u32) {
         slide::<E>(under_way, at);
     }
-    fn release<E: Stored>(memory: &mut Memory, at: u32) {
+    fn release<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         release::<E>(memory, at);
     }
     fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
@@ -360,14 +360,14 @@ impl Engine for Hashed {
 }
 
 impl Reserve for Hashed {
-    fn reserve<E: Stored, K: Key>(memory: &mut Memory, at: u32, count: u32) -> Result<(), Full> {
+    fn reserve<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, count: u32) -> Result<(), Full> {
         let cap = capacity_for(count);
         if cap > memory.u32(at + 8) {
             change_capacity::<E, K>(memory, at, cap)?;
         }
         Ok(())
     }
-    fn shrink<E: Stored, K: Key>(memory: &mut Memory, at: u32) -> Result<(), Full> {
+    fn shrink<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32) -> Result<(), Full> {
         let cap = capacity_for(vector::len(memory.bytes(), at));
         if cap == 0 {
             release::<E>(memory, at);

@@ -7,7 +7,7 @@ use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid};
 use super::layout::Lines;
-use super::memory::Memory;
+use super::memory::MemoryMut;
 use super::slide::Slide;
 use super::stored::{Stored, fixed, put, put_in};
 use super::text::{Text, assign, bytes_at, str_at};
@@ -31,7 +31,7 @@ pub trait Key: Stored {
     fn hash(key: Self::View<'_>) -> u32;
     /// Writes a key where a default one is.
     #[doc(hidden)]
-    fn put(memory: &mut Memory, at: u32, key: Self::View<'_>) -> Result<(), Full>;
+    fn put(memory: MemoryMut<'_>, at: u32, key: Self::View<'_>) -> Result<(), Full>;
     /// Where a key is (`Ok`) or belongs, among `count` keys, `stride` bytes apart from `first` on. One that is to be added is compared with
     /// the last one first, which it is greater than where keys are added in their order.
     #[doc(hidden)]
@@ -129,7 +129,7 @@ macro_rules! integer {
                 upper(mix(SEED.wrapping_add(key as u64)))
             }
             #[inline]
-            fn put(memory: &mut Memory, at: u32, key: $type) -> Result<(), Full> {
+            fn put(MemoryMut(memory): MemoryMut<'_>, at: u32, key: $type) -> Result<(), Full> {
                 put(memory, at, key);
                 Ok(())
             }
@@ -196,7 +196,7 @@ impl Key for Text {
         }))
     }
     #[inline]
-    fn put(memory: &mut Memory, at: u32, key: &str) -> Result<(), Full> {
+    fn put(MemoryMut(memory): MemoryMut<'_>, at: u32, key: &str) -> Result<(), Full> {
         assign(memory, at, key)
     }
 }
@@ -229,21 +229,21 @@ impl<K: Stored, V: Stored> Stored for Entry<K, V> {
         K::needed(lines);
         V::needed(lines);
     }
-    fn begin(memory: &mut Memory, at: u32) {
-        K::begin(memory, at);
-        V::begin(memory, at + Self::VALUE);
+    fn begin(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+        K::begin(MemoryMut(memory), at);
+        V::begin(MemoryMut(memory), at + Self::VALUE);
     }
-    fn moved(memory: &mut Memory, at: u32, distance: u32) {
-        K::moved(memory, at, distance);
-        V::moved(memory, at + Self::VALUE, distance);
+    fn moved(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
+        K::moved(MemoryMut(memory), at, distance);
+        V::moved(MemoryMut(memory), at + Self::VALUE, distance);
     }
     fn slide(slide: &mut Slide<'_>, at: u32) {
         K::slide(slide, at);
         V::slide(slide, at + Self::VALUE);
     }
-    fn release(memory: &mut Memory, at: u32) {
-        K::release(memory, at);
-        V::release(memory, at + Self::VALUE);
+    fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+        K::release(MemoryMut(memory), at);
+        V::release(MemoryMut(memory), at + Self::VALUE);
     }
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
         K::write(writer, from, to);

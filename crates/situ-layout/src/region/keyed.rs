@@ -8,7 +8,7 @@ use super::error::{Full, Invalid};
 use super::handle::{Mut, Ref};
 use super::key::{Entry, Key};
 use super::layout::Lines;
-use super::memory::Memory;
+use super::memory::{Memory, MemoryMut};
 use super::slide::Slide;
 use super::stored::{Assign, Stored};
 use super::vector;
@@ -25,22 +25,25 @@ pub trait Engine: 'static {
     /// The element of a key.
     fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32>;
     /// The element of a key, and whether it is new. When there is no room, the container holds what it held.
-    fn insert<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>)
-    -> Result<(u32, bool), Full>;
+    fn insert<E: Stored, K: Key>(
+        memory: MemoryMut<'_>,
+        at: u32,
+        key: K::View<'_>,
+    ) -> Result<(u32, bool), Full>;
     /// Sets the value of a key. When there is no room, a key that was not there is not there.
     #[inline]
     fn set<K: Key, V: Assign<X>, X>(
-        memory: &mut Memory,
+        MemoryMut(memory): MemoryMut<'_>,
         at: u32,
         key: K::View<'_>,
         value: X,
     ) -> Result<(), Full> {
         set_in::<Self, K, V, X>(memory, at, key, value)
     }
-    fn remove<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> bool;
-    fn clear<E: Stored>(memory: &mut Memory, at: u32);
+    fn remove<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool;
+    fn clear<E: Stored>(memory: MemoryMut<'_>, at: u32);
     fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32);
-    fn release<E: Stored>(memory: &mut Memory, at: u32);
+    fn release<E: Stored>(memory: MemoryMut<'_>, at: u32);
     fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32);
     fn check<E: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid>;
 }
@@ -52,10 +55,10 @@ pub(super) fn set_in<H: Engine + ?Sized, K: Key, V: Assign<X>, X>(
     key: K::View<'_>,
     value: X,
 ) -> Result<(), Full> {
-    let (place, new) = H::insert::<Entry<K, V>, K>(memory, at, key)?;
-    let assigned = V::assign(memory, place + Entry::<K, V>::VALUE, value);
+    let (place, new) = H::insert::<Entry<K, V>, K>(MemoryMut(memory), at, key)?;
+    let assigned = V::assign(MemoryMut(memory), place + Entry::<K, V>::VALUE, value);
     if assigned.is_err() && new {
-        H::remove::<Entry<K, V>, K>(memory, at, key);
+        H::remove::<Entry<K, V>, K>(MemoryMut(memory), at, key);
     }
     assigned
 }
@@ -63,8 +66,8 @@ pub(super) fn set_in<H: Engine + ?Sized, K: Key, V: Assign<X>, X>(
 /// What can make room ahead, and give it back.
 #[doc(hidden)]
 pub trait Reserve: Engine {
-    fn reserve<E: Stored, K: Key>(memory: &mut Memory, at: u32, count: u32) -> Result<(), Full>;
-    fn shrink<E: Stored, K: Key>(memory: &mut Memory, at: u32) -> Result<(), Full>;
+    fn reserve<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32, count: u32) -> Result<(), Full>;
+    fn shrink<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32) -> Result<(), Full>;
 }
 
 /// A set within a region. A name for what lies there: see the methods of [`Ref`] and [`Mut`].
@@ -91,16 +94,16 @@ macro_rules! keyed {
             fn needed(lines: &mut Lines) {
                 <$element>::needed(lines);
             }
-            fn begin(memory: &mut Memory, at: u32) {
+            fn begin(MemoryMut(memory): MemoryMut<'_>, at: u32) {
                 vector::begin(memory, at);
             }
-            fn moved(memory: &mut Memory, at: u32, distance: u32) {
+            fn moved(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
                 vector::moved(memory, at, distance);
             }
             fn slide(slide: &mut Slide<'_>, at: u32) {
                 H::slide::<$element>(slide, at);
             }
-            fn release(memory: &mut Memory, at: u32) {
+            fn release(memory: MemoryMut<'_>, at: u32) {
                 H::release::<$element>(memory, at);
             }
             fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
@@ -148,13 +151,13 @@ macro_rules! keyed {
             #[inline]
             pub fn remove(&mut self, key: K::View<'_>) -> bool {
                 let at = self.at();
-                H::remove::<$element, K>(self.memory(), at, key)
+                H::remove::<$element, K>(MemoryMut(self.memory()), at, key)
             }
 
             /// Removes all keys. A sorted vector keeps its room.
             pub fn clear(&mut self) {
                 let at = self.at();
-                H::clear::<$element>(self.memory(), at);
+                H::clear::<$element>(MemoryMut(self.memory()), at);
             }
         }
 
@@ -163,13 +166,13 @@ macro_rules! keyed {
             pub fn reserve(&mut self, count: usize) -> Result<(), Full> {
                 let at = self.at();
                 let count = u32::try_from(count).map_err(|_| self.memory().full())?;
-                H::reserve::<$element, K>(self.memory(), at, count)
+                H::reserve::<$element, K>(MemoryMut(self.memory()), at, count)
             }
 
             /// Gives back the room that is not used. A hash table needs memory for a smaller one beside it.
             pub fn shrink_to_fit(&mut self) -> Result<(), Full> {
                 let at = self.at();
-                H::shrink::<$element, K>(self.memory(), at)
+                H::shrink::<$element, K>(MemoryMut(self.memory()), at)
             }
         }
     };
@@ -192,7 +195,7 @@ impl<K: Key, H: Engine> Mut<'_, Set<K, H>> {
     #[inline]
     pub fn insert(&mut self, key: K::View<'_>) -> Result<bool, Full> {
         let at = self.at();
-        Ok(H::insert::<K, K>(self.memory(), at, key)?.1)
+        Ok(H::insert::<K, K>(MemoryMut(self.memory()), at, key)?.1)
     }
 }
 
@@ -225,7 +228,7 @@ impl<'r, K: Key, V: Stored, H: Engine> Mut<'r, Map<K, V, H>> {
     #[inline]
     pub fn entry(&mut self, key: K::View<'_>) -> Result<Mut<'_, V>, Full> {
         let at = self.at();
-        let (place, _) = H::insert::<Entry<K, V>, K>(self.memory(), at, key)?;
+        let (place, _) = H::insert::<Entry<K, V>, K>(MemoryMut(self.memory()), at, key)?;
         Ok(Mut::new(self.memory(), place + Entry::<K, V>::VALUE))
     }
 
@@ -236,6 +239,6 @@ impl<'r, K: Key, V: Stored, H: Engine> Mut<'r, Map<K, V, H>> {
         V: Assign<X>,
     {
         let at = self.at();
-        H::set::<K, V, X>(self.memory(), at, key, value)
+        H::set::<K, V, X>(MemoryMut(self.memory()), at, key, value)
     }
 }

@@ -126,7 +126,7 @@ macro_rules! __region_stored {
         $([$label:expr] $member:ident: $type:ty $(= $default:expr)?;)*
     ) => {
         const _: () = {
-            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Slide, Stored, Writer, fixed};
+            use $crate::region::{Check, Facts, Invalid, Lines, MemoryMut, Slide, Stored, Writer, fixed};
 
             $crate::__region_members! { $($member: $type),* }
 
@@ -172,7 +172,7 @@ macro_rules! __region_stored {
         $([$label:expr] $member:ident: $type:ty $(= $default:expr)?;)*
     ) => {
         const _: () = {
-            use $crate::region::{Check, Facts, Invalid, Lines, Memory, Slide, Stored, Version, Writer, fixed};
+            use $crate::region::{Check, Facts, Invalid, Lines, MemoryMut, Slide, Stored, Version, Writer, fixed};
 
             $crate::__region_members! { $($member: $type),* }
 
@@ -248,20 +248,20 @@ macro_rules! __region_common {
         fn kind() -> ::std::string::String {
             ::std::borrow::ToOwned::to_owned($full)
         }
-        fn begin(memory: &mut Memory, at: u32) {
+        fn begin(mut memory: MemoryMut<'_>, at: u32) {
             $(
-                <$type as Stored>::begin(memory, at + PLACES[Member::$member as usize]);
-                $($crate::region::begin_with::<$type, _>(memory, at + PLACES[Member::$member as usize], $default);)?
+                <$type as Stored>::begin(memory.reborrow(), at + PLACES[Member::$member as usize]);
+                $($crate::region::begin_with::<$type, _>(memory.reborrow(), at + PLACES[Member::$member as usize], $default);)?
             )*
         }
-        fn moved(memory: &mut Memory, at: u32, distance: u32) {
-            $(<$type as Stored>::moved(memory, at + PLACES[Member::$member as usize], distance);)*
+        fn moved(mut memory: MemoryMut<'_>, at: u32, distance: u32) {
+            $(<$type as Stored>::moved(memory.reborrow(), at + PLACES[Member::$member as usize], distance);)*
         }
         fn slide(slide: &mut Slide<'_>, at: u32) {
             $(<$type as Stored>::slide(slide, at + PLACES[Member::$member as usize]);)*
         }
-        fn release(memory: &mut Memory, at: u32) {
-            $(<$type as Stored>::release(memory, at + PLACES[Member::$member as usize]);)*
+        fn release(mut memory: MemoryMut<'_>, at: u32) {
+            $(<$type as Stored>::release(memory.reborrow(), at + PLACES[Member::$member as usize]);)*
         }
     };
 }

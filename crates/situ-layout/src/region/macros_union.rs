@@ -107,7 +107,7 @@ macro_rules! __region_union {
 
         const _: () = {
             use $crate::region::{
-                Check, Facts, Invalid, Lines, Memory, Mut, Ref, Selected, Slide, Stored, Union, Writer, fixed,
+                Check, Facts, Invalid, Lines, MemoryMut, Mut, Ref, Selected, Slide, Stored, Union, Writer, fixed,
                 union_begin, union_case, union_check, union_discriminator, union_labels, union_layout, union_moved,
                 union_release, union_select, union_slide, union_write,
             };
@@ -160,16 +160,16 @@ macro_rules! __region_union {
                         $(<$type as Stored>::needed(lines);)*
                     }
                 }
-                fn begin(memory: &mut Memory, at: u32) {
+                fn begin(memory: MemoryMut<'_>, at: u32) {
                     union_begin::<Self>(memory, at);
                 }
-                fn moved(memory: &mut Memory, at: u32, distance: u32) {
+                fn moved(memory: MemoryMut<'_>, at: u32, distance: u32) {
                     union_moved::<Self>(memory, at, distance);
                 }
                 fn slide(slide: &mut Slide<'_>, at: u32) {
                     union_slide::<Self>(slide, at);
                 }
-                fn release(memory: &mut Memory, at: u32) {
+                fn release(memory: MemoryMut<'_>, at: u32) {
                     union_release::<Self>(memory, at);
                 }
                 fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
@@ -185,13 +185,13 @@ macro_rules! __region_union {
                 const VALUE: u32 = LAYOUT.0;
                 const INITIAL: i128 = $initial;
 
-                fn value_begin(selected: Selected<Self>, memory: &mut Memory, at: u32) {
+                fn value_begin(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32) {
                     match case(selected) {
                         $(Case::$member => <$type as Stored>::begin(memory, at),)*
                         Case::Nothing => {}
                     }
                 }
-                fn value_moved(selected: Selected<Self>, memory: &mut Memory, at: u32, distance: u32) {
+                fn value_moved(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32, distance: u32) {
                     match case(selected) {
                         $(Case::$member => <$type as Stored>::moved(memory, at, distance),)*
                         Case::Nothing => {}
@@ -203,7 +203,7 @@ macro_rules! __region_union {
                         Case::Nothing => {}
                     }
                 }
-                fn value_release(selected: Selected<Self>, memory: &mut Memory, at: u32) {
+                fn value_release(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32) {
                     match case(selected) {
                         $(Case::$member => <$type as Stored>::release(memory, at),)*
                         Case::Nothing => {}

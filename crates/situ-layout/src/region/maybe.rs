@@ -7,7 +7,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid};
 use super::handle::{Mut, Ref};
 use super::layout::Lines;
-use super::memory::{Memory, target};
+use super::memory::{MemoryMut, target};
 use super::slide::Slide;
 use super::stored::{Assign, Stored, fixed};
 
@@ -38,13 +38,13 @@ impl<T: Stored> Stored for Maybe<T> {
     fn needed(lines: &mut Lines) {
         T::needed(lines);
     }
-    fn begin(memory: &mut Memory, at: u32) {
+    fn begin(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         memory.set_u32(at + 4, at.wrapping_neg());
     }
-    fn moved(memory: &mut Memory, at: u32, distance: u32) {
-        Self::begin(memory, at);
+    fn moved(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
+        Self::begin(MemoryMut(memory), at);
         if memory.bytes()[at as usize] != 0 {
-            T::moved(memory, at + Self::VALUE, distance);
+            T::moved(MemoryMut(memory), at + Self::VALUE, distance);
         }
     }
     fn slide(slide: &mut Slide<'_>, at: u32) {
@@ -53,9 +53,9 @@ impl<T: Stored> Stored for Maybe<T> {
             T::slide(slide, at + Self::VALUE);
         }
     }
-    fn release(memory: &mut Memory, at: u32) {
+    fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         if memory.bytes()[at as usize] != 0 {
-            T::release(memory, at + Self::VALUE);
+            T::release(MemoryMut(memory), at + Self::VALUE);
             memory.zero(at + Self::VALUE, T::SIZE);
             memory.zero(at, 1);
         }
@@ -85,7 +85,7 @@ impl<T: Stored, V> Assign<Option<V>> for Maybe<T>
 where
     T: Assign<V>,
 {
-    fn assign(memory: &mut Memory, at: u32, value: Option<V>) -> Result<(), Full> {
+    fn assign(MemoryMut(memory): MemoryMut<'_>, at: u32, value: Option<V>) -> Result<(), Full> {
         let mut maybe = Mut::<Self>::new(memory, at);
         match value {
             None => maybe.clear(),
@@ -122,7 +122,7 @@ impl<T: Stored> Mut<'_, Maybe<T>> {
         let at = self.at();
         if self.as_ref().get().is_none() {
             self.memory().bytes_mut()[at as usize] = 1;
-            T::begin(self.memory(), at + Maybe::<T>::VALUE);
+            T::begin(MemoryMut(self.memory()), at + Maybe::<T>::VALUE);
         }
         self.part(Maybe::<T>::VALUE)
     }
@@ -130,7 +130,7 @@ impl<T: Stored> Mut<'_, Maybe<T>> {
     /// Removes the value, if there is one.
     pub fn clear(&mut self) {
         let at = self.at();
-        Maybe::<T>::release(self.memory(), at);
+        Maybe::<T>::release(MemoryMut(self.memory()), at);
     }
 }
 
@@ -154,15 +154,15 @@ impl<T: Stored> Stored for Unique<T> {
     fn needed(lines: &mut Lines) {
         T::needed(lines);
     }
-    fn begin(memory: &mut Memory, at: u32) {
+    fn begin(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         memory.set_u32(at + 4, at.wrapping_neg());
     }
-    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+    fn moved(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
         let link = memory.u32(at);
         if link != 0 {
             memory.set_u32(at, link.wrapping_add(distance));
         }
-        Self::begin(memory, at);
+        Self::begin(MemoryMut(memory), at);
     }
     fn slide(slide: &mut Slide<'_>, at: u32) {
         slide.back_link(at, at + 4);
@@ -170,10 +170,10 @@ impl<T: Stored> Stored for Unique<T> {
             T::slide(slide, block);
         }
     }
-    fn release(memory: &mut Memory, at: u32) {
+    fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         if memory.u32(at) != 0 {
             let block = target(memory.bytes(), at);
-            T::release(memory, block);
+            T::release(MemoryMut(memory), block);
             memory.free(block, u64::from(T::SIZE));
             memory.set_u32(at, 0);
         }
@@ -220,7 +220,7 @@ impl<T: Stored> Mut<'_, Unique<T>> {
         let mut block = target(self.memory().bytes(), at);
         if block == at {
             block = self.memory().allocate(u64::from(T::SIZE))?;
-            T::begin(self.memory(), block);
+            T::begin(MemoryMut(self.memory()), block);
             self.memory().set_u32(at, block.wrapping_sub(at));
         }
         Ok(Mut::new(self.memory(), block))
@@ -229,6 +229,6 @@ impl<T: Stored> Mut<'_, Unique<T>> {
     /// Removes the value, if there is one.
     pub fn clear(&mut self) {
         let at = self.at();
-        Unique::<T>::release(self.memory(), at);
+        Unique::<T>::release(MemoryMut(self.memory()), at);
     }
 }

@@ -46,9 +46,6 @@ struct Cache {
 /// The image of a region that is edited, and which of its granules are in use. It may move when it grows; so what lies in it is
 /// named by offsets.
 ///
-/// Who implements a hook by hand that is given one (of [`Stored`](super::Stored) and its kin) must not exchange it for another, as
-/// [`std::mem::swap`] would: handles rely on its room. Neither this crate nor generated code does, but the compiler does not refuse it.
-///
 /// What handles look up comes first.
 #[repr(C)]
 pub struct Memory {
@@ -73,6 +70,26 @@ pub struct Memory {
     own_bits: usize,
     caches: [Cache; CACHED_SIZES],
     store: Store,
+}
+
+/// The memory of a region, as those get it who implement [`Stored`](super::Stored) and its kin: only to hand it on.
+///
+/// It goes from hand to hand by value, and what it refers to is private. Whoever has two of them can exchange these with each other, as with
+/// [`std::mem::swap`], but not the memories: handles that were made before rely on them.
+///
+/// ```compile_fail,E0616
+/// fn exchange(one: situ_layout::region::MemoryMut<'_>, other: situ_layout::region::MemoryMut<'_>) {
+///     std::mem::swap(one.0, other.0);
+/// }
+/// ```
+pub struct MemoryMut<'m>(pub(super) &'m mut Memory);
+
+impl MemoryMut<'_> {
+    /// The same for a shorter time, so that this one can be used again.
+    #[inline]
+    pub fn reborrow(&mut self) -> MemoryMut<'_> {
+        MemoryMut(self.0)
+    }
 }
 
 // SAFETY: a memory owns what it points to, or borrows it exclusively, and backings are Send and Sync.

@@ -53,7 +53,7 @@ pub use keyed::{Engine, Reserve};
 pub use keyed::{Map, Set};
 pub use layout::{Facts, Lines, layout_hash, layout_text};
 pub use maybe::{Maybe, Unique};
-pub use memory::{GRANULE, MAX_SIZE, Memory};
+pub use memory::{GRANULE, MAX_SIZE, MemoryMut};
 #[doc(hidden)]
 pub use place::checked_root;
 pub use place::{Region, view};

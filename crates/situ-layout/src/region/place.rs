@@ -9,7 +9,7 @@ use super::convert::{StoreError, StoreFrom};
 use super::copy::Writer;
 use super::error::{AdoptError, BufferError, Full, Invalid, InvalidProblem, invalid};
 use super::handle::{Mut, Ref};
-use super::memory::{GRANULE, Memory, ROOT, in_granules};
+use super::memory::{GRANULE, Memory, MemoryMut, ROOT, in_granules};
 use super::slide;
 use super::stored::Stored;
 use super::versions::{TABLE_AT, Versions};
@@ -297,7 +297,7 @@ impl<T: Stored, B> Region<T, B> {
         write_header::<T>(self.memory.bytes_mut(), 1, size);
         let (table, at) = (&T::facts().table, table_place::<T>() as usize);
         self.memory.bytes_mut()[at..at + table.len()].copy_from_slice(table);
-        T::begin(&mut self.memory, ROOT);
+        T::begin(MemoryMut(&mut self.memory), ROOT);
         self
     }
 

@@ -7,7 +7,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid, ShareError};
 use super::handle::{Mut, Ref};
 use super::layout::Lines;
-use super::memory::{Memory, target, u32_at};
+use super::memory::{MemoryMut, target, u32_at};
 use super::slide::Slide;
 use super::stored::Stored;
 
@@ -41,15 +41,15 @@ impl<T: Stored> Stored for Shared<T> {
         lines.share();
         T::needed(lines);
     }
-    fn begin(memory: &mut Memory, at: u32) {
+    fn begin(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         memory.set_u32(at + 4, at.wrapping_neg());
     }
-    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+    fn moved(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
         let link = memory.u32(at);
         if link != 0 {
             memory.set_u32(at, link.wrapping_add(distance));
         }
-        Self::begin(memory, at);
+        Self::begin(MemoryMut(memory), at);
     }
     fn slide(slide: &mut Slide<'_>, at: u32) {
         slide.back_link(at, at + 4);
@@ -59,7 +59,7 @@ impl<T: Stored> Stored for Shared<T> {
             T::slide(slide, block + Self::VALUE);
         }
     }
-    fn release(memory: &mut Memory, at: u32) {
+    fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         if memory.u32(at) == 0 {
             return;
         }
@@ -69,7 +69,7 @@ impl<T: Stored> Stored for Shared<T> {
         if links > 1 {
             memory.set_u32(block, links - 1);
         } else {
-            T::release(memory, block + Self::VALUE);
+            T::release(MemoryMut(memory), block + Self::VALUE);
             memory.free(block, Self::bytes(T::SIZE));
         }
     }
@@ -136,7 +136,7 @@ impl<T: Stored> Mut<'_, Shared<T>> {
         if block == at {
             block = self.memory().allocate(Shared::<T>::bytes(T::SIZE))?;
             self.memory().set_u32(block, 1);
-            T::begin(self.memory(), block + Shared::<T>::VALUE);
+            T::begin(MemoryMut(self.memory()), block + Shared::<T>::VALUE);
             self.memory().set_u32(at, block.wrapping_sub(at));
         }
         Ok(Mut::new(self.memory(), block + Shared::<T>::VALUE))
@@ -145,7 +145,7 @@ impl<T: Stored> Mut<'_, Shared<T>> {
     /// Leads nowhere any longer; the value ends if this was the last link.
     pub fn clear(&mut self) {
         let at = self.at();
-        Shared::<T>::release(self.memory(), at);
+        Shared::<T>::release(MemoryMut(self.memory()), at);
     }
 
     /// Leads to another link's value instead; see [`Mut::share`]. When that is refused, nothing changes.
@@ -156,7 +156,7 @@ impl<T: Stored> Mut<'_, Shared<T>> {
             return Err(ShareError::OtherRegion);
         }
         let Some(block) = to.block else {
-            Shared::<T>::release(memory, at);
+            Shared::<T>::release(MemoryMut(memory), at);
             return Ok(());
         };
         if T::facts().shares && Check::holds::<T>(memory.bytes(), block + Shared::<T>::VALUE, at) {
@@ -164,7 +164,7 @@ impl<T: Stored> Mut<'_, Shared<T>> {
         }
         let links = memory.u32(block).checked_add(1).ok_or(ShareError::TooMany)?;
         memory.set_u32(block, links);
-        Shared::<T>::release(memory, at);
+        Shared::<T>::release(MemoryMut(memory), at);
         memory.set_u32(at, block.wrapping_sub(at));
         Ok(())
     }
@@ -234,7 +234,7 @@ impl<S: Stored> Mut<'_, S> {
             let links = self.memory().u32(block);
             self.memory().set_u32(block, links - 1);
             if links == 1 {
-                T::release(self.memory(), block + Shared::<T>::VALUE);
+                T::release(MemoryMut(self.memory()), block + Shared::<T>::VALUE);
                 self.memory().free(block, Shared::<T>::bytes(T::SIZE));
             }
         }

@@ -6,7 +6,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid};
 use super::handle::Mut;
 use super::layout::{Facts, Lines, facts_of_any};
-use super::memory::Memory;
+use super::memory::{Memory, MemoryMut};
 use super::slide::Slide;
 
 /// A type of which values lie in regions. Everything speaks of a value by its offset from the header.
@@ -41,13 +41,13 @@ pub trait Stored: Sized + 'static {
     fn needed(_lines: &mut Lines) {}
 
     /// Makes zeroed memory the default value: links back to the header.
-    fn begin(_memory: &mut Memory, _at: u32) {}
+    fn begin(_memory: MemoryMut<'_>, _at: u32) {}
     /// Corrects the links of a value whose bytes came from `distance` further up.
-    fn moved(_memory: &mut Memory, _at: u32, _distance: u32) {}
+    fn moved(_memory: MemoryMut<'_>, _at: u32, _distance: u32) {}
     /// Trims a value's capacities, or corrects its links before all blocks slide down; see [`Slide`].
     fn slide(_slide: &mut Slide<'_>, _at: u32) {}
     /// Frees all blocks of a value. Its own bytes are to be overwritten after that.
-    fn release(_memory: &mut Memory, _at: u32) {}
+    fn release(_memory: MemoryMut<'_>, _at: u32) {}
     /// Copies a value into a canonical image.
     fn write(writer: &mut Writer<'_>, from: u32, to: u32);
     /// Checks the value at `at`.
@@ -87,14 +87,14 @@ pub trait Assign<V>: Stored {
 
     /// Assigns it to the valid value at `at`. When there is no room, the value there stays valid.
     #[doc(hidden)]
-    fn assign(memory: &mut Memory, at: u32, value: V) -> Result<(), Full>;
+    fn assign(memory: MemoryMut<'_>, at: u32, value: V) -> Result<(), Full>;
 
     /// The same for a value of which it is known that it lies in the memory.
     #[doc(hidden)]
     #[inline]
     fn set(to: &mut Mut<'_, Self>, value: V) -> Result<(), Full> {
         let at = to.at();
-        Self::assign(to.memory(), at, value)
+        Self::assign(MemoryMut(to.memory()), at, value)
     }
 }
 
@@ -104,7 +104,7 @@ pub(super) fn relocate<T: Stored>(memory: &mut Memory, from: u32, to: u32, count
     memory.copy_within(from, to, count * T::SIZE);
     if T::LINKS {
         for i in 0..count {
-            T::moved(memory, to + i * T::SIZE, from.wrapping_sub(to));
+            T::moved(MemoryMut(memory), to + i * T::SIZE, from.wrapping_sub(to));
         }
     }
 }
@@ -112,7 +112,7 @@ pub(super) fn relocate<T: Stored>(memory: &mut Memory, from: u32, to: u32, count
 /// Writes the bytes of a plain value.
 #[inline]
 pub(super) fn put<T: Plain>(memory: &mut Memory, at: u32, value: T) {
-    put_plain(memory, at, std::slice::from_ref(&value));
+    put_in(memory.bytes_mut(), at, std::slice::from_ref(&value));
 }
 
 macro_rules! number {
@@ -150,7 +150,7 @@ number! {
 /// Writes plain values, one behind the other.
 #[doc(hidden)]
 #[inline]
-pub fn put_plain<T: Plain>(memory: &mut Memory, at: u32, values: &[T]) {
+pub fn put_plain<T: Plain>(MemoryMut(memory): MemoryMut<'_>, at: u32, values: &[T]) {
     put_in(memory.bytes_mut(), at, values);
 }
 #[inline]
@@ -168,7 +168,7 @@ impl<T: Plain> Assign<T> for T {
         put_in(image, at, values);
     }
     #[inline]
-    fn assign(memory: &mut Memory, at: u32, value: T) -> Result<(), Full> {
+    fn assign(MemoryMut(memory): MemoryMut<'_>, at: u32, value: T) -> Result<(), Full> {
         put(memory, at, value);
         Ok(())
     }
@@ -221,7 +221,7 @@ impl Assign<bool> for Bool {
         }
     }
     #[inline]
-    fn assign(memory: &mut Memory, at: u32, value: bool) -> Result<(), Full> {
+    fn assign(MemoryMut(memory): MemoryMut<'_>, at: u32, value: bool) -> Result<(), Full> {
         put(memory, at, u8::from(value));
         Ok(())
     }
@@ -276,17 +276,17 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     fn needed(lines: &mut Lines) {
         T::needed(lines);
     }
-    fn begin(memory: &mut Memory, at: u32) {
-        (0..N as u32).for_each(|i| T::begin(memory, at + i * T::SIZE));
+    fn begin(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+        (0..N as u32).for_each(|i| T::begin(MemoryMut(memory), at + i * T::SIZE));
     }
-    fn moved(memory: &mut Memory, at: u32, distance: u32) {
-        (0..N as u32).for_each(|i| T::moved(memory, at + i * T::SIZE, distance));
+    fn moved(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
+        (0..N as u32).for_each(|i| T::moved(MemoryMut(memory), at + i * T::SIZE, distance));
     }
     fn slide(slide: &mut Slide<'_>, at: u32) {
         slide.elements::<T>(at, N as u32);
     }
-    fn release(memory: &mut Memory, at: u32) {
-        (0..N as u32).for_each(|i| T::release(memory, at + i * T::SIZE));
+    fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+        (0..N as u32).for_each(|i| T::release(MemoryMut(memory), at + i * T::SIZE));
     }
     #[inline]
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {

@@ -6,7 +6,7 @@ use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::handle::{Mut, Ref};
-use super::memory::{GRANULE, MAX_SIZE, Memory, in_granules, target, u32_at, u128_at};
+use super::memory::{GRANULE, MAX_SIZE, Memory, MemoryMut, in_granules, target, u32_at, u128_at};
 use super::slide::Slide;
 use super::stored::{Assign, Stored};
 
@@ -166,10 +166,10 @@ impl Stored for Text {
     fn kind() -> String {
         "string".to_owned()
     }
-    fn begin(memory: &mut Memory, at: u32) {
+    fn begin(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         memory.set_u32(at + 12, at.wrapping_neg());
     }
-    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+    fn moved(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
         if has_block(memory.bytes(), at) {
             let link = memory.u32(at).wrapping_add(distance);
             memory.set_u32(at, link);
@@ -189,7 +189,7 @@ impl Stored for Text {
             slide.link(at);
         }
     }
-    fn release(memory: &mut Memory, at: u32) {
+    fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         if has_block(memory.bytes(), at) {
             let (begin, _, cap) = extent(memory.bytes(), at);
             memory.free(begin, u64::from(cap));
@@ -268,7 +268,7 @@ fn not_ascii(check: &Check<'_>, at: u32, begin: u32, len: u32) -> Result<(), Inv
 }
 
 impl Assign<&str> for Text {
-    fn assign(memory: &mut Memory, at: u32, text: &str) -> Result<(), Full> {
+    fn assign(MemoryMut(memory): MemoryMut<'_>, at: u32, text: &str) -> Result<(), Full> {
         assign(memory, at, text)
     }
 }

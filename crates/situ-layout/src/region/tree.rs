@@ -8,7 +8,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::key::Key;
 use super::keyed::{Engine, Map, Set};
-use super::memory::{Memory, target, u32_at};
+use super::memory::{Memory, MemoryMut, target, u32_at};
 use super::node::{
     MAX_LEVELS, Node, Path, Shape, least, least_levels, most, node_bytes, node_problem, set_link,
 };
@@ -206,14 +206,14 @@ fn insert_at<E: Stored>(memory: &mut Memory, at: u32, path: &Path) -> Result<u32
     let len = memory.u32(at + 4);
     memory.set_u32(at + 4, len + 1);
     memory.zero(place, E::SIZE);
-    E::begin(memory, place);
+    E::begin(MemoryMut(memory), place);
     Ok(place)
 }
 
 /// Removes the element to which a path leads.
 fn remove_at<E: Stored>(memory: &mut Memory, at: u32, mut path: Path) {
     let (node, index) = path.last();
-    E::release(memory, node.element::<E>(index));
+    E::release(MemoryMut(memory), node.element::<E>(index));
     if !path.is_leaf() {
         // The one before it, which is in a leaf, takes its place.
         let child = node.child::<E>(memory.bytes(), index);
@@ -328,7 +328,7 @@ fn borrow_first<E: Stored>(memory: &mut Memory, from: Node, between: u32, node: 
 fn release_node<E: Stored>(memory: &mut Memory, node: Node, levels: u32) {
     let len = node.len(memory.bytes());
     for index in 0..len {
-        E::release(memory, node.element::<E>(index));
+        E::release(MemoryMut(memory), node.element::<E>(index));
     }
     if levels > 1 {
         for index in 0..=len {
@@ -454,7 +454,7 @@ impl Engine for Tree {
         None
     }
     fn insert<E: Stored, K: Key>(
-        memory: &mut Memory,
+        MemoryMut(memory): MemoryMut<'_>,
         at: u32,
         key: K::View<'_>,
     ) -> Result<(u32, bool), Full> {
@@ -464,28 +464,28 @@ impl Engine for Tree {
         }
         if !K::LINKS {
             let place = insert_at::<E>(memory, at, &path)?;
-            K::put(memory, place, key)?;
+            K::put(MemoryMut(memory), place, key)?;
             return Ok((place, true));
         }
         // What may need memory is made first, so that nothing has changed when there is none.
         let made = memory.allocate(u64::from(K::SIZE))?;
-        K::begin(memory, made);
-        let place = K::put(memory, made, key).and_then(|()| insert_at::<E>(memory, at, &path));
+        K::begin(MemoryMut(memory), made);
+        let place = K::put(MemoryMut(memory), made, key).and_then(|()| insert_at::<E>(memory, at, &path));
         match place {
             Ok(place) => relocate::<K>(memory, made, place, 1),
-            Err(_) => K::release(memory, made),
+            Err(_) => K::release(MemoryMut(memory), made),
         }
         memory.free(made, u64::from(K::SIZE));
         Ok((place?, true))
     }
-    fn remove<E: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> bool {
+    fn remove<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32, key: K::View<'_>) -> bool {
         let (path, found) = Path::to::<E, K>(memory.bytes(), at, key);
         if found {
             remove_at::<E>(memory, at, path);
         }
         found
     }
-    fn clear<E: Stored>(memory: &mut Memory, at: u32) {
+    fn clear<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         release::<E>(memory, at);
     }
     fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32) {
@@ -493,7 +493,7 @@ impl Engine for Tree {
         let levels = u32_at(slide.image(), at + 8);
         slide_node::<E>(slide, at, levels, 1);
     }
-    fn release<E: Stored>(memory: &mut Memory, at: u32) {
+    fn release<E: Stored>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         release::<E>(memory, at);
     }
     fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {

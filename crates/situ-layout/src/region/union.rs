@@ -5,7 +5,7 @@ use super::copy::Writer;
 use super::error::Invalid;
 use super::handle::{Mut, Ref};
 use super::key::Key;
-use super::memory::Memory;
+use super::memory::{Memory, MemoryMut};
 use super::slide::Slide;
 use super::stored::{Bool, Char, Stored, put};
 use crate::visit;
@@ -17,7 +17,7 @@ pub trait Discriminator: Stored {
     #[doc(hidden)]
     fn get(image: &[u8], at: u32) -> Self::Value;
     #[doc(hidden)]
-    fn set(memory: &mut Memory, at: u32, value: Self::Value);
+    fn set(memory: MemoryMut<'_>, at: u32, value: Self::Value);
 }
 
 macro_rules! integers {
@@ -27,7 +27,7 @@ macro_rules! integers {
             fn get(image: &[u8], at: u32) -> $type {
                 Self::view(image, at)
             }
-            fn set(memory: &mut Memory, at: u32, value: $type) {
+            fn set(MemoryMut(memory): MemoryMut<'_>, at: u32, value: $type) {
                 put(memory, at, value);
             }
         }
@@ -41,7 +41,7 @@ impl Discriminator for Char {
     fn get(image: &[u8], at: u32) -> u8 {
         image[at as usize]
     }
-    fn set(memory: &mut Memory, at: u32, value: u8) {
+    fn set(MemoryMut(memory): MemoryMut<'_>, at: u32, value: u8) {
         put(memory, at, value);
     }
 }
@@ -51,7 +51,7 @@ impl Discriminator for Bool {
     fn get(image: &[u8], at: u32) -> bool {
         image[at as usize] != 0
     }
-    fn set(memory: &mut Memory, at: u32, value: bool) {
+    fn set(MemoryMut(memory): MemoryMut<'_>, at: u32, value: bool) {
         put(memory, at, u8::from(value));
     }
 }
@@ -104,10 +104,10 @@ pub trait Union: Stored {
     /// The discriminator of a new one.
     const INITIAL: i128;
 
-    fn value_begin(selected: Selected<Self>, memory: &mut Memory, at: u32);
-    fn value_moved(selected: Selected<Self>, memory: &mut Memory, at: u32, distance: u32);
+    fn value_begin(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32);
+    fn value_moved(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32, distance: u32);
     fn value_slide(selected: Selected<Self>, slide: &mut Slide<'_>, at: u32);
-    fn value_release(selected: Selected<Self>, memory: &mut Memory, at: u32);
+    fn value_release(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32);
     fn value_write(selected: Selected<Self>, writer: &mut Writer<'_>, from: u32, to: u32);
     /// Checks the selected member, and how many bytes it has.
     fn value_check(selected: Selected<Self>, check: &mut Check<'_>, at: u32) -> Result<u32, Invalid>;
@@ -138,20 +138,20 @@ fn set_region<U: Union>(memory: &mut Memory, at: u32) {
 }
 
 #[doc(hidden)]
-pub fn union_begin<U: Union>(memory: &mut Memory, at: u32) {
+pub fn union_begin<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
     set_region::<U>(memory, at);
     begin_value::<U>(memory, at, visit::Discriminator::from_raw(U::INITIAL));
 }
 
 /// Gives a union whose members' bytes are zero a discriminator, and the member that it selects its default value.
 fn begin_value<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>) {
-    U::Discriminator::set(memory, at, value);
-    U::value_begin(value, memory, at + U::VALUE);
+    U::Discriminator::set(MemoryMut(memory), at, value);
+    U::value_begin(value, MemoryMut(memory), at + U::VALUE);
 }
 
 /// A new union with this discriminator, whatever bytes are there, which belong to nothing. Where its member is.
 #[doc(hidden)]
-pub fn union_begin_at<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>) -> u32 {
+pub fn union_begin_at<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, value: Selected<U>) -> u32 {
     memory.zero(at, U::SIZE);
     set_region::<U>(memory, at);
     begin_value::<U>(memory, at, value);
@@ -160,17 +160,17 @@ pub fn union_begin_at<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>
 
 /// The same in place of a union. Where its member is.
 #[doc(hidden)]
-pub fn union_renew<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>) -> u32 {
-    U::release(memory, at);
+pub fn union_renew<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, value: Selected<U>) -> u32 {
+    U::release(MemoryMut(memory), at);
     memory.zero(at + U::VALUE, U::SIZE - U::VALUE);
     begin_value::<U>(memory, at, value);
     at + U::VALUE
 }
 
 #[doc(hidden)]
-pub fn union_moved<U: Union>(memory: &mut Memory, at: u32, distance: u32) {
+pub fn union_moved<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
     set_region::<U>(memory, at);
-    U::value_moved(selected::<U>(memory.bytes(), at), memory, at + U::VALUE, distance);
+    U::value_moved(selected::<U>(memory.bytes(), at), MemoryMut(memory), at + U::VALUE, distance);
 }
 
 #[doc(hidden)]
@@ -180,8 +180,8 @@ pub fn union_slide<U: Union>(slide: &mut Slide<'_>, at: u32) {
 }
 
 #[doc(hidden)]
-pub fn union_release<U: Union>(memory: &mut Memory, at: u32) {
-    U::value_release(selected::<U>(memory.bytes(), at), memory, at + U::VALUE);
+pub fn union_release<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
+    U::value_release(selected::<U>(memory.bytes(), at), MemoryMut(memory), at + U::VALUE);
 }
 
 #[doc(hidden)]
@@ -207,7 +207,7 @@ pub fn union_check<U: Union>(check: &mut Check<'_>, at: u32) -> Result<(), Inval
 #[doc(hidden)]
 pub fn union_select<U: Union>(union: &mut Mut<'_, U>, value: Selected<U>) {
     let at = union.at();
-    union_renew::<U>(union.memory(), at, value);
+    union_renew::<U>(MemoryMut(union.memory()), at, value);
 }
 
 /// The discriminator of a union.

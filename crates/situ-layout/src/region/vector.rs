@@ -7,7 +7,7 @@ use super::copy::Writer;
 use super::error::{Full, Invalid};
 use super::handle::{Mut, Ref, plain_slice, plain_slice_mut, values};
 use super::layout::Lines;
-use super::memory::{MAX_SIZE, Memory, in_granules, target, u32_at, zero};
+use super::memory::{MAX_SIZE, Memory, MemoryMut, in_granules, target, u32_at, zero};
 use super::slide::Slide;
 use super::stored::{Assign, Plain, Stored, fixed, relocate};
 
@@ -141,9 +141,10 @@ pub(super) fn open<T: Stored>(to: &mut Mut<'_, Vector<T>>, index: u32) -> Result
         open_gap(to.memory().bytes_mut(), place, T::SIZE as usize, extent::<T>(count - index));
     }
     if T::LINKS {
-        (1..=count - index).for_each(|i| T::moved(to.memory(), place + i * T::SIZE, T::SIZE.wrapping_neg()));
+        (1..=count - index)
+            .for_each(|i| T::moved(MemoryMut(to.memory()), place + i * T::SIZE, T::SIZE.wrapping_neg()));
     }
-    T::begin(to.memory(), place);
+    T::begin(MemoryMut(to.memory()), place);
     Ok(place)
 }
 
@@ -163,13 +164,13 @@ pub(super) fn close<T: Stored>(of: &mut Mut<'_, Vector<T>>, from: u32, to: u32) 
     vector.set_number::<1>(left);
     let place = vector.target(link) + from * T::SIZE;
     if T::LINKS {
-        (0..gone).for_each(|i| T::release(of.memory(), place + i * T::SIZE));
+        (0..gone).for_each(|i| T::release(MemoryMut(of.memory()), place + i * T::SIZE));
         vector = of.open();
     }
     let behind = count.saturating_sub(to);
     close_gap(vector.image(), place, extent::<T>(gone), extent::<T>(behind));
     if T::LINKS && gone != 0 {
-        (0..behind).for_each(|i| T::moved(of.memory(), place + i * T::SIZE, gone * T::SIZE));
+        (0..behind).for_each(|i| T::moved(MemoryMut(of.memory()), place + i * T::SIZE, gone * T::SIZE));
     }
 }
 
@@ -230,17 +231,17 @@ impl<T: Stored> Stored for Vector<T> {
         T::needed(lines);
     }
     #[inline]
-    fn begin(memory: &mut Memory, at: u32) {
+    fn begin(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         begin(memory, at);
     }
     #[inline]
-    fn moved(memory: &mut Memory, at: u32, distance: u32) {
+    fn moved(MemoryMut(memory): MemoryMut<'_>, at: u32, distance: u32) {
         moved(memory, at, distance);
     }
     fn slide(under_way: &mut Slide<'_>, at: u32) {
         slide::<T>(under_way, at);
     }
-    fn release(memory: &mut Memory, at: u32) {
+    fn release(MemoryMut(memory): MemoryMut<'_>, at: u32) {
         release::<T>(memory, at);
     }
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
@@ -256,7 +257,7 @@ where
     T: Assign<V>,
 {
     #[inline]
-    fn assign(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
+    fn assign(MemoryMut(memory): MemoryMut<'_>, at: u32, values: &[V]) -> Result<(), Full> {
         Self::set(&mut Mut::new(memory, at), values)
     }
     #[inline]
@@ -295,7 +296,7 @@ fn append<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) ->
     }
     (count..).zip(values).try_for_each(|(index, value)| {
         let place = open::<T>(&mut Mut::new(memory, at), index)?;
-        T::assign(memory, place, value.clone())
+        T::assign(MemoryMut(memory), place, value.clone())
     })
 }
 
@@ -426,7 +427,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         T: Assign<V>,
     {
         let place = open(self, index)?;
-        let assigned = T::assign(self.memory(), place, value);
+        let assigned = T::assign(MemoryMut(self.memory()), place, value);
         if assigned.is_err() {
             close(self, index, index + 1);
         }
@@ -452,7 +453,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         let last = open.target(link) + left * T::SIZE;
         if T::LINKS {
             open.set_number::<1>(left);
-            T::release(self.memory(), last);
+            T::release(MemoryMut(self.memory()), last);
             self.memory().zero(last, T::SIZE);
         } else {
             zero(open.image(), last, T::SIZE);

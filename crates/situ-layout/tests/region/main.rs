@@ -4,6 +4,7 @@ mod allocating;
 mod checking;
 mod compaction;
 mod handles;
+mod hooks;
 mod kitchen_program;
 mod market;
 mod market_program;
