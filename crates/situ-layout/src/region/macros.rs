@@ -58,6 +58,12 @@
 /// situ_layout::region_struct! { struct Nothing: NothingRef, NothingMut { none: [u32; 0] } }
 /// let r = situ_layout::region::Region::<Nothing>::new();
 /// ```
+///
+/// Nor has an array more elements than 32 bits count.
+///
+/// ```compile_fail,E0080
+/// let r = situ_layout::region::Region::<[u8; (1 << 32) + 1]>::new();
+/// ```
 #[macro_export]
 macro_rules! region_struct {
     ($(#[$attribute:meta])* $visible:vis struct $name:ident: $ref:ident, $mut:ident {

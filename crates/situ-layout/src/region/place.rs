@@ -9,7 +9,7 @@ use super::convert::{StoreError, StoreFrom};
 use super::copy::Writer;
 use super::error::{AdoptError, BufferError, Full, Invalid, InvalidProblem, invalid};
 use super::handle::{Mut, Ref};
-use super::memory::{GRANULE, Memory, MemoryMut, ROOT, in_granules};
+use super::memory::{GRANULE, MAX_SIZE, Memory, MemoryMut, ROOT, in_granules};
 use super::slide;
 use super::stored::Stored;
 use super::versions::{TABLE_AT, Versions};
@@ -355,7 +355,13 @@ const fn table_place<T: Stored>() -> u32 {
 
 /// The size of a region that holds a default value.
 fn first_size<T: Stored>() -> u32 {
-    table_place::<T>() + in_granules(T::facts().table.len() as u64) as u32
+    let blocks = in_granules(u64::from(T::SIZE)) + in_granules(T::facts().table.len() as u64);
+    let size = u64::from(ROOT) + blocks;
+    assert!(
+        size <= u64::from(MAX_SIZE),
+        "a region may have {MAX_SIZE} bytes, and this one begins with {size}"
+    );
+    size as u32
 }
 
 /// Refuses an image in a version that will not do.
@@ -411,7 +417,7 @@ fn memory_in(buffer: &mut [u8], size: u32, kept: bool, options: Options) -> Resu
         return Err(BufferError::Misaligned);
     }
     // What lies beyond the largest region is not used.
-    let total = buffer.len().min(total_for(super::MAX_SIZE));
+    let total = buffer.len().min(total_for(MAX_SIZE));
     let least = if kept { size as usize } else { total_for(size) };
     if total < least {
         return Err(BufferError::TooSmall { found: total, least });
@@ -437,7 +443,7 @@ fn memory_of<B: Backing>(
         };
         (base, total) = grown;
     }
-    total = total.min(total_for(super::MAX_SIZE));
+    total = total.min(total_for(MAX_SIZE));
     let backing: NonNull<dyn Backing + '_> = NonNull::from(Box::leak(backing));
     // SAFETY: only the lifetime in the type changes. The region is generic over the backing and cannot outlive what it borrows.
     let backing =

@@ -261,6 +261,10 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     const SIZE: u32 = {
         fixed::<T>();
         assert!(N != 0, "an array of a region has at least one element");
+        assert!(
+            N as u64 <= u32::MAX as u64,
+            "an array of a region has at most so many elements as 32 bits count"
+        );
         T::SIZE * N as u32
     };
     const ALIGN: u32 = T::ALIGN;

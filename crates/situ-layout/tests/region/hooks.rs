@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use situ_layout::region::{
-    Assign, Check, Full, Invalid, MemoryMut, Mut, Region, Stored, Text, Vector, Writer, put_plain,
+    Assign, Check, Full, Invalid, MAX_SIZE, MemoryMut, Mut, Region, Stored, Text, Vector, Writer, put_plain,
 };
 use situ_layout::region_struct;
 
@@ -141,4 +141,10 @@ fn a_hook_that_spoils_its_region_spoils_no_other_memory() {
     assert!(begins(|memory, _| put_plain(memory, ROGUES, &[0_u32, u32::MAX, u32::MAX])));
     // The header says something else.
     assert!(begins(|memory, _| put_plain(memory, 0, &[u64::MAX; 8])));
+}
+
+#[test]
+#[should_panic(expected = "may have")]
+fn what_no_region_has_room_for_has_none() {
+    drop(Region::<[u8; MAX_SIZE as usize]>::new());
 }
