@@ -74,11 +74,20 @@ macro_rules! region_value {
                 0 $(+ plain::<$type>())* == ::core::mem::size_of::<$name>() as u32,
                 "a plain struct has no padding"
             );
+            const _: () = assert!(
+                ALIGNMENT == ::core::mem::align_of::<$name>() as u32,
+                "a plain struct is aligned as its members are"
+            );
+            const _: fn(&$name) = |value| {
+                const fn plain_field<T: Plain>(_: &T) {}
+                $(plain_field(&value.$field);)*
+            };
             $(const _: () = assert!(
                 PLACES[Member::$member as usize] == ::core::mem::offset_of!($name, $field) as u32
             );)*
 
-            // SAFETY: the struct is repr(C), and its members are plain, lie where the region's do, and leave no padding.
+            // SAFETY: the struct's members are plain, lie where the region's do, leave no padding, and give it its alignment, as is
+            // asserted above.
             unsafe impl Plain for $name {}
 
             $crate::__region_copied_plain! { $name }
@@ -490,8 +499,14 @@ macro_rules! __region_newtype {
             }
         }
 
-        // SAFETY: the type is transparent over an integer, which has no padding, and any bytes are one.
-        unsafe impl $crate::region::Plain for $name {}
+        const _: fn($name) -> $bits = |$name(bits)| bits;
+        const _: () = assert!(
+            ::core::mem::size_of::<$name>() == ::core::mem::size_of::<$bits>()
+                && ::core::mem::align_of::<$name>() == ::core::mem::align_of::<$bits>()
+        );
+
+        // SAFETY: the type holds nothing but a plain value, whose size and alignment it has, as is asserted above.
+        unsafe impl $crate::region::Plain for $name where $bits: $crate::region::Plain {}
 
         $crate::__region_copied_plain! { $name }
     };

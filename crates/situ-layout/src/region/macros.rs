@@ -289,7 +289,11 @@ macro_rules! __region_members {
 }
 
 /// Describes a struct of numbers without padding, which is seen as a Rust value where it lies in a region. Compilation fails if
-/// it has padding, or a member that is not plain.
+/// it has padding, or a member that is not plain; or if an attribute makes its alignment another one than its members have.
+///
+/// ```compile_fail,E0080
+/// situ_layout::region_plain! { #[repr(align(16))] struct Pair { first: u64, second: u64 } }
+/// ```
 #[macro_export]
 macro_rules! region_plain {
     ($(#[$attribute:meta])* $visible:vis struct $name:ident {
@@ -312,6 +316,7 @@ macro_rules! region_plain {
                 T::SIZE
             }
             const _: () = assert!(0 $(+ plain::<$type>())* == ::core::mem::size_of::<$name>() as u32, "a plain struct has no padding");
+            const _: () = assert!(ALIGNMENT == ::core::mem::align_of::<$name>() as u32, "a plain struct is aligned as its members are");
 
             impl Stored for $name {
                 const SIZE: u32 = ::core::mem::size_of::<$name>() as u32;
@@ -338,7 +343,7 @@ macro_rules! region_plain {
                 }
             }
 
-            // SAFETY: the struct is repr(C), and its members are plain and leave no padding, as is asserted above.
+            // SAFETY: the struct is repr(C), and its members are plain, leave no padding, and give it its alignment, as is asserted above.
             unsafe impl Plain for $name {}
         };
     };
