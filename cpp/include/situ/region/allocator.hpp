@@ -109,6 +109,21 @@ void mark_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t count) noe
   }
 }
 
+/// Sets `count` bits from `from` on that are all clear; false, and some may be set, if they are not.
+inline bool take_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t count) noexcept {
+  while (count != 0) {
+    const std::uint32_t shift = from % 64;
+    const std::uint32_t here = std::min(count, 64 - shift);
+    const std::uint64_t mask = (~std::uint64_t{0} >> (64 - here)) << shift;
+    const std::uint64_t before = bits[from / 64];
+    if ((before & mask) != 0) return false;
+    bits[from / 64] = before | mask;
+    from += here;
+    count -= here;
+  }
+  return true;
+}
+
 /// Lets the image end behind the last granule in use.
 inline void shrink_end(header* h, state* s) noexcept {
   const std::uint32_t end = h->size / granule;

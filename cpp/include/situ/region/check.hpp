@@ -109,7 +109,10 @@ class checker {
   /// What all containers of 16 bytes have.
   [[nodiscard, gnu::always_inline]] bool container(std::uint32_t at, std::int32_t region, std::uint64_t len,
                                                    std::uint64_t cap, std::uint64_t wanted_cap) {
-    if (!back_link(at, region)) return false;
+    return back_link(at, region) && fits(at, len, cap, wanted_cap);
+  }
+  [[nodiscard, gnu::always_inline]] bool fits(std::uint32_t at, std::uint64_t len, std::uint64_t cap,
+                                              std::uint64_t wanted_cap) {
     if (len > cap) return fail(region_problem::too_long, at, len, cap);
     if (cap != wanted_cap) return fail(region_problem::not_trimmed, at, cap, wanted_cap);
     return true;
@@ -122,6 +125,16 @@ class checker {
       return outside(at, static_cast<std::uint64_t>(to));
     block = static_cast<std::uint32_t>(to);
     return block % granule == 0 || fail(region_problem::unaligned_link, at, block);
+  }
+  /// Whether the link at `at` leads to the cursor, and so many bytes of the image lie there. They are then
+  /// still to be taken.
+  [[nodiscard, gnu::always_inline]] bool is_next(std::uint32_t at, std::int32_t link,
+                                                 std::uint32_t bytes) const noexcept {
+    // All blocks are whole granules, and so is the image.
+    return at + static_cast<std::uint32_t>(link) == cursor_ && bytes <= size_ - cursor_;
+  }
+  [[gnu::always_inline]] void take_next(std::uint32_t bytes) noexcept {
+    cursor_ += static_cast<std::uint32_t>(in_granules(bytes));
   }
   /// The block of `bytes` to which the link at `at` leads, of which `used` hold something.
   [[nodiscard, gnu::always_inline]] bool claim(std::uint32_t at, std::int32_t link, std::uint64_t bytes,
@@ -142,12 +155,8 @@ class checker {
       }
       block = static_cast<std::uint32_t>(to);
       if (block % granule != 0) return fail(region_problem::unaligned_link, at, block);
-      const std::uint32_t from = block / granule;
-      const auto count = static_cast<std::uint32_t>(whole / granule);
-      if (next_bit<false>(bits_, from, from + count) != from + count) {
+      if (!take_bits(bits_, block / granule, static_cast<std::uint32_t>(whole / granule)))
         return fail(region_problem::overlap, at, block);
-      }
-      mark_bits<false>(bits_, from, count);
       return true;
     }
   }
@@ -178,7 +187,9 @@ class checker {
     const std::uint32_t rest = cursor_ - used;
     if (rest == 0) return true;
     if (rest >= granule) return zero(used, cursor_);
-    return load_wide(image_ + (cursor_ - granule)) >> (8 * (granule - rest)) == 0 || fail_not_zero(used);
+    const halves last = load_halves(image_ + (cursor_ - granule));
+    const halves unused = unused_mask(granule - rest);
+    return ((last.low & unused.low) | (last.high & unused.high)) == 0 || fail_not_zero(used);
   }
   [[gnu::cold, gnu::noinline]] bool fail_not_zero(std::uint32_t from) {
     while (image_[from] == std::byte{0}) ++from;

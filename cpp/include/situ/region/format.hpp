@@ -1,6 +1,8 @@
 // The bytes at the front of a region, and the constants of the format (spec/region.md).
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -59,20 +61,38 @@ constexpr std::uint64_t in_granules(std::uint64_t bytes) noexcept {
   return (bytes + (granule - 1)) / granule * granule;
 }
 
-/// A granule as one number.
-__extension__ using wide = unsigned __int128;
-static_assert(sizeof(wide) == granule);
+/// The highest bit of each byte.
+inline constexpr std::uint64_t highest_bits = 0x8080'8080'8080'8080U;
 
-inline wide load_wide(const void* from) noexcept {
-  std::uint64_t half[2];
-  std::memcpy(half, from, sizeof(half));
-  return wide{half[1]} << 64U | half[0];
+/// A granule as two numbers. As one of 128 bits, shifting it would take instructions that are slow on many
+/// processors.
+struct halves {
+  std::uint64_t low;
+  std::uint64_t high;
+};
+static_assert(sizeof(halves) == granule);
+
+inline halves load_halves(const void* from) noexcept {
+  halves loaded;
+  std::memcpy(&loaded, from, sizeof(loaded));
+  return loaded;
 }
 
-/// Whether no byte has its highest bit: so nearly all text is told to be UTF-8.
-constexpr bool is_ascii(wide bytes) noexcept {
-  constexpr std::uint64_t highest = 0x8080'8080'8080'8080U;
-  return ((static_cast<std::uint64_t>(bytes) | static_cast<std::uint64_t>(bytes >> 64U)) & highest) == 0;
+/// Ones where a granule of which `used` bytes are in use, at most all, has its other bytes.
+[[gnu::always_inline]] inline halves unused_mask(std::uint32_t used) noexcept {
+  static constexpr auto bytes = [] {
+    std::array<std::uint8_t, std::size_t{2} * granule> made{};
+    std::fill(made.begin() + granule, made.end(), std::uint8_t{0xFF});
+    return made;
+  }();
+  return load_halves(bytes.data() + (granule - used));
+}
+
+/// Whether a granule begins with `used` bytes of ASCII and is zero behind them. So nearly all text is told to
+/// be UTF-8.
+[[gnu::always_inline]] inline bool is_ascii_then_zero(halves all, std::uint32_t used) noexcept {
+  const halves unused = unused_mask(used);
+  return ((all.low & (unused.low | highest_bits)) | (all.high & (unused.high | highest_bits))) == 0;
 }
 
 inline std::byte* bytes_of(void* object) noexcept { return static_cast<std::byte*>(object); }

@@ -86,19 +86,22 @@ concept array = array_traits<T>::value;
 template <class T>
 concept storable = scalar<T> || container<T> || described<T> || array<T>;
 
+/// The descriptions of a struct's members. They lie outside of functions, so that none of them is built where
+/// it is only needed to say what is wrong.
+template <described T>
+inline constexpr auto members_of = situ_region_members(static_cast<const T*>(nullptr));
+
 /// Calls `visit` with each member's description until one call returns false.
 template <described T, class Visit>
 [[gnu::always_inline]] constexpr bool for_each_member(const Visit& visit) {
-  constexpr auto members = situ_region_members(static_cast<const T*>(nullptr));
   return [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
-    return (visit(std::get<I>(members)) && ...);
+    return (visit(std::get<I>(members_of<T>)) && ...);
   }
-  (std::make_index_sequence<std::tuple_size_v<decltype(members)>>());
+  (std::make_index_sequence<std::tuple_size_v<std::remove_const_t<decltype(members_of<T>)>>>());
 }
 
 template <described T>
-inline constexpr std::uint32_t member_count =
-    std::tuple_size_v<decltype(situ_region_members(static_cast<const T*>(nullptr)))>;
+inline constexpr std::uint32_t member_count = std::tuple_size_v<std::remove_const_t<decltype(members_of<T>)>>;
 
 /// Whether the members that are named are all of a struct, in their order, and lie where the format has them.
 template <described T>

@@ -173,7 +173,16 @@ class region_string {
   }
   template <class Check>
   [[nodiscard, gnu::always_inline]] bool situ_check(Check& check, std::uint32_t at) const {
-    return is_short() ? check_short(check, at) : check_far(check, at);
+    const region_detail::halves all = region_detail::load_halves(this);
+    if (!check.back_link(at, static_cast<std::int32_t>(all.high >> 32U))) return false;
+    const auto tag = static_cast<std::uint32_t>(all.high >> 24U & 0xFFU);
+    // Nearly always, the first look is the last.
+    if ((tag & 0x80U) == 0) return check_far(check, at, all);
+    const std::uint32_t count = tag & 0x7FU;
+    if (count - 1 < inline_capacity &&
+        region_detail::is_ascii_then_zero({all.low, all.high & 0xFF'FFFFU}, count))
+      return true;
+    return check_short(check, at, count);
   }
 
   static std::string situ_kind() { return "string"; }
@@ -206,20 +215,29 @@ class region_string {
   }
   [[nodiscard]] char* characters() noexcept { return const_cast<char*>(data()); }
   template <class Check>
-  [[nodiscard, gnu::always_inline]] bool check_short(Check& check, std::uint32_t at) const {
-    const std::uint32_t count = tag() & 0x7FU;
+  [[nodiscard, gnu::noinline]] bool check_short(Check& check, std::uint32_t at, std::uint32_t count) const {
     if (count > inline_capacity) return check.fail(region_problem::too_long, at, count, inline_capacity);
-    if (!check.back_link(at, region_)) return false;
     if (Check::canonical && count == 0) return check.fail(region_problem::not_trimmed, at, 0x80, 0);
-    // All characters at once, and none of the tag.
-    const region_detail::wide all = region_detail::load_wide(this) << 40U >> 40U;
-    if (Check::canonical && all >> (8 * count) != 0) return check.fail_not_zero(at + count);
-    return region_detail::is_ascii(all) || check_utf8(check, at, u_.chars, count);
+    return check.zero(at + count, at + inline_capacity) && check_utf8(check, at, u_.chars, count);
   }
   template <class Check>
-  [[nodiscard, gnu::always_inline]] bool check_far(Check& check, std::uint32_t at) const {
+  [[nodiscard, gnu::noinline]] bool check_far(Check& check, std::uint32_t at,
+                                              region_detail::halves all) const {
+    if constexpr (Check::canonical) {
+      const auto len = static_cast<std::uint32_t>(all.low >> 32U);
+      if (len == static_cast<std::uint32_t>(all.high) && len > inline_capacity &&
+          check.is_next(at, static_cast<std::int32_t>(all.low), len) &&
+          is_ascii_block(check.at(check.cursor()), len)) {
+        check.take_next(len);
+        return true;
+      }
+    }
+    return check_block(check, at);
+  }
+  template <class Check>
+  [[nodiscard, gnu::noinline]] bool check_block(Check& check, std::uint32_t at) const {
     const auto [data, len, cap] = u_.far;
-    if (!check.container(at, region_, len, cap, Check::canonical ? len : cap)) return false;
+    if (!check.fits(at, len, cap, Check::canonical ? len : cap)) return false;
     if (cap == 0) {
       return data == 0 ||
              check.outside(at, std::uint64_t{at} + static_cast<std::uint64_t>(std::int64_t{data}));
@@ -229,13 +247,20 @@ class region_string {
     std::uint32_t block = 0;
     if (!check.claim(at, data, cap, len, block)) return false;
     const std::byte* const text = check.at(block);
-    // Whole granules, of which the last may end in what is no text.
-    region_detail::wide all = 0;
-    for (std::uint32_t i = 0; i < len / region_detail::granule; ++i)
-      all |= region_detail::load_wide(text + std::size_t{i} * region_detail::granule);
-    if (const std::uint32_t rest = len % region_detail::granule; rest != 0)
-      all |= region_detail::load_wide(text + (len - rest)) << (8 * (region_detail::granule - rest));
-    return region_detail::is_ascii(all) || check_utf8(check, at, reinterpret_cast<const char*>(text), len);
+    if (is_ascii_block(text, len)) return true;
+    return check_utf8(check, at, reinterpret_cast<const char*>(text), len);
+  }
+  /// Whether a block begins with `len` bytes of ASCII, and its granule where they end is zero behind them.
+  [[nodiscard, gnu::always_inline]] static bool is_ascii_block(const std::byte* text,
+                                                               std::uint32_t len) noexcept {
+    if (len == 0) return true;
+    std::uint64_t any = 0;
+    for (; len > region_detail::granule; len -= region_detail::granule, text += region_detail::granule) {
+      const region_detail::halves all = region_detail::load_halves(text);
+      any |= all.low | all.high;
+    }
+    return (any & region_detail::highest_bits) == 0 &&
+           region_detail::is_ascii_then_zero(region_detail::load_halves(text), len);
   }
   template <class Check>
   [[nodiscard, gnu::noinline]] static bool check_utf8(Check& check, std::uint32_t at, const char* text,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::error::{Invalid, InvalidProblem, invalid};
 use super::layout::Facts;
-use super::memory::{GRANULE, MAX_SIZE, ROOT, in_granules, u32_at, u128_at, words};
+use super::memory::{GRANULE, MAX_SIZE, ROOT, halves_at, in_granules, is_zero_behind, u32_at, words};
 use super::stored::Stored;
 use super::versions::{TABLE_AT, Versions, compare, table_of};
 
@@ -159,6 +159,24 @@ impl<'a> Check<'a> {
         Ok(to as u32)
     }
 
+    /// The granules of the next block of a canonical image, if it has `bytes` and the link at `at`, which is `link`, leads to it. They are
+    /// then still to be taken.
+    #[inline]
+    pub(super) fn next(&self, at: u32, link: u32, bytes: u32) -> Option<&'a [[u8; GRANULE as usize]]> {
+        if !self.canonical() || at.wrapping_add(link) != self.cursor {
+            return None;
+        }
+        let begin = self.cursor as usize;
+        let block = self.image.get(begin..begin + in_granules(u64::from(bytes)) as usize)?;
+        Some(block.as_chunks().0)
+    }
+
+    /// Takes the block that [`next`](Self::next) has shown.
+    #[inline]
+    pub(super) fn take_next(&mut self, bytes: u32) {
+        self.cursor += in_granules(u64::from(bytes)) as u32;
+    }
+
     /// The block of `bytes` to which the link at `at` leads, of which `used` hold something.
     #[inline]
     pub(super) fn claim(&mut self, at: u32, bytes: u64, used: u64) -> Result<u32, Invalid> {
@@ -212,8 +230,8 @@ impl<'a> Check<'a> {
             return Ok(());
         }
         if rest < GRANULE {
-            let last = u128_at(self.image, self.cursor - GRANULE);
-            return if last >> (8 * (GRANULE - rest)) == 0 { Ok(()) } else { self.not_zero(used) };
+            let last = halves_at(self.image, self.cursor - GRANULE);
+            return if is_zero_behind(last, GRANULE - rest) { Ok(()) } else { self.not_zero(used) };
         }
         self.zero(used, self.cursor)
     }

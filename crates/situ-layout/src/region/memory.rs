@@ -615,12 +615,60 @@ pub(super) fn zero(image: &mut [u8], at: u32, count: u32) {
     image[at as usize..at as usize + count as usize].fill(0);
 }
 
-/// The granule at `at`, as one number.
+/// A granule as two numbers. As one of 128 bits, shifting it would take instructions that are slow on many processors.
+pub(super) type Halves = [u64; 2];
+
+/// The highest bit of each byte.
+const HIGHEST_BITS: u64 = u64::MAX / 0xff * 0x80;
+
 #[inline]
-pub(super) fn u128_at(image: &[u8], at: u32) -> u128 {
+pub(super) fn halves(granule: &[u8; GRANULE as usize]) -> Halves {
+    let number = u128::from_le_bytes(*granule);
+    [number as u64, (number >> 64) as u64]
+}
+
+/// The granule at `at`.
+#[inline]
+pub(super) fn halves_at(image: &[u8], at: u32) -> Halves {
     let mut bytes = [0; GRANULE as usize];
     bytes.copy_from_slice(&image[at as usize..at as usize + GRANULE as usize]);
-    u128::from_le_bytes(bytes)
+    halves(&bytes)
+}
+
+/// Ones where a granule of which the first 1 to 16 bytes are in use has its other bytes.
+#[inline]
+fn unused_mask(used: u32) -> Halves {
+    static BYTES: [u8; 2 * GRANULE as usize] = {
+        let mut bytes = [0; 2 * GRANULE as usize];
+        let mut i = GRANULE as usize;
+        while i < bytes.len() {
+            bytes[i] = 0xff;
+            i += 1;
+        }
+        bytes
+    };
+    halves_at(&BYTES, (GRANULE - used) % GRANULE)
+}
+
+/// Whether a granule is zero behind the first 1 to 16 bytes.
+#[inline]
+pub(super) fn is_zero_behind(granule: Halves, used: u32) -> bool {
+    let unused = unused_mask(used);
+    (granule[0] & unused[0]) | (granule[1] & unused[1]) == 0
+}
+
+/// Whether a granule begins with 1 to 16 bytes of ASCII and is zero behind them. So nearly all text is told to be UTF-8.
+#[inline]
+pub(super) fn is_ascii_then_zero(granule: Halves, used: u32) -> bool {
+    let unused = unused_mask(used);
+    (granule[0] & (unused[0] | HIGHEST_BITS)) | (granule[1] & (unused[1] | HIGHEST_BITS)) == 0
+}
+
+/// Whether no byte of these granules has its highest bit.
+#[inline]
+pub(super) fn is_ascii(granules: &[[u8; GRANULE as usize]]) -> bool {
+    let any = granules.iter().map(halves).fold(0, |any, [low, high]| any | low | high);
+    any & HIGHEST_BITS == 0
 }
 
 /// Where the link at `at` leads; `at` itself where there is none.

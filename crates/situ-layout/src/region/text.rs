@@ -6,7 +6,10 @@ use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::handle::{Mut, Ref};
-use super::memory::{GRANULE, MAX_SIZE, Memory, MemoryMut, in_granules, target, u32_at, u128_at};
+use super::memory::{
+    GRANULE, Halves, MAX_SIZE, Memory, MemoryMut, halves, halves_at, in_granules, is_ascii,
+    is_ascii_then_zero, target, u32_at,
+};
 use super::slide::Slide;
 use super::stored::{Assign, Stored};
 
@@ -213,27 +216,53 @@ impl Stored for Text {
     }
     #[inline]
     fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
-        let [low, middle, high, _] = check.numbers(at)?;
-        if (high >> 24) as u8 & TAG == 0 {
-            return check_block(check, at);
+        let header @ [low, high] = halves_at(check.image(), at);
+        if (high >> 32) as u32 != at.wrapping_neg() {
+            return check.back_link(at, at + 12);
         }
-        let len = (high >> 24) as u8 & !TAG;
-        if usize::from(len) > INLINE {
-            return invalid(at, InvalidProblem::TooLong { len: u32::from(len), cap: INLINE as u32 });
+        // Nearly always, the first look is the last.
+        let tag = (high >> 24) as u8;
+        if tag & TAG == 0 {
+            return check_far(check, at, header);
         }
-        if check.canonical() && len == 0 {
-            return invalid(at, InvalidProblem::NotTrimmed { found: u32::from(TAG), wanted: 0 });
+        let len = u32::from(tag & !TAG);
+        if (1..=INLINE as u32).contains(&len) && is_ascii_then_zero([low, high & 0x00ff_ffff], len) {
+            return Ok(());
         }
-        let all = u128::from(low) | u128::from(middle) << 32 | u128::from(high & 0x00ff_ffff) << 64;
-        if all >> (8 * len) != 0 {
-            check.zero(at + u32::from(len), at + INLINE as u32)?;
-        }
-        if is_ascii(all) { Ok(()) } else { not_ascii(check, at, at, u32::from(len)) }
+        check_short(check, at, len)
     }
 }
 
+/// Checks text that lies in the string itself.
+#[inline(never)]
+fn check_short(check: &Check<'_>, at: u32, len: u32) -> Result<(), Invalid> {
+    if len > INLINE as u32 {
+        return invalid(at, InvalidProblem::TooLong { len, cap: INLINE as u32 });
+    }
+    if check.canonical() && len == 0 {
+        return invalid(at, InvalidProblem::NotTrimmed { found: u32::from(TAG), wanted: 0 });
+    }
+    check.zero(at + len, at + INLINE as u32)?;
+    is_utf8(check, at, at, len)
+}
+
+/// Checks text that does not lie in the string itself: in a canonical image, mostly, it is ASCII in a block that is the next.
+#[inline(never)]
+fn check_far(check: &mut Check<'_>, at: u32, [low, high]: Halves) -> Result<(), Invalid> {
+    let (link, len, cap) = (low as u32, (low >> 32) as u32, high as u32);
+    if cap == len
+        && len as usize > INLINE
+        && let Some(block) = check.next(at, link, len)
+        && is_text(block, len)
+    {
+        check.take_next(len);
+        return Ok(());
+    }
+    check_block(check, at)
+}
+
 /// Checks text that lies in a block, or is empty.
-#[inline]
+#[inline(never)]
 fn check_block(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
     let (len, cap) = check.container(at, |len| len)?;
     if cap == 0 {
@@ -243,24 +272,22 @@ fn check_block(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
         return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: 0 });
     }
     let block = check.claim(at, u64::from(cap), u64::from(len))?;
-    let granules = &check.image()[block as usize..][..len as usize / 16 * 16];
-    let whole = granules.as_chunks().0.iter().fold(0, |all, granule| all | u128::from_le_bytes(*granule));
-    let rest = len % GRANULE;
-    // What is behind the text may be anything in a live image.
-    let last =
-        if rest == 0 { 0 } else { u128_at(check.image(), block + len - rest) << (8 * (GRANULE - rest)) };
-    if is_ascii(whole | last) { Ok(()) } else { not_ascii(check, at, block, len) }
+    let granules = &check.image()[block as usize..][..in_granules(u64::from(len)) as usize];
+    if is_text(granules.as_chunks().0, len) { Ok(()) } else { is_utf8(check, at, block, len) }
 }
 
-/// Whether no byte has its highest bit: so nearly all text is told to be UTF-8.
+/// Whether these granules hold `len` bytes of ASCII and are zero behind them. In a live image anything may be there; then it is looked at
+/// again.
 #[inline]
-fn is_ascii(granule: u128) -> bool {
-    granule & (u128::MAX / 0xff * 0x80) == 0
+fn is_text(granules: &[[u8; GRANULE as usize]], len: u32) -> bool {
+    let Some((last, whole)) = granules.split_last() else { return true };
+    let used = len - whole.len() as u32 * GRANULE;
+    is_ascii(whole) && is_ascii_then_zero(halves(last), used)
 }
 
 /// Checks the `len` bytes at `begin`, which are the text of the string at `at`.
 #[inline(never)]
-fn not_ascii(check: &Check<'_>, at: u32, begin: u32, len: u32) -> Result<(), Invalid> {
+fn is_utf8(check: &Check<'_>, at: u32, begin: u32, len: u32) -> Result<(), Invalid> {
     match std::str::from_utf8(&check.image()[begin as usize..][..len as usize]) {
         Ok(_) => Ok(()),
         Err(error) => invalid(at, InvalidProblem::NotUtf8 { valid_up_to: error.valid_up_to() }),
