@@ -16,20 +16,24 @@
 
 namespace situ::region_detail {
 
-/// Whether `count` bytes are zero, a word at a time. Mostly that is a number the compiler knows, such as of
-/// the bytes between two members, and then one comparison.
-[[gnu::always_inline]] inline bool all_zero(const std::byte* at, std::size_t count) noexcept {
-  std::uint64_t any = 0;
-  const auto take = [&any, &at]<class Word>(Word word) {
-    std::memcpy(&word, at, sizeof(word));
-    any |= word;
-    at += sizeof(word);
+/// The bits that are set in any of `count` bytes, in any of eight places. Mostly the count is a number that
+/// the compiler knows, such as that of the bytes between two members.
+[[gnu::always_inline]] inline std::uint64_t any_bits(const std::byte* at, std::uint32_t count) noexcept {
+  const auto load = [at]<class Word>(std::uint32_t offset, Word word) {
+    std::memcpy(&word, at + offset, sizeof(word));
+    return std::uint64_t{word};
   };
-  for (; count >= 8; count -= 8) take(std::uint64_t{0});
-  if ((count & 4) != 0) take(std::uint32_t{0});
-  if ((count & 2) != 0) take(std::uint16_t{0});
-  if ((count & 1) != 0) take(std::uint8_t{0});
-  return any == 0;
+  std::uint64_t any = 0;
+  if (count >= 8) {
+    // The last word may begin within the one before it.
+    any = load(count - 8, std::uint64_t{0});
+    for (std::uint32_t i = 0; i + 8 < count; i += 8) any |= load(i, std::uint64_t{0});
+  } else if (count >= 4) {
+    any = load(0, std::uint32_t{0}) | load(count - 4, std::uint32_t{0});
+  } else if (count != 0) {
+    any = load(0, std::uint8_t{0}) | load(count / 2, std::uint8_t{0}) | load(count - 1, std::uint8_t{0});
+  }
+  return any;
 }
 
 /// The bitmap in which the check of a live image marks what is in use. For images of up to 64 KiB it lies in
@@ -82,23 +86,22 @@ class checker {
   [[nodiscard]] std::uint32_t cursor() const noexcept { return cursor_; }
   [[nodiscard]] region_invalid take_error() noexcept { return std::move(error_); }
 
-  [[gnu::cold, gnu::noinline]] bool fail(region_problem problem, std::uint32_t at, std::uint64_t found,
-                                         std::uint64_t limit = 0) {
-    error_.problem = problem;
-    error_.offset = at;
-    error_.found = found;
-    error_.limit = limit;
+  // What is found is noted in functions of their own, and false is said where they are called: so compilers
+  // see that nothing goes on there.
+  [[gnu::always_inline]] bool fail(region_problem problem, std::uint32_t at, std::uint64_t found,
+                                   std::uint64_t limit = 0) {
+    note(problem, at, found, limit);
     return false;
   }
-  [[gnu::cold, gnu::noinline]] bool outside(std::uint32_t at, std::uint64_t found) {
+  [[gnu::always_inline]] bool outside(std::uint32_t at, std::uint64_t found) {
     return fail(region_problem::outside, at, found, size_);
   }
-  [[gnu::cold, gnu::noinline]] bool enter_member(std::string_view name) {
-    error_.path.enter_member(name);
+  [[gnu::always_inline]] bool enter_member(std::string_view name) {
+    note_member(name);
     return false;
   }
-  [[gnu::cold, gnu::noinline]] bool enter_element(std::size_t index) {
-    error_.path.enter_element(index);
+  [[gnu::always_inline]] bool enter_element(std::size_t index) {
+    note_element(index);
     return false;
   }
 
@@ -177,7 +180,7 @@ class checker {
   [[nodiscard, gnu::always_inline]] bool zero(std::uint32_t from, std::uint32_t to) {
     if constexpr (Canonical) {
       const std::uint32_t count = to - from;  // mostly known when this is compiled, and nothing
-      if (count != 0 && !all_zero(image_ + from, count)) return fail_not_zero(from);
+      if (count != 0 && any_bits(image_ + from, count) != 0) return fail_not_zero(from);
     }
     return true;
   }
@@ -191,9 +194,9 @@ class checker {
     const halves unused = unused_mask(granule - rest);
     return ((last.low & unused.low) | (last.high & unused.high)) == 0 || fail_not_zero(used);
   }
-  [[gnu::cold, gnu::noinline]] bool fail_not_zero(std::uint32_t from) {
-    while (image_[from] == std::byte{0}) ++from;
-    return fail(region_problem::not_zero, from, from);
+  [[gnu::always_inline]] bool fail_not_zero(std::uint32_t from) {
+    note_not_zero(from);
+    return false;
   }
   /// What a link leads to is one deeper than the link.
   template <class Inner>
@@ -279,10 +282,9 @@ class checker {
     } else {
       const auto each = [&] {
         if constexpr (std::is_same_v<T, bool>) {
-          // One pass without a way out first: nearly always, all are booleans.
-          unsigned any = 0;
-          for (std::uint32_t i = 0; i < count; ++i) any |= std::to_integer<unsigned>(image_[at + i]);
-          if (any <= 1) return true;
+          // All at once first: nearly always, all are booleans.
+          constexpr std::uint64_t ones = 0x0101'0101'0101'0101U;
+          if ((any_bits(image_ + at, count) & ~ones) == 0) return true;
         }
         for (std::uint32_t i = 0; i < count; ++i) {
           if (!value(elements[i], at + i * std::uint32_t{sizeof(T)})) return enter_element(i);
@@ -294,6 +296,20 @@ class checker {
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] void note(region_problem problem, std::uint32_t at, std::uint64_t found,
+                                         std::uint64_t limit) noexcept {
+    error_.problem = problem;
+    error_.offset = at;
+    error_.found = found;
+    error_.limit = limit;
+  }
+  [[gnu::cold, gnu::noinline]] void note_not_zero(std::uint32_t from) noexcept {
+    while (image_[from] == std::byte{0}) ++from;
+    note(region_problem::not_zero, from, from, 0);
+  }
+  [[gnu::cold, gnu::noinline]] void note_member(std::string_view name) { error_.path.enter_member(name); }
+  [[gnu::cold, gnu::noinline]] void note_element(std::size_t index) { error_.path.enter_element(index); }
+
   /// In images of newer versions, blocks of which nothing is known are passed over.
   [[gnu::cold]] bool skips_to(std::int64_t to) noexcept {
     if (!is_newer() || to < cursor_ || to % granule != 0 || to > size_) return false;
@@ -374,7 +390,7 @@ bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t sch
     constexpr std::uint32_t working = offsetof(header, capacity);
     const std::uint32_t unused =
         (version_table<T>().empty() ? sizeof(header) : offsetof(header, versions)) - working;
-    if (!all_zero(image + working, unused)) {
+    if (any_bits(image + working, unused) != 0) {
       std::uint32_t i = working;
       while (image[i] == std::byte{0}) ++i;
       return fail(region_problem::not_zero, i, i, 0);

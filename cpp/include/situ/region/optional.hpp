@@ -124,7 +124,7 @@ class region_optional {
     writer.put(at + offset, **this);
   }
   template <class Check>
-  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
+  [[nodiscard, gnu::always_inline]] bool situ_check(Check& check, std::uint32_t at) const {
     if (present_ > 1) return check.fail(region_problem::not_a_bool, at, present_);
     if (!check.back_link(at, region_) || !check.zero(at + 1, at + 4) || !check.zero(at + 8, at + offset))
       return false;
