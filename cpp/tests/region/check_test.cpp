@@ -1,4 +1,4 @@
-// What a check finds in text, at every length and every place.
+// What a check finds in text, booleans and what belongs to nothing, at every length and every place.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -23,6 +23,23 @@ struct Two {
   situ::region_string second;
 };
 SITU_REGION(Two, first, second)
+
+struct Flags {
+  situ::region_vector<bool> flags;
+};
+SITU_REGION(Flags, flags)
+
+struct Gaps {
+  std::uint8_t a;
+  std::uint64_t b;
+  std::uint8_t c;
+  std::uint32_t d;
+  std::uint8_t e;
+  std::uint16_t f;
+  std::uint64_t g;
+  std::uint8_t h;
+};
+SITU_REGION(Gaps, a, b, c, d, e, f, g, h)
 
 using Bytes = std::vector<std::byte>;
 
@@ -121,6 +138,44 @@ TEST(RegionCheck, blocks_may_not_share_a_granule_anywhere_in_the_bitmap) {
     std::memcpy(image.data() + 80, &link, sizeof(link));
     ASSERT_EQ(error_of<Two>(image),
               at("second: the block at offset " + std::to_string(80 + link) + " is part of another one", 80));
+  }
+}
+
+TEST(RegionCheck, a_byte_that_is_no_boolean_is_found_wherever_it_is) {
+  for (std::size_t count = 1; count <= 40; ++count) {
+    situ::region<Flags> r;
+    for (std::size_t i = 0; i < count; ++i) r->flags.push_back(i % 3 == 0);
+    for (const bool live : {false, true}) {
+      Bytes image = r.canonical();
+      image[6] = std::byte{live};
+      ASSERT_EQ(error_of<Flags>(image), std::nullopt);
+      for (std::size_t i = 0; i < count; ++i) {
+        for (const unsigned value : {2U, 0x80U}) {
+          Bytes spoilt = image;
+          spoilt[80 + i] = static_cast<std::byte>(value);
+          ASSERT_EQ(error_of<Flags>(spoilt), at("flags[" + std::to_string(i) + "]: " + std::to_string(value) +
+                                                    " is not a boolean; only 0 and 1 are",
+                                                80 + i));
+        }
+      }
+    }
+  }
+}
+
+TEST(RegionCheck, bytes_between_and_behind_members_are_zero_in_a_canonical_image) {
+  const Bytes image = situ::region<Gaps>().canonical();
+  ASSERT_EQ(image.size(), 64U + 48U);
+  // a, 7, b; c, 3, d; e, 1, f, 4, g; h and 7.
+  const std::string gaps = ".-------.........---.....-..----.........-------";
+  for (std::size_t i = 0; i < 48; ++i) {
+    Bytes spoilt = image;
+    spoilt[64 + i] = std::byte{0x40};
+    const std::string where = std::to_string(64 + i);
+    const auto wanted =
+        at("message: the byte at offset " + where + " belongs to nothing and is not zero", 64 + i);
+    ASSERT_EQ(error_of<Gaps>(spoilt), gaps[i] == '-' ? std::optional(wanted) : std::nullopt) << i;
+    spoilt[6] = std::byte{1};
+    ASSERT_EQ(error_of<Gaps>(spoilt), std::nullopt) << i;
   }
 }
 

@@ -107,8 +107,8 @@ impl<'a> Check<'a> {
     /// The four numbers of a container of 16 bytes, the last of which leads back to the header.
     #[inline]
     pub(super) fn numbers(&self, at: u32) -> Result<[u32; 4], Invalid> {
-        let container = &self.image[at as usize..][..16];
-        let [link, len, cap, back] = [0, 4, 8, 12].map(|at| u32_at(container, at));
+        let [low, high] = halves_at(self.image, at);
+        let [link, len, cap, back] = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
         if back == at.wrapping_neg() {
             return Ok([link, len, cap, back]);
         }
@@ -215,8 +215,9 @@ impl<'a> Check<'a> {
     /// In canonical images, that bytes that belong to nothing are zero.
     #[inline]
     pub fn zero(&self, from: u32, to: u32) -> Result<(), Invalid> {
-        // Mostly, how many these are is known when this is compiled, and it is none.
-        if from == to || !self.canonical() || is_zero(&self.image[from as usize..to as usize]) {
+        // Mostly, how many these are is known when this is compiled (of the difference, not of the two ends as indices), and it is none.
+        let (begin, count) = (from as usize, to.wrapping_sub(from) as usize);
+        if count == 0 || !self.canonical() || any_bits(&self.image[begin..begin + count]) == 0 {
             return Ok(());
         }
         self.not_zero(from)
@@ -333,12 +334,17 @@ impl<'a> Check<'a> {
     /// A vector of T, or what is made of one. Its block, and its length.
     #[inline]
     pub(super) fn vector<T: Stored>(&mut self, at: u32) -> Result<(u32, u32), Invalid> {
-        let (len, cap) = self.container(at, |len| len)?;
+        let [link, len, cap, _] = self.numbers(at)?;
+        // Entered only to say what is wrong.
+        if len > cap || (len != cap && self.canonical()) || (cap == 0 && link != 0) {
+            self.container(at, |len| len)?;
+        }
         if cap == 0 {
             return Ok((0, 0));
         }
         let size = u64::from(T::SIZE);
-        let block = self.claim(at, u64::from(cap) * size, u64::from(len) * size)?;
+        let to = i64::from(at) + i64::from(link as i32);
+        let block = self.claim_at(at, to, u64::from(cap) * size, u64::from(len) * size)?;
         self.elements::<T>(block, len)?;
         Ok((block, len))
     }
@@ -400,12 +406,18 @@ fn mark(bits: &mut [u64], mut from: u32, mut count: u32) -> bool {
     true
 }
 
-/// Whether all bytes are zero.
+/// The bits that are set in any of these bytes, in any of eight places.
 #[inline]
-fn is_zero(bytes: &[u8]) -> bool {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let any = words.iter().fold(0, |any, word| any | u64::from_le_bytes(*word));
-    rest.iter().fold(any, |any, byte| any | u64::from(*byte)) == 0
+pub(super) fn any_bits(bytes: &[u8]) -> u64 {
+    if let Some(last) = bytes.last_chunk() {
+        // The last word may begin within the one before it.
+        let words = bytes.as_chunks().0;
+        return words.iter().fold(u64::from_le_bytes(*last), |any, word| any | u64::from_le_bytes(*word));
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return u64::from(u32::from_le_bytes(*first) | u32::from_le_bytes(*last));
+    }
+    bytes.iter().fold(0, |any, byte| any | u64::from(*byte))
 }
 
 /// Checks an image of a `T`, wherever it lies.

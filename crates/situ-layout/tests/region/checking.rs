@@ -1,6 +1,6 @@
-//! What a check finds in text, at every length and every place.
+//! What a check finds in text, booleans and what belongs to nothing, at every length and every place.
 
-use situ_layout::region::{Region, Text};
+use situ_layout::region::{Bool, Region, Text, Vector};
 use situ_layout::region_struct;
 
 region_struct! { struct Note: NoteRef, NoteMut { text: Text, number: u64 } }
@@ -93,5 +93,54 @@ fn blocks_may_not_share_a_granule_anywhere_in_the_bitmap() {
         let wanted =
             format!("second: the block at offset {} is part of another one (at offset 80)", 80 + link);
         assert_eq!(Region::<Two>::adopt(&image).err().map(|error| error.to_string()), Some(wanted));
+    }
+}
+
+region_struct! { struct Flags: FlagsRef, FlagsMut { flags: Vector<Bool> } }
+region_struct! { struct Gaps: GapsRef, GapsMut { a: u8, b: u64, c: u8, d: u32, e: u8, f: u16, g: u64, h: u8 } }
+
+#[test]
+fn a_byte_that_is_no_boolean_is_found_wherever_it_is() {
+    for len in lengths(41).into_iter().skip_while(|len| *len == 0) {
+        let mut r = Region::<Flags>::new();
+        for i in 0..len {
+            r.root_mut().flags().push(i % 3 == 0).unwrap();
+        }
+        for form in [0, 1] {
+            let mut image = r.canonical();
+            image[6] = form;
+            assert!(Region::<Flags>::adopt(&image).is_ok());
+            for i in 0..len {
+                let at = 80 + i;
+                for value in [2, 0x80] {
+                    let mut spoilt = image.clone();
+                    spoilt[at] = value;
+                    let found = Region::<Flags>::adopt(&spoilt).err().map(|error| error.to_string());
+                    let wanted =
+                        format!("flags[{i}]: {value} is not a boolean; only 0 and 1 are (at offset {at})");
+                    assert_eq!(found, Some(wanted), "{len} {form}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_between_and_behind_members_are_zero_in_a_canonical_image() {
+    let image = Region::<Gaps>::new().canonical();
+    assert_eq!(image.len(), 64 + 48);
+    // a, 7, b; c, 3, d; e, 1, f, 4, g; h and 7.
+    let gaps = [1..8, 17..20, 25..26, 28..32, 41..48];
+    for at in 0..48 {
+        let mut spoilt = image.clone();
+        spoilt[64 + at] = 0x40;
+        let found = Region::<Gaps>::adopt(&spoilt).err().map(|error| error.to_string());
+        let at = 64 + at;
+        let wanted =
+            format!("message: the byte at offset {at} belongs to nothing and is not zero (at offset {at})");
+        let in_gap = gaps.iter().any(|gap| gap.contains(&(at - 64)));
+        assert_eq!(found, in_gap.then_some(wanted));
+        spoilt[6] = 1;
+        assert!(Region::<Gaps>::adopt(&spoilt).is_ok());
     }
 }
