@@ -288,8 +288,8 @@ impl Copies {
         Err(CopyError::Contended)
     }
 
-    /// Copies message `number` if nobody has or does, and if it is complete. If it is not, enqueues the copy behind it: on this
-    /// stream, if its completion is enqueued there, or on one of its own that waits for it. Gives the copy's fence if it is pending: until
+    /// Copies message `number` if nobody has or does: enqueues the copy on this stream, if its completion was enqueued there; else copies it if it
+    /// is complete, or enqueues the copy on a stream of its own that waits for it. Gives the copy's fence if it is pending: until
     /// then the source must stay as it is. Who sleeps until something is complete is woken by what ends that fence.
     pub(crate) fn bring_if_absent(
         &mut self,
@@ -300,17 +300,18 @@ impl Copies {
         let topic = self.topic.clone();
         let entry = topic.entry(self.column, number);
         let (Found::Absent, word) = entry.look() else { return Ok(None) };
-        if source.fence.is_none_or(|fence| fence.state() == FenceState::Complete) {
-            return self.copy(entry, word, number, source).map(|()| None);
-        }
-        let Some(stream) = self.stream_for(on, source)? else { return Ok(None) };
         // The node, so that nobody takes the copier for dead before the stream has passed.
         let kept = Box::new(self.node.clone());
-        if !stream.is_given() {
-            return self.copy_on(&stream, entry, word, number, source, kept);
+        let complete = source.fence.is_none_or(|fence| fence.state() == FenceState::Complete);
+        match self.stream_for(on, source)? {
+            // The stream itself completes the message, or has: there is nothing to wait for, and nobody who publishes on a stream waits.
+            Some(stream) if stream.is_given() => {
+                self.enqueue_copy(&stream, entry, word, number, source, kept)
+            }
+            _ if complete => self.copy(entry, word, number, source).map(|()| None),
+            Some(stream) => self.copy_on(&stream, entry, word, number, source, kept),
+            None => Ok(None),
         }
-        // The stream itself is going to complete it: there is nothing to wait for.
-        self.enqueue_copy(&stream, entry, word, number, source, kept)
     }
 
     /// Whether a copy that is held can be used as it is wanted: nothing if its copier died, failed or is too slow; otherwise its

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -117,6 +118,99 @@ fn eager_copies_follow_the_kernel() {
     stream.synchronize(PATIENCE).unwrap();
     assert_eq!(copies(&scratch, HOST), (5, 5 * BODY as u64), "each once");
     assert!(used.contains(&publish_early(&publisher, &*stream, 6)), "now it comes free");
+    stream.synchronize(PATIENCE).unwrap();
+}
+
+/// A stream that is done with what it is told to complete, and then held up.
+#[derive(Debug)]
+struct HeldUp {
+    stream: Arc<dyn Stream>,
+    gate: Fence,
+}
+
+impl Stream for HeldUp {
+    fn domain(&self) -> DomainId {
+        self.stream.domain()
+    }
+    unsafe fn copy_from_host(
+        &self,
+        from: *const u8,
+        to: &Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        // SAFETY: the caller promises the same.
+        unsafe { self.stream.copy_from_host(from, to, offset, len) }
+    }
+    unsafe fn copy_to_host(
+        &self,
+        from: &Arc<dyn Memory>,
+        offset: u64,
+        to: *mut u8,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        // SAFETY: the caller promises the same.
+        unsafe { self.stream.copy_to_host(from, offset, to, len) }
+    }
+    fn copy(
+        &self,
+        from: &Arc<dyn Memory>,
+        from_offset: u64,
+        to: &Arc<dyn Memory>,
+        to_offset: u64,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        self.stream.copy(from, from_offset, to, to_offset, len)
+    }
+    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
+        self.stream.wait(fence, patience)
+    }
+    fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
+        self.stream.signal(fence)?;
+        self.stream.synchronize(PATIENCE)?;
+        self.stream.wait(&self.gate, PATIENCE)
+    }
+    fn complete_copy(
+        &self,
+        fence: &Fence,
+        source: Option<&Fence>,
+        kept: Box<dyn Any + Send>,
+    ) -> Result<(), DomainError> {
+        self.stream.complete_copy(fence, source, kept)
+    }
+    fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {
+        self.stream.synchronize(patience)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Who publishes on a stream does not wait for a copy, not even if the stream is done with the message already.
+#[test]
+fn eager_copies_of_what_is_complete_are_enqueued_too() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, DEVICE, true);
+    let subscriber = subscriber(&node, HOST);
+    let stream = HeldUp { stream: stream(DEVICE), gate: gate() };
+    let loan = publisher.loan(8, 8, BODY).unwrap();
+    let fence = loan.fence().unwrap();
+    loan.publish_on(&stream).unwrap();
+    assert_eq!(fence.state(), FenceState::Complete);
+    assert_eq!(copies(&scratch, HOST), (1, BODY as u64), "enqueued");
+    std::thread::scope(|scope| {
+        // SAFETY: only this thread uses it until it is joined.
+        let subscriber = Alone(&subscriber);
+        let waiting = scope.spawn(move || {
+            let subscriber = subscriber;
+            subscriber.0.take().map(|sample| sample.is_some())
+        });
+        std::thread::sleep(SHORT);
+        assert!(!waiting.is_finished(), "the stream has yet to copy it");
+        stream.gate.complete();
+        assert!(waiting.join().unwrap().unwrap());
+    });
     stream.synchronize(PATIENCE).unwrap();
 }
 
