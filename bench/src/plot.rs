@@ -32,6 +32,7 @@ pub fn colour(system: Kind) -> RGBColor {
         Kind::SituCanonical => RGBColor(240, 160, 120),
         Kind::SituRust => RGBColor(170, 40, 60),
         Kind::Std => RGBColor(140, 140, 140),
+        Kind::StdRust => RGBColor(110, 110, 110),
         Kind::Boost => RGBColor(170, 170, 170),
         Kind::XOffset => RGBColor(90, 150, 150),
         Kind::Cista => RGBColor(60, 140, 80),

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         pin(cpu).map_err(|error| format!("cannot bind to core {cpu}: {error}"))?;
         let suite = match *arguments.get("--system").ok_or("missing --system")? {
             "situ-rust" => systems::situ::suite(),
+            "std-rust" => systems::native::suite(),
             "rkyv" => systems::rkyv::suite(),
             "flatbuffers-rust" => systems::flatbuffers::suite(),
             "prost" => systems::prost::suite(),

@@ -50,6 +50,8 @@ pub enum Kind {
     SituRust,
     /// Containers of the C++ standard library: no messages.
     Std,
+    /// Containers of Rust's standard library: no messages.
+    StdRust,
     /// Boost.Container: no messages.
     Boost,
     /// Boost.Interprocess's containers in a managed buffer.
@@ -103,7 +105,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 42] = [
+    const ALL: [Self; 43] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -121,6 +123,7 @@ impl Kind {
         Self::SituCanonical,
         Self::SituRust,
         Self::Std,
+        Self::StdRust,
         Self::Boost,
         Self::XOffset,
         Self::Cista,
@@ -168,6 +171,7 @@ impl Kind {
             Self::SituCanonical => "situ-canonical",
             Self::SituRust => "situ-rust",
             Self::Std => "std",
+            Self::StdRust => "std-rust",
             Self::Boost => "boost",
             Self::XOffset => "xoffset",
             Self::Cista => "cista",
@@ -225,6 +229,7 @@ impl Kind {
             | Self::SituCuda
             | Self::SituHost
             | Self::SituRust
+            | Self::StdRust
             | Self::Rkyv
             | Self::FlatBuffersRust
             | Self::CapnProtoRust
@@ -294,7 +299,12 @@ impl Kind {
     pub fn is_rust_region(self) -> bool {
         matches!(
             self,
-            Self::SituRust | Self::Rkyv | Self::FlatBuffersRust | Self::CapnProtoRust | Self::Prost
+            Self::SituRust
+                | Self::StdRust
+                | Self::Rkyv
+                | Self::FlatBuffersRust
+                | Self::CapnProtoRust
+                | Self::Prost
         )
     }
 

@@ -37,7 +37,7 @@ const OF_DATA_SETS: [(&str, &str); 4] = [
     ("update", "update_ns"),
 ];
 
-const SYSTEMS: [Kind; 16] = [
+const SYSTEMS: [Kind; 17] = [
     Kind::Situ,
     Kind::SituClang,
     Kind::SituCanonical,
@@ -50,6 +50,7 @@ const SYSTEMS: [Kind; 16] = [
     Kind::MessagePack,
     Kind::Protobuf,
     Kind::SituRust,
+    Kind::StdRust,
     Kind::Rkyv,
     Kind::FlatBuffersRust,
     Kind::CapnProtoRust,
@@ -264,6 +265,10 @@ fn targets(bench: &mut Bench) {
     for case in ["read loop", "write loop"] {
         let name = format!("{case}, beside std");
         say(&name, ratio(case, "total_ms", Kind::Situ, Kind::Std), 1.0, "x");
+        for (std, name) in [(Kind::Std, "std (C++ by GCC)"), (Kind::StdRust, "std-rust")] {
+            let to_std = ratio(case, "total_ms", Kind::SituRust, std);
+            say(&format!("situ-rust: {case}, beside {name}"), to_std, 1.0, "x");
+        }
     }
     for own in [Kind::Situ, Kind::SituRust] {
         let name = format!("{}: validate log, beside rkyv", own.name());

@@ -3,6 +3,7 @@
 #[cfg(with_capnp)]
 pub mod capnp;
 pub mod flatbuffers;
+pub mod native;
 pub mod prost;
 pub mod rkyv;
 pub mod situ;

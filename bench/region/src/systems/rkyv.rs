@@ -1,89 +1,21 @@
 //! rkyv 0.8: archives of ordinary structs, checked by bytecheck. Numbers in an archive can be changed in place; what grows must be
 //! deserialized and serialized again.
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
 
+use rkyv::Serialize;
 use rkyv::munge::munge;
 use rkyv::rancor::Error;
 use rkyv::ser::allocator::Arena;
 use rkyv::util::AlignedVec;
 use rkyv::vec::ArchivedVec;
-use rkyv::{Archive, Deserialize, Serialize};
 
 use super::Set;
-use crate::character::{self, Change, HEADROOM, MESSAGES, Source, changes, expect_sum, sources};
+use super::native::{ArchivedCharacter, ArchivedItem, Character, change, made};
+use crate::character::{MESSAGES, changes, expect_sum, sources};
 use crate::character::{sum_f32, sum_item, sum_text};
 use crate::data::{log, mesh, minecraft, mk48};
 use crate::suite::{Aligned, Outcome, Suite, sizes, timed};
-
-#[derive(Archive, Serialize, Deserialize, Clone, Copy)]
-struct Item {
-    id: u32,
-    number: u32,
-    uuid: u64,
-    timestamp: u64,
-}
-
-#[derive(Archive, Serialize, Deserialize, Clone, Copy)]
-struct Skill {
-    id: u32,
-    level: u32,
-}
-
-#[derive(Archive, Serialize, Deserialize, Clone)]
-struct Equip {
-    base: Item,
-    level: u32,
-    attributes: Vec<f32>,
-}
-
-#[derive(Archive, Serialize, Deserialize, Clone)]
-struct Character {
-    id: u64,
-    name: String,
-    level: u32,
-    healthpoint: f32,
-    manapoint: f32,
-    speed: f32,
-    pos: [f32; 3],
-    items: BTreeMap<u64, Item>,
-    path: Vec<[f32; 3]>,
-    attributes: Vec<f32>,
-    equips: Vec<Equip>,
-    skills: Vec<Skill>,
-}
-
-fn item(from: &character::Item) -> Item {
-    Item { id: from.id, number: from.number, uuid: from.uuid, timestamp: from.timestamp }
-}
-
-fn with_room<T: Copy>(from: &[T], more: usize) -> Vec<T> {
-    let mut made = Vec::with_capacity(from.len() + more);
-    made.extend_from_slice(from);
-    made
-}
-
-fn made(s: &Source) -> Character {
-    Character {
-        id: s.id,
-        name: s.name.clone(),
-        level: s.level,
-        healthpoint: s.healthpoint,
-        manapoint: s.manapoint,
-        speed: s.speed,
-        pos: s.pos,
-        items: s.items.iter().map(|(key, value)| (*key, item(value))).collect(),
-        path: with_room(&s.path, HEADROOM),
-        attributes: with_room(&s.attributes, HEADROOM),
-        equips: s
-            .equips
-            .iter()
-            .map(|e| Equip { base: item(&e.base), level: e.level, attributes: e.attributes.to_vec() })
-            .collect(),
-        skills: s.skills.iter().map(|&(id, level)| Skill { id, level }).collect(),
-    }
-}
 
 fn read(c: &ArchivedCharacter) -> u64 {
     let mut total =
@@ -109,30 +41,6 @@ fn read(c: &ArchivedCharacter) -> u64 {
         add(u64::from(each.id.to_native()) + u64::from(each.level.to_native()));
     }
     total
-}
-
-fn change(c: &mut Character, by: &Change) {
-    c.level = c.level.wrapping_add(1);
-    c.healthpoint -= 1.0;
-    c.manapoint += 1.0;
-    c.speed -= 1.0;
-    c.pos[0] += 1.0;
-    c.pos[1] -= 1.0;
-    c.pos[2] += 1.0;
-    for (equip, from) in c.equips.iter_mut().zip(&by.equips) {
-        equip.base = item(&from.base);
-        equip.level = from.level;
-        equip.attributes.clear();
-        equip.attributes.extend_from_slice(&from.attributes);
-    }
-    for each in &by.path {
-        c.path.push(*each);
-        black_box(&mut c.path).pop();
-    }
-    c.attributes.push(by.attribute);
-    black_box(&mut c.attributes).pop();
-    c.items.insert(by.item.0, item(&by.item.1));
-    black_box(&mut c.items).remove(&by.item.0);
 }
 
 /// A writer and an arena that are used again.
