@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Kills processes at random moments and at chosen steps, $1 times, and checks what is left (crates/situ-bus/tests/kill.rs, kill_domains.rs,
-# reclaim.rs, crash.rs; crates/situ-trace/tests/kill.rs), and flips bits under those who go on (hostile.rs). Prints the seeds:
+# reclaim.rs, crash.rs, grow.rs; crates/situ-trace/tests/kill.rs), and flips bits under those who go on (hostile.rs). Prints the seeds:
 # SITU_CHAOS_SEED=... kills in the same order again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,5 +9,5 @@ scripts/setup.sh rust vulkan
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 export SITU_CHAOS_KILLS=${1:-10000}
 cargo test --package situ-trace --test kill --test hostile -- --nocapture --test-threads=1
-cargo test --package situ-bus --test kill --test kill_domains --test reclaim --test crash --test hostile -- --nocapture --test-threads=1
+cargo test --package situ-bus --test kill --test kill_domains --test reclaim --test crash --test grow --test hostile -- --nocapture --test-threads=1
 echo "chaos: $SITU_CHAOS_KILLS kills at random, and more at chosen steps; nothing hung, leaked or was torn"

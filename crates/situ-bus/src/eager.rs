@@ -32,8 +32,8 @@ impl Eager {
         Self { topic, node, from, copies: Vec::new(), registered: RefCell::default(), done: None }
     }
 
-    /// Brings what is published and wanted elsewhere: what is complete now, the rest behind its completion. What fails here is left to those who take it, and to tell
-    /// them why.
+    /// Brings what is published and wanted elsewhere: what is complete now, the rest behind its completion. What cannot be brought is left to
+    /// those who take it, and to tell them why.
     ///
     /// The last message may have been published on a stream: then its copies are enqueued there, right behind what completes it. Whether
     /// who takes it on the host is woken by the end of such a copy.

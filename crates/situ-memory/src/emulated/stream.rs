@@ -74,11 +74,12 @@ impl Command {
 
     /// Whether it takes no time at all.
     fn is_instant(&self) -> bool {
-        match self {
-            Self::Signal(_) | Self::CompleteCopy(..) => true,
-            Self::Wait(fence, _) => fence.state() != FenceState::Pending,
-            _ => false,
-        }
+        matches!(self, Self::Signal(_) | Self::CompleteCopy(..))
+    }
+
+    /// Whether it is a wait for what has come.
+    fn is_over(&self) -> bool {
+        matches!(self, Self::Wait(fence, _) if fence.state() != FenceState::Pending)
     }
 }
 
@@ -153,6 +154,11 @@ impl Queue {
             Ok(done_at) => work.free_at = done_at,
             Err(error) => _ = work.failed.get_or_insert(error),
         }
+        self.tell(work)
+    }
+
+    /// Wakes who sleeps until what is done now is. Whether there is somebody.
+    fn tell<'q>(&'q self, mut work: MutexGuard<'q, Work>) -> (MutexGuard<'q, Work>, bool) {
         let awaited = work.awaited.is_some_and(|awaited| work.done >= awaited);
         if awaited {
             // Whoever waits for more says so again.
@@ -228,14 +234,28 @@ impl EmulatedStream {
 
     /// Enqueues also on a device that is lost: what is in order behind a copy that may be under way.
     fn enqueue_anyway(&self, command: Command) {
-        let at = Instant::now();
+        if command.is_over() {
+            return;
+        }
         let mut work = self.queue.work();
+        let mut waited = false;
+        while !work.busy && work.commands.front().is_some_and(|(command, _)| command.is_over()) {
+            work.commands.pop_front();
+            work.done += 1;
+            waited = true;
+        }
+        let at = Instant::now();
+        if waited {
+            // No thread had to be woken for that. What was waited for may have come at this moment only.
+            work.free_at = work.free_at.max(at);
+            (work, _) = self.queue.tell(work);
+        }
         work.enqueued += 1;
         if work.commands.is_empty() && !work.busy && command.is_instant() {
             // Everything before it is done: no thread has to be woken for this.
             return self.queue.step_aside(work, (command, at));
         }
-        // A wait that nothing is behind yet holds up nothing: the thread may find its fence complete when more comes.
+        // A wait that nothing is behind yet holds up nothing: it may be over when more comes.
         let holds_up = !matches!(command, Command::Wait(..));
         work.commands.push_back((command, at));
         if holds_up {
@@ -418,9 +438,6 @@ fn perform(queue: &Queue, command: Command, since: Instant) -> Result<Instant, D
             carry(device, since, source, target, len)
         }
         Command::Wait(fence, patience) => {
-            if fence.state() != FenceState::Pending {
-                return Ok(since);
-            }
             let start = Instant::now();
             while fence.wait(SLICE) == FenceState::Pending {
                 device.check()?;
@@ -535,10 +552,9 @@ impl EmulatedView<'_> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Command, EmulatedStream, FenceState, perform};
-    use crate::domain::{Domain, Stream};
+    use super::{Command, EmulatedStream, Fence, perform};
+    use crate::domain::Stream;
     use crate::emulated::{EmulatedDomain, EmulatedOptions};
-    use crate::{PoolOptions, PoolOwner, Strategy};
     use std::time::{Duration, Instant};
 
     const LONG: Duration = Duration::from_secs(100);
@@ -560,22 +576,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_behind_a_wait_counts_from_its_end() {
+        let (_domain, stream) = stream_with(Duration::ZERO);
+        let fence = Fence::of_process(0, 1);
+        let since = Instant::now().checked_sub(LONG).expect("the machine has run for so long");
+        fence.complete();
+        let before = Instant::now();
+        // Pending when it was enqueued, and over when the thread came to it.
+        let done = perform(&stream.queue, Command::Wait(fence, PATIENCE), since).unwrap();
+        assert!(done >= before);
+    }
+
+    #[test]
     fn a_wait_wakes_no_thread_before_something_comes_behind_it() {
-        let (domain, stream) = stream_with(Duration::ZERO);
-        let directory = std::env::temp_dir().join(format!("situ-test-stream-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let options = PoolOptions {
-            id: 1,
-            owner: 1,
-            slots: 64,
-            capacity: 1 << 20,
-            strategy: Strategy::SizeClasses,
-            mode: 0o600,
-            group: None,
-        };
-        let mut pool = PoolOwner::create(&domain as &dyn Domain, &directory.join("pool"), &options).unwrap();
-        let slot = pool.allocate(64).unwrap();
-        let fence = pool.fence(slot);
+        let (_domain, stream) = stream_with(Duration::ZERO);
+        let fence = Fence::of_process(0, 1);
         let until_idle = || {
             let start = Instant::now();
             while !stream.queue.work().idle {
@@ -593,8 +608,16 @@ mod tests {
         stream.synchronize(PATIENCE).unwrap();
         until_idle();
         assert_eq!(stream.queue.work().done, 1);
-        assert_eq!(fence.state(), FenceState::Complete);
-        drop(pool);
-        let _ = std::fs::remove_dir_all(&directory);
+        // What is over when it is enqueued, or when something comes behind it, needs nobody.
+        stream.wait(&fence, PATIENCE).unwrap();
+        assert_eq!(stream.queue.work().enqueued, 1);
+        let fence = Fence::of_process(0, 1);
+        stream.wait(&fence, PATIENCE).unwrap();
+        fence.complete();
+        let before = Instant::now();
+        stream.signal(&Fence::of_process(0, 1)).unwrap();
+        let work = stream.queue.work();
+        assert!(work.idle && work.commands.is_empty() && work.done == 3);
+        assert!(work.free_at >= before, "the device was held up until now, for all that can be known");
     }
 }
