@@ -3,11 +3,44 @@
 
 #include <cstddef>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "situ/region/key.hpp"
+#include "situ/region/staged.hpp"
 
 namespace situ::region_detail {
+
+/// Becomes a set or map of what a range holds, which `insert(container, element)` adds one by one, and says
+/// whether there was room. It is built beside the old one, of which the range may be made; a failure changes
+/// nothing.
+template <class Self, class R, class Insert>
+[[nodiscard]] bool replace_by(Self& self, const R& range, const Insert& insert) {
+  auto at = std::ranges::begin(range);
+  const auto end = std::ranges::end(range);
+  if (at == end) {  // for which no memory is needed
+    self.clear();
+    return true;
+  }
+  staged_value<Self> fresh(self.situ_region());
+  const bool made = fresh.make([&](Self& to) {
+    // Where each element has a key of its own, it is known how many there will be.
+    if constexpr (std::ranges::sized_range<const R> && requires(std::size_t count) {
+                    typename R::key_type;
+                    to.try_reserve(count);
+                  }) {
+      if (!to.try_reserve(static_cast<std::size_t>(std::ranges::size(range)))) return false;
+    }
+    for (; at != end; ++at) {
+      if (!insert(to, *at)) return false;
+    }
+    return true;
+  });
+  if (!made) return false;
+  self.situ_release();
+  fresh.move_to(&self);
+  return true;
+}
 
 /// The interface of std::map that follows from three operations of `Self`: `find`, `erase` and
 /// `situ_insert(key, args...)`, which gives the entry's iterator, or the end when there is no room, and
@@ -91,11 +124,10 @@ class map_interface {
     if constexpr (std::is_same_v<R, Self>) {
       if (&range == &self()) return true;
     }
-    self().clear();
-    for (const auto& [key, value] : range) {
-      if (!try_insert_or_assign(key, value)) return false;
-    }
-    return true;
+    return replace_by(self(), range, [](Self& to, const auto& element) {
+      const auto& [key, value] = element;
+      return to.try_insert_or_assign(key, value);
+    });
   }
 
  private:
@@ -151,11 +183,8 @@ class set_interface {
     if constexpr (std::is_same_v<R, Self>) {
       if (&range == &self()) return true;
     }
-    self().clear();
-    for (const auto& key : range) {
-      if (try_insert(key).first == nullptr) return false;
-    }
-    return true;
+    return replace_by(self(), range,
+                      [](Self& to, const auto& key) { return to.try_insert(key).first != nullptr; });
   }
 
  private:
@@ -165,8 +194,8 @@ class set_interface {
 
 }  // namespace situ::region_detail
 
-/// What assigning to a set or map of a region means: copying what another one or any range holds. Where there
-/// is no room for all, some are there.
+/// What assigning to a set or map of a region means: copying what another one or any range holds, which may
+/// be part of this very one. Where there is no room for all, it is as it was.
 #define SITU_REGION_ASSIGNMENTS(Self)                                                                       \
   Self() noexcept = default;                                                                                \
   Self(const Self&) = delete;                                                                               \

@@ -1,0 +1,183 @@
+// Assigning to the sets and maps of a region: from any range, from themselves, and where there is no room.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "region/memory.hpp"
+
+namespace situ_test {
+
+/// A set and a map of each kind.
+struct Keyed {
+  situ::region_flat_set<situ::region_string> flat_set;
+  situ::region_hash_set<situ::region_string> hash_set;
+  situ::region_ordered_set<situ::region_string> ordered_set;
+  situ::region_flat_set<std::uint32_t> numbers;
+  situ::region_flat_map<std::uint32_t, situ::region_string> flat_map;
+  situ::region_hash_map<std::uint32_t, situ::region_string> hash_map;
+  situ::region_ordered_map<std::uint32_t, situ::region_string> ordered_map;
+};
+SITU_REGION(Keyed, flat_set, hash_set, ordered_set, numbers, flat_map, hash_map, ordered_map)
+
+}  // namespace situ_test
+
+namespace {
+
+using situ::region;
+using situ_test::Keyed;
+
+/// Texts that each need a block.
+std::string text(std::uint32_t i) { return "text number " + std::to_string(1000 + i) + " of a test"; }
+
+std::map<std::uint32_t, std::string> entries(std::uint32_t first, std::uint32_t count) {
+  std::map<std::uint32_t, std::string> made;
+  for (std::uint32_t i = first; i < first + count; ++i) made[i] = text(i);
+  return made;
+}
+std::set<std::string> keys(std::uint32_t first, std::uint32_t count) {
+  std::set<std::string> made;
+  for (std::uint32_t i = first; i < first + count; ++i) made.insert(text(i));
+  return made;
+}
+
+void expect_holds(const auto& map, const std::map<std::uint32_t, std::string>& expected) {
+  EXPECT_EQ(map.size(), expected.size());
+  for (const auto& [key, value] : expected) {
+    ASSERT_TRUE(map.contains(key)) << key;
+    EXPECT_EQ(map.at(key), value);
+  }
+}
+void expect_holds(const auto& set, const std::set<std::string>& expected) {
+  EXPECT_EQ(set.size(), expected.size());
+  for (const auto& key : expected) EXPECT_TRUE(set.contains(key)) << key;
+}
+
+/// Calls with each set of texts and each map, and with what makes their elements.
+template <class Call>
+void for_each_container(Keyed& in, const Call& call) {
+  call(in.flat_set, keys);
+  call(in.hash_set, keys);
+  call(in.ordered_set, keys);
+  call(in.flat_map, entries);
+  call(in.hash_map, entries);
+  call(in.ordered_map, entries);
+}
+
+/// What a container holds, read from it as it is gone over.
+template <class C>
+struct Elements {
+  const C& of;
+  auto begin() const { return of.begin(); }
+  auto end() const { return of.end(); }
+};
+template <class C>
+Elements(const C&) -> Elements<C>;
+
+TEST(RegionAssignment, changes_nothing_where_there_is_no_room) {
+  situ_test::aligned_bytes memory(4096);
+  region<Keyed> r(memory.span());
+  for_each_container(*r, [&r](auto& container, const auto& make) {
+    container = make(0, 3);
+    const auto before = r.canonical();
+    r.trim();
+    const std::size_t size = r.size();
+    const std::size_t free = r.free_bytes();
+    EXPECT_THROW(container = make(10, 200), situ::region_error);
+    expect_holds(container, make(0, 3));
+    EXPECT_EQ(r.canonical(), before);
+    r.trim();
+    EXPECT_EQ(r.size(), size);
+    EXPECT_EQ(r.free_bytes(), free);
+    EXPECT_EQ(situ_test::refused<Keyed>(r.bytes()), "accepted");
+  });
+}
+
+TEST(RegionAssignment, of_another_regions_container_changes_nothing_where_there_is_no_room) {
+  situ_test::aligned_bytes memory(4096);
+  region<Keyed> r(memory.span());
+  region<Keyed> large;
+  for_each_container(*large, [](auto& container, const auto& make) { container = make(10, 200); });
+  const auto refuse = [&r](auto& container, const auto& from, const auto& make) {
+    container = make(0, 3);
+    const auto before = r.canonical();
+    EXPECT_THROW(container = from, situ::region_error);
+    EXPECT_EQ(r.canonical(), before);
+  };
+  refuse(r->flat_set, large->flat_set, keys);
+  refuse(r->hash_set, large->hash_set, keys);
+  refuse(r->ordered_set, large->ordered_set, keys);
+  refuse(r->flat_map, large->flat_map, entries);
+  refuse(r->hash_map, large->hash_map, entries);
+  refuse(r->ordered_map, large->ordered_map, entries);
+  r->numbers = std::vector<std::uint32_t>{3, 1, 2, 1};
+  EXPECT_EQ(r->numbers.size(), 3U);
+  for (std::uint32_t i = 0; i < 2000; ++i) large->numbers.insert(i);
+  refuse(r->numbers, large->numbers, [](std::uint32_t, std::uint32_t) {
+    return std::set<std::uint32_t>{1, 2, 3};
+  });
+  EXPECT_EQ(situ_test::refused<Keyed>(r.bytes()), "accepted");
+}
+
+TEST(RegionAssignment, may_be_of_what_the_container_holds) {
+  region<Keyed> r;
+  for_each_container(*r, [](auto& container, const auto& make) {
+    const auto held = make(0, 30);
+    container = held;
+    if constexpr (requires { container.at(1); }) {
+      std::vector<std::pair<std::uint32_t, std::string_view>> views;
+      for (const auto& [key, value] : container) views.emplace_back(key, value);
+      container = views;
+      expect_holds(container, held);
+    } else {
+      std::vector<std::string_view> views(container.begin(), container.end());
+      container = views;
+      expect_holds(container, held);
+      container = Elements{container};
+    }
+    expect_holds(container, held);
+  });
+  EXPECT_EQ(situ_test::refused<Keyed>(r.bytes()), "accepted");
+}
+
+TEST(RegionAssignment, replaces_all_and_frees_it) {
+  region<Keyed> r;
+  for_each_container(*r, [&r](auto& container, const auto& make) {
+    r.trim();
+    const std::size_t before = r.size();
+    container = make(0, 200);
+    container = make(100, 150);
+    expect_holds(container, make(100, 150));
+    const auto& same = container;
+    container = same;
+    expect_holds(container, make(100, 150));
+    container = make(0, 0);
+    EXPECT_TRUE(container.empty());
+    container.shrink_to_fit();
+    r.trim();
+    EXPECT_EQ(r.size(), before);
+  });
+}
+
+TEST(RegionAssignment, of_nothing_needs_no_memory) {
+  situ_test::aligned_bytes memory(4096);
+  region<Keyed> r(memory.span());
+  for_each_container(*r, [&r](auto& container, const auto& make) {
+    container = make(0, 3);
+    while (r->numbers.try_insert(static_cast<std::uint32_t>(r->numbers.size())).first != nullptr) {
+    }
+    for (std::uint32_t i = 0; r->flat_map.try_insert(1000 + i).first != nullptr; ++i) {
+    }
+    container = make(0, 0);
+    EXPECT_TRUE(container.empty());
+    r->numbers = std::set<std::uint32_t>();
+    r->flat_map.clear();
+    r.compact_in_place();
+  });
+}
+
+}  // namespace
