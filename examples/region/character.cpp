@@ -177,7 +177,7 @@ void all_steps() {
   fill(*fixed);
   while (fixed->path.try_emplace_back(1.0F, 2.0F, 3.0F) != nullptr) continue;
   const std::size_t fitted = fixed->path.size();
-  fixed.continue_in(large);
+  expect(fixed.continue_in(large), "the larger one has room for the image");
   fixed->path.emplace_back(1.0F, 2.0F, 3.0F);
   expect(fitted > 4 && fixed->path.size() == fitted + 1, "it goes on in the larger one");
   fixed->path.resize(4);

@@ -43,6 +43,24 @@ TEST_F(Bus, a_region_is_built_in_its_slot_and_read_there) {
   EXPECT_FALSE(subscriber.take());
 }
 
+TEST_F(Bus, sizes_that_no_region_can_have_are_refused) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Character>("characters");
+  auto loan = publisher.loan();
+  loan->name = "one that needs a block of its own";
+  const auto before = loan.canonical();
+  for (std::size_t less = 0; less < 4096; less += 8) {
+    const std::size_t bytes = std::size_t(-1) - less;
+    EXPECT_FALSE(loan.reserve(bytes)) << less;
+    EXPECT_FALSE(publisher.try_loan(bytes)) << less;
+  }
+  EXPECT_FALSE(loan.reserve(std::size_t{1} << 31));
+  EXPECT_THROW(loan->skills.resize(std::size_t{1} << 61), situ::region_error);
+  EXPECT_EQ(loan.canonical(), before);
+  loan->name = "and still has memory of its own to take from";
+  loan.publish();
+}
+
 TEST_F(Bus, a_region_goes_on_in_a_larger_slot) {
   const auto on = node("n");
   auto publisher = on.publisher<Character>("characters");

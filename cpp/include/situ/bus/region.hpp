@@ -99,7 +99,8 @@ class loan<T> : region_detail::growth {
   /// Makes room for an image of so many bytes, in another slot if need be: references into the region end
   /// then. False if there is no memory.
   [[nodiscard]] bool reserve(std::size_t bytes) {
-    return bytes <= region_->capacity() || move_to(room_for(bytes));
+    if (bytes <= region_->capacity()) return true;
+    return bytes <= region_detail::max_size && move_to(room_for(bytes));
   }
 
   /// The live image.
@@ -166,9 +167,9 @@ class loan<T> : region_detail::growth {
     detail::failed why;
     detail::raw_loan wider;
     if (room > region_detail::max_size || !wider.lend(publisher_->handle(), 0, 1, room, why)) return false;
-    situ_count_copy(region_->size());
     region_detail::header* const old = header();
-    region_->continue_in(wider.body());
+    if (!region_->continue_in(wider.body())) return false;
+    situ_count_copy(region_->size());
     // Arguments of what is being done may lie there; but nothing is made there any more.
     old->state = 0;
     lost_ = lost_ || was_written();
@@ -394,6 +395,11 @@ class publisher<T> {
     if (detail::succeeded(status, raw, why)) handle_.reset(made);
   }
   void lend(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
+    if (bytes > region_detail::max_size) {
+      why.emplace(errc::no_memory,
+                  std::string(T::situ_name) + ": no region can have " + std::to_string(bytes) + " bytes");
+      return;
+    }
     const std::size_t first = region_detail::least_size<T>();
     const std::size_t room = situ::loan<T>::room_for(std::max(bytes, first));
     if (lent.raw_.lend(handle_.get(), 0, 1, std::max({room, hint_, least}), why)) {

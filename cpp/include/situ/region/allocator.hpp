@@ -354,6 +354,15 @@ inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0)
   return block;
 }
 
+/// Refuses what no region can hold: there is no larger place to look for.
+inline bool refuse_size(header* h) noexcept {
+  if (state* s = h == nullptr ? nullptr : state_of(h); s != nullptr) {
+    h->refused = 0;
+    s->wanted = 0;
+  }
+  return false;
+}
+
 /// Takes back a block of `bytes` that `allocate` gave. (The talk's freeN.)
 inline void deallocate(header* h, void* block, std::uint64_t bytes) noexcept {
   state* s = state_of(h);

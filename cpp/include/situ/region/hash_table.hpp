@@ -95,6 +95,7 @@ class hash_table {
   }
 
   [[nodiscard]] bool try_reserve(std::uint64_t count) {
+    if (count > max_size / slot_bytes) return refuse_size(region());
     const std::uint64_t capacity = capacity_for(count);
     return capacity <= cap_ || change_capacity(capacity);
   }
@@ -192,11 +193,13 @@ class hash_table {
     bool found;
   };
 
+  /// A slot and its hash.
+  static constexpr std::uint64_t slot_bytes = 4 + sizeof(Slot);
   static constexpr std::uint32_t hashes_bytes(std::uint64_t capacity) noexcept {
     return static_cast<std::uint32_t>(capacity * 4);
   }
   static constexpr std::uint64_t block_bytes(std::uint64_t capacity) noexcept {
-    return capacity * (4 + sizeof(Slot));
+    return capacity * slot_bytes;
   }
   /// At most seven eighths are occupied, so that there is always an empty slot.
   static constexpr bool fits(std::uint64_t count, std::uint64_t capacity) noexcept {
@@ -258,7 +261,7 @@ class hash_table {
     }
   }
   [[nodiscard]] bool change_capacity(std::uint64_t capacity) {
-    if (block_bytes(capacity) > max_size) return false;
+    if (block_bytes(capacity) > max_size) return refuse_size(region());
     void* fresh = allocate(region(), block_bytes(capacity));
     if (fresh == nullptr) return false;
     std::byte* const old_block = data_ == 0 ? nullptr : block();

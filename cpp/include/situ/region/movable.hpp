@@ -150,7 +150,7 @@ class movable_region {
   [[nodiscard]] bool grow() {
     if (buffer_.size >= options_.limit || region_.capacity() == region_detail::max_size) return false;
     buffer larger = make(buffer_.size * 2);
-    region_.move_to(larger.span());
+    if (!region_.continue_in(larger.span())) return false;
     buffer_ = std::move(larger);
     return true;
   }

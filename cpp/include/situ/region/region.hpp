@@ -38,9 +38,6 @@ struct region_options {
   region_allocation allocation = {};
 };
 
-template <class T>
-class movable_region;
-
 namespace region_detail {
 
 /// Where the state of a region is to be, and what of its memory is zero.
@@ -225,14 +222,7 @@ class region {
     std::swap(window_, other.window_);
     return *this;
   }
-  ~region() {
-    if (window_.begin == nullptr) return;
-    const region_detail::state* s = region_detail::own_state(header_);
-    const std::uint32_t used = std::max(header_->size, s->clean_from);
-    // The state itself is begun anew in any case.
-    std::memset(window_.begin + sizeof(*s), 0, region_detail::state_size(used) - sizeof(*s));
-    region_detail::window_pool::instance().give(window_, used);
-  }
+  ~region() { leave_window(); }
 
   /// A region that begins as a copy of an image, canonical or live, which is checked first. Nothing is
   /// decoded.
@@ -291,9 +281,25 @@ class region {
   [[nodiscard]] T& operator*() noexcept { return *get(); }
   [[nodiscard]] const T& operator*() const noexcept { return *get(); }
 
-  /// Goes on in another buffer of the caller's, which is larger; the image and what is known of its memory
-  /// move there. References into the region end.
-  void continue_in(std::span<std::byte> buffer) noexcept { move_to(buffer); }
+  /// Goes on in another buffer of the caller's, which must outlive the region and lies apart from the memory
+  /// where it is; the image and what is known of its memory move there. References into the region end.
+  /// False, and nothing is changed, when the buffer has no room for the image or is not aligned to 16.
+  [[nodiscard]] bool continue_in(std::span<std::byte> buffer) noexcept {
+    const region_detail::room in = room_in(buffer);
+    const std::uint32_t size = header_->size;
+    if (in.capacity < size) return false;
+    std::memset(in.state, 0, region_detail::state_size(in.capacity));
+    std::memcpy(in.state, static_cast<const void*>(region_detail::own_state(header_)),
+                region_detail::state_size(size));
+    std::memcpy(buffer.data(), header_, size);
+    leave_window();
+    header_ = reinterpret_cast<region_detail::header*>(buffer.data());
+    header_->capacity = static_cast<std::uint32_t>(in.capacity);
+    header_->state = static_cast<std::int32_t>(in.state - image());
+    region_detail::own_state(header_)->clean_from = in.clean_from;
+    region_detail::own_state(header_)->wanted = 0;
+    return true;
+  }
 
   /// The live image: the region as it stands.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
@@ -367,7 +373,6 @@ class region {
   }
 
  private:
-  friend class movable_region<T>;
   struct no_memory {};
   explicit region(no_memory) noexcept {}
 
@@ -392,15 +397,30 @@ class region {
     region_detail::window_pool::instance().give(window_, window_.dirty);
     window_ = {};
   }
-  [[nodiscard]] region_detail::room open_buffer(std::span<std::byte> buffer) noexcept {
+  /// Gives the window back, if the region lies in one.
+  void leave_window() noexcept {
+    if (window_.begin == nullptr) return;
+    const region_detail::state* s = region_detail::own_state(header_);
+    const std::uint32_t used = std::max(header_->size, s->clean_from);
+    // The state itself is begun anew in any case.
+    std::memset(window_.begin + sizeof(*s), 0, region_detail::state_size(used) - sizeof(*s));
+    region_detail::window_pool::instance().give(window_, used);
+    window_ = {};
+  }
+  /// What a region would have of a buffer: no capacity when that is too small or not aligned.
+  [[nodiscard]] static region_detail::room room_in(std::span<std::byte> buffer) noexcept {
     if (reinterpret_cast<std::uintptr_t>(buffer.data()) % region_detail::granule != 0) return {};
     const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), region_detail::max_size);
     const std::uint64_t state_bytes = region_detail::state_size(size);
     const std::uint64_t least = region_detail::least_size<T>();
     if (size < state_bytes + least + region_detail::granule) return {};
     const std::uint64_t capacity = (size - state_bytes) / region_detail::granule * region_detail::granule;
-    header_ = reinterpret_cast<region_detail::header*>(buffer.data());
     return {capacity, buffer.data() + capacity, static_cast<std::uint32_t>(capacity), false};
+  }
+  [[nodiscard]] region_detail::room open_buffer(std::span<std::byte> buffer) noexcept {
+    const region_detail::room in = room_in(buffer);
+    if (in.capacity != 0) header_ = reinterpret_cast<region_detail::header*>(buffer.data());
+    return in;
   }
   void begin(const region_detail::room& in, const region_options& options) {
     region_detail::begin_region<T>(image(), in, options);
@@ -427,20 +447,6 @@ class region {
                            std::max(s->clean_from, before), true};
     region_detail::mark_bits<true>(s->bits(), 0, before / region_detail::granule);
     take(canonical_image, in, same, nullptr);
-  }
-  /// Goes on in a larger buffer, with the memory as it was.
-  void move_to(std::span<std::byte> buffer) noexcept {
-    const region_detail::header* const old = header_;
-    const region_detail::state* const old_state = region_detail::own_state(header_);
-    const region_detail::room in = open_buffer(buffer);
-    if (in.capacity == 0) return;
-    std::memset(in.state, 0, region_detail::state_size(in.capacity));
-    std::memcpy(in.state, static_cast<const void*>(old_state), region_detail::state_size(old->size));
-    std::memcpy(image(), old, old->size);
-    header_->capacity = static_cast<std::uint32_t>(in.capacity);
-    header_->state = static_cast<std::int32_t>(in.state - image());
-    region_detail::own_state(header_)->clean_from = in.clean_from;
-    region_detail::own_state(header_)->wanted = 0;
   }
   [[nodiscard]] region_options options() const noexcept {
     const region_detail::state* s = region_detail::own_state(header_);

@@ -63,7 +63,8 @@ class region_string {
   /// Becomes a copy of the text, which may be part of this very string; false, and unchanged, when there is
   /// no room.
   [[nodiscard]] bool try_assign(std::string_view text) {
-    if (text.size() > region_detail::max_size || region_ == 0) return text.empty() && region_ == 0;
+    if (region_ == 0) return text.empty();
+    if (text.size() > region_detail::max_size) return region_detail::refuse_size(region());
     if (text.size() <= capacity()) {
       const bool here = is_here();
       const size_type before = size();
@@ -81,8 +82,8 @@ class region_string {
   [[nodiscard]] bool try_append(std::string_view text) {
     if (text.empty()) return true;
     if (region_ == 0) return false;
+    if (text.size() > region_detail::max_size - size()) return region_detail::refuse_size(region());
     const size_type count = size() + text.size();
-    if (count > region_detail::max_size) return false;
     if (count <= capacity()) {
       const bool here = is_here();
       const size_type before = size();
@@ -287,8 +288,8 @@ class region_string {
   }
   /// Takes a new block for `first` and `second`, which may be part of the old one.
   [[nodiscard]] bool replace_block(std::string_view first, std::string_view second, std::uint64_t capacity) {
+    if (capacity > region_detail::max_size) return region_detail::refuse_size(region());
     capacity = region_detail::in_granules(capacity);
-    if (capacity > region_detail::max_size) return false;
     const size_type count = first.size() + second.size();
     auto* block = static_cast<char*>(region_detail::allocate(region(), capacity, count));
     if (block == nullptr) return false;

@@ -202,7 +202,10 @@ class region_vector {
       erase(begin() + count, end());
       return true;
     }
-    if (count > cap_ && !change_capacity(next(count))) return false;
+    if (count > cap_) {
+      if (count > most) return region_detail::refuse_size(region());
+      if (!change_capacity(next(count))) return false;
+    }
     while (len_ < count) region_detail::begin<T>(region(), data() + len_++);
     return true;
   }
@@ -316,6 +319,8 @@ class region_vector {
   }
 
  private:
+  /// So many elements a region of the greatest size would have room for.
+  static constexpr std::uint64_t most = region_detail::max_size / sizeof(T);
   static std::uint64_t bytes(std::uint64_t count) noexcept { return count * sizeof(T); }
   /// What `data` is where there is a block, without asking whether there is one.
   [[nodiscard]] T* block() noexcept { return reinterpret_cast<T*>(region_detail::bytes_of(this) + data_); }
@@ -352,7 +357,7 @@ class region_vector {
   }
 
   [[nodiscard]] bool change_capacity(std::uint64_t capacity) {
-    if (capacity > region_detail::max_size) return false;
+    if (capacity > most) return region_detail::refuse_size(region());
     if (data_ != 0 && region_detail::extend(region(), data(), bytes(cap_), bytes(capacity))) {
       cap_ = static_cast<std::uint32_t>(capacity);
       return true;
@@ -387,7 +392,10 @@ class region_vector {
   template <class... Args>
   [[nodiscard, gnu::noinline]] T* grow_and_emplace(const Args&... args) {
     const std::uint64_t capacity = next(std::uint64_t{len_} + 1);
-    if (capacity > region_detail::max_size) return nullptr;
+    if (capacity > most) {
+      region_detail::refuse_size(region());
+      return nullptr;
+    }
     if (data_ != 0 && region_detail::extend(region(), data(), bytes(cap_), bytes(capacity))) {
       cap_ = static_cast<std::uint32_t>(capacity);
       return try_emplace_back(args...);
@@ -428,7 +436,7 @@ class region_vector {
     }
     [[nodiscard]] bool reserve(std::uint64_t count) {
       if (count <= cap_) return true;
-      if (count > region_detail::max_size) return false;
+      if (count > most) return region_detail::refuse_size(header_);
       void* block = region_detail::allocate(header_, bytes(count));
       if (block == nullptr) return false;
       region_detail::relocate(static_cast<T*>(block), block_, len_);

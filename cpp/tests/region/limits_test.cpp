@@ -1,0 +1,219 @@
+// Counts and sizes that no region can have are refused, and so are buffers that a region cannot go on in.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "region/memory.hpp"
+
+namespace {
+
+using situ::region;
+using situ_test::aligned_bytes;
+
+struct Skill {
+  std::uint32_t id;
+  std::uint64_t level;
+};
+SITU_REGION(Skill, id, level)
+
+struct All {
+  situ::region_vector<std::uint8_t> raw;
+  situ::region_vector<Skill> skills;
+  situ::region_vector<situ::region_string> names;
+  situ::region_string text;
+  situ::region_flat_set<std::uint32_t> flat_set;
+  situ::region_flat_map<std::uint32_t, situ::region_string> flat_map;
+  situ::region_hash_set<std::uint8_t> hash_set;
+  situ::region_hash_map<std::uint32_t, situ::region_string> hash_map;
+};
+SITU_REGION(All, raw, skills, names, text, flat_set, flat_map, hash_set, hash_map)
+
+/// Counts whose product with a size wraps in 64 bits, or whose next multiple of 16 does, or which are only
+/// just too large.
+std::vector<std::size_t> too_many() {
+  std::vector<std::size_t> counts;
+  for (unsigned shift = 31; shift < 64; ++shift) {
+    counts.push_back(std::size_t{1} << shift);
+    counts.push_back((std::size_t{1} << shift) + 1);
+  }
+  for (std::size_t i = 0; i <= 17; ++i) counts.push_back(std::numeric_limits<std::size_t>::max() - i);
+  return counts;
+}
+
+/// A region that holds a little of everything.
+void fill(All& all) {
+  all.raw = {1, 2, 3};
+  all.skills.emplace_back(7U, std::uint64_t{8});
+  all.names.emplace_back("a name that needs a block");
+  all.text = "a text that needs a block";
+  all.flat_set.insert(1);
+  all.flat_map.try_emplace(1, "one");
+  all.hash_set.insert(1);
+  all.hash_map.try_emplace(1, "one");
+}
+
+template <class Operation>
+bool is_full(const Operation& operation) {
+  try {
+    operation();
+  } catch (const situ::region_error& error) {
+    return error.fault() == situ::region_fault::full;
+  }
+  return false;
+}
+
+/// What may be resized or reserved refuses the count by `false` and by the exception, and is as it was.
+template <class Container>
+void refuses(Container& container, std::size_t count) {
+  const std::size_t size = container.size();
+  const std::size_t capacity = container.capacity();
+  EXPECT_FALSE(container.try_reserve(count)) << count;
+  EXPECT_TRUE(is_full([&] { container.reserve(count); })) << count;
+  if constexpr (requires { container.try_resize(count); }) {
+    EXPECT_FALSE(container.try_resize(count)) << count;
+    EXPECT_TRUE(is_full([&] { container.resize(count); })) << count;
+  }
+  EXPECT_EQ(container.size(), size);
+  EXPECT_EQ(container.capacity(), capacity);
+}
+
+TEST(RegionLimits, counts_that_no_region_can_have_are_refused) {
+  region<All> r;
+  const auto refuse_all = [&r] {
+    const std::vector<std::byte> before = r.canonical();
+    for (const std::size_t count : too_many()) {
+      refuses(r->raw, count);
+      refuses(r->skills, count);
+      refuses(r->names, count);
+      refuses(r->text, count);
+      refuses(r->flat_set, count);
+      refuses(r->flat_map, count);
+      refuses(r->hash_set, count);
+      refuses(r->hash_map, count);
+    }
+    EXPECT_EQ(r.canonical(), before);
+    EXPECT_TRUE(region<All>::adopt(r.bytes()));
+  };
+  refuse_all();
+  fill(*r);
+  refuse_all();
+}
+
+TEST(RegionLimits, ranges_that_no_region_can_hold_are_refused) {
+  region<All> r;
+  fill(*r);
+  const std::vector<std::byte> before = r.canonical();
+  const auto numbers = std::views::iota(std::uint64_t{0}, std::uint64_t{1} << 60) |
+                       std::views::transform([](std::uint64_t i) { return static_cast<std::uint8_t>(i); });
+  EXPECT_FALSE(r->raw.try_assign_range(numbers));
+  EXPECT_TRUE(is_full([&] { r->raw.assign_range(numbers); }));
+  const std::string_view endless(r->text.data(), std::numeric_limits<std::size_t>::max() - 3);
+  EXPECT_FALSE(r->text.try_assign(endless));
+  EXPECT_FALSE(r->text.try_append(endless));
+  EXPECT_TRUE(is_full([&] { r->text.append(endless); }));
+  EXPECT_EQ(r.canonical(), before);
+}
+
+/// A region that can grow does not look for a larger place for what no place has room for, even when
+/// something found no room before.
+TEST(RegionLimits, what_no_region_can_hold_does_not_make_it_grow) {
+  struct counting : situ::region_detail::growth {
+    int asked = 0;
+  } growth;
+  growth.larger = [](situ::region_detail::growth* self) -> situ::region_detail::header* {
+    ++static_cast<counting*>(self)->asked;
+    return nullptr;
+  };
+  aligned_bytes memory(8192);
+  region<All> r(memory.span());
+  auto* const h = reinterpret_cast<situ::region_detail::header*>(memory.span().data());
+  situ::region_detail::own_state(h)->growth = &growth;
+  EXPECT_FALSE(r->raw.try_resize(100'000));
+  EXPECT_TRUE(is_full([&] { r->raw.resize(100'000); }));
+  EXPECT_EQ(growth.asked, 1);
+  for (const std::size_t count : too_many()) {
+    EXPECT_TRUE(is_full([&] { r->skills.resize(count); }));
+    EXPECT_TRUE(is_full([&] { r->text.reserve(count); }));
+    EXPECT_TRUE(is_full([&] { r->hash_map.reserve(count); }));
+  }
+  EXPECT_EQ(growth.asked, 1);
+}
+
+TEST(RegionContinues, in_a_buffer_that_has_room_and_in_no_other) {
+  region<All> whole;
+  fill(*whole);
+  whole->raw.resize(5000);
+  const std::vector<std::byte> canonical = whole.canonical();
+  for (std::size_t size = 0; size < whole.size() + 1024; size += 8) {
+    for (const std::size_t shift : {0U, 8U}) {
+      region<All> r;
+      fill(*r);
+      r->raw.resize(5000);
+      const std::size_t image = r.size();
+      aligned_bytes memory(size + shift + 16);
+      const std::span<std::byte> all = memory.span();
+      std::memset(all.data(), 0xA5, all.size());
+      const std::vector<std::byte> untouched(all.begin(), all.end());
+      const std::byte* const at = r.bytes().data();
+      const bool fits = r.continue_in(all.subspan(shift, size));
+      // The state of the memory lies behind the image.
+      const bool wanted = shift == 0 && size / 16 * 16 >= image + situ::region_detail::state_size(size);
+      ASSERT_EQ(fits, wanted) << size;
+      ASSERT_EQ(r.bytes().data() == at, !fits);
+      // Nothing is written behind the buffer, and nothing at all if it has no room.
+      const std::size_t may_change = fits ? size : 0;
+      ASSERT_TRUE(std::equal(all.begin() + may_change, all.end(), untouched.begin() + may_change)) << size;
+      ASSERT_EQ(r.size(), image);
+      ASSERT_EQ(r.canonical(), canonical);
+      if (fits) {
+        ASSERT_LE(r.capacity(), size);
+        while (r->raw.try_push_back(9)) continue;
+        ASSERT_TRUE(region<All>::adopt(r.bytes()));
+      }
+    }
+  }
+}
+
+TEST(RegionContinues, from_a_window_that_is_given_back) {
+  situ::region_options options;
+  options.limit = std::uint32_t{64} << 10;
+  // The window behind that of `moved` is that of `neighbour`, or the other way round.
+  auto one = std::make_unique<region<All>>(options);
+  auto other = std::make_unique<region<All>>(options);
+  const bool ascending = one->bytes().data() < other->bytes().data();
+  auto& moved = ascending ? one : other;
+  auto& neighbour = ascending ? other : one;
+  fill(**moved);
+  fill(**neighbour);
+  (*moved)->raw.resize(20'000);
+  const std::byte* const window = moved->bytes().data();
+  const std::vector<std::byte> before = neighbour->canonical();
+  // What the region then says of its memory is about the buffer, which is much larger than the window.
+  aligned_bytes memory(std::size_t{16} << 20);
+  ASSERT_TRUE(moved->continue_in(memory.span()));
+  (*moved)->raw.resize(10'000'000);
+
+  // The window is free again, and zero.
+  region<All> next(options);
+  EXPECT_EQ(next.bytes().data(), window);
+  next->raw.resize(30'000);
+  EXPECT_TRUE(std::all_of(next->raw.begin(), next->raw.end(), [](std::uint8_t byte) { return byte == 0; }));
+  fill(*next);
+  moved.reset();
+  EXPECT_EQ(next->text, "a text that needs a block");
+  EXPECT_TRUE(region<All>::adopt(next.bytes()));
+  EXPECT_EQ(neighbour->canonical(), before);
+  EXPECT_TRUE(region<All>::adopt(neighbour->bytes()));
+}
+
+}  // namespace
