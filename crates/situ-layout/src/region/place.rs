@@ -240,8 +240,10 @@ impl<T: Stored, B> Region<T, B> {
 
     /// Makes room for a live image of so many bytes, so that it grows up to there without moving.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Full> {
-        let Ok(bytes) = u32::try_from(bytes) else { return Err(self.memory.full()) };
-        self.memory.make_room(u64::from(bytes.next_multiple_of(GRANULE)))
+        match bytes.checked_next_multiple_of(GRANULE as usize) {
+            Some(bytes) => self.memory.make_room(bytes as u64),
+            None => Err(self.memory.full()),
+        }
     }
 
     /// Lets the live image end behind the last block in use. Its size in bytes.

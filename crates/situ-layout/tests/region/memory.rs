@@ -104,6 +104,18 @@ fn a_full_buffer_says_so_and_nothing_has_changed() {
 }
 
 #[test]
+fn sizes_that_no_region_can_have_are_refused() {
+    let mut r = Region::<Kitchen>::new();
+    r.root_mut().words().insert("a word that needs a block").unwrap();
+    let before = r.canonical();
+    for bytes in [1 << 31, u32::MAX as usize - 15, u32::MAX as usize - 3, usize::MAX - 3, usize::MAX] {
+        let full = r.reserve(bytes).unwrap_err();
+        assert!((full.limit as usize) < bytes, "{bytes} of {}", full.limit);
+    }
+    assert_eq!(r.canonical(), before);
+}
+
+#[test]
 fn buffers_that_will_not_do() {
     let mut buffer = Lines::of(512, 0);
     let small = Region::<Kitchen, Buffer>::create(&mut buffer.bytes()[..64]).map(drop);
