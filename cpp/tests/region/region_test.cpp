@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "region/character.hpp"
@@ -21,6 +24,16 @@ using situ_test::Character;
 using situ_test::Kitchen;
 using situ_test::Node;
 using situ_test::refused;
+
+/// Nobody views an image that is gone when the call is over.
+template <class Image>
+concept viewable = requires(Image&& image) {
+  situ::view_region<Character>(std::forward<Image>(image));
+};
+static_assert(viewable<std::vector<std::byte>&> && viewable<const std::vector<std::byte>&>);
+static_assert(viewable<std::span<const std::byte>> && viewable<std::span<std::byte>>);
+static_assert(!viewable<std::vector<std::byte>> && !viewable<const std::vector<std::byte>>);
+static_assert(!viewable<std::array<std::byte, 96>>);
 
 TEST(Region, reads_like_the_talk) {
   region<Character> r;

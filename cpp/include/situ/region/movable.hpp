@@ -26,8 +26,9 @@ class movable_region {
  public:
   using value_type = T;
 
-  /// A value in the region. It stays good when the region moves; not when the container that the value lies
-  /// in moves or erases it.
+  /// A value in the region. It stays good when the region grows into other memory; not when the container
+  /// that the value lies in moves or erases it, nor when the `movable_region` itself, to which it points, is
+  /// moved from or ends.
   template <class M>
   class handle {
    public:

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -164,6 +165,10 @@ template <class T>
   }
   return reinterpret_cast<const T*>(image.data() + region_detail::root_offset);
 }
+/// Not of an image that ends with the call, such as what `canonical()` returns.
+template <class T, std::ranges::range R>
+requires(!std::ranges::borrowed_range<R>) result<const T*, region_invalid> view_region(R&& image)
+= delete;
 
 /// A value of type T, with its strings, vectors and maps, in one piece of memory that grows in place:
 /// references to what lies in it stay valid until the container that holds it moves it. T is a struct that
