@@ -5,10 +5,12 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "region/character.hpp"
@@ -138,6 +140,41 @@ TEST(RegionMaps, have_the_interface_of_standard_ones) {
   EXPECT_EQ(r->words.size(), 2U);
   EXPECT_EQ(*r->words.begin(), "a");
   EXPECT_EQ(*r->words.lower_bound("aa"), "b");
+}
+
+template <class C>
+concept goes_forward =
+    std::ranges::forward_range<C> && std::ranges::forward_range<const C> && std::ranges::sized_range<const C>;
+template <class C>
+concept goes_both_ways =
+    goes_forward<C> && std::ranges::bidirectional_range<C> && std::ranges::bidirectional_range<const C>;
+using Text = situ::region_string;
+static_assert(std::ranges::contiguous_range<const situ::region_flat_set<Text>>);
+static_assert(goes_forward<situ::region_hash_set<int>> && goes_forward<situ::region_hash_set<Text>>);
+static_assert(goes_both_ways<situ::region_ordered_set<int>> &&
+              goes_both_ways<situ::region_ordered_set<Text>>);
+static_assert(goes_both_ways<situ::region_flat_map<int, int>> &&
+              goes_both_ways<situ::region_flat_map<Text, Text>>);
+static_assert(goes_forward<situ::region_hash_map<int, int>> &&
+              goes_forward<situ::region_hash_map<Text, Text>>);
+static_assert(goes_both_ways<situ::region_ordered_map<int, int>> &&
+              goes_both_ways<situ::region_ordered_map<Text, Text>>);
+
+TEST(RegionMaps, are_ranges) {
+  region<Kitchen> r;
+  for (const char* name : {"bow", "axe", "club"}) r->lists[name].push_back(7);
+  r->gear["sword"].level = 3;
+  const auto behind_b = [](const auto& entry) { return entry.first.view() > "b"; };
+  const auto found = std::ranges::find_if(r->lists, behind_b);
+  EXPECT_EQ(found->first, "bow");
+  found->second.push_back(8);
+  EXPECT_EQ(r->lists.at("bow").size(), 2U);
+  auto last = std::ranges::prev(r->lists.end());
+  EXPECT_EQ(last--->first, "club");
+  EXPECT_EQ(last, found);
+  EXPECT_EQ(std::ranges::count_if(std::as_const(r->lists), behind_b), 2);
+  EXPECT_EQ(std::ranges::distance(r->lists), 3);
+  EXPECT_EQ(std::ranges::find_if(r->gear, behind_b)->second.level, 3U);
 }
 
 /// Worked out by hand and in Python from the words of spec/region.md.

@@ -322,6 +322,7 @@ class hash_table {
 template <class Table, class Reference>
 class hash_iterator {
  public:
+  using iterator_concept = std::forward_iterator_tag;
   using iterator_category = std::input_iterator_tag;
   using value_type = std::remove_cvref_t<Reference>;
   using difference_type = std::ptrdiff_t;

@@ -148,8 +148,9 @@ class flat_iterator {
                                    region_entry<K, V>>;
 
  public:
+  using iterator_concept = std::bidirectional_iterator_tag;
   using iterator_category = std::input_iterator_tag;
-  using value_type = std::pair<const K&, V&>;
+  using value_type = entry_reference<K, V>;
   using difference_type = std::ptrdiff_t;
   using pointer = entry_reference<K, V>;
   using reference = entry_reference<K, V>;
@@ -171,6 +172,7 @@ class flat_iterator {
     --at_;
     return *this;
   }
+  flat_iterator operator--(int) noexcept { return flat_iterator(at_--); }
   flat_iterator operator+(difference_type step) const noexcept { return flat_iterator(at_ + step); }
   difference_type operator-(const flat_iterator& other) const noexcept { return at_ - other.at_; }
   friend bool operator==(const flat_iterator& a, const flat_iterator& b) noexcept { return a.at_ == b.at_; }

@@ -13,6 +13,7 @@ class tree_iterator {
   using slot_type = typename Tree::slot_type;
 
  public:
+  using iterator_concept = std::bidirectional_iterator_tag;
   using iterator_category = std::conditional_t<std::is_reference_v<Reference>,
                                                std::bidirectional_iterator_tag, std::input_iterator_tag>;
   using value_type = std::remove_cvref_t<Reference>;
