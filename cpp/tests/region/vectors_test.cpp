@@ -1,6 +1,10 @@
 // The vectors of spec/vectors/region: written to the byte, read, edited, and sent on.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <fstream>
+#include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +59,39 @@ TEST(RegionVectors, are_edited_and_sent_on_with_the_same_canonical_image) {
     edit(**taken);
     EXPECT_EQ(taken->canonical(), made.canonical());
   }
+}
+
+/// Why an image is refused, as text; empty if it is a region.
+template <class T>
+std::string why_not(std::span<const std::byte> image) {
+  const auto taken = situ::region<T>::adopt(image);
+  return taken ? "" : taken.error().message();
+}
+
+/// Each line names an image, an offset, the bytes written there in hexadecimal, and the error.
+TEST(RegionVectors, spoilt_ones_are_refused_with_the_words_of_the_format) {
+  std::ifstream lines(SITU_VECTORS "/region/refused.txt");
+  ASSERT_TRUE(lines);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    std::istringstream words(line);
+    std::string name;
+    std::size_t at = 0;
+    std::string bytes;
+    std::string error;
+    words >> name >> at >> bytes >> std::ws;
+    ASSERT_TRUE(std::getline(words, error)) << line;
+    aligned_bytes image = vector(name + ".bin");
+    for (std::size_t i = 0; i < bytes.size() / 2; ++i) {
+      image.span()[at + i] = static_cast<std::byte>(std::stoul(bytes.substr(2 * i, 2), nullptr, 16));
+    }
+    const bool of_market = name.starts_with("market.");
+    EXPECT_EQ(of_market ? why_not<situ_test::Market>(image.span())
+                        : why_not<situ_test::before::Profile>(image.span()),
+              error)
+        << line;
+  }
+  EXPECT_GE(count, 23);
 }
 
 TEST(RegionVectors, market) { held_to<situ_test::Market>("market"); }

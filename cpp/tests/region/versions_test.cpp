@@ -1,7 +1,11 @@
 // Structs that can be appended to: images of older and newer programs, held to the vectors.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
+#include <utility>
 
 #include "region/market.hpp"
 #include "region/vector_files.hpp"
@@ -114,6 +118,28 @@ TEST(RegionVersions, what_is_not_an_addition_is_refused_by_name) {
     bad.span()[static_cast<std::size_t>(at)] ^= static_cast<std::byte>(flip);
     EXPECT_NE(refused<before::Profile>(bad.span()).find("the table of versions at offset"), std::string::npos)
         << at;
+  }
+}
+
+/// An image whose table of versions says nothing of a struct that it holds.
+template <class T>
+std::string without_key_of(aligned_bytes image, const char* name) {
+  const std::uint64_t key = situ::region_detail::sha256_u64(std::string(name) + "\n");
+  const auto bytes = image.span();
+  std::size_t at = 0;
+  while (std::memcmp(bytes.data() + at, &key, sizeof(key)) != 0) ++at;
+  // Another name's key, between those beside it.
+  bytes[at] ^= std::byte{1};
+  return refused<T>(bytes);
+}
+
+/// What is written of the struct that is missing: where it lies, or where the link to it does.
+TEST(RegionVersions, structs_that_the_table_says_nothing_of_are_refused) {
+  for (const auto& [form, table] : {std::pair{"canonical", "128"}, {"live", "608"}}) {
+    const auto newer = vector(std::string("profile.after.") + form + ".bin");
+    const std::string words = std::string("the table of versions at offset ") + table + " is not good";
+    EXPECT_EQ(without_key_of<before::Profile>(newer, "Profile"), "message: " + words + " (at offset 64)");
+    EXPECT_EQ(without_key_of<before::Profile>(newer, "Record"), "best: " + words + " (at offset 88)");
   }
 }
 

@@ -107,7 +107,7 @@ class checker {
 
   [[nodiscard, gnu::always_inline]] bool back_link(std::uint32_t at, std::int32_t region) {
     if (region == -static_cast<std::int32_t>(at)) return true;
-    return fail(region_problem::wrong_back_link, at, static_cast<std::uint32_t>(region));
+    return fail(region_problem::wrong_back_link, at, static_cast<std::uint64_t>(std::int64_t{region}));
   }
   /// What all containers of 16 bytes have.
   [[nodiscard, gnu::always_inline]] bool container(std::uint32_t at, std::int32_t region, std::uint64_t len,
@@ -119,6 +119,12 @@ class checker {
     if (len > cap) return fail(region_problem::too_long, at, len, cap);
     if (cap != wanted_cap) return fail(region_problem::not_trimmed, at, cap, wanted_cap);
     return true;
+  }
+  /// Of a block that is about to be claimed: in canonical images, that the link at `at` leads to its place.
+  [[nodiscard]] bool placed(std::uint32_t at, std::int32_t link) {
+    const std::int64_t to = std::int64_t{at} + link;
+    return !Canonical || is_placed(to) ||
+           fail(region_problem::misplaced, at, static_cast<std::uint64_t>(to), cursor_);
   }
   /// Where the block lies to which the link at `at` leads, at least one granule of which is in the image, so
   /// that its size can be read there. It is still to be claimed.
@@ -163,16 +169,18 @@ class checker {
       return true;
     }
   }
-  /// The size that a struct behind a link has in the image.
+  /// The size that a struct at `at`, or behind the link there, has in the image.
   template <class T>
-  [[nodiscard]] std::uint32_t size_of() const noexcept {
+  [[nodiscard]] bool size_of(std::uint32_t at, std::uint32_t& size) {
+    size = sizeof(T);
     if constexpr (appendable<T>) {
       if (versions_ != nullptr) {
         const auto* const known = versions_->of<T>();
-        return known == nullptr ? ~std::uint32_t{0} : known->size;
+        if (known == nullptr) return not_in_table(at);
+        size = known->size;
       }
     }
-    return sizeof(T);
+    return true;
   }
   /// There may be blocks of which this program knows nothing.
   [[nodiscard]] bool is_newer() const noexcept { return versions_ != nullptr && versions_->newer; }
@@ -310,9 +318,20 @@ class checker {
   [[gnu::cold, gnu::noinline]] void note_member(std::string_view name) { error_.path.enter_member(name); }
   [[gnu::cold, gnu::noinline]] void note_element(std::size_t index) { error_.path.enter_element(index); }
 
-  /// In images of newer versions, blocks of which nothing is known are passed over.
+  /// The table of versions says nothing of the struct at `at`.
+  [[gnu::cold]] bool not_in_table(std::uint32_t at) noexcept {
+    std::uint32_t table = 0;
+    std::memcpy(&table, image_ + offsetof(header, versions), sizeof(table));
+    return fail(region_problem::bad_versions, at, table);
+  }
+  /// Whether a block of a canonical image may begin there: at the cursor, or in images of newer versions
+  /// behind blocks of which nothing is known.
+  [[nodiscard]] bool is_placed(std::int64_t to) const noexcept {
+    return to == cursor_ || (is_newer() && to >= cursor_ && to % granule == 0);
+  }
+  /// Blocks of which nothing is known are passed over.
   [[gnu::cold]] bool skips_to(std::int64_t to) noexcept {
-    if (!is_newer() || to < cursor_ || to % granule != 0 || to > size_) return false;
+    if (!is_placed(to) || to > size_) return false;
     cursor_ = static_cast<std::uint32_t>(to);
     return true;
   }
@@ -321,7 +340,7 @@ class checker {
   template <class T>
   [[nodiscard]] bool known_members(const T& value, std::uint32_t at) {
     const auto* const known = versions_->of<T>();
-    if (known == nullptr) return outside(at, at);
+    if (known == nullptr) return not_in_table(at);
     std::uint32_t end = at;
     std::uint32_t left = known->members;
     const bool good = for_each_member<T>([this, at, &value, &end, &left](const auto& m) {
@@ -411,6 +430,9 @@ bool check_root(const std::byte* image, std::uint64_t* bits, image_versions& ver
   version_reader reader(image, h.size, error);
   if (!table.empty() && !reader.read(versions_of<T>(), table, versions)) return false;
   const image_versions* const others = versions.structs.empty() ? nullptr : &versions;
+  if constexpr (appendable<T>) {
+    if (others != nullptr && others->of<T>() == nullptr) return reader.lacks(root_offset);
+  }
   const std::uint32_t root_size = others == nullptr ? std::uint32_t{sizeof(T)} : others->root_size<T>();
   const std::uint64_t first = root_offset + in_granules(root_size);
   if (first > h.size) {

@@ -66,7 +66,7 @@ enum class region_problem {
   misplaced,        ///< a link leads to offset `found`, but the canonical place is `limit`
   unaligned_link,   ///< a link leads to offset `found`, no multiple of 16
   overlap,          ///< the block at offset `found` is part of another one
-  wrong_back_link,  ///< the link back to the header is `found`
+  wrong_back_link,  ///< the link back to the header is `found`, with a sign
   too_long,         ///< the length is `found`, the capacity `limit`
   not_trimmed,      ///< a canonical image has the capacity `found` where it needs `limit`
   not_a_bool,       ///< a boolean or a presence flag is `found`
@@ -139,7 +139,7 @@ struct region_invalid {
       case region_problem::overlap:
         return "the block at offset " + f + " is part of another one";
       case region_problem::wrong_back_link:
-        return "the link back to the header is " + f;
+        return "the link back to the header is " + std::to_string(static_cast<std::int64_t>(found));
       case region_problem::too_long:
         return "length " + f + " exceeds the capacity " + l;
       case region_problem::not_trimmed:

@@ -191,7 +191,9 @@ class region_shared {
   template <class Check>
   [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
     if (!check.back_link(at, region_)) return false;
-    return data_ == 0 || check.template shared<T>(at, data_, offset(), check.template size_of<T>());
+    std::uint32_t bytes = 0;
+    return data_ == 0 ||
+           (check.template size_of<T>(at, bytes) && check.template shared<T>(at, data_, offset(), bytes));
   }
   static std::string situ_kind() { return "shared"; }
   template <class Lines>

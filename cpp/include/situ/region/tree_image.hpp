@@ -59,7 +59,7 @@ class tree_checker {
   [[nodiscard]] bool good(std::uint32_t link_at, std::int32_t link, std::uint64_t count, std::uint32_t levels,
                           bool is_root) {
     std::uint32_t block = 0;
-    if (!check_.peek(link_at, link, block)) return false;
+    if (!check_.placed(link_at, link) || !check_.peek(link_at, link, block)) return false;
     const auto* const at = reinterpret_cast<const node*>(check_.at(block));
     const bool leaf = levels == 1;
     tree_shape shape{};

@@ -110,8 +110,8 @@ class region_unique {
     if (!check.back_link(at, region_)) return false;
     if (data_ == 0) return true;
     std::uint32_t block = 0;
-    const std::uint32_t bytes = check.template size_of<T>();
-    return check.claim(at, data_, bytes, bytes, block) &&
+    std::uint32_t bytes = 0;
+    return check.template size_of<T>(at, bytes) && check.claim(at, data_, bytes, bytes, block) &&
            check.deeper(at, [&] { return check.value(*reinterpret_cast<const T*>(check.at(block)), block); });
   }
 

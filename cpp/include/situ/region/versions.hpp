@@ -173,6 +173,12 @@ class version_reader {
   [[nodiscard]] std::uint32_t at() const noexcept { return at_; }
   [[nodiscard]] std::uint32_t bytes() const noexcept { return bytes_; }
 
+  /// What the struct at `at` is refused for, of which the table says nothing.
+  bool lacks(std::uint32_t at) {
+    bad();
+    error_.offset = at;
+    return false;
+  }
   [[nodiscard]] bool read(const std::vector<struct_version>& own, const std::vector<std::byte>& own_table,
                           image_versions& found) {
     std::memcpy(&at_, image_ + offsetof(header, versions), sizeof(at_));
