@@ -193,6 +193,25 @@ fn what_is_not_an_addition_is_refused_by_name() {
     }
 }
 
+/// What is written of the struct that is missing: where it lies, or where the link to it does.
+#[test]
+fn structs_that_the_table_says_nothing_of_are_refused() {
+    for (form, table) in [("canonical", 128), ("live", 608)] {
+        let image = vector(&format!("profile.after.{form}"));
+        // By turns, each of the two keys becomes that of another name.
+        let second = table + 8 + 16 + 8 * usize::from(image[table + 8 + 12]);
+        let mut refused = [table + 8, second].map(|key| {
+            let mut spoilt = image.clone();
+            spoilt[key] ^= 1;
+            Region::<before::Profile>::adopt(&spoilt).map(drop).unwrap_err().to_string()
+        });
+        refused.sort();
+        let words = format!("the table of versions at offset {table} is not good");
+        let wanted = [format!("best: {words} (at offset 88)"), format!("message: {words} (at offset 64)")];
+        assert_eq!(refused, wanted);
+    }
+}
+
 #[test]
 fn vectors_of_links_hold_what_grows() {
     use fixed::{AllMut, AllRef};
