@@ -300,16 +300,17 @@ impl Copies {
         let topic = self.topic.clone();
         let entry = topic.entry(self.column, number);
         let (Found::Absent, word) = entry.look() else { return Ok(None) };
-        // The node, so that nobody takes the copier for dead before the stream has passed.
-        let kept = Box::new(self.node.clone());
         let complete = source.fence.is_none_or(|fence| fence.state() == FenceState::Complete);
-        match self.stream_for(on, source)? {
+        let stream = if complete && on.is_none() { None } else { self.stream_for(on, source)? };
+        // What is enqueued keeps the node, so that nobody takes the copier for dead before the stream has passed.
+        let node = self.node.clone();
+        match stream {
             // The stream itself completes the message, or has: there is nothing to wait for, and nobody who publishes on a stream waits.
             Some(stream) if stream.is_given() => {
-                self.enqueue_copy(&stream, entry, word, number, source, kept)
+                self.enqueue_copy(&stream, entry, word, number, source, Box::new(node))
             }
             _ if complete => self.copy(entry, word, number, source).map(|()| None),
-            Some(stream) => self.copy_on(&stream, entry, word, number, source, kept),
+            Some(stream) => self.copy_on(&stream, entry, word, number, source, Box::new(node)),
             None => Ok(None),
         }
     }

@@ -221,7 +221,7 @@ struct Alone<'s>(&'s RawSubscriber);
 unsafe impl Send for Alone<'_> {}
 
 /// Who takes on the host sleeps on until there is something to read, and is told then; who works in stream order is told at once. Either
-/// looks around every 100 ms, told or not, so that one try may mislead: 60 ms before that, it was told.
+/// looks around every 100 ms, told or not, so that one try may mislead; who is told wakes well before that.
 #[test]
 fn who_takes_on_the_host_is_woken_when_the_copy_is_complete() {
     let scratch = Scratch::new();

@@ -4,8 +4,8 @@
 //! nobody else, and a long kernel runs beside copies as it does on a device. What streams share is the bus.
 //!
 //! A device does not have to be scheduled before it begins: so the time that a command takes counts from when it was enqueued, or from when
-//! the one before it was done, if that is later, and not from when the thread came to it. And who waits for a stream takes its
-//! copies upon itself as long as the thread has not come to them.
+//! the one before it was done, if that is later, and not from when the thread came to it. A wait is done when somebody has seen that it is
+//! over. And who waits for a stream takes its copies upon itself as long as the thread has not come to them.
 //!
 //! When a command fails, those behind it are not done either: signals poison their fences, so that nobody takes garbage
 //! for a message. `synchronize` tells what failed, and the stream goes on with what comes after.
@@ -384,7 +384,7 @@ impl Stream for EmulatedStream {
 /// What a stream's thread does. Before it sleeps it lets others go first, twice: who has enqueued one command often enqueues
 /// another at once, which then needs no wake-up. No more often: threads of two streams on one core that let each other go first take 3 us
 /// from everybody else each time. And not when it has just told who waited for the end: a core that still works when another one wakes
-/// somebody on it has to be interrupted, which takes four times as long as waking an idle one where cores are virtual.
+/// somebody on it has to be interrupted, which takes five times as long as waking an idle one where cores are virtual.
 fn work_off(queue: &Queue) {
     const YIELDS: u32 = 2;
     let mut looks = 0;
