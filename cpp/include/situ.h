@@ -314,9 +314,9 @@ situ_status situ_subscriber_create_in(const situ_node* node, const char* topic, 
                                       situ_subscriber** subscriber, situ_error* error);
 void situ_subscriber_destroy(situ_subscriber* subscriber);
 
-/* Takes the next message, if there is one: SITU_OK or SITU_EMPTY. Never waits, never copies, unless it lies
- * in another memory domain than the subscriber takes in. `sample` need not be initialized, and must not hold
- * anything. A message that cannot be taken is passed over; the next call goes on behind it. The library
+/* Takes the next message, if there is one: SITU_OK or SITU_EMPTY. Never copies, unless it lies in another
+ * memory domain than the subscriber takes in, and waits for such a copy alone: on the host, a message that a
+ * device is still filling is none yet. `sample` need not be initialized, and must not hold anything. A message that cannot be taken is passed over; the next call goes on behind it. The library
  * checks that head and body lie in shared memory, and nothing about what is in them. Errors:
  * INVALID_ARGUMENT, SYSTEM, MALFORMED, NO_MEMORY, POISONED. */
 situ_status situ_subscriber_take(situ_subscriber* subscriber, situ_sample* sample, situ_error* error);
@@ -334,7 +334,7 @@ situ_status situ_subscriber_wait(situ_subscriber* subscriber, uint64_t timeout_n
 situ_status situ_wait_any(situ_subscriber* const* subscribers, size_t count, uint64_t timeout_ns,
                           size_t* index, situ_error* error);
 
-/* A descriptor for poll, epoll and the like, readable when something was published. It belongs to the
+/* A descriptor for poll, epoll and the like, readable when there is something to take. It belongs to the
  * subscriber and is made at the first call. On waking: first situ_subscriber_clear_fd, then take until
  * SITU_EMPTY. Errors: INVALID_ARGUMENT, SYSTEM. */
 situ_status situ_subscriber_fd(situ_subscriber* subscriber, int* fd, situ_error* error);

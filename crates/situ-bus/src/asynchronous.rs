@@ -29,8 +29,7 @@ pub struct Messages<T: Message> {
 impl<T: Message> Messages<T> {
     pub(crate) fn new(subscriber: Subscriber<T>) -> std::io::Result<Self> {
         let raw = subscriber.raw();
-        let core = raw.core();
-        let watch = core.node.reactor()?.watch(&core.topic, raw.cursor());
+        let watch = raw.core().node.reactor()?.watch(raw);
         Ok(Self { subscriber, watch })
     }
 
@@ -48,7 +47,7 @@ impl<T: Message> Messages<T> {
         if let Some(result) = self.subscriber.take().transpose() {
             return Poll::Ready(result);
         }
-        // Whatever is published from here on wakes us; whatever was published before, we find now.
+        // Whatever can be taken from here on wakes us; whatever could be before, we find now.
         self.watch.wake_at(self.subscriber.raw().cursor(), context.waker());
         match self.subscriber.take().transpose() {
             Some(result) => Poll::Ready(result),

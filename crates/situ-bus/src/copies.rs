@@ -44,9 +44,9 @@ const SLOW_NS_PER_BYTE: u64 = 10;
 /// How long a copy may take before it counts as failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long bytes may be incomplete before whoever wants to copy them gives up.
-const FENCE_PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const FENCE_PATIENCE: Duration = Duration::from_secs(30);
 /// How long to sleep between looks at who copies, or at a fence.
-const LOOK: Duration = Duration::from_millis(2);
+pub(crate) const LOOK: Duration = Duration::from_millis(2);
 /// How often to look before sleeping.
 const SPINS: u32 = 500;
 /// How often somebody else may come first until that is an error.
@@ -187,7 +187,7 @@ pub(crate) fn pool_options(
 }
 
 /// How long somebody else may take for a copy of so many bytes.
-fn patience_with(len: u64) -> Duration {
+pub(crate) fn patience_with(len: u64) -> Duration {
     SLOW + Duration::from_nanos(len.saturating_mul(SLOW_NS_PER_BYTE))
 }
 

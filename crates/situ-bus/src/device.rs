@@ -15,7 +15,7 @@ use crate::copies::{Brought, CopyError, How, Source, await_fence, begin_fence};
 use crate::liveness::NodeId;
 use crate::pools::{Mapped, Pin};
 use crate::ring::Reference;
-use crate::subscriber::{RawSample, RawSubscriber, TakeError, Taken};
+use crate::subscriber::{Missed, RawSample, RawSubscriber, TakeError, Taken};
 use crate::topic::Encoding;
 use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, domain_from_word, state};
 
@@ -323,14 +323,18 @@ impl RawSample {
 
 impl RawSubscriber {
     /// Takes a message whose payload is not behind its head, or has to be brought elsewhere. `taken` holds the head, whose
-    /// descriptor was read but not checked. With a stream it need not be complete: the stream waits. Nothing if it has passed meanwhile.
+    /// descriptor was read but not checked. On the host it has to be complete; with a stream it need not, the stream waits. Nothing if it has
+    /// passed meanwhile.
     #[cold]
     pub(crate) fn take_elsewhere(
         &self,
         taken: Taken,
         on: Option<&dyn Stream>,
-    ) -> Result<Option<RawSample>, TakeError> {
+    ) -> Result<Option<RawSample>, Missed> {
         let number = taken.number;
+        if self.domain() == HOST && !taken.is_expired() {
+            self.is_early(number)?;
+        }
         let Some((sample, ordered)) = self.take_from_elsewhere(taken, on)? else { return Ok(None) };
         if let Some(stream) = on.filter(|_| !ordered) {
             sample.wait_on(stream, PATIENCE).map_err(|error| TakeError::Copy {

@@ -55,6 +55,8 @@ mod qos;
 #[cfg(not(loom))]
 mod reactor;
 #[cfg(not(loom))]
+mod readiness;
+#[cfg(not(loom))]
 mod region;
 pub mod ring;
 #[cfg(not(loom))]

@@ -133,7 +133,7 @@ impl Observer {
                 .iter()
                 .map(|observer| {
                     let word = observer.topic.wake();
-                    (word, word.announce())
+                    (word.futex(), word.announce())
                 })
                 .collect();
             if ready() {

@@ -11,11 +11,15 @@ use std::task::Waker;
 
 use rustix::event::EventfdFlags;
 
+use situ_memory::HOST;
+
+use crate::readiness::{Awaited, Prospect, Readiness};
+use crate::subscriber::RawSubscriber;
 use crate::topic::Topic;
-use crate::wait::sleep_on_any;
+use crate::wait::{GLANCE, announce, sleep_until_one_ends};
 use crate::wake::{SLICE, WakeWord};
 
-/// A file descriptor that becomes readable when something was published.
+/// A file descriptor that becomes readable when there is something to take: see [`RawSubscriber::wait`].
 #[derive(Debug, Clone)]
 pub struct EventFd {
     fd: Arc<OwnedFd>,
@@ -40,20 +44,23 @@ impl AsFd for EventFd {
 #[derive(Debug)]
 pub(crate) struct Watch {
     topic: Arc<Topic>,
+    takes_on_host: bool,
     state: Mutex<WatchState>,
     shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct WatchState {
     /// The first message that was not told of yet.
     next: u64,
+    /// Which of them are complete.
+    prospect: Prospect,
     waker: Option<Waker>,
     fd: Option<Arc<OwnedFd>>,
 }
 
 impl Watch {
-    /// Wakes `waker` when message `next` is published. It may be already: look after this.
+    /// Wakes `waker` when message `next` can be taken. It may be already: look after this.
     pub(crate) fn wake_at(&self, next: u64, waker: &Waker) {
         let mut state = lock(&self.state);
         state.next = next;
@@ -65,11 +72,11 @@ impl Watch {
         self.shared.kick();
     }
 
-    /// Tells of what was published; whether anybody is interested in what will be.
-    fn tell(&self) -> bool {
+    /// Tells of what can be taken. Whether anybody is interested in what will be; and what the next message waits for, if it is there.
+    fn tell(&self) -> (bool, Option<Awaited>) {
         let mut state = lock(&self.state);
-        if self.topic.is_published(state.next) {
-            state.next = self.topic.end();
+        let (news, awaited) = state.look(&self.topic);
+        if news {
             if let Some(fd) = &state.fd {
                 let _ = rustix::io::write(&**fd, &1u64.to_ne_bytes());
             }
@@ -78,10 +85,35 @@ impl Watch {
                 // Without the lock: an executor may poll at once, and come back by `wake_at`.
                 drop(state);
                 waker.wake();
-                return interested || lock(&self.state).waker.is_some();
+                return (interested || lock(&self.state).waker.is_some(), awaited);
             }
         }
-        state.fd.is_some() || state.waker.is_some()
+        (state.fd.is_some() || state.waker.is_some(), awaited)
+    }
+}
+
+impl WatchState {
+    /// Goes on to the first message that cannot be taken yet. Whether any before it can, and what that one waits for, if it is there.
+    fn look(&mut self, topic: &Topic) -> (bool, Option<Awaited>) {
+        let mut news = false;
+        let depth = topic.ring().depth();
+        // Were the rows nonsense, it could go on for ever.
+        for _ in 0..2 * depth {
+            match self.prospect.look(topic, self.next) {
+                (Readiness::Nothing, _) => break,
+                (Readiness::Incomplete(awaited), _) => return (news, Some(awaited)),
+                (Readiness::Ready | Readiness::Overdue(_), number) => {
+                    news = true;
+                    let end = topic.end();
+                    self.next = match topic.has_devices() && self.next < end {
+                        // What is further back is over, and was told of by this.
+                        true => number.wrapping_add(1).max(end.saturating_sub(depth)),
+                        false => end,
+                    };
+                }
+            }
+        }
+        (news, None)
     }
 }
 
@@ -120,18 +152,21 @@ impl Reactor {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Watches a topic from message `next` on.
-    pub(crate) fn watch(&self, topic: &Arc<Topic>, next: u64) -> Arc<Watch> {
-        let state = Mutex::new(WatchState { next, ..WatchState::default() });
-        let watch = Arc::new(Watch { topic: topic.clone(), state, shared: self.shared.clone() });
+    /// Watches a subscriber's topic from the next message on.
+    pub(crate) fn watch(&self, subscriber: &RawSubscriber) -> Arc<Watch> {
+        let (next, prospect) = (subscriber.cursor(), subscriber.prospect().for_watch());
+        let state = Mutex::new(WatchState { next, prospect, waker: None, fd: None });
+        let topic = subscriber.core().topic.clone();
+        let takes_on_host = subscriber.domain() == HOST;
+        let watch = Arc::new(Watch { topic, takes_on_host, state, shared: self.shared.clone() });
         lock(&self.shared.watches).push(Arc::downgrade(&watch));
         watch
     }
 
-    /// A descriptor that becomes readable when message `next` or a later one is published.
-    pub(crate) fn event_fd(&self, topic: &Arc<Topic>, next: u64) -> io::Result<EventFd> {
+    /// A descriptor that becomes readable when there is something to take.
+    pub(crate) fn event_fd(&self, subscriber: &RawSubscriber) -> io::Result<EventFd> {
         let fd = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let watch = self.watch(topic, next);
+        let watch = self.watch(subscriber);
         lock(&watch.state).fd = Some(fd.clone());
         self.shared.kick();
         Ok(EventFd { fd, _watch: watch })
@@ -162,15 +197,19 @@ fn watch(shared: &Shared) {
             watches.retain(|watch| watch.strong_count() > 0);
             watches.iter().filter_map(std::sync::Weak::upgrade).collect()
         };
-        let mut words = vec![(&shared.word, own)];
+        let mut words = vec![(shared.word.futex(), own)];
+        let mut incomplete = Vec::new();
         for watch in &watches {
             let word = watch.topic.wake();
-            let announced = word.announce();
-            if watch.tell() {
-                words.push((word, announced));
+            let announced = announce(word, watch.takes_on_host);
+            let (interested, awaited) = watch.tell();
+            if interested {
+                words.push((word.futex(), announced));
+                incomplete.extend(awaited.map(|awaited| (&watch.topic, awaited)));
             }
         }
-        sleep_on_any(&words, SLICE);
+        let slice = if incomplete.is_empty() { SLICE } else { GLANCE };
+        sleep_until_one_ends(&mut words, &incomplete, slice);
     }
 }
 

@@ -343,7 +343,7 @@ impl<T: RegionMessage> RegionSubscriber<T> {
         &self.raw
     }
 
-    /// Takes the next message, if there is one. Never waits. A region is checked once, and read where it lies; what is
+    /// Takes the next message, if there is one, as [`RawSubscriber::take`] does. A region is checked once, and read where it lies; what is
     /// serialized or flat is stored in a region of this process.
     pub fn take(&self) -> Result<Option<RegionSample<T>>, ReceiveError> {
         if !self.raw.has_next() {
@@ -403,7 +403,8 @@ impl<T: RegionMessage> RegionSubscriber<T> {
         Ok(RegionSample { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
     }
 
-    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is: see
+    /// [`RawSubscriber::wait`].
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         self.raw.wait(timeout)
     }

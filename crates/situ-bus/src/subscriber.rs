@@ -3,12 +3,11 @@
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{DomainId, HOST, SlotId, Stream, ViewError};
 
-use crate::clock::{Deadline, now_ns};
+use crate::clock::now_ns;
 use crate::copies::{Copies, CopyError};
 use crate::device::{Payload, Placement};
 use crate::hook;
@@ -18,10 +17,10 @@ use crate::pools::{Core, Pin, Pools};
 use crate::prefetch::prefetch;
 use crate::publisher::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
+use crate::readiness::Prospect;
 use crate::ring::{Look, Reference};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 use crate::topic::{Encoding, RegisterError, Registration, TypeDescription, has_bulk};
-use crate::wake::SLICE;
 
 /// Why a message could not be taken. The message is passed over; the next call goes on behind it.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +83,8 @@ pub struct RawSubscriber {
     domain: DomainId,
     column: usize,
     copies: RefCell<Copies>,
+    /// Which of its messages are complete.
+    prospect: RefCell<Prospect>,
     /// Whether the type has bulk members: then what goes to a device is the body alone.
     has_bulk: bool,
     /// When dead publishers were last looked for.
@@ -158,6 +159,7 @@ impl RawSubscriber {
             domain: placement.domain,
             column,
             copies,
+            prospect: RefCell::new(Prospect::new(placement.domain != HOST, keep_last as u64)),
             has_bulk: has_bulk(&description.schema),
             repaired_ns: Cell::new(now_ns()),
         })
@@ -213,13 +215,15 @@ impl RawSubscriber {
         self.core.topic.publishers()
     }
 
-    /// Whether [`take`](Self::take) would find something. One load.
+    /// Whether something is published that was not taken. One load. It may not be complete yet: see [`wait`](Self::wait).
     #[inline]
     pub fn has_next(&self) -> bool {
         self.core.topic.is_published(self.cursor.get())
     }
 
-    /// Takes the next message, if there is one. Never waits, and copies only what lies in another domain.
+    /// Takes the next message, if there is one, and copies only what lies in another domain. On the host a message that a device is still
+    /// filling, or copying, is none yet; a subscriber on a device gets it, with its [fence](RawSample::fence), unless it has to be copied
+    /// from another domain: only that is waited for (or see [`take_on`](Self::take_on)).
     #[inline(always)]
     pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
         if let Some(watcher) = hook::watcher() {
@@ -268,7 +272,7 @@ impl RawSubscriber {
     fn pass_over(
         &self,
         number: u64,
-        result: Result<Option<RawSample>, TakeError>,
+        result: Result<Option<RawSample>, Missed>,
         on: Option<&dyn Stream>,
     ) -> Result<Option<RawSample>, TakeError> {
         let next = number.wrapping_add(1);
@@ -281,7 +285,8 @@ impl RawSubscriber {
                 self.count_lost(number, next);
                 self.take_from(next, true, on)
             }
-            Err(error) => {
+            Err(Missed::NotYet) => Ok(None),
+            Err(Missed::Failed(error)) => {
                 self.count_lost(number, next);
                 self.advance(next);
                 Err(error)
@@ -307,6 +312,7 @@ impl RawSubscriber {
     ) -> Result<Option<RawSample>, TakeError> {
         let topic = &self.core.topic;
         let mut ring = topic.ring_of(number);
+        let mut chosen = None;
         // Each step leaves a row behind. Were the rows nonsense, it could go on for ever: so it ends after a few rounds,
         // and the next call goes on.
         for _ in 0..4 * ring.depth() {
@@ -330,8 +336,15 @@ impl RawSubscriber {
                 }
                 Look::Here(reference, word) => {
                     let next = number.wrapping_add(1);
-                    if self.keep_last != 0 && topic.has_more_than(self.keep_last, number) {
-                        let first = topic.end().saturating_sub(self.keep_last).max(next);
+                    if self.keep_last != 0
+                        && chosen != Some(number)
+                        && topic.has_more_than(self.keep_last, number)
+                    {
+                        let mut first = topic.end().saturating_sub(self.keep_last).max(next);
+                        if self.domain == HOST && topic.has_devices() {
+                            first = self.prospect.borrow_mut().choose(topic, number, first);
+                            chosen = Some(first);
+                        }
                         self.skipped.set(self.skipped.get().wrapping_add(first.wrapping_sub(number)));
                         number = first;
                         ring = topic.ring_of(number);
@@ -352,7 +365,8 @@ impl RawSubscriber {
                             number = next;
                             behind = true;
                         }
-                        Err(error) => {
+                        Err(Missed::NotYet) => break,
+                        Err(Missed::Failed(error)) => {
                             self.count_lost(number, next);
                             self.advance(next);
                             return Err(error);
@@ -374,12 +388,12 @@ impl RawSubscriber {
         word: u64,
         behind: bool,
         on: Option<&dyn Stream>,
-    ) -> Result<Option<RawSample>, TakeError> {
+    ) -> Result<Option<RawSample>, Missed> {
         let topic = &self.core.topic;
         let mapped = match self.pools.get(&self.core, reference.pool) {
             Ok(mapped) => mapped,
             Err(ViewError::Gone(_)) => return Ok(None),
-            Err(source) => return Err(self.pool_error(number, source)),
+            Err(source) => return Err(self.pool_error(number, source).into()),
         };
         let slot = SlotId::from(reference.slot);
         let malformed = |reason: &str| TakeError::Malformed {
@@ -406,10 +420,10 @@ impl RawSubscriber {
             return Ok(None);
         }
         let Some((memory, len)) = pin.mapped.view.memory(slot) else {
-            return Err(malformed("its slot lies outside of the pool"));
+            return Err(malformed("its slot lies outside of the pool").into());
         };
         if len < DESCRIPTOR {
-            return Err(malformed("its slot is too small for a descriptor"));
+            return Err(malformed("its slot is too small for a descriptor").into());
         }
         // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a descriptor
         // consists of atomics, for which any bits are valid.
@@ -420,7 +434,7 @@ impl RawSubscriber {
         let body_offset = usize::try_from(descriptor.body_offset.load(Ordering::Relaxed));
         let encoding = Encoding::from_number(descriptor.encoding.load(Ordering::Relaxed));
         let (Ok(body_size), Ok(body_offset), Some(encoding)) = (body_size, body_offset, encoding) else {
-            return Err(malformed("its descriptor holds impossible numbers"));
+            return Err(malformed("its descriptor holds impossible numbers").into());
         };
         let body_pool = descriptor.body_pool.load(Ordering::Relaxed);
         let body_slot = descriptor.body_slot.load(Ordering::Relaxed);
@@ -444,7 +458,7 @@ impl RawSubscriber {
             return self.take_elsewhere(taken, on);
         }
         if !taken.body_fits() {
-            return Err(malformed("its head or body reaches out of its slot"));
+            return Err(malformed("its head or body reaches out of its slot").into());
         }
         let body = if body_size == 0 { memory } else { memory.wrapping_add(body_offset) };
         Ok(Some(taken.into_sample(memory.wrapping_add(DESCRIPTOR), (body, body_size), None)))
@@ -489,50 +503,6 @@ impl RawSubscriber {
         }
     }
 
-    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
-    pub fn wait(&self, timeout: Option<Duration>) -> bool {
-        if self.has_next() {
-            return true;
-        }
-        let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
-        let deadline = Deadline::after(timeout);
-        let wake = self.core.topic.wake();
-        // What a device is still filling is of use only to who works in stream order.
-        let until_complete = self.domain == HOST;
-        loop {
-            let announced = if until_complete { wake.announce_until_complete() } else { wake.announce() };
-            if self.has_next() {
-                return true;
-            }
-            let Some(slice) = deadline.slice(SLICE) else { return false };
-            if until_complete {
-                wake.sleep_until_complete(announced, slice);
-            } else {
-                wake.sleep(announced, slice);
-            }
-            if self.has_next() {
-                return true;
-            }
-            self.look_after_the_dead();
-        }
-    }
-
-    /// Waits until `take`, which takes of this, gives something; nothing if the time is over.
-    pub(crate) fn wait_and_take<S, E>(
-        &self,
-        timeout: Option<Duration>,
-        mut take: impl FnMut() -> Result<Option<S>, E>,
-    ) -> Result<Option<S>, E> {
-        let deadline = Deadline::after(timeout);
-        loop {
-            if let Some(sample) = take()? {
-                return Ok(Some(sample));
-            }
-            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
-            self.wait(Some(slice));
-        }
-    }
-
     /// Idle subscribers have time: once a second they look whether a publisher died and left a pool behind.
     pub(crate) fn look_after_the_dead(&self) {
         let now = now_ns();
@@ -550,6 +520,11 @@ impl RawSubscriber {
 
     pub(crate) fn pools(&self) -> &Pools {
         &self.pools
+    }
+
+    /// Which of its messages are complete.
+    pub(crate) fn prospect(&self) -> RefMut<'_, Prospect> {
+        self.prospect.borrow_mut()
     }
 
     /// The domain that it takes in.
@@ -583,6 +558,20 @@ impl Drop for RawSubscriber {
     fn drop(&mut self) {
         self.core.topic.place(self.core.place).cursor.swap(u64::MAX, Ordering::SeqCst);
         self.core.topic.room().notify();
+    }
+}
+
+/// Why there is no sample of a message.
+pub(crate) enum Missed {
+    /// It is not complete, and waits to be taken.
+    NotYet,
+    /// It cannot be had.
+    Failed(TakeError),
+}
+
+impl From<TakeError> for Missed {
+    fn from(error: TakeError) -> Self {
+        Self::Failed(error)
     }
 }
 

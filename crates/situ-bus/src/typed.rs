@@ -483,7 +483,7 @@ impl<T: Message> Subscriber<T> {
         &self.raw
     }
 
-    /// Takes the next message, if there is one. Never waits. A flat message is not copied.
+    /// Takes the next message, if there is one, as [`RawSubscriber::take`] does. A flat message is not copied.
     #[inline(always)]
     pub fn take(&self) -> Result<Option<Sample<T>>, ReceiveError> {
         if !self.raw.has_next() {
@@ -587,7 +587,8 @@ impl<T: Message> Subscriber<T> {
         Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body })) })
     }
 
-    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is: see
+    /// [`RawSubscriber::wait`].
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         self.raw.wait(timeout)
     }
@@ -597,7 +598,7 @@ impl<T: Message> Subscriber<T> {
         self.raw.wait_and_take(timeout, || self.take())
     }
 
-    /// A file descriptor for epoll and the like, readable when something was published.
+    /// A file descriptor for epoll and the like, readable when there is something to take.
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
         self.raw.event_fd()
     }
@@ -609,9 +610,9 @@ impl<T: Message> Subscriber<T> {
 }
 
 impl RawSubscriber {
-    /// A file descriptor for epoll and the like, readable when something was published.
+    /// A file descriptor for epoll and the like, readable when there is something to take.
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
-        self.core().node.reactor()?.event_fd(&self.core().topic, self.cursor())
+        self.core().node.reactor()?.event_fd(self)
     }
 }
 

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use common::{Scratch, numbers};
 use situ_bus::{
-    CopyError, Durability, Node, Placement, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos,
-    TakeError, inspect,
+    CopyError, Durability, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber,
+    SubscriberQos, TakeError, inspect,
 };
 use situ_memory::{
     DomainError, DomainId, DomainKind, EmulatedStream, Fence, FenceState, HOST, Memory, PoolMetadata,
@@ -47,6 +47,13 @@ fn copies(scratch: &Scratch, domain: DomainId) -> (u64, u64) {
 /// A fence that a test completes, to hold a stream up.
 fn gate() -> Fence {
     Fence::of_process(0, 1)
+}
+
+/// Takes what is not complete yet as soon as it is.
+fn take_complete(subscriber: &RawSubscriber) -> Result<Option<RawSample>, TakeError> {
+    assert!(subscriber.take()?.is_none(), "there is nothing to read yet");
+    assert!(subscriber.wait(Some(PATIENCE)));
+    subscriber.take()
 }
 
 /// Has a stream write a body of one value, and publishes it before that is done. Gives where it lies.
@@ -105,7 +112,7 @@ fn eager_copies_follow_the_kernel() {
             let subscriber = Alone(subscriber);
             scope.spawn(move || {
                 let subscriber = subscriber;
-                let sample = subscriber.0.take().unwrap().unwrap();
+                let sample = take_complete(subscriber.0).unwrap().unwrap();
                 assert_eq!(sample.body(), [5; BODY]);
                 assert!(sample.was_brought() && sample.fence().is_none());
             })
@@ -204,7 +211,7 @@ fn eager_copies_of_what_is_complete_are_enqueued_too() {
         let subscriber = Alone(&subscriber);
         let waiting = scope.spawn(move || {
             let subscriber = subscriber;
-            subscriber.0.take().map(|sample| sample.is_some())
+            take_complete(subscriber.0).map(|sample| sample.is_some())
         });
         std::thread::sleep(SHORT);
         assert!(!waiting.is_finished(), "the stream has yet to copy it");
@@ -276,7 +283,7 @@ fn eager_copies_wait_for_any_fence_and_share_its_fate() {
             let subscriber = Alone(&subscriber);
             let waiting = scope.spawn(move || {
                 let subscriber = subscriber;
-                subscriber.0.take().map(|sample| sample.is_some())
+                take_complete(subscriber.0).map(|sample| sample.is_some())
             });
             std::thread::sleep(SHORT);
             assert!(!waiting.is_finished());

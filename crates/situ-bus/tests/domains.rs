@@ -288,8 +288,8 @@ fn plain_messages_go_to_the_device_whole() {
     assert_eq!(copies(&scratch, "pose", emulated(0)).0, 1, "it was there");
 }
 
-/// Published before it is complete: the publisher does not wait, the same device waits in stream order, the host waits
-/// when it takes.
+/// Published before it is complete: the publisher does not wait, the same device waits in stream order, on the host it
+/// is there when it is complete.
 #[test]
 fn messages_are_published_in_stream_order() {
     let scratch = Scratch::new();
@@ -323,6 +323,8 @@ fn messages_are_published_in_stream_order() {
     std::thread::scope(|scope| {
         let wanted = &body;
         let host = scope.spawn(move || {
+            assert!(on_host.take().unwrap().is_none(), "there is nothing to read yet");
+            assert!(on_host.wait(Some(PATIENCE)));
             let sample = on_host.take().unwrap().unwrap();
             assert_eq!(sample.body(), *wanted);
         });

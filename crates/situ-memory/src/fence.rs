@@ -220,7 +220,7 @@ impl Fence {
 
     /// The lower half of the word, which every new value changes, to sleep on.
     #[cfg(not(loom))]
-    fn half(&self) -> &AtomicU32 {
+    pub fn futex(&self) -> &AtomicU32 {
         let upper = usize::from(cfg!(target_endian = "big"));
         // SAFETY: one half of the word, aligned to its size, valid as long as `self`. Only the kernel reads it by way of this
         // reference, as one access: it compares it with what was seen.
@@ -233,14 +233,14 @@ impl Fence {
         let pause =
             futex::Timespec { tv_sec: pause.as_secs() as i64, tv_nsec: i64::from(pause.subsec_nanos()) };
         // However this ends, the caller looks again. The word is shared between processes: no private futex.
-        let _ = futex::wait(self.half(), futex::Flags::empty(), seen as u32, Some(&pause));
+        let _ = futex::wait(self.futex(), futex::Flags::empty(), seen as u32, Some(&pause));
     }
 
     /// Wakes those who sleep. Who dies before has them sleep out their pause.
     fn wake(&self) {
         #[cfg(not(loom))]
         if self.must_wake() {
-            let _ = futex::wake(self.half(), futex::Flags::empty(), u32::MAX >> 1);
+            let _ = futex::wake(self.futex(), futex::Flags::empty(), u32::MAX >> 1);
         }
         if let Some(then) = &self.then {
             then();

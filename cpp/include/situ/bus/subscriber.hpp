@@ -45,7 +45,7 @@ class any_subscriber {
     return status == SITU_OK;
   }
 
-  /// A descriptor for poll, epoll and the like, readable when something was published. It belongs to the
+  /// A descriptor for poll, epoll and the like, readable when there is something to take. It belongs to the
   /// subscriber. On waking, first `clear_fd`, then take until there is nothing.
   [[nodiscard]] int fd() {
     detail::failed why;

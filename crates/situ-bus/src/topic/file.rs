@@ -219,6 +219,12 @@ impl Topic {
             .map(|(column, word)| (column, domain_from_word(word)))
     }
 
+    /// Whether another domain than the host's was ever used here. One load.
+    #[inline]
+    pub(crate) fn has_devices(&self) -> bool {
+        self.domain_word(HOST_COLUMN + 1).load(Ordering::Acquire) & DOMAIN_USED != 0
+    }
+
     /// The column of a domain, if it was ever used here.
     pub(crate) fn column(&self, domain: DomainId) -> Option<usize> {
         self.domains().find(|(_, other)| *other == domain).map(|(column, _)| column)
