@@ -292,6 +292,12 @@ impl Bed {
     fn new() -> Self {
         Self { word: WakeWord::new(), futex: Futex::new() }
     }
+    /// As `WakeWord::notify_early`.
+    fn notify_early(&self) {
+        if self.word.must_wake_early() {
+            self.futex.wake_early();
+        }
+    }
     /// As `WakeWord::notify`.
     fn notify(&self) {
         if self.word.must_wake() {
@@ -383,7 +389,12 @@ fn broken_a_sleeper_does_not_look_again() {
 }
 
 /// A message that is published before it is complete: one sleeper has use for it at once, the other only when it is complete.
-fn early_wake_up(must_wake_early: fn(&WakeWord) -> bool, until_complete: fn(&WakeWord) -> u32) {
+/// `among_all`: that one sleeps with every bit of the kernel's mask, as who waits for several words does.
+fn early_wake_up(
+    must_wake_early: fn(&WakeWord) -> bool,
+    until_complete: fn(&WakeWord) -> u32,
+    among_all: bool,
+) {
     explore(3, move || {
         let shared = Arc::new((Rows::new(4), Bed::new()));
         let others = [None, Some(until_complete)].map(|until_complete| {
@@ -392,6 +403,7 @@ fn early_wake_up(must_wake_early: fn(&WakeWord) -> bool, until_complete: fn(&Wak
                 let (rows, bed) = &*shared;
                 let (sleepers, announce) = match until_complete {
                     None => (&bed.futex.sleepers, WakeWord::announce as fn(&WakeWord) -> u32),
+                    Some(announce) if among_all => (&bed.futex.sleepers, announce),
                     Some(announce) => (&bed.futex.until_complete, announce),
                 };
                 bed.sleep_among(sleepers, announce, || rows.ring().look(0) != Look::NotYet);
@@ -410,19 +422,20 @@ fn early_wake_up(must_wake_early: fn(&WakeWord) -> bool, until_complete: fn(&Wak
 
 #[test]
 fn who_sleeps_until_it_is_complete_is_woken_then() {
-    early_wake_up(WakeWord::must_wake_early, WakeWord::announce_until_complete);
+    early_wake_up(WakeWord::must_wake_early, WakeWord::announce_until_complete, false);
+    early_wake_up(WakeWord::must_wake_early, WakeWord::announce_until_complete, true);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_an_early_waker_clears_both_bits() {
-    early_wake_up(WakeWord::must_wake, WakeWord::announce_until_complete);
+    early_wake_up(WakeWord::must_wake, WakeWord::announce_until_complete, false);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn broken_both_kinds_of_sleepers_share_a_bit() {
-    early_wake_up(WakeWord::must_wake_early, WakeWord::announce);
+    early_wake_up(WakeWord::must_wake_early, WakeWord::announce, false);
 }
 
 /// A reliable publisher and its subscriber, both of which sleep when they have nothing to do. `room` messages may be

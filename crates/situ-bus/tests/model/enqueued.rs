@@ -56,16 +56,17 @@ fn enqueue(shared: &Arc<Shared>, taker: usize) -> Option<Fence> {
     let claim = shared.entry().claim(word, shared.slot_of(taker))?;
     shared.entry().finish(claim)?;
     shared.count();
-    shared.wake.notify();
+    // Those who wait for the entry; who waits for the bytes sleeps on.
+    shared.wake.notify_early();
     Some(fence)
 }
 
 /// What the stream does when it comes to it. A fence is completed by a store; loom may give either of two stores that nothing orders
 /// later on, so it is a read-modify-write here.
-fn make(shared: &Arc<Shared>, taker: usize, fence: &Fence) {
+fn make(shared: &Arc<Shared>, taker: usize, fence: &Fence, tell: fn(&Bed)) {
     shared.slots.write(taker, 10);
     fence.word().swap(fence.value(), Ordering::SeqCst);
-    shared.wake.notify();
+    tell(&shared.wake);
 }
 
 /// Takes the message: shares what is there when `usable` says so, or makes a copy in the call.
@@ -100,13 +101,17 @@ fn take(shared: &Arc<Shared>, taker: usize, usable: impl Fn(&Shared, &Fence) -> 
     }
 }
 
+/// As who takes on the host: it has no use for what is not complete.
 fn is_complete_after_a_while(shared: &Shared, fence: &Fence) -> bool {
-    shared.wake.sleep_until(|| fence.state() != FenceState::Pending);
+    let Bed { futex, .. } = &shared.wake;
+    shared.wake.sleep_among(&futex.until_complete, WakeWord::announce_until_complete, || {
+        fence.state() != FenceState::Pending
+    });
     fence.state() == FenceState::Complete
 }
 
 /// A copier whose stream copies after the entry was shown, and somebody who takes meanwhile.
-fn shared_early(usable: impl Fn(&Shared, &Fence) -> bool + Copy + Send + Sync + 'static) {
+fn shared_early(usable: impl Fn(&Shared, &Fence) -> bool + Copy + Send + Sync + 'static, tell: fn(&Bed)) {
     explore(3, move || {
         let shared = Shared::new();
         let other = {
@@ -114,7 +119,7 @@ fn shared_early(usable: impl Fn(&Shared, &Fence) -> bool + Copy + Send + Sync + 
             thread::spawn(move || assert_eq!(take(&shared, 1, usable), 10))
         };
         if let Some(fence) = enqueue(&shared, 0) {
-            make(&shared, 0, &fence);
+            make(&shared, 0, &fence, tell);
         }
         other.join().unwrap();
         assert_eq!(shared.copies.load(std::sync::atomic::Ordering::Relaxed), 1, "copied more than once");
@@ -123,19 +128,25 @@ fn shared_early(usable: impl Fn(&Shared, &Fence) -> bool + Copy + Send + Sync + 
 
 #[test]
 fn an_enqueued_copy_is_shared_when_it_is_made() {
-    shared_early(is_complete_after_a_while);
+    shared_early(is_complete_after_a_while, Bed::notify);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn broken_who_makes_an_enqueued_copy_tells_as_if_it_were_not_complete() {
+    shared_early(is_complete_after_a_while, Bed::notify_early);
 }
 
 #[test]
 #[should_panic(expected = "left == right")]
 fn broken_what_is_shown_is_taken_for_made() {
-    shared_early(|_, _| true);
+    shared_early(|_, _| true, Bed::notify);
 }
 
 #[test]
 #[should_panic(expected = "copied more than once")]
 fn broken_nobody_waits_for_an_enqueued_copy() {
-    shared_early(|_, fence| fence.state() == FenceState::Complete);
+    shared_early(|_, fence| fence.state() == FenceState::Complete, Bed::notify);
 }
 
 /// The copier dies after it has shown the entry; its stream may have made the copy, or half of it.
