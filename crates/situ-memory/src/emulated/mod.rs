@@ -73,14 +73,29 @@ impl Device {
         DomainError::Refused { domain: self.id, action: action.into(), reason: reason.into() }
     }
 
+    /// How long the bus carries so many bytes.
+    fn carries(&self, len: u64) -> Duration {
+        if self.bandwidth_bytes_per_s == 0 {
+            return Duration::ZERO;
+        }
+        let nanoseconds = u128::from(len) * 1_000_000_000 / u128::from(self.bandwidth_bytes_per_s);
+        Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+    }
+
+    /// How long a copy of so many bytes takes that begins now, should nobody else take the bus.
+    fn time_of(&self, len: u64) -> Duration {
+        let free_at = *self.bus_free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let held_up = free_at.saturating_duration_since(Instant::now());
+        self.latency.saturating_add(held_up).saturating_add(self.carries(len))
+    }
+
     /// Takes the bus for so many bytes, the latency after that moment: when it begins to carry them, and when it has.
     fn reserve(&self, since: Instant, len: u64) -> (Instant, Instant) {
         let begin = since + self.latency;
         if self.bandwidth_bytes_per_s == 0 {
             return (begin, begin);
         }
-        let nanoseconds = u128::from(len) * 1_000_000_000 / u128::from(self.bandwidth_bytes_per_s);
-        let takes = Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX));
+        let takes = self.carries(len);
         let mut free_at = self.bus_free_at.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = begin.max(*free_at);
         *free_at = begin + takes;

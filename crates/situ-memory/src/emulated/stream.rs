@@ -67,9 +67,13 @@ enum Command {
 }
 
 impl Command {
-    /// Whether it takes no longer than its bytes do.
-    fn is_quick(&self) -> bool {
-        !matches!(self, Self::Wait(..) | Self::Launch(_))
+    /// How many bytes it copies, if it takes no longer than that does.
+    fn copies(&self) -> Option<u64> {
+        match self {
+            Self::FromHost { len, .. } | Self::ToHost { len, .. } | Self::Copy { len, .. } => Some(*len),
+            Self::Signal(_) | Self::CompleteCopy(..) => Some(0),
+            Self::Wait(..) | Self::Launch(_) => None,
+        }
     }
 
     /// Whether it takes no time at all.
@@ -141,12 +145,17 @@ impl Queue {
         let since = work.free_at.max(at);
         let skip = work.failed.is_some();
         drop(work);
-        let result = if skip || self.device.faults.is_lost() {
-            abandon(command);
-            Ok(since)
-        } else {
-            perform(self, command, since)
-        };
+        // What it calls and drops may be others': a fence's `then`, what a kernel or a copy kept. Were a panic to leave it busy, the
+        // stream would stand still for ever.
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            if skip || self.device.faults.is_lost() {
+                abandon(command);
+                Ok(since)
+            } else {
+                perform(self, command, since)
+            }
+        }))
+        .unwrap_or_else(|_| Err(self.device.refused("perform a command", "it panicked")));
         let mut work = self.work();
         work.busy = false;
         work.done += 1;
@@ -357,10 +366,13 @@ impl Stream for EmulatedStream {
             if left.is_zero() {
                 return Err(DomainError::TimedOut { domain: self.domain(), waited: patience });
             }
-            // Waits and kernels may take any time, copies do not; who has little patience does nothing but wait all the same.
-            let quick = !work.busy && work.commands.front().is_some_and(|(command, _)| command.is_quick());
-            if quick
-                && left >= HELPFUL
+            // Waits and kernels may take any time, copies do not; who has little patience does nothing but wait all the same. What a copy takes
+            // is known, but for others that take the bus meanwhile, and the scheduler: hence the half.
+            let device = &self.queue.device;
+            let copies =
+                work.commands.front().filter(|_| !work.busy).and_then(|(command, _)| command.copies());
+            if left >= HELPFUL
+                && copies.is_some_and(|len| device.time_of(len) < left / 2)
                 && let Some(command) = work.commands.pop_front()
             {
                 self.queue.step_aside(work, command);
@@ -462,9 +474,7 @@ fn perform(queue: &Queue, command: Command, since: Instant) -> Result<Instant, D
                 return Err(device.lost());
             }
             sleep_until(since + device.latency);
-            let view = EmulatedView { device };
-            catch_unwind(AssertUnwindSafe(|| kernel(&view)))
-                .unwrap_or_else(|_| Err(device.refused("run a kernel", "it panicked")))?;
+            kernel(&EmulatedView { device })?;
             Ok(Instant::now())
         }
     }
@@ -552,8 +562,8 @@ impl EmulatedView<'_> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Command, EmulatedStream, Fence, perform};
-    use crate::domain::Stream;
+    use super::{Command, DomainError, EmulatedStream, Fence, FenceState, perform};
+    use crate::domain::{Domain, MemoryRequest, Stream};
     use crate::emulated::{EmulatedDomain, EmulatedOptions};
     use std::time::{Duration, Instant};
 
@@ -619,5 +629,54 @@ mod tests {
         let work = stream.queue.work();
         assert!(work.idle && work.commands.is_empty() && work.done == 3);
         assert!(work.free_at >= before, "the device was held up until now, for all that can be known");
+    }
+
+    /// Panics when it is dropped.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("this is expected");
+        }
+    }
+
+    #[test]
+    fn a_panic_of_what_is_not_its_own_fails_the_stream_and_does_not_stop_it() {
+        let (_domain, stream) = stream_with(Duration::ZERO);
+        let (late, fence) = (Fence::of_process(0, 1), Fence::of_process(0, 1));
+        for held_up in [false, true] {
+            let gate = Fence::of_process(0, 1);
+            if held_up {
+                // Then it is the thread's work, and not the call's.
+                stream.wait(&gate, PATIENCE).unwrap();
+            }
+            stream.complete_copy(&fence, None, Box::new(Bomb)).unwrap();
+            stream.signal(&late).unwrap();
+            gate.complete();
+            assert!(matches!(stream.synchronize(PATIENCE), Err(DomainError::Refused { .. })));
+            assert_eq!(late.state(), FenceState::Poisoned, "what is behind a failure is not done");
+            stream.synchronize(PATIENCE).unwrap();
+        }
+    }
+
+    #[test]
+    fn who_helps_keeps_to_its_patience() {
+        let options = EmulatedOptions { bandwidth_bytes_per_s: 1_000_000, ..EmulatedOptions::default() };
+        let domain = EmulatedDomain::new(options);
+        let directory = std::env::temp_dir().join(format!("situ-patience-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let request = MemoryRequest { size: 1 << 24, mode: 0o600, group: None };
+        let memory = domain.create(&directory.join("memory.data"), &request).unwrap();
+        memory.back(0, 1 << 24).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
+        let stream = EmulatedStream::new(&domain.device).unwrap();
+        // Sixteen seconds for the bus; nobody but who synchronizes could begin it.
+        stream.queue.work().busy = true;
+        stream.copy(&memory, 0, &memory, 0, 1 << 24).unwrap();
+        stream.queue.work().busy = false;
+        let start = Instant::now();
+        let patience = Duration::from_secs(1);
+        assert!(matches!(stream.synchronize(patience), Err(DomainError::TimedOut { .. })));
+        assert!(start.elapsed() < 5 * patience, "{:?}", start.elapsed());
     }
 }
