@@ -14,8 +14,8 @@ use situ_bus::{
     SubscriberQos, TakeError, inspect,
 };
 use situ_memory::{
-    DomainError, DomainId, DomainKind, EmulatedStream, Fence, FenceState, HOST, Memory, PoolMetadata,
-    Strategy, Stream,
+    DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedStream, FaultPlan, Fence, FenceState, HOST,
+    Memory, PoolMetadata, Strategy, Stream,
 };
 
 const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
@@ -297,6 +297,60 @@ fn eager_copies_wait_for_any_fence_and_share_its_fate() {
             }
         });
         assert_eq!(copies(&scratch, HOST).0, before, "it was enqueued when it was published");
+    }
+}
+
+/// What is complete is copied at once, and not behind what the publisher's own stream waits for.
+#[test]
+fn what_is_complete_is_not_copied_behind_what_is_not() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let qos = PublisherQos { depth: 4, ..Default::default() };
+    let placement = Placement { domain: DEVICE, eager_copies: true, ..Default::default() };
+    let publisher = RawPublisher::create_in(&node, "image", &numbers(), qos, &placement).unwrap();
+    let subscriber = subscriber(&node, HOST);
+    let loan = publisher.loan(8, 8, BODY).unwrap();
+    let fence = loan.fence().unwrap();
+    loan.publish_signalled().map_err(|(error, _)| error).unwrap();
+    let theirs = fence.clone();
+    // Were it waited for, that would end at some time.
+    let late = std::thread::spawn(move || {
+        std::thread::sleep(PATIENCE / 4);
+        theirs.complete();
+    });
+    let start = Instant::now();
+    publisher.loan(8, 8, BODY).unwrap().publish().unwrap();
+    assert!(start.elapsed() < PATIENCE / 8, "it waited for another message");
+    assert_eq!(copies(&scratch, HOST).0, 2);
+    fence.complete();
+    for _ in 0..2 {
+        assert!(subscriber.wait(Some(PATIENCE)) && subscriber.take().unwrap().is_some());
+    }
+    late.join().unwrap();
+}
+
+/// A copy that fails on the publisher's own stream fails no other.
+#[test]
+fn a_failed_copy_fails_no_other() {
+    let scratch = Scratch::new();
+    let device = EmulatedDomain::default();
+    let node = scratch.node("publisher").with_domain(Arc::new(device.clone()));
+    let publisher = publisher(&node, DEVICE, true);
+    let subscriber = subscriber(&scratch.node("subscriber"), HOST);
+    for round in 0..4 {
+        device.faults().plan(FaultPlan { fail_copy: (round == 1).then_some(0), ..Default::default() });
+        let loan = publisher.loan(8, 8, BODY).unwrap();
+        let fence = loan.fence().unwrap();
+        loan.publish_signalled().map_err(|(error, _)| error).unwrap();
+        fence.complete();
+        let (before, start) = (copies(&scratch, HOST).0, Instant::now());
+        assert_eq!(before, round + 1 + u64::from(round > 1), "enqueued when it was published");
+        while !subscriber.wait(Some(SHORT)) {
+            assert!(start.elapsed() < PATIENCE);
+        }
+        assert!(subscriber.take().unwrap().is_some());
+        // The one that failed is made anew by who takes it.
+        assert_eq!(copies(&scratch, HOST).0 - before, u64::from(round == 1), "round {round}");
     }
 }
 

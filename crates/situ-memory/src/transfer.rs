@@ -8,12 +8,12 @@
 //! ```
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::domain::{DomainError, DomainId, Memory, Stream, StreamOrder, check_range};
 use crate::domains::Domains;
-use crate::fence::Fence;
+use crate::fence::{Fence, FenceState};
 
 /// How much goes through host memory at a time.
 const PIECE: u64 = 8 << 20;
@@ -31,18 +31,21 @@ pub enum Route {
     Staged,
 }
 
-/// Copies between domains. Keeps a stream in each that it has used, and the memory to stage in.
+/// Copies between domains. Keeps the streams that it has used in each, and the memory to stage in.
 #[derive(Debug)]
 pub struct Copier {
     domains: Domains,
+    /// Those on which it copies in the call.
     streams: Vec<Arc<dyn Stream>>,
+    /// Those on which it enqueues copies: others, because those may wait for what takes its time.
+    queues: Vec<Arc<Queue>>,
     staging: Vec<u8>,
 }
 
 impl Copier {
     /// A copier between these domains.
     pub fn new(domains: Domains) -> Self {
-        Self { domains, streams: Vec::new(), staging: Vec::new() }
+        Self { domains, streams: Vec::new(), queues: Vec::new(), staging: Vec::new() }
     }
 
     /// Copies `len` bytes of `from`, at an offset, to `to`, at another, after a fence if one is given, and waits until it
@@ -94,7 +97,7 @@ impl Copier {
         }
         Ok(Some(match given.filter(|stream| stream.domain() == by) {
             Some(stream) => Enqueuing { route, stream: Chosen::Given(stream) },
-            None => Enqueuing { route, stream: Chosen::Own(self.stream(by)?) },
+            None => Enqueuing { route, stream: Chosen::Own(self.queue(by)?) },
         }))
     }
 
@@ -110,7 +113,11 @@ impl Copier {
         (fence, source): (&Fence, Option<&Fence>),
         kept: Box<dyn Any + Send>,
     ) -> Result<(), DomainError> {
-        let (route, stream) = (stream.route, stream.stream());
+        let route = stream.route;
+        if let Chosen::Own(queue) = &stream.stream {
+            *queue.last() = Some(fence.clone());
+        }
+        let stream = stream.stream();
         let begun = check_range(from.as_ref(), from_offset, len)
             .and_then(|()| check_range(to.as_ref(), to_offset, len))
             .and_then(|()| begin(stream, route, (from, from_offset), (to, to_offset), len));
@@ -173,6 +180,17 @@ impl Copier {
         Ok(Route::Staged)
     }
 
+    /// The queue that it uses in a domain; a new one if the last copy failed, or what it copied.
+    fn queue(&mut self, domain: DomainId) -> Result<Arc<Queue>, DomainError> {
+        self.queues.retain(|queue| queue.stream.domain() != domain || !queue.has_failed());
+        if let Some(queue) = self.queues.iter().find(|queue| queue.stream.domain() == domain) {
+            return Ok(queue.clone());
+        }
+        let queue = Arc::new(Queue { stream: self.domains.get(domain)?.stream()?, last: Mutex::new(None) });
+        self.queues.push(queue.clone());
+        Ok(queue)
+    }
+
     /// The stream that it uses in a domain.
     fn stream(&mut self, domain: DomainId) -> Result<Arc<dyn Stream>, DomainError> {
         if let Some(stream) = self.streams.iter().find(|stream| stream.domain() == domain) {
@@ -181,6 +199,25 @@ impl Copier {
         let stream = self.domains.get(domain)?.stream()?;
         self.streams.push(stream.clone());
         Ok(stream)
+    }
+}
+
+/// A stream for copies that are enqueued. Nobody synchronizes with it: what becomes of its copies, their fences say.
+#[derive(Debug)]
+struct Queue {
+    stream: Arc<dyn Stream>,
+    /// The fence of the last copy.
+    last: Mutex<Option<Fence>>,
+}
+
+impl Queue {
+    fn last(&self) -> MutexGuard<'_, Option<Fence>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it may have failed: then what is behind it would fail, too.
+    fn has_failed(&self) -> bool {
+        self.last().as_ref().is_some_and(|fence| fence.state() == FenceState::Poisoned)
     }
 }
 
@@ -194,7 +231,7 @@ pub struct Enqueuing<'s> {
 #[derive(Debug)]
 enum Chosen<'s> {
     Given(&'s dyn Stream),
-    Own(Arc<dyn Stream>),
+    Own(Arc<Queue>),
 }
 
 impl Enqueuing<'_> {
@@ -202,7 +239,7 @@ impl Enqueuing<'_> {
     pub fn stream(&self) -> &dyn Stream {
         match &self.stream {
             Chosen::Given(stream) => *stream,
-            Chosen::Own(stream) => stream.as_ref(),
+            Chosen::Own(queue) => queue.stream.as_ref(),
         }
     }
 
