@@ -9,21 +9,29 @@ mod common;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use common::messages::{Note, Pose, Scan, ScanBulkLengths};
 use common::process::{Random, Role, command, role};
 use common::{Scratch, numbers, publish, take};
 use situ_bus::{
-    Publisher, RawPublisher, RawSubscriber, RegisterError, Root, Subscriber, SubscriberQos, WhenFull,
-    clean_topics, inspect,
+    History, Placement, Publisher, PublisherQos, RawPublisher, RawSubscriber, RegisterError, Reliability,
+    Root, Subscriber, SubscriberQos, WhenFull, clean_topics, inspect, wait_any,
 };
 use situ_layout::Message;
 use situ_memory::{DomainId, DomainKind, HOST};
 
+/// The size of pools: of a device's memory all has its price from the start.
+const SMALL: u64 = 16 << 20;
+
 /// Some bytes of a file, chosen where things lie rather than anywhere.
-fn somewhere(random: &mut Random, file: &Path) -> u64 {
-    let size = file.metadata().unwrap().len();
+fn somewhere(random: &mut Random, file: &Path) -> Option<u64> {
+    let size = file.metadata().ok()?.len();
+    let least = if file.extension().is_some_and(|extension| extension == "node") { 8 } else { 8192 };
+    if size < least {
+        return None;
+    }
     let near = match (file.extension().and_then(|extension| extension.to_str()), random.below(6)) {
         (_, 0) | (Some("node"), _) => random.below(size),
         (Some("pool"), 1) => random.below(72),
@@ -44,19 +52,25 @@ fn somewhere(random: &mut Random, file: &Path) -> u64 {
     let at = near.min(size - 8) / 8 * 8;
     // Who may write to a fence can make others wait for it, for as long as their patience lasts: that is no error, but it takes
     // the time of a test. (A control has 128 bytes, the fence is its second word; the file ends with the controls.)
-    if file.extension().is_some_and(|extension| extension == "pool") && at % 128 == 8 { at + 8 } else { at }
+    let is_fence = file.extension().is_some_and(|extension| extension == "pool") && at % 128 == 8;
+    Some(if is_fence { at + 8 } else { at })
 }
 
-/// Writes to the files of a topic, or of the nodes that use it.
+/// Writes to the files of a topic, or of the nodes that use it. Files may go meanwhile.
 fn corrupt(random: &mut Random, root: &Root) {
-    let files = |directory: PathBuf| fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let files = |directory: PathBuf| {
+        fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
+    };
     let files: Vec<PathBuf> = files(root.topic("topic")).chain(files(root.nodes())).collect();
     for _ in 0..1 + random.below(6) {
-        let path = &files[random.below(files.len() as u64) as usize];
-        let file = fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
-        let at = somewhere(random, path);
+        let Some(path) = files.get(random.below(files.len().max(1) as u64) as usize) else { return };
+        let Ok(file) = fs::OpenOptions::new().read(true).write(true).open(path) else { continue };
+        // Of a file that is only being made there may be nothing yet.
+        let Some(at) = somewhere(random, path) else { continue };
         let mut word = [0; 8];
-        file.read_exact_at(&mut word, at).unwrap();
+        if file.read_exact_at(&mut word, at).is_err() {
+            continue;
+        }
         let word = u64::from_le_bytes(word);
         let word = match random.below(6) {
             0..3 => word ^ 1 << random.below(64),
@@ -78,11 +92,11 @@ fn use_topic<T: Message>(
 ) {
     let node = scratch.node("n");
     let make_publisher = || {
-        let publisher = node.publisher::<T>("topic").reliable().transient_local().depth(4);
+        let publisher = node.publisher::<T>("topic").reliable().transient_local().depth(4).capacity(SMALL);
         publisher.domain(domains[0]).when_full(WhenFull::Fail).lifespan(Duration::from_secs(5)).create()
     };
     let subscribe = |keep: usize, reliable: bool| {
-        let subscriber = node.subscriber::<T>("topic").transient_local();
+        let subscriber = node.subscriber::<T>("topic").transient_local().capacity(SMALL);
         // Those who want all on the other one.
         let subscriber = subscriber.domain(domains[usize::from(keep == 0)]);
         let subscriber = if keep > 0 { subscriber.keep_last(keep) } else { subscriber };
@@ -109,7 +123,8 @@ fn use_topic<T: Message>(
     };
     // Every other time the topic has grown, so that there is a second ring to be written to as well.
     let deep = node.publisher::<T>("topic").reliable().transient_local().depth(2000).domain(domains[0]);
-    let _deep = (random.below(2) == 0).then(|| deep.when_full(WhenFull::Fail).create().unwrap());
+    let deep = deep.capacity(SMALL).when_full(WhenFull::Fail);
+    let _deep = (random.below(2) == 0).then(|| deep.create().unwrap());
     let warm = random.below(4);
     for _ in 0..warm {
         publishers.iter().for_each(&publish);
@@ -152,6 +167,9 @@ fn publish_note(publisher: &Publisher<Note>) {
 #[ignore = "played by the children of the other tests"]
 fn child() {
     let Some((role, scratch)) = role() else { return };
+    if let Some(role) = role.strip_prefix("live ") {
+        return live_rounds(&scratch, role);
+    }
     let (seed, rounds) = role.split_once(' ').unwrap();
     let seed: u64 = seed.parse().unwrap();
     for round in 0..rounds.parse().unwrap() {
@@ -159,7 +177,11 @@ fn child() {
         let device = DomainId { kind: DomainKind::EMULATED, number: 0 };
         let read_pose = |pose: &Pose| assert_ne!(pose.place.len(), 0);
         let read_scan = |scan: &Scan| assert!(scan.frame.as_str().len() <= 15);
-        match random.below(5) {
+        let vulkan = DomainId { kind: DomainKind::VULKAN, number: 0 };
+        let has_vulkan = situ_memory::find(vulkan).is_ok();
+        match random.below(7) {
+            5 if has_vulkan => use_topic(&scratch, &mut random, [vulkan, HOST], publish_scan, read_scan),
+            6 if has_vulkan => use_topic(&scratch, &mut random, [HOST, vulkan], publish_pose, read_pose),
             0 => use_topic(&scratch, &mut random, [HOST; 2], publish_pose, read_pose),
             1 => use_topic(&scratch, &mut random, [HOST; 2], publish_scan, read_scan),
             2 => use_topic(&scratch, &mut random, [HOST, device], publish_pose, read_pose),
@@ -174,25 +196,151 @@ fn child() {
     }
 }
 
-/// Bits of topics and pools flip under those who use them.
+/// Bits of topics and pools flip between the calls of those who use them.
 #[test]
 fn corrupted_files_are_errors_and_not_crashes() {
-    let rounds = std::env::var("SITU_CHAOS_KILLS").map_or(400, |kills| kills.parse::<u64>().unwrap() * 2);
-    let mut random = Random::seeded("corrupted files");
-    const AT_ONCE: u64 = 50;
-    for _ in 0..rounds / AT_ONCE {
+    play("corrupted files", "", 400, 50);
+}
+
+/// They flip while others publish, take, wait, come and go, and look.
+#[test]
+fn files_that_are_corrupted_meanwhile_are_errors_and_not_crashes() {
+    play("files corrupted meanwhile", "live ", 60, 20);
+}
+
+/// Plays so many rounds, or as many as the environment says for each four hundred, some in each process.
+fn play(what: &str, role: &str, rounds: u64, at_once: u64) {
+    let kills = std::env::var("SITU_CHAOS_KILLS").map_or(200, |kills| kills.parse::<u64>().unwrap());
+    let rounds = rounds * kills / 200;
+    let mut random = Random::seeded(what);
+    for _ in 0..rounds.div_ceil(at_once) {
         let scratch = Scratch::new();
         let seed = random.next() >> 1;
-        let mut command = command(&scratch, &format!("{seed} {AT_ONCE}"));
+        let mut command = command(&scratch, &format!("{role}{seed} {at_once}"));
         command.stderr(std::process::Stdio::piped());
         let mut role = Role::of(command);
         let errors = role.child.stderr.take().unwrap();
         let errors = std::thread::spawn(move || std::io::read_to_string(errors).unwrap());
-        let status = role.end(Duration::from_secs(120));
+        let status = role.end(Duration::from_secs(240));
         let errors = errors.join().unwrap();
-        assert!(status.success(), "rounds {seed} to {}: {status}\n{errors}", seed + AT_ONCE - 1);
+        assert!(status.success(), "rounds {seed} to {}: {status}\n{errors}", seed + at_once - 1);
     }
-    println!("{rounds} corrupted topics");
+    println!("{rounds} topics with {what}");
+}
+
+/// How long files are written to in a round: soon after, a topic is good for nothing but errors.
+const LIVE: Duration = Duration::from_millis(60);
+
+/// Rounds in which files are written to while they are used.
+fn live_rounds(scratch: &Scratch, role: &str) {
+    let (seed, rounds) = role.split_once(' ').unwrap();
+    let seed: u64 = seed.parse().unwrap();
+    let device = DomainId { kind: DomainKind::EMULATED, number: 0 };
+    let vulkan = DomainId { kind: DomainKind::VULKAN, number: 0 };
+    let vulkan = if situ_memory::find(vulkan).is_ok() { vulkan } else { HOST };
+    for round in 0..rounds.parse().unwrap() {
+        let mut random = Random(seed + round);
+        let domains = [[HOST, HOST], [HOST, device], [device, HOST], [HOST, vulkan], [vulkan, HOST]];
+        let domains = domains[random.below(5) as usize];
+        live(scratch, &mut random, domains);
+        clean_topics(&scratch.root());
+        let _ = fs::remove_dir_all(scratch.root().topic("topic"));
+    }
+}
+
+/// Everybody in threads of their own, until the time is over. Bytes of any value are messages here: what is checked in a message
+/// may change afterwards (see SECURITY.md).
+fn live(scratch: &Scratch, random: &mut Random, domains: [DomainId; 2]) {
+    let over = AtomicBool::new(false);
+    let seeds: [u64; 8] = std::array::from_fn(|_| random.next());
+    let nodes: [_; 2] = ["a", "b"].map(|name| scratch.node(name));
+    let publish_some = |seed: u64, domain: DomainId| {
+        let mut random = Random(seed);
+        let placement = Placement {
+            domain,
+            capacity: Some(SMALL),
+            eager_copies: random.below(2) == 0,
+            ..Default::default()
+        };
+        let qos = PublisherQos {
+            depth: 1 + random.below(8) as usize,
+            when_full: WhenFull::Fail,
+            ..Default::default()
+        };
+        while !over.load(Ordering::Relaxed) {
+            let node = &nodes[random.below(2) as usize];
+            let Ok(publisher) = RawPublisher::create_in(node, "topic", &numbers(), qos.clone(), &placement)
+            else {
+                continue;
+            };
+            for _ in 0..random.below(200) {
+                let Ok(mut loan) = publisher.loan(8, 8, [0, 100, 100_000][random.below(3) as usize]) else {
+                    break;
+                };
+                loan.head_bytes().fill(7);
+                if domain == HOST {
+                    loan.body_bytes().fill(7);
+                }
+                let _ = loan.publish();
+            }
+        }
+    };
+    let take_some = |seed: u64, domain: DomainId| {
+        let mut random = Random(seed);
+        let placement = Placement { domain, capacity: Some(SMALL), ..Default::default() };
+        while !over.load(Ordering::Relaxed) {
+            let node = &nodes[random.below(2) as usize];
+            let keep = random.below(3) as usize;
+            let history = if keep == 0 { History::KeepAll } else { History::KeepLast(keep) };
+            let reliability =
+                if random.below(2) == 0 { Reliability::BestEffort } else { Reliability::Reliable };
+            let qos = SubscriberQos { history, reliability, ..Default::default() };
+            let Ok(subscriber) = RawSubscriber::create_in(node, "topic", &numbers(), qos, &placement) else {
+                continue;
+            };
+            let descriptor = (random.below(2) == 0).then(|| subscriber.event_fd());
+            let mut held = Vec::new();
+            for _ in 0..random.below(400) {
+                match subscriber.take() {
+                    Ok(Some(sample)) => {
+                        let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
+                        std::hint::black_box(sum(sample.head()) + sum(sample.body()));
+                        held.push(sample);
+                        held.truncate(random.below(8) as usize);
+                    }
+                    Ok(None) => _ = wait_any(&[&subscriber], Some(Duration::from_micros(200))),
+                    Err(error) => assert!(!error.to_string().is_empty()),
+                }
+            }
+            drop(descriptor);
+        }
+    };
+    std::thread::scope(|scope| {
+        for (index, seed) in seeds.into_iter().enumerate() {
+            let (over, publish_some, take_some) = (&over, &publish_some, &take_some);
+            scope.spawn(move || match index {
+                0 | 1 => publish_some(seed, domains[0]),
+                2 => publish_some(seed, HOST),
+                3 | 4 => take_some(seed, domains[1]),
+                5 => take_some(seed, HOST),
+                6 => {
+                    while !over.load(Ordering::Relaxed) {
+                        let _ = format!("{:?}", inspect::topics(&scratch.root()));
+                        let _ = format!("{:?}", inspect::nodes(&scratch.root()));
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                }
+                _ => {
+                    let (mut random, start) = (Random(seed), Instant::now());
+                    while start.elapsed() < LIVE {
+                        corrupt(&mut random, &scratch.root());
+                        std::thread::sleep(Duration::from_micros(random.below(2000)));
+                    }
+                    over.store(true, Ordering::Relaxed);
+                }
+            });
+        }
+    });
 }
 
 fn subscribe(scratch: &Scratch, name: &str) -> Result<RawSubscriber, RegisterError> {
