@@ -19,6 +19,14 @@ use crate::table::{Finding, Table, percentile, size as sized};
 use crate::{Result, Wanted};
 
 const PAGE: usize = 4096;
+/// How many messages a publisher of iceoryx2 has memory for: those that are in the subscriber's buffer, or borrowed (two each), those that
+/// are lent (two), and one more.
+const MESSAGES: u64 = 7;
+
+/// How many bytes there is room for where iceoryx2 has its messages.
+fn free_shared_memory() -> u64 {
+    rustix::fs::statvfs("/dev/shm").map_or(0, |room| room.f_bavail * room.f_frsize)
+}
 
 /// The part of the table.
 pub fn measure(wanted: &Wanted, table: &mut Table) {
@@ -27,9 +35,19 @@ pub fn measure(wanted: &Wanted, table: &mut Table) {
         return;
     }
     let sizes: &[usize] =
-        if wanted.quick { &[1 << 20] } else { &[4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20] };
+        if wanted.quick { &[1 << 20] } else { &[4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20, 1 << 30] };
     for mode in ["pageable", "registered"] {
         for size in sizes {
+            let (needed, free) = (MESSAGES * payload_size(*size) as u64, free_shared_memory());
+            if needed > free {
+                let why = format!(
+                    "not measured: iceoryx2 takes {} of shared memory, {} are free",
+                    sized(needed),
+                    sized(free)
+                );
+                table.fact(&format!("{mode}, {}", sized(*size as u64)), &why);
+                continue;
+            }
             let count = if *size > 32 << 20 { 30 } else { 300 };
             let found = run(wanted.domain.number, mode, *size, count).map(|mut times| {
                 let (p50, p99) = (percentile(&mut times, 50), percentile(&mut times, 99));

@@ -83,9 +83,9 @@ fn measure(wanted: &Wanted, table: &mut Table) -> Result<()> {
     table.heading("Memory");
     table.row("imported after the exporter's SIGKILL", survive::measure(wanted));
     table.row("conformance suite", survive::conformance(wanted));
-    table.heading("A hop in the domain, from before publishing to having the span (us)");
+    table.heading("A hop in the domain, from before lending to having the span (us)");
     hop::measure(wanted, table);
-    table.heading("The same through host memory: copy, iceoryx2, copy (us)");
+    table.heading("The same through host memory: lend, copy, iceoryx2, copy (us)");
     copies::measure(wanted, table);
     table.heading("Stream order");
     order::measure(wanted, table);
