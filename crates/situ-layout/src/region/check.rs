@@ -27,11 +27,12 @@ struct Met {
     height: u32,
 }
 
-/// A check that is under way.
-pub struct Check<'a> {
+/// A check that is under way, of a canonical image or of a live one.
+pub struct Check<'a, const CANONICAL: bool> {
     image: &'a [u8],
-    /// `None` for canonical images.
-    bits: Option<Vec<u64>>,
+    /// Which granules belong to something, of a live image.
+    bits: &'a mut [u64],
+    /// Where the next block belongs, in a canonical image.
     cursor: u32,
     depth: u32,
     /// The greatest depth so far of the shared value that is being checked.
@@ -39,21 +40,18 @@ pub struct Check<'a> {
     /// By their blocks.
     shared: BTreeMap<u32, Met>,
     /// If the image is of another version.
-    versions: Option<Versions>,
+    versions: Option<&'a Versions>,
 }
 
-impl<'a> Check<'a> {
+// What nearly every value needs is inlined by force: a call and what is saved around it take as long as the check itself.
+impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
     #[inline]
-    fn new(image: &'a [u8], bits: Option<Vec<u64>>) -> Self {
+    fn new(image: &'a [u8], bits: &'a mut [u64]) -> Self {
         Self { image, bits, cursor: 0, depth: 0, deepest: 0, shared: BTreeMap::new(), versions: None }
     }
     #[inline]
     pub(super) fn image(&self) -> &'a [u8] {
         self.image
-    }
-    #[inline]
-    pub(super) fn canonical(&self) -> bool {
-        self.bits.is_none()
     }
     #[inline]
     fn size(&self) -> u32 {
@@ -63,7 +61,7 @@ impl<'a> Check<'a> {
     /// There may be blocks of which this program knows nothing.
     #[inline]
     fn newer(&self) -> bool {
-        self.versions.as_ref().is_some_and(|versions| versions.newer)
+        self.versions.is_some_and(|versions| versions.newer)
     }
 
     /// Whether a block that begins at `to` is in its place in a canonical image.
@@ -75,7 +73,7 @@ impl<'a> Check<'a> {
 
     /// The members that the image has of an appendable struct, and its size there.
     pub fn version_of<T: Stored>(&self, at: u32) -> Result<(u32, u32), Invalid> {
-        match &self.versions {
+        match self.versions {
             None => Ok((u32::MAX, T::SIZE)),
             Some(versions) => match versions.of::<T>() {
                 Some(found) => Ok(found),
@@ -104,25 +102,17 @@ impl<'a> Check<'a> {
         invalid(at, InvalidProblem::WrongBackLink { found: found as i32 })
     }
 
-    /// The four numbers of a container of 16 bytes, the last of which leads back to the header.
-    #[inline]
-    pub(super) fn numbers(&self, at: u32) -> Result<[u32; 4], Invalid> {
-        let [low, high] = halves_at(self.image, at);
-        let [link, len, cap, back] = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
-        if back == at.wrapping_neg() {
-            return Ok([link, len, cap, back]);
-        }
-        invalid(at, InvalidProblem::WrongBackLink { found: back as i32 })
-    }
-
     /// What all containers of 16 bytes have: length and capacity. `trimmed` is the capacity of a canonical one of a length.
     #[inline]
     pub(super) fn container(&self, at: u32, trimmed: impl Fn(u32) -> u32) -> Result<(u32, u32), Invalid> {
-        let [_, len, cap, _] = self.numbers(at)?;
+        let [_, len, cap, back] = numbers(self.image, at);
+        if back != at.wrapping_neg() {
+            return invalid(at, InvalidProblem::WrongBackLink { found: back as i32 });
+        }
         if len > cap {
             return invalid(at, InvalidProblem::TooLong { len, cap });
         }
-        if self.canonical() && cap != trimmed(len) {
+        if CANONICAL && cap != trimmed(len) {
             return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: trimmed(len) });
         }
         if cap == 0 {
@@ -147,7 +137,7 @@ impl<'a> Check<'a> {
     #[inline]
     pub(super) fn peek(&self, at: u32, bytes: u64) -> Result<u32, Invalid> {
         let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
-        if self.canonical() && !self.placed(to) {
+        if CANONICAL && !self.placed(to) {
             return invalid(at, InvalidProblem::Misplaced { to, wanted: self.cursor });
         }
         if to < i64::from(ROOT) || to + bytes as i64 > i64::from(self.size()) {
@@ -163,7 +153,7 @@ impl<'a> Check<'a> {
     /// then still to be taken.
     #[inline]
     pub(super) fn next(&self, at: u32, link: u32, bytes: u32) -> Option<&'a [[u8; GRANULE as usize]]> {
-        if !self.canonical() || at.wrapping_add(link) != self.cursor {
+        if !CANONICAL || at.wrapping_add(link) != self.cursor {
             return None;
         }
         let begin = self.cursor as usize;
@@ -181,13 +171,14 @@ impl<'a> Check<'a> {
     #[inline]
     pub(super) fn claim(&mut self, at: u32, bytes: u64, used: u64) -> Result<u32, Invalid> {
         let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
-        self.claim_at(at, to, bytes, used)
+        self.claim_at(at, to, bytes, used)?;
+        Ok(to as u32)
     }
-    #[inline]
-    fn claim_at(&mut self, at: u32, to: i64, bytes: u64, used: u64) -> Result<u32, Invalid> {
+    #[inline(always)]
+    fn claim_at(&mut self, at: u32, to: i64, bytes: u64, used: u64) -> Result<(), Invalid> {
         let whole = in_granules(bytes) as i64;
         let size = self.size();
-        let Some(bits) = &mut self.bits else {
+        if CANONICAL {
             if !self.placed(to) {
                 return invalid(at, InvalidProblem::Misplaced { to, wanted: self.cursor });
             }
@@ -196,28 +187,27 @@ impl<'a> Check<'a> {
             }
             let block = to as u32;
             self.cursor = block + whole as u32;
-            self.rest_is_zero(block + used as u32)?;
-            return Ok(block);
-        };
-        if to < i64::from(ROOT) || to > i64::from(size) || whole > i64::from(size) - to {
+            return self.rest_is_zero(block + used as u32);
+        }
+        if to < i64::from(ROOT) || whole > i64::from(size) - to {
             return invalid(at, InvalidProblem::Outside { to, size });
         }
         let block = to as u32;
         if !block.is_multiple_of(GRANULE) {
             return invalid(at, InvalidProblem::Unaligned { to: block });
         }
-        if !mark(bits, block / GRANULE, whole as u32 / GRANULE) {
+        if !mark(self.bits, block / GRANULE, whole as u32 / GRANULE) {
             return invalid(at, InvalidProblem::Overlap { to: block });
         }
-        Ok(block)
+        Ok(())
     }
 
     /// In canonical images, that bytes that belong to nothing are zero.
-    #[inline]
+    #[inline(always)]
     pub fn zero(&self, from: u32, to: u32) -> Result<(), Invalid> {
         // Mostly, how many these are is known when this is compiled (of the difference, not of the two ends as indices), and it is none.
         let (begin, count) = (from as usize, to.wrapping_sub(from) as usize);
-        if count == 0 || !self.canonical() || any_bits(&self.image[begin..begin + count]) == 0 {
+        if count == 0 || !CANONICAL || any_bits(&self.image[begin..begin + count]) == 0 {
             return Ok(());
         }
         self.not_zero(from)
@@ -311,58 +301,62 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Whether a place lies in the value at `value`, or in what belongs to it. If that cannot be known, it does.
-    pub(super) fn holds<T: Stored>(image: &[u8], value: u32, place: u32) -> bool {
-        let mut bits = vec![0_u64; words(image.len() as u32)];
-        let is_marked = |bits: &[u64], granule: u32| bits[granule as usize / 64] >> (granule % 64) & 1 != 0;
-        let (first, last) = (value / GRANULE, (value + T::SIZE - 1) / GRANULE);
-        mark(&mut bits, first, last + 1 - first);
-        let mut check = Check::new(image, Some(bits));
-        let whole = T::check(&mut check, value).is_ok();
-        !whole || check.bits.is_none_or(|bits| is_marked(&bits, place / GRANULE))
-    }
-
     #[inline]
     pub(super) fn elements<T: Stored>(&mut self, at: u32, count: u32) -> Result<(), Invalid> {
-        if T::ANY && (T::DENSE || !self.canonical()) {
+        if T::ANY && (T::DENSE || !CANONICAL) {
             return Ok(());
         }
         let each = |check: &mut Self| T::check_all(check, at, count);
         if T::LINKS { self.deeper(at, each) } else { each(self) }
     }
 
+    /// A vector without a block, or one with which something is wrong.
+    #[inline(never)]
+    fn without_block(&self, at: u32) -> Result<(), Invalid> {
+        self.container(at, |len| len).map(drop)
+    }
+
     /// A vector of T, or what is made of one. Its block, and its length.
-    #[inline]
+    #[inline(always)]
     pub(super) fn vector<T: Stored>(&mut self, at: u32) -> Result<(u32, u32), Invalid> {
-        let [link, len, cap, _] = self.numbers(at)?;
-        // Entered only to say what is wrong.
-        if len > cap || (len != cap && self.canonical()) || (cap == 0 && link != 0) {
-            self.container(at, |len| len)?;
-        }
-        if cap == 0 {
+        let [link, len, cap, back] = numbers(self.image, at);
+        if back != at.wrapping_neg() || cap == 0 || if CANONICAL { len != cap } else { len > cap } {
+            self.without_block(at)?;
             return Ok((0, 0));
         }
         let size = u64::from(T::SIZE);
         let to = i64::from(at) + i64::from(link as i32);
-        let block = self.claim_at(at, to, u64::from(cap) * size, u64::from(len) * size)?;
-        self.elements::<T>(block, len)?;
-        Ok((block, len))
+        self.claim_at(at, to, u64::from(cap) * size, u64::from(len) * size)?;
+        self.elements::<T>(to as u32, len)?;
+        Ok((to as u32, len))
+    }
+}
+
+impl Check<'_, false> {
+    /// Whether a place lies in the value at `value`, or in what belongs to it. If that cannot be known, it does.
+    pub(super) fn holds<T: Stored>(image: &[u8], value: u32, place: u32) -> bool {
+        let mut bits = vec![0_u64; words(image.len() as u32)];
+        let (first, last) = (value / GRANULE, (value + T::SIZE - 1) / GRANULE);
+        mark(&mut bits, first, last + 1 - first);
+        let whole = T::check(&mut Check::<false>::new(image, &mut bits), value).is_ok();
+        let granule = place / GRANULE;
+        !whole || bits[granule as usize / 64] >> (granule % 64) & 1 != 0
     }
 }
 
 /// An image that was checked.
-pub(super) struct Checked<'a> {
+pub(super) struct Checked<'a, 'b> {
     /// Without what may follow it.
     pub image: &'a [u8],
     /// The granules in use, of a live image.
-    pub bits: Option<Vec<u64>>,
+    pub bits: Option<&'b [u64]>,
     /// If the image is of another version.
     pub versions: Option<Versions>,
 }
 
 /// The schema hash that stands in images of a type. What can be appended to has none: its schema changes.
-pub(super) fn schema_hash<T: Stored>() -> u64 {
-    if T::facts().table.is_empty() { T::SCHEMA_HASH } else { 0 }
+pub(super) fn schema_hash<T: Stored>(facts: &Facts) -> u64 {
+    if facts.table.is_empty() { T::SCHEMA_HASH } else { 0 }
 }
 
 thread_local! {
@@ -370,40 +364,78 @@ thread_local! {
     static SPARE: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
 }
 
-/// A bitmap of zeros.
-fn clean_bits(words: usize) -> Vec<u64> {
-    let mut bits = SPARE.take();
-    bits.clear();
-    bits.resize(words, 0);
-    bits
+/// Images of up to 16 KiB need so many words of bitmap.
+const SMALL: usize = 16;
+
+/// The bitmap of a check. That of a small image lies in the caller's frame.
+#[derive(Default)]
+pub(super) struct Bitmap {
+    small: [u64; SMALL],
+    large: Vec<u64>,
 }
 
-/// Keeps the memory of a bitmap that is not needed any more for the next check of this thread.
-pub(super) fn keep_bits(bits: Vec<u64>) {
-    SPARE.set(bits);
-}
-
-impl Checked<'_> {
-    /// The bitmap is not needed any more.
-    pub(super) fn give_back(&mut self) {
-        self.bits.take().into_iter().for_each(keep_bits);
+impl Bitmap {
+    /// So many words, which are zero.
+    #[inline]
+    fn words(&mut self, count: usize) -> &mut [u64] {
+        if count <= SMALL { &mut self.small[..count] } else { self.large_words(count) }
+    }
+    #[inline(never)]
+    fn large_words(&mut self, count: usize) -> &mut [u64] {
+        self.large = SPARE.try_with(Cell::take).unwrap_or_default();
+        self.large.clear();
+        self.large.resize(count, 0);
+        &mut self.large
     }
 }
 
-/// Marks granules, those of one word at a time; false, and some are marked, if one was marked before.
-#[inline]
-fn mark(bits: &mut [u64], mut from: u32, mut count: u32) -> bool {
-    while count != 0 {
-        let (word, first) = (&mut bits[from as usize / 64], from % 64);
-        let here = count.min(64 - first);
-        let mask = !0_u64 >> (64 - here) << first;
-        if *word & mask != 0 {
-            return false;
+impl Drop for Bitmap {
+    #[inline]
+    fn drop(&mut self) {
+        if self.large.capacity() != 0 {
+            // A thread that ends keeps nothing.
+            let _ = SPARE.try_with(|spare| spare.set(std::mem::take(&mut self.large)));
         }
-        *word |= mask;
-        (from, count) = (from + here, count - here);
     }
-    true
+}
+
+/// The four numbers of a container of 16 bytes, the last of which leads back to the header.
+#[inline(always)]
+fn numbers(image: &[u8], at: u32) -> [u32; 4] {
+    let header = &image[at as usize..at as usize + 16];
+    [u32_at(header, 0), u32_at(header, 4), u32_at(header, 8), u32_at(header, 12)]
+}
+
+/// Marks granules, of which there is at least one; false, and they are marked, if one was marked before.
+#[inline(always)]
+fn mark(bits: &mut [u64], from: u32, count: u32) -> bool {
+    let last = from.wrapping_add(count).wrapping_sub(1);
+    let (head, tail) = (!0_u64 << (from % 64), !0_u64 >> (!last % 64));
+    // Most blocks lie in one word.
+    if from / 64 == last / 64
+        && let Some(word) = bits.get_mut(from as usize / 64)
+    {
+        return mark_word(word, head & tail);
+    }
+    mark_words(bits, (from, head), (last, tail))
+}
+#[inline(always)]
+fn mark_word(word: &mut u64, mask: u64) -> bool {
+    let before = *word;
+    *word = before | mask;
+    before & mask == 0
+}
+
+/// The same from a granule to another one, in several words.
+#[inline(never)]
+fn mark_words(bits: &mut [u64], (from, head): (u32, u64), (last, tail): (u32, u64)) -> bool {
+    match bits.get_mut(from as usize / 64..=last as usize / 64) {
+        Some([first, between @ .., last]) => {
+            let ends = mark_word(first, head) & mark_word(last, tail);
+            between.iter_mut().fold(ends, |free, word| mark_word(word, !0) & free)
+        }
+        _ => false,
+    }
 }
 
 /// The bits that are set in any of these bytes, in any of eight places.
@@ -420,85 +452,104 @@ pub(super) fn any_bits(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |any, byte| any | u64::from(*byte))
 }
 
-/// Checks an image of a `T`, wherever it lies.
-pub(super) fn check_image<T: Stored>(image: &[u8]) -> Result<Checked<'_>, Invalid> {
+/// Checks an image of a `T`, wherever it lies. The bitmap is a new one.
+pub(super) fn check_image<'a, 'b, T: Stored>(
+    image: &'a [u8],
+    bitmap: &'b mut Bitmap,
+) -> Result<Checked<'a, 'b>, Invalid> {
     let facts = T::facts();
     let there = image.len() as u64;
     // The least that an image of a type has; the root of another version may be smaller.
     let least = u64::from(ROOT) + if T::APPENDABLE { 0 } else { in_granules(u64::from(T::SIZE)) };
-    if there < least {
+    let header = image.first_chunk::<{ ROOT as usize }>().filter(|_| there >= least);
+    let Some(header) = header else {
         return invalid(0, InvalidProblem::TooSmall { found: there, least });
-    }
-    let u64_at = |at| u64::from(u32_at(image, at)) | u64::from(u32_at(image, at + 4)) << 32;
-    if u32_at(image, 0) != MAGIC {
+    };
+    if u32_at(header, 0) != MAGIC {
         return invalid(0, InvalidProblem::NotARegion);
     }
-    let (version, form) = (u16::from_le_bytes([image[4], image[5]]), image[6]);
+    let (version, form) = (u16::from_le_bytes([header[4], header[5]]), header[6]);
     if version != u16::from(VERSION) || form > 1 {
         return invalid(4, InvalidProblem::Unknown { version, form });
     }
-    if image[7] != 0 {
+    if header[7] != 0 {
         return invalid(7, InvalidProblem::NotZero { at: 7 });
     }
-    for (at, which, wanted) in [(8, "schema", schema_hash::<T>()), (16, "layout", facts.layout)] {
-        let found = u64_at(at);
+    for (at, which, wanted) in [(8, "schema", schema_hash::<T>(facts)), (16, "layout", facts.layout)] {
+        let found = u64::from(u32_at(header, at)) | u64::from(u32_at(header, at + 4)) << 32;
         if found != wanted {
             return invalid(at, InvalidProblem::OtherType { which, found, wanted });
         }
     }
-    let size = u32_at(image, 24);
+    let size = u32_at(header, 24);
     if u64::from(size) < least || u64::from(size) > there || !size.is_multiple_of(GRANULE) || size > MAX_SIZE
     {
         return invalid(24, InvalidProblem::WrongSize { found: size, there });
     }
-    if u32_at(image, 28) != ROOT {
-        return invalid(28, InvalidProblem::Outside { to: i64::from(u32_at(image, 28)), size });
+    if u32_at(header, 28) != ROOT {
+        return invalid(28, InvalidProblem::Outside { to: i64::from(u32_at(header, 28)), size });
     }
     let image = &image[..size as usize];
-    let bits = (form == 1).then(|| clean_bits(words(size)));
-    let mut check = Check::new(image, bits);
-    let table = check.begin_versions(facts)?;
+    if form == 0 {
+        let versions = check_form::<T, true>(image, &mut [], facts)?;
+        return Ok(Checked { image, bits: None, versions });
+    }
+    let bits = bitmap.words(words(size));
+    let versions = check_form::<T, false>(image, bits, facts)?;
+    Ok(Checked { image, bits: Some(bits), versions })
+}
+
+/// Reads the table of versions. Where it is, and its size in bytes.
+#[inline(never)]
+fn read_versions(
+    image: &[u8],
+    facts: &Facts,
+    versions: &mut Option<Versions>,
+) -> Result<(u32, u32), Invalid> {
+    let (at, bytes) = table_of(image)?;
+    if image[at as usize..(at + bytes) as usize] != facts.table {
+        *versions = Some(compare(image, (at, bytes), &facts.versions)?);
+    }
+    Ok((at, bytes))
+}
+
+/// Checks what lies behind a good header. The versions of the image, if they are others.
+#[inline]
+fn check_form<T: Stored, const CANONICAL: bool>(
+    image: &[u8],
+    bits: &mut [u64],
+    facts: &Facts,
+) -> Result<Option<Versions>, Invalid> {
+    let size = image.len() as u32;
+    let mut versions = None;
+    let mut table = None;
+    let mut check = Check::<CANONICAL>::new(image, bits);
+    check.zero(32, if facts.table.is_empty() { ROOT } else { TABLE_AT })?;
+    if !facts.table.is_empty() {
+        table = Some(read_versions(image, facts, &mut versions)?);
+        check.versions = versions.as_ref();
+    }
     let root = check.size_of::<T>(ROOT)?;
     let first = u64::from(ROOT) + in_granules(u64::from(root));
     if u64::from(size) < first {
         return invalid(0, InvalidProblem::TooSmall { found: u64::from(size), least: first });
     }
-    check.begin_blocks(first as u32, table)?;
+    let first = first as u32;
+    if CANONICAL {
+        check.cursor = first;
+    } else {
+        mark(check.bits, 0, first / GRANULE);
+    }
+    if let Some((at, bytes)) = table {
+        check.claim_at(TABLE_AT, i64::from(at), u64::from(bytes), u64::from(bytes))?;
+    }
     T::check(&mut check, ROOT)?;
     if !check.newer() {
-        check.zero(ROOT + root, first as u32)?;
-        if check.canonical() && check.cursor != size {
+        check.zero(ROOT + root, first)?;
+        if CANONICAL && check.cursor != size {
             return invalid(check.cursor, InvalidProblem::LeftOver { size, end: check.cursor });
         }
     }
     check.links_are_counted()?;
-    Ok(Checked { image, bits: check.bits, versions: check.versions })
-}
-
-impl Check<'_> {
-    /// Reads the table of versions, if the type has one. Where it is, and its size in bytes.
-    fn begin_versions(&mut self, facts: &Facts) -> Result<Option<(u32, u32)>, Invalid> {
-        if facts.table.is_empty() {
-            self.zero(32, ROOT)?;
-            return Ok(None);
-        }
-        self.zero(32, TABLE_AT)?;
-        let (at, bytes) = table_of(self.image)?;
-        if self.image[at as usize..(at + bytes) as usize] != facts.table {
-            self.versions = Some(compare(self.image, (at, bytes), &facts.versions)?);
-        }
-        Ok(Some((at, bytes)))
-    }
-
-    /// Where blocks begin; the first one is the table of versions.
-    fn begin_blocks(&mut self, first: u32, table: Option<(u32, u32)>) -> Result<(), Invalid> {
-        self.cursor = first;
-        if let Some(bits) = &mut self.bits {
-            mark(bits, 0, first / GRANULE);
-        }
-        if let Some((at, bytes)) = table {
-            self.claim_at(TABLE_AT, i64::from(at), u64::from(bytes), u64::from(bytes))?;
-        }
-        Ok(())
-    }
+    Ok(versions)
 }

@@ -138,7 +138,10 @@ impl Engine for Sorted {
     fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
         writer.vector::<E>(from, to);
     }
-    fn check<E: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    fn check<E: Stored, K: Key, const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        at: u32,
+    ) -> Result<(), Invalid> {
         let (block, len) = check.vector::<E>(at)?;
         if let Some(index) = K::not_ascending(check.image(), block, E::SIZE, len) {
             return invalid(at, InvalidProblem::NotSorted { index });

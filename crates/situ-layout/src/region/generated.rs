@@ -491,8 +491,8 @@ macro_rules! __region_newtype {
             fn write(writer: &mut $crate::region::Writer<'_>, from: u32, to: u32) {
                 <$bits as $crate::region::Stored>::write(writer, from, to);
             }
-            fn check(
-                _: &mut $crate::region::Check<'_>,
+            fn check<const CANONICAL: bool>(
+                _: &mut $crate::region::Check<'_, CANONICAL>,
                 _: u32,
             ) -> ::core::result::Result<(), $crate::region::Invalid> {
                 ::core::result::Result::Ok(())

@@ -268,7 +268,10 @@ fn write<S: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
     }
 }
 
-fn check<S: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+fn check<S: Stored, K: Key, const CANONICAL: bool>(
+    check: &mut Check<'_, CANONICAL>,
+    at: u32,
+) -> Result<(), Invalid> {
     let (len, cap) = check.container(at, capacity_for)?;
     if cap == 0 {
         return Ok(());
@@ -354,8 +357,11 @@ impl Engine for Hashed {
     fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
         write::<E, K>(writer, from, to);
     }
-    fn check<E: Stored, K: Key>(under_way: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
-        check::<E, K>(under_way, at)
+    fn check<E: Stored, K: Key, const CANONICAL: bool>(
+        under_way: &mut Check<'_, CANONICAL>,
+        at: u32,
+    ) -> Result<(), Invalid> {
+        check::<E, K, CANONICAL>(under_way, at)
     }
 }
 

@@ -152,22 +152,32 @@ macro_rules! integer {
                 };
                 search_by::<TO_ADD>(count, |index| own(index) <= key, |index| own(index).cmp(&key))
             }
-            #[inline]
+            #[inline(always)]
             fn not_ascending(image: &[u8], first: u32, stride: u32, count: u32) -> Option<u32> {
-                let elements = image[first as usize..][..(stride * count) as usize].chunks_exact(stride as usize);
-                let mut keys = elements.map(|element| Self::view(element, 0));
-                let mut before = keys.next()?;
+                let stride = stride as usize;
+                let (head, others) = image[first as usize..][..stride * count as usize].split_at_checked(stride)?;
+                let mut before = Self::view(head, 0);
                 // One pass without a way out first: nearly always, all keys ascend.
-                let mut good = true;
-                for key in keys {
-                    good &= before < key;
+                let mut wrong = 0_u32;
+                let mut fours = others.chunks_exact(4 * stride);
+                for four in &mut fours {
+                    for i in 0..4 {
+                        let key = Self::view(&four[i * stride..], 0);
+                        wrong += u32::from(before >= key);
+                        before = key;
+                    }
+                }
+                for element in fours.remainder().chunks_exact(stride) {
+                    let key = Self::view(element, 0);
+                    wrong += u32::from(before >= key);
                     before = key;
                 }
-                if good {
+                if wrong == 0 {
                     return None;
                 }
                 (1..count).find(|index| {
-                    Self::view(image, first + (index - 1) * stride) >= Self::view(image, first + index * stride)
+                    let place = first + index * stride as u32;
+                    Self::view(image, place - stride as u32) >= Self::view(image, place)
                 })
             }
         }
@@ -249,7 +259,7 @@ impl<K: Stored, V: Stored> Stored for Entry<K, V> {
         K::write(writer, from, to);
         V::write(writer, from + Self::VALUE, to + Self::VALUE);
     }
-    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         K::check(check, at).map_err(|error| error.in_member("key"))?;
         check.zero(at + K::SIZE, at + Self::VALUE)?;
         V::check(check, at + Self::VALUE).map_err(|error| error.in_member("value"))?;

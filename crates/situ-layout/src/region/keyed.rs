@@ -45,7 +45,10 @@ pub trait Engine: 'static {
     fn slide<E: Stored>(slide: &mut Slide<'_>, at: u32);
     fn release<E: Stored>(memory: MemoryMut<'_>, at: u32);
     fn write<E: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32);
-    fn check<E: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid>;
+    fn check<E: Stored, K: Key, const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        at: u32,
+    ) -> Result<(), Invalid>;
 }
 
 /// Sets the value of a key, for either of which memory may be needed.
@@ -109,8 +112,8 @@ macro_rules! keyed {
             fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
                 H::write::<$element, K>(writer, from, to);
             }
-            fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
-                H::check::<$element, K>(check, at)
+            fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
+                H::check::<$element, K, CANONICAL>(check, at)
             }
         }
 

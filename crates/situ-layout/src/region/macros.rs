@@ -160,7 +160,7 @@ macro_rules! __region_stored {
                     })*
                 }
                 #[inline]
-                fn check(check: &mut Check<'_>, at: u32) -> ::core::result::Result<(), Invalid> {
+                fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> ::core::result::Result<(), Invalid> {
                     let mut end = at;
                     $({
                         let place = at + PLACES[Member::$member as usize];
@@ -218,7 +218,7 @@ macro_rules! __region_stored {
                         }
                     })*
                 }
-                fn check(check: &mut Check<'_>, at: u32) -> ::core::result::Result<(), Invalid> {
+                fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> ::core::result::Result<(), Invalid> {
                     let (members, size) = check.version_of::<Self>(at)?;
                     let mut end = at;
                     $(if (Member::$member as u32) < members {
@@ -338,7 +338,7 @@ macro_rules! region_plain {
                 fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
                     writer.copy(from, to, Self::SIZE);
                 }
-                fn check(_: &mut Check<'_>, _: u32) -> Result<(), Invalid> {
+                fn check<const CANONICAL: bool>(_: &mut Check<'_, CANONICAL>, _: u32) -> Result<(), Invalid> {
                     Ok(())
                 }
             }

@@ -175,8 +175,8 @@ macro_rules! __region_union {
                 fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
                     union_write::<Self>(writer, from, to);
                 }
-                fn check(check: &mut Check<'_>, at: u32) -> ::core::result::Result<(), Invalid> {
-                    union_check::<Self>(check, at)
+                fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> ::core::result::Result<(), Invalid> {
+                    union_check::<Self, CANONICAL>(check, at)
                 }
             }
 
@@ -215,7 +215,7 @@ macro_rules! __region_union {
                         Case::Nothing => {}
                     }
                 }
-                fn value_check(selected: Selected<Self>, check: &mut Check<'_>, at: u32) -> ::core::result::Result<u32, Invalid> {
+                fn value_check<const CANONICAL: bool>(selected: Selected<Self>, check: &mut Check<'_, CANONICAL>, at: u32) -> ::core::result::Result<u32, Invalid> {
                     match case(selected) {
                         $(Case::$member => {
                             <$type as Stored>::check(check, at).map_err(|error| error.in_member($text))?;

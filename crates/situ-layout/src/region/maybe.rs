@@ -68,7 +68,7 @@ impl<T: Stored> Stored for Maybe<T> {
         }
     }
     #[inline]
-    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         let front = &check.image()[at as usize..at as usize + 8];
         let (flag, back) = (u32_at(front, 0), u32_at(front, 4));
         // Nearly always, three bytes behind the flag are zero.
@@ -192,7 +192,7 @@ impl<T: Stored> Stored for Unique<T> {
             T::write(writer, value, block);
         }
     }
-    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         check.back_link(at, at + 4)?;
         if target(check.image(), at) == at {
             return Ok(());

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::backing::{Backing, Buffer, Heap, Options, Store, total_for};
-use super::check::{Checked, MAGIC, VERSION, check_image, keep_bits, schema_hash};
+use super::check::{Bitmap, Checked, MAGIC, VERSION, check_image, schema_hash};
 use super::convert::{StoreError, StoreFrom};
 use super::copy::Writer;
 use super::error::{AdoptError, BufferError, Full, Invalid, InvalidProblem, invalid};
@@ -85,15 +85,15 @@ impl<T: Stored> Region<T> {
 
     /// The same with policies.
     pub fn adopt_with(image: &[u8], options: Options) -> Result<Self, Invalid> {
-        let mut checked = check_image::<T>(image)?;
+        let mut bitmap = Bitmap::default();
+        let checked = check_image::<T>(image, &mut bitmap)?;
         let rewritten = rewritten::<T>(&checked);
         let image = rewritten.as_deref().unwrap_or(checked.image);
         let size = image.len() as u32;
         let options = Options { limit: options.limit.max(size), ..options };
         let mut region = Self { memory: Memory::on_heap(size, options), of: PhantomData };
         region.memory.bytes_mut().copy_from_slice(image);
-        region.adopted(checked.bits.as_deref().filter(|_| rewritten.is_none()));
-        checked.give_back();
+        region.adopted(checked.bits.filter(|_| rewritten.is_none()));
         Ok(region)
     }
 }
@@ -123,15 +123,15 @@ impl<'a, T: Stored> Region<T, Buffer<'a>> {
         if !is_aligned(buffer) {
             return invalid(0, InvalidProblem::MisalignedImage);
         }
-        let Checked { image, bits, versions } = check_image::<T>(buffer)?;
+        let mut bitmap = Bitmap::default();
+        let Checked { image, bits, versions } = check_image::<T>(buffer, &mut bitmap)?;
         refuse(versions.and_then(|versions| versions.differs))?;
         let size = image.len() as u32;
         let Ok(memory) = memory_in(buffer, size, true, options) else {
             return invalid(0, InvalidProblem::MisalignedImage);
         };
         let mut region = Self { memory, of: PhantomData };
-        region.adopted(bits.as_deref());
-        bits.into_iter().for_each(keep_bits);
+        region.adopted(bits);
         Ok(region)
     }
 
@@ -162,14 +162,14 @@ impl<T: Stored, B: Backing> Region<T, B> {
 
     /// The same for a backing in a box.
     pub fn adopt_into_boxed(backing: Box<B>, image: &[u8], options: Options) -> Result<Self, AdoptError> {
-        let mut checked = check_image::<T>(image)?;
+        let mut bitmap = Bitmap::default();
+        let checked = check_image::<T>(image, &mut bitmap)?;
         let rewritten = rewritten::<T>(&checked);
         let image = rewritten.as_deref().unwrap_or(checked.image);
         let memory = memory_of(backing, image.len() as u32, false, options)?;
         let mut region = Self { memory, of: PhantomData };
         region.memory.bytes_mut().copy_from_slice(image);
-        region.adopted(checked.bits.as_deref().filter(|_| rewritten.is_none()));
-        checked.give_back();
+        region.adopted(checked.bits.filter(|_| rewritten.is_none()));
         Ok(region)
     }
 
@@ -178,7 +178,8 @@ impl<T: Stored, B: Backing> Region<T, B> {
         let (base, total) = backing.memory();
         // SAFETY: the backing's memory is initialized, and nobody else uses it as long as the backing is ours.
         let there = unsafe { std::slice::from_raw_parts(base.as_ptr(), total) };
-        let mut checked = check_image::<T>(there)?;
+        let mut bitmap = Bitmap::default();
+        let checked = check_image::<T>(there, &mut bitmap)?;
         if checked.versions.as_ref().is_some_and(|versions| versions.differs.is_some()) {
             // Rewritten elsewhere, and then here.
             let image = checked.image.to_vec();
@@ -186,8 +187,7 @@ impl<T: Stored, B: Backing> Region<T, B> {
         }
         let memory = memory_of(backing, checked.image.len() as u32, true, options)?;
         let mut region = Self { memory, of: PhantomData };
-        region.adopted(checked.bits.as_deref());
-        checked.give_back();
+        region.adopted(checked.bits);
         Ok(region)
     }
 
@@ -333,8 +333,8 @@ pub fn view<T: Stored>(image: &[u8]) -> Result<Ref<'_, T>, Invalid> {
     if !is_aligned(image) {
         return invalid(0, InvalidProblem::MisalignedImage);
     }
-    let mut checked = check_image::<T>(image)?;
-    checked.give_back();
+    let mut bitmap = Bitmap::default();
+    let checked = check_image::<T>(image, &mut bitmap)?;
     refuse(checked.versions.and_then(|versions| versions.fewer))?;
     Ok(Ref::new(checked.image, ROOT))
 }
@@ -375,7 +375,7 @@ fn refuse(version: Option<(&'static str, u32, u32)>) -> Result<(), Invalid> {
 }
 
 /// The canonical image of an image in another version; its unknown members are not in it.
-fn rewritten<T: Stored>(checked: &Checked<'_>) -> Option<Vec<u8>> {
+fn rewritten<T: Stored>(checked: &Checked<'_, '_>) -> Option<Vec<u8>> {
     let versions = checked.versions.as_ref()?;
     Some(canonical_image::<T>(checked.image, Some(versions)))
 }
@@ -463,7 +463,7 @@ fn write_header<T: Stored>(image: &mut [u8], form: u8, size: u32) {
     header[4] = VERSION;
     header[6] = form;
     let facts = T::facts();
-    header[8..16].copy_from_slice(&schema_hash::<T>().to_le_bytes());
+    header[8..16].copy_from_slice(&schema_hash::<T>(facts).to_le_bytes());
     header[16..24].copy_from_slice(&facts.layout.to_le_bytes());
     header[24..28].copy_from_slice(&size.to_le_bytes());
     header[28..32].copy_from_slice(&ROOT.to_le_bytes());

@@ -89,7 +89,7 @@ impl<T: Stored> Stored for Shared<T> {
         writer.count_link(new);
         T::write(writer, old + Self::VALUE, new + Self::VALUE);
     }
-    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         check.back_link(at, at + 4)?;
         let block = target(check.image(), at);
         if block == at || check.shared_again::<T>(at, block)? {
@@ -159,7 +159,7 @@ impl<T: Stored> Mut<'_, Shared<T>> {
             Shared::<T>::release(MemoryMut(memory), at);
             return Ok(());
         };
-        if T::facts().shares && Check::holds::<T>(memory.bytes(), block + Shared::<T>::VALUE, at) {
+        if T::facts().shares && Check::<false>::holds::<T>(memory.bytes(), block + Shared::<T>::VALUE, at) {
             return Err(ShareError::Cycle);
         }
         let links = memory.u32(block).checked_add(1).ok_or(ShareError::TooMany)?;

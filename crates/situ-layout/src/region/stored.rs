@@ -51,11 +51,15 @@ pub trait Stored: Sized + 'static {
     /// Copies a value into a canonical image.
     fn write(writer: &mut Writer<'_>, from: u32, to: u32);
     /// Checks the value at `at`.
-    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid>;
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid>;
     /// Checks `count` values, one behind the other; an error says in which it is.
     #[doc(hidden)]
     #[inline]
-    fn check_all(check: &mut Check<'_>, at: u32, count: u32) -> Result<(), Invalid> {
+    fn check_all<const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        at: u32,
+        count: u32,
+    ) -> Result<(), Invalid> {
         (0..count)
             .try_for_each(|i| Self::check(check, at + i * Self::SIZE).map_err(|error| error.in_element(i)))
     }
@@ -131,7 +135,7 @@ macro_rules! number {
                 writer.copy(from, to, Self::SIZE);
             }
             #[inline]
-            fn check(_: &mut Check<'_>, _: u32) -> Result<(), Invalid> {
+            fn check<const CANONICAL: bool>(_: &mut Check<'_, CANONICAL>, _: u32) -> Result<(), Invalid> {
                 Ok(())
             }
         }
@@ -196,11 +200,15 @@ impl Stored for Bool {
         writer.copy(from, to, 1);
     }
     #[inline]
-    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         check.flag(at)
     }
     #[inline]
-    fn check_all(check: &mut Check<'_>, at: u32, count: u32) -> Result<(), Invalid> {
+    fn check_all<const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        at: u32,
+        count: u32,
+    ) -> Result<(), Invalid> {
         // All at once first: nearly always, all are booleans.
         const ONES: u64 = u64::MAX / 0xff;
         if any_bits(&check.image()[at as usize..][..count as usize]) & !ONES == 0 {
@@ -249,7 +257,7 @@ impl Stored for Char {
         writer.copy(from, to, 1);
     }
     #[inline]
-    fn check(_: &mut Check<'_>, _: u32) -> Result<(), Invalid> {
+    fn check<const CANONICAL: bool>(_: &mut Check<'_, CANONICAL>, _: u32) -> Result<(), Invalid> {
         Ok(())
     }
 }
@@ -297,7 +305,7 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
         writer.elements::<T>(from, to, N as u32);
     }
     #[inline]
-    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         check.elements::<T>(at, N as u32)
     }
 }

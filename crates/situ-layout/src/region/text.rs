@@ -215,7 +215,7 @@ impl Stored for Text {
         }
     }
     #[inline]
-    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         let header @ [low, high] = halves_at(check.image(), at);
         if (high >> 32) as u32 != at.wrapping_neg() {
             return check.back_link(at, at + 12);
@@ -235,20 +235,28 @@ impl Stored for Text {
 
 /// Checks text that lies in the string itself.
 #[inline(never)]
-fn check_short(check: &Check<'_>, at: u32, len: u32) -> Result<(), Invalid> {
+fn check_short<const CANONICAL: bool>(
+    check: &Check<'_, CANONICAL>,
+    at: u32,
+    len: u32,
+) -> Result<(), Invalid> {
     if len > INLINE as u32 {
         return invalid(at, InvalidProblem::TooLong { len, cap: INLINE as u32 });
     }
-    if check.canonical() && len == 0 {
+    if CANONICAL && len == 0 {
         return invalid(at, InvalidProblem::NotTrimmed { found: u32::from(TAG), wanted: 0 });
     }
     check.zero(at + len, at + INLINE as u32)?;
-    is_utf8(check, at, at, len)
+    is_utf8(check.image(), at, at, len)
 }
 
 /// Checks text that does not lie in the string itself: in a canonical image, mostly, it is ASCII in a block that is the next.
 #[inline(never)]
-fn check_far(check: &mut Check<'_>, at: u32, [low, high]: Halves) -> Result<(), Invalid> {
+fn check_far<const CANONICAL: bool>(
+    check: &mut Check<'_, CANONICAL>,
+    at: u32,
+    [low, high]: Halves,
+) -> Result<(), Invalid> {
     let (link, len, cap) = (low as u32, (low >> 32) as u32, high as u32);
     if cap == len
         && len as usize > INLINE
@@ -263,17 +271,17 @@ fn check_far(check: &mut Check<'_>, at: u32, [low, high]: Halves) -> Result<(), 
 
 /// Checks text that lies in a block, or is empty.
 #[inline(never)]
-fn check_block(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+fn check_block<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
     let (len, cap) = check.container(at, |len| len)?;
     if cap == 0 {
         return Ok(());
     }
-    if check.canonical() && len as usize <= INLINE {
+    if CANONICAL && len as usize <= INLINE {
         return invalid(at, InvalidProblem::NotTrimmed { found: cap, wanted: 0 });
     }
     let block = check.claim(at, u64::from(cap), u64::from(len))?;
     let granules = &check.image()[block as usize..][..in_granules(u64::from(len)) as usize];
-    if is_text(granules.as_chunks().0, len) { Ok(()) } else { is_utf8(check, at, block, len) }
+    if is_text(granules.as_chunks().0, len) { Ok(()) } else { is_utf8(check.image(), at, block, len) }
 }
 
 /// Whether these granules hold `len` bytes of ASCII and are zero behind them. In a live image anything may be there; then it is looked at
@@ -287,8 +295,8 @@ fn is_text(granules: &[[u8; GRANULE as usize]], len: u32) -> bool {
 
 /// Checks the `len` bytes at `begin`, which are the text of the string at `at`.
 #[inline(never)]
-fn is_utf8(check: &Check<'_>, at: u32, begin: u32, len: u32) -> Result<(), Invalid> {
-    match std::str::from_utf8(&check.image()[begin as usize..][..len as usize]) {
+fn is_utf8(image: &[u8], at: u32, begin: u32, len: u32) -> Result<(), Invalid> {
+    match std::str::from_utf8(&image[begin as usize..][..len as usize]) {
         Ok(_) => Ok(()),
         Err(error) => invalid(at, InvalidProblem::NotUtf8 { valid_up_to: error.valid_up_to() }),
     }

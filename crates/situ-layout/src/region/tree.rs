@@ -393,8 +393,8 @@ struct Seen {
 }
 
 /// Checks the node to which a link leads. `wanted` elements are in the whole subtree, in a canonical image.
-fn check_node<E: Stored, K: Key>(
-    check: &mut Check<'_>,
+fn check_node<E: Stored, K: Key, const CANONICAL: bool>(
+    check: &mut Check<'_, CANONICAL>,
     seen: &mut Seen,
     link: u32,
     levels: u32,
@@ -419,7 +419,7 @@ fn check_node<E: Stored, K: Key>(
             if inner {
                 let child = node.link::<E>(check.image(), index);
                 let wanted = shape.map(|(shape, _)| shape.child(index));
-                check_node::<E, K>(check, seen, child, levels - 1, wanted)?;
+                check_node::<E, K, CANONICAL>(check, seen, child, levels - 1, wanted)?;
             }
             if index < len {
                 let place = node.element::<E>(index);
@@ -505,11 +505,14 @@ impl Engine for Tree {
             write_node::<E>(writer, &mut next, len, levels, to);
         }
     }
-    fn check<E: Stored, K: Key>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    fn check<E: Stored, K: Key, const CANONICAL: bool>(
+        check: &mut Check<'_, CANONICAL>,
+        at: u32,
+    ) -> Result<(), Invalid> {
         check.back_link(at, at + 12)?;
         let (len, levels) = (u32_at(check.image(), at + 4), u32_at(check.image(), at + 8));
         let wanted = least_levels::<E>(len);
-        let exact = check.canonical() || len == 0 || levels == 0;
+        let exact = CANONICAL || len == 0 || levels == 0;
         if levels > MAX_LEVELS || (exact && levels != wanted) {
             return invalid(at, InvalidProblem::WrongLevels { found: levels, wanted });
         }
@@ -517,7 +520,7 @@ impl Engine for Tree {
             return check.no_block(at);
         }
         let mut seen = Seen { count: 0, last: None, at };
-        check_node::<E, K>(check, &mut seen, at, levels, check.canonical().then_some(len))?;
+        check_node::<E, K, CANONICAL>(check, &mut seen, at, levels, CANONICAL.then_some(len))?;
         if seen.count != len {
             return invalid(at, InvalidProblem::WrongTotal { len, found: seen.count });
         }

@@ -110,7 +110,11 @@ pub trait Union: Stored {
     fn value_release(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32);
     fn value_write(selected: Selected<Self>, writer: &mut Writer<'_>, from: u32, to: u32);
     /// Checks the selected member, and how many bytes it has.
-    fn value_check(selected: Selected<Self>, check: &mut Check<'_>, at: u32) -> Result<u32, Invalid>;
+    fn value_check<const CANONICAL: bool>(
+        selected: Selected<Self>,
+        check: &mut Check<'_, CANONICAL>,
+        at: u32,
+    ) -> Result<u32, Invalid>;
 }
 
 /// The value of a union's discriminator.
@@ -193,7 +197,10 @@ pub fn union_write<U: Union>(writer: &mut Writer<'_>, from: u32, to: u32) {
 }
 
 #[doc(hidden)]
-pub fn union_check<U: Union>(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+pub fn union_check<U: Union, const CANONICAL: bool>(
+    check: &mut Check<'_, CANONICAL>,
+    at: u32,
+) -> Result<(), Invalid> {
     let discriminator = <U::Discriminator as Stored>::SIZE;
     U::Discriminator::check(check, at).map_err(|error| error.in_member("discriminator"))?;
     check.zero(at + discriminator, at + region::<U>())?;

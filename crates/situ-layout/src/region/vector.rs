@@ -247,7 +247,7 @@ impl<T: Stored> Stored for Vector<T> {
     fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
         writer.vector::<T>(from, to);
     }
-    fn check(check: &mut Check<'_>, at: u32) -> Result<(), Invalid> {
+    fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         check.vector::<T>(at).map(drop)
     }
 }

@@ -1,6 +1,6 @@
 //! What a check finds in text, booleans and what belongs to nothing, at every length and every place.
 
-use situ_layout::region::{Bool, Region, Text, Vector};
+use situ_layout::region::{Bool, FlatMap, FlatSet, Region, Text, Vector};
 use situ_layout::region_struct;
 
 region_struct! { struct Note: NoteRef, NoteMut { text: Text, number: u64 } }
@@ -93,6 +93,64 @@ fn blocks_may_not_share_a_granule_anywhere_in_the_bitmap() {
         let wanted =
             format!("second: the block at offset {} is part of another one (at offset 80)", 80 + link);
         assert_eq!(Region::<Two>::adopt(&image).err().map(|error| error.to_string()), Some(wanted));
+    }
+}
+
+#[test]
+fn a_block_may_not_begin_in_a_granule_of_another_one() {
+    region_struct! { struct Bytes: BytesRef, BytesMut { first: Vector<u8>, second: Vector<u8> } }
+    // Of small images, whose bitmap lies elsewhere than that of large ones.
+    for granules in [1_u32, 57, 58, 59, 122, 300, 3000] {
+        let mut r = Region::<Bytes>::new();
+        r.root_mut().first().set(&vec![1_u8; granules as usize * 16][..]).unwrap();
+        r.root_mut().second().set(&[2_u8; 5][..]).unwrap();
+        // Header and root take six granules, the first block the next ones; behind it lies the second.
+        let mut image = r.bytes().to_vec();
+        assert_eq!(image.len() as u32, (6 + granules + 1) * 16);
+        let step = if cfg!(miri) { 61 } else { 1 };
+        for granule in (4..6 + granules).step_by(step).chain([5 + granules]) {
+            image[80..84].copy_from_slice(&(granule * 16).wrapping_sub(80).to_le_bytes());
+            let wanted =
+                format!("second: the block at offset {} is part of another one (at offset 80)", granule * 16);
+            assert_eq!(Region::<Bytes>::adopt(&image).err().map(|error| error.to_string()), Some(wanted));
+        }
+        image[80..84].copy_from_slice(&((6 + granules) * 16 - 80).to_le_bytes());
+        assert!(Region::<Bytes>::adopt(&image).is_ok());
+    }
+}
+
+#[test]
+fn a_key_that_does_not_ascend_is_found_wherever_it_is() {
+    region_struct! {
+        struct Keys: KeysRef, KeysMut { small: FlatSet<i16>, large: FlatMap<u64, u32> }
+    }
+    for len in 1..=11_usize {
+        let mut r = Region::<Keys>::new();
+        for key in 0..len {
+            r.root_mut().small().insert(key as i16 * 2 - 9).unwrap();
+            r.root_mut().large().insert(u64::MAX - 30 + key as u64 * 2, 7).unwrap();
+        }
+        let image = r.canonical();
+        // Header and root take six granules.
+        let large = 96 + (len * 2).next_multiple_of(16);
+        for form in [0, 1] {
+            for i in 1..len {
+                let mut spoilt = image.clone();
+                spoilt[6] = form;
+                assert!(Region::<Keys>::adopt(&spoilt).is_ok());
+                let mut twice = spoilt.clone();
+                twice.copy_within(96 + 2 * i - 2..96 + 2 * i, 96 + 2 * i);
+                // The one before becomes greater by its lowest byte, and is still greater than those before it.
+                spoilt[large + 16 * i - 16] = spoilt[large + 16 * i] + 1;
+                for (image, place) in [(twice, "small"), (spoilt, "large")] {
+                    let at = if place == "small" { 64 } else { 80 };
+                    let wanted =
+                        format!("{place}: key {i} is not greater than the key before it (at offset {at})");
+                    let found = Region::<Keys>::adopt(&image).err().map(|error| error.to_string());
+                    assert_eq!(found, Some(wanted), "{len} {form}");
+                }
+            }
+        }
     }
 }
 
