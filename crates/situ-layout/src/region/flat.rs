@@ -1,14 +1,12 @@
 //! Sorted sets and maps within a region: vectors of keys or entries, ascending.
 
-use std::marker::PhantomData;
-
 use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
-use super::handle::Mut;
+use super::handle::{Mut, Values};
 use super::key::{Entry, Key};
 use super::keyed::{Engine, Map, Reserve, Set, set_in};
-use super::memory::{MemoryMut, target};
+use super::memory::MemoryMut;
 use super::slide::Slide;
 use super::stored::{Assign, Stored};
 use super::vector::{self, Vector};
@@ -30,34 +28,14 @@ fn search<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<
     K::search::<false>(image, at.wrapping_add(link), E::SIZE, count, key)
 }
 
-/// The places of the elements of a vector.
-#[doc(hidden)]
-pub struct Places<E> {
-    next: u32,
-    left: u32,
-    of: PhantomData<fn() -> E>,
-}
-
-impl<E: Stored> Iterator for Places<E> {
-    type Item = u32;
-    #[inline]
-    fn next(&mut self) -> Option<u32> {
-        self.left = self.left.checked_sub(1)?;
-        self.next += E::SIZE;
-        Some(self.next - E::SIZE)
-    }
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left as usize, Some(self.left as usize))
-    }
-}
-
 impl Engine for Sorted {
     const KINDS: [&'static str; 2] = ["flat_set", "flat_map"];
-    type Places<'a, E: Stored> = Places<E>;
+    type Elements<'a, E: Stored> = Values<'a, E>;
 
     #[inline]
-    fn places<E: Stored>(image: &[u8], at: u32) -> Places<E> {
-        Places { next: target(image, at), left: vector::len(image, at), of: PhantomData }
+    fn elements<E: Stored>(image: &[u8], at: u32) -> Values<'_, E> {
+        let [link, count, _] = vector::header(image, at);
+        Values::new(image, at.wrapping_add(link), count)
     }
     #[inline]
     fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {

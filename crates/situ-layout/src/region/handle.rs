@@ -266,21 +266,45 @@ impl Open<'_> {
 }
 
 /// Values one behind the other, which lie within the image.
-#[inline]
-pub(super) fn values<T: Stored>(
-    image: &[u8],
-    first: u32,
-    count: u32,
-) -> impl ExactSizeIterator<Item = Ref<'_, T>> {
-    const { assert!(T::SIZE.is_multiple_of(T::ALIGN), "where one is aligned, so is the next") };
-    let address = image.as_ptr().addr().wrapping_add(first as usize);
-    let bytes = u64::from(count) * u64::from(T::SIZE);
-    let good = u64::from(first) + bytes <= image.len() as u64 && address.is_multiple_of(T::ALIGN as usize);
-    if count != 0 && !good {
-        outside(first, T::SIZE, image.len());
-    }
-    (0..count).map(move |i| Ref { image, at: first.wrapping_add(i.wrapping_mul(T::SIZE)), of: PhantomData })
+#[doc(hidden)]
+pub struct Values<'r, T> {
+    image: &'r [u8],
+    at: u32,
+    left: u32,
+    of: PhantomData<fn() -> T>,
 }
+
+impl<'r, T: Stored> Values<'r, T> {
+    #[inline]
+    pub(super) fn new(image: &'r [u8], first: u32, count: u32) -> Self {
+        const { assert!(T::SIZE.is_multiple_of(T::ALIGN), "where one is aligned, so is the next") };
+        let address = image.as_ptr().addr().wrapping_add(first as usize);
+        let bytes = u64::from(count) * u64::from(T::SIZE);
+        let good =
+            u64::from(first) + bytes <= image.len() as u64 && address.is_multiple_of(T::ALIGN as usize);
+        if count != 0 && !good {
+            outside(first, T::SIZE, image.len());
+        }
+        Self { image, at: first, left: count, of: PhantomData }
+    }
+}
+
+impl<'r, T: Stored> Iterator for Values<'r, T> {
+    type Item = Ref<'r, T>;
+    #[inline]
+    fn next(&mut self) -> Option<Ref<'r, T>> {
+        self.left = self.left.checked_sub(1)?;
+        let value = Ref { image: self.image, at: self.at, of: PhantomData };
+        self.at = self.at.wrapping_add(T::SIZE);
+        Some(value)
+    }
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl<T: Stored> ExactSizeIterator for Values<'_, T> {}
 
 /// `count` plain values at an offset.
 #[inline]

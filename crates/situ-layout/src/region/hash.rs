@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
+use super::handle::Ref;
 use super::key::Key;
 use super::keyed::{Engine, Map, Reserve, Set};
 use super::memory::{MAX_SIZE, Memory, MemoryMut, target, u32_at};
@@ -323,10 +324,10 @@ fn check<S: Stored, K: Key, const CANONICAL: bool>(
 
 impl Engine for Hashed {
     const KINDS: [&'static str; 2] = ["hash_set", "hash_map"];
-    type Places<'a, E: Stored> = Places<'a, E>;
+    type Elements<'a, E: Stored> = Elements<'a, E>;
 
-    fn places<E: Stored>(image: &[u8], at: u32) -> Places<'_, E> {
-        Places { image, table: Table::of(image, at), slot: 0, of: PhantomData }
+    fn elements<E: Stored>(image: &[u8], at: u32) -> Elements<'_, E> {
+        Elements { image, table: Table::of(image, at), slot: 0, of: PhantomData }
     }
     fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {
         find::<E, K>(image, at, key).map(|slot| Table::of(image, at).slot::<E>(slot))
@@ -384,22 +385,22 @@ impl Reserve for Hashed {
     }
 }
 
-/// The places of the entries of a table.
+/// The elements of a table.
 #[doc(hidden)]
-pub struct Places<'a, E> {
+pub struct Elements<'a, E> {
     image: &'a [u8],
     table: Table,
     slot: u32,
     of: PhantomData<fn() -> E>,
 }
 
-impl<E: Stored> Iterator for Places<'_, E> {
-    type Item = u32;
-    fn next(&mut self) -> Option<u32> {
+impl<'a, E: Stored> Iterator for Elements<'a, E> {
+    type Item = Ref<'a, E>;
+    fn next(&mut self) -> Option<Ref<'a, E>> {
         while self.slot < self.table.cap {
             self.slot += 1;
             if self.table.hash(self.image, self.slot - 1) != 0 {
-                return Some(self.table.slot::<E>(self.slot - 1));
+                return Some(Ref::new(self.image, self.table.slot::<E>(self.slot - 1)));
             }
         }
         None

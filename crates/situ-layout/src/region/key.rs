@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid};
+use super::handle::Ref;
 use super::layout::Lines;
 use super::memory::MemoryMut;
 use super::slide::Slide;
@@ -23,6 +24,12 @@ pub trait Key: Stored {
     /// The key at an offset.
     #[doc(hidden)]
     fn view(image: &[u8], at: u32) -> Self::View<'_>;
+    /// A key that is known to lie in its image.
+    #[doc(hidden)]
+    #[inline]
+    fn of(key: Ref<'_, Self>) -> Self::View<'_> {
+        Self::view(key.image(), key.at())
+    }
     /// The key at an offset, compared with another.
     #[doc(hidden)]
     fn compare(image: &[u8], at: u32, other: Self::View<'_>) -> Ordering;
@@ -118,6 +125,10 @@ macro_rules! integer {
                 let mut bytes = [0; size_of::<$type>()];
                 bytes.copy_from_slice(&image[at as usize..at as usize + size_of::<$type>()]);
                 <$type>::from_le_bytes(bytes)
+            }
+            #[inline]
+            fn of(key: Ref<'_, $type>) -> $type {
+                *key
             }
             #[inline]
             fn compare(image: &[u8], at: u32, other: $type) -> Ordering {
@@ -216,6 +227,15 @@ pub struct Entry<K, V>(PhantomData<fn() -> (K, V)>);
 
 impl<K: Stored, V: Stored> Entry<K, V> {
     pub(super) const VALUE: u32 = K::SIZE.next_multiple_of(V::ALIGN);
+
+    /// Key and value.
+    #[inline]
+    pub(super) fn both(entry: Ref<'_, Self>) -> (K::View<'_>, Ref<'_, V>)
+    where
+        K: Key,
+    {
+        (K::of(entry.part(0)), entry.part(Self::VALUE))
+    }
 }
 
 impl<K: Stored, V: Stored> Stored for Entry<K, V> {

@@ -18,10 +18,10 @@ use super::vector;
 pub trait Engine: 'static {
     /// The kinds of a set and of a map.
     const KINDS: [&'static str; 2];
-    /// The places of the elements, in their order.
-    type Places<'a, E: Stored>: Iterator<Item = u32>;
+    /// The elements, in their order.
+    type Elements<'a, E: Stored>: Iterator<Item = Ref<'a, E>>;
 
-    fn places<E: Stored>(image: &[u8], at: u32) -> Self::Places<'_, E>;
+    fn elements<E: Stored>(image: &[u8], at: u32) -> Self::Elements<'_, E>;
     /// The element of a key.
     fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32>;
     /// The element of a key, and whether it is new. When there is no room, the container holds what it held.
@@ -188,8 +188,7 @@ impl<'r, K: Key, H: Engine> Ref<'r, Set<K, H>> {
     /// The keys: ascending, or of a hash set in no order.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = K::View<'r>> + use<'r, K, H> {
-        let image = self.image();
-        H::places::<K>(image, self.at()).map(move |place| K::view(image, place))
+        H::elements::<K>(self.image(), self.at()).map(K::of)
     }
 }
 
@@ -213,9 +212,7 @@ impl<'r, K: Key, V: Stored, H: Engine> Ref<'r, Map<K, V, H>> {
     /// Keys and values: ascending, or of a hash map in no order.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = (K::View<'r>, Ref<'r, V>)> + use<'r, K, V, H> {
-        let image = self.image();
-        H::places::<Entry<K, V>>(image, self.at())
-            .map(move |place| (K::view(image, place), Ref::new(image, place + Entry::<K, V>::VALUE)))
+        H::elements::<Entry<K, V>>(self.image(), self.at()).map(Entry::both)
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) const fn words(bytes: u32) -> usize {
 /// Freed blocks of one size, still marked as in use.
 #[derive(Clone, Copy, Default)]
 struct Cache {
-    count: usize,
+    count: u32,
     block: [u32; CACHE_DEPTH],
 }
 
@@ -104,6 +104,7 @@ impl Memory {
     /// # Safety
     /// The memory is a multiple of 16 in place, initialized, at least `size` long, at most [`MAX_SIZE`] and what the bitmap for it takes,
     /// and nobody else's until the store is dropped.
+    #[inline]
     pub(super) unsafe fn over(
         (base, total): (NonNull<u8>, usize),
         size: u32,
@@ -196,7 +197,8 @@ impl Memory {
     }
 
     pub(super) fn free_bytes(&self) -> u32 {
-        let cached: usize = self.caches.iter().enumerate().map(|(i, cache)| (i + 1) * cache.count).sum();
+        let cached: usize =
+            self.caches.iter().enumerate().map(|(i, cache)| (i + 1) * cache.count as usize).sum();
         (self.free + cached as u32) * GRANULE
     }
     #[inline]
@@ -260,16 +262,22 @@ impl Memory {
         (i as u32 * 64 + here.trailing_zeros()).min(end)
     }
     #[inline]
-    fn mark(&mut self, mut from: u32, mut count: u32, used: bool) {
-        let bits = self.bits_mut();
-        while count != 0 {
-            let shift = from % 64;
-            let here = count.min(64 - shift);
-            let mask = (!0_u64 >> (64 - here)) << shift;
-            let word = &mut bits[from as usize / 64];
-            *word = if used { *word | mask } else { *word & !mask };
-            from += here;
-            count -= here;
+    fn mark(&mut self, from: u32, count: u32, used: bool) {
+        if count == 0 {
+            return;
+        }
+        let last = from + count - 1;
+        let (head, tail) = (!0_u64 << (from % 64), !0_u64 >> (!last % 64));
+        let set = |word: &mut u64, mask: u64| *word = if used { *word | mask } else { *word & !mask };
+        match &mut self.bits_mut()[from as usize / 64..=last as usize / 64] {
+            // Most blocks lie in one word.
+            [word] => set(word, head & tail),
+            [first, between @ .., last] => {
+                set(first, head);
+                between.fill(if used { !0 } else { 0 });
+                set(last, tail);
+            }
+            [] => {}
         }
     }
     #[inline]
@@ -294,7 +302,7 @@ impl Memory {
             && cache.count != 0
         {
             cache.count -= 1;
-            let block = cache.block[cache.count];
+            let block = cache.block[cache.count as usize];
             return Ok(self.reused(block, count));
         }
         if let Some(from) = self.take_run(count) {
@@ -349,7 +357,7 @@ impl Memory {
         for size in 0..CACHED_SIZES {
             while self.caches[size].count != 0 {
                 self.caches[size].count -= 1;
-                let block = self.caches[size].block[self.caches[size].count];
+                let block = self.caches[size].block[self.caches[size].count as usize];
                 self.give_back(block / GRANULE, size as u32 + 1);
             }
         }
@@ -463,9 +471,9 @@ impl Memory {
             return allocator.freed(&mut Granules(self), at / GRANULE, count);
         }
         if let Some(cache) = self.caches.get_mut(count as usize - 1)
-            && cache.count < CACHE_DEPTH
+            && (cache.count as usize) < CACHE_DEPTH
         {
-            cache.block[cache.count] = at;
+            cache.block[cache.count as usize] = at;
             cache.count += 1;
             return;
         }
@@ -619,7 +627,7 @@ pub(super) fn zero(image: &mut [u8], at: u32, count: u32) {
 pub(super) type Halves = [u64; 2];
 
 /// The highest bit of each byte.
-const HIGHEST_BITS: u64 = u64::MAX / 0xff * 0x80;
+pub(super) const HIGHEST_BITS: u64 = u64::MAX / 0xff * 0x80;
 
 #[inline]
 pub(super) fn halves(granule: &[u8; GRANULE as usize]) -> Halves {

@@ -7,7 +7,7 @@ use super::key::{Entry, Key};
 use super::keyed::{Map, Set};
 use super::node::Path;
 use super::stored::Stored;
-use super::tree::{Places, Tree};
+use super::tree::{Elements, Tree};
 
 /// The first element that is not before the bound; with `behind`, the first one behind it.
 fn edge<E: Stored, K: Key>(image: &[u8], at: u32, bound: Bound<&K::View<'_>>, end: bool) -> Path {
@@ -29,7 +29,7 @@ fn range<'r, E: Stored, K: Key>(
     image: &'r [u8],
     at: u32,
     keys: &impl RangeBounds<K::View<'r>>,
-) -> Places<'r, E> {
+) -> Elements<'r, E> {
     let front = edge::<E, K>(image, at, keys.start_bound(), false);
     let behind = edge::<E, K>(image, at, keys.end_bound(), true);
     // A range that ends before it begins is empty.
@@ -38,7 +38,7 @@ fn range<'r, E: Stored, K: Key>(
         (_, 0) => false,
         _ => !K::compare_in(image, front.place::<E>(), behind.place::<E>()).is_lt(),
     };
-    Places::new(image, at, front, if turned { front } else { behind })
+    Elements::new(image, at, front, if turned { front } else { behind })
 }
 
 impl<'r, K: Key> Ref<'r, Set<K, Tree>> {
@@ -54,8 +54,7 @@ impl<'r, K: Key> Ref<'r, Set<K, Tree>> {
 
     /// The keys of a range, ascending; `range(..)` are all, from both ends.
     pub fn range(self, keys: impl RangeBounds<K::View<'r>>) -> impl DoubleEndedIterator<Item = K::View<'r>> {
-        let image = self.image();
-        range::<K, K>(image, self.at(), &keys).map(move |place| K::view(image, place))
+        range::<K, K>(self.image(), self.at(), &keys).map(K::of)
     }
 }
 
@@ -75,8 +74,6 @@ impl<'r, K: Key, V: Stored> Ref<'r, Map<K, V, Tree>> {
         self,
         keys: impl RangeBounds<K::View<'r>>,
     ) -> impl DoubleEndedIterator<Item = (K::View<'r>, Ref<'r, V>)> {
-        let image = self.image();
-        range::<Entry<K, V>, K>(image, self.at(), &keys)
-            .map(move |place| (K::view(image, place), Ref::new(image, place + Entry::<K, V>::VALUE)))
+        range::<Entry<K, V>, K>(self.image(), self.at(), &keys).map(Entry::both)
     }
 }

@@ -2,12 +2,12 @@
 
 use std::ops::Deref;
 
-use super::check::Check;
+use super::check::{Check, any_bits};
 use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
 use super::handle::{Mut, Ref};
 use super::memory::{
-    GRANULE, Halves, MAX_SIZE, Memory, MemoryMut, halves, halves_at, in_granules, is_ascii,
+    GRANULE, HIGHEST_BITS, Halves, MAX_SIZE, Memory, MemoryMut, halves, halves_at, in_granules, is_ascii,
     is_ascii_then_zero, target, u32_at,
 };
 use super::slide::Slide;
@@ -47,7 +47,12 @@ pub(super) fn bytes_at(image: &[u8], at: u32) -> &[u8] {
 /// Texts are checked when an image is adopted, and assigned from `str`.
 #[inline]
 pub(super) fn str_at(image: &[u8], at: u32) -> &str {
-    std::str::from_utf8(bytes_at(image, at)).unwrap_or_default()
+    let bytes = bytes_at(image, at);
+    if any_bits(bytes) & HIGHEST_BITS == 0 {
+        // SAFETY: bytes without their highest bits are ASCII, which is UTF-8.
+        return unsafe { std::str::from_utf8_unchecked(bytes) };
+    }
+    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 /// The characters beyond `len` become zero.

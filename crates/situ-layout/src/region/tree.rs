@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
+use super::handle::Ref;
 use super::key::Key;
 use super::keyed::{Engine, Map, Set};
 use super::memory::{Memory, MemoryMut, target, u32_at};
@@ -437,10 +438,10 @@ fn check_node<E: Stored, K: Key, const CANONICAL: bool>(
 
 impl Engine for Tree {
     const KINDS: [&'static str; 2] = ["ordered_set", "ordered_map"];
-    type Places<'a, E: Stored> = Places<'a, E>;
+    type Elements<'a, E: Stored> = Elements<'a, E>;
 
-    fn places<E: Stored>(image: &[u8], at: u32) -> Places<'_, E> {
-        Places::new(image, at, Path::begin::<E>(image, at), Path::end(image, at))
+    fn elements<E: Stored>(image: &[u8], at: u32) -> Elements<'_, E> {
+        Elements::new(image, at, Path::begin::<E>(image, at), Path::end(image, at))
     }
     fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32> {
         let mut node = Node(target(image, at));
@@ -528,9 +529,9 @@ impl Engine for Tree {
     }
 }
 
-/// The places of elements of a tree, from both ends.
+/// The elements of a tree, from both ends.
 #[doc(hidden)]
-pub struct Places<'a, E> {
+pub struct Elements<'a, E> {
     image: &'a [u8],
     at: u32,
     front: Path,
@@ -538,31 +539,31 @@ pub struct Places<'a, E> {
     of: PhantomData<fn() -> E>,
 }
 
-impl<'a, E: Stored> Places<'a, E> {
+impl<'a, E: Stored> Elements<'a, E> {
     /// From one element up to before another.
     pub(super) fn new(image: &'a [u8], at: u32, front: Path, behind: Path) -> Self {
         Self { image, at, front, behind, of: PhantomData }
     }
 }
 
-impl<E: Stored> Iterator for Places<'_, E> {
-    type Item = u32;
-    fn next(&mut self) -> Option<u32> {
+impl<'a, E: Stored> Iterator for Elements<'a, E> {
+    type Item = Ref<'a, E>;
+    fn next(&mut self) -> Option<Ref<'a, E>> {
         if self.front == self.behind {
             return None;
         }
         let place = self.front.place::<E>();
         self.front.next::<E>(self.image);
-        Some(place)
+        Some(Ref::new(self.image, place))
     }
 }
 
-impl<E: Stored> DoubleEndedIterator for Places<'_, E> {
-    fn next_back(&mut self) -> Option<u32> {
+impl<'a, E: Stored> DoubleEndedIterator for Elements<'a, E> {
+    fn next_back(&mut self) -> Option<Ref<'a, E>> {
         if self.front == self.behind {
             return None;
         }
         self.behind.back::<E>(self.image, self.at);
-        Some(self.behind.place::<E>())
+        Some(Ref::new(self.image, self.behind.place::<E>()))
     }
 }

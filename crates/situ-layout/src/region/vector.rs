@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid};
-use super::handle::{Mut, Ref, plain_slice, plain_slice_mut, values};
+use super::handle::{Mut, Ref, Values, plain_slice, plain_slice_mut};
 use super::layout::Lines;
 use super::memory::{MAX_SIZE, Memory, MemoryMut, in_granules, target, u32_at, zero};
 use super::slide::Slide;
@@ -325,7 +325,7 @@ impl<'r, T: Stored> Ref<'r, Vector<T>> {
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = Ref<'r, T>> {
         let [link, count] = self.numbers();
-        values(self.image(), self.at().wrapping_add(link), count)
+        Values::new(self.image(), self.at().wrapping_add(link), count)
     }
 
     /// The elements as Rust values.
