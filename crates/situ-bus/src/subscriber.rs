@@ -84,7 +84,7 @@ pub struct RawSubscriber {
     column: usize,
     copies: RefCell<Copies>,
     /// Which of its messages are complete.
-    prospect: RefCell<Prospect>,
+    prospect: RefCell<Box<Prospect>>,
     /// Whether the type has bulk members: then what goes to a device is the body alone.
     has_bulk: bool,
     /// When dead publishers were last looked for.
@@ -159,7 +159,7 @@ impl RawSubscriber {
             domain: placement.domain,
             column,
             copies,
-            prospect: RefCell::new(Prospect::new(placement.domain != HOST, keep_last as u64)),
+            prospect: RefCell::new(Box::new(Prospect::new(placement.domain != HOST, keep_last as u64))),
             has_bulk: has_bulk(&description.schema),
             repaired_ns: Cell::new(now_ns()),
         })
@@ -524,7 +524,7 @@ impl RawSubscriber {
 
     /// Which of its messages are complete.
     pub(crate) fn prospect(&self) -> RefMut<'_, Prospect> {
-        self.prospect.borrow_mut()
+        RefMut::map(self.prospect.borrow_mut(), Box::as_mut)
     }
 
     /// The domain that it takes in.
