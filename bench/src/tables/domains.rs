@@ -16,7 +16,7 @@ use crate::systems::{Kind, System};
 use crate::worker::Context;
 use crate::workload::Lens;
 use crate::workload::bilateral::{Bilateral, Extent};
-use crate::workload::device::{EMULATED, VULKAN};
+use crate::workload::device::{CUDA, EMULATED, VULKAN};
 use crate::workload::explicit::Explicit;
 
 const TABLE: &str = "domains";
@@ -115,7 +115,7 @@ struct Stage {
     radii: &'static [usize],
 }
 
-fn stages(bench: &Bench) -> [Stage; 2] {
+fn stages(bench: &Bench) -> [Stage; 3] {
     let emulated = Stage {
         device: EMULATED,
         extent: Extent::UHD,
@@ -132,7 +132,14 @@ fn stages(bench: &Bench) -> [Stage; 2] {
         systems: &[Kind::SituVulkan, Kind::SituHost, Kind::Iceoryx2],
         radii: if bench.scale(0, 1) == 1 { &RADII } else { &RADII[..1] },
     };
-    [emulated, vulkan]
+    let cuda = Stage {
+        device: CUDA,
+        extent: Extent::UHD,
+        prefix: "cuda, ",
+        systems: &[Kind::SituCuda, Kind::SituHost, Kind::Iceoryx2],
+        radii: &RADII,
+    };
+    [emulated, vulkan, cuda]
 }
 
 /// Sends images through the filters with each system in turns, and keeps what that took.

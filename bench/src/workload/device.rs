@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use situ::memory::cuda::{CudaDomain, CudaStream};
 use situ::memory::vulkan::{VulkanDomain, VulkanStream};
 use situ::memory::{
     Domain, DomainError, DomainId, DomainKind, EmulatedStream, EmulatedView, Memory, MemoryRequest, Stream,
 };
 
 use super::bilateral::{Bilateral, Extent};
-use super::vulkan::Kernels;
+use super::{cuda, vulkan};
 use crate::failure::Failure;
 use crate::os::monotonic_ns;
 
@@ -20,6 +21,9 @@ use crate::os::monotonic_ns;
 pub const EMULATED: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
 /// The first Vulkan device.
 pub const VULKAN: DomainId = DomainId { kind: DomainKind::VULKAN, number: 0 };
+
+/// The first CUDA device.
+pub const CUDA: DomainId = DomainId { kind: DomainKind::CUDA, number: 0 };
 
 const NAME: &str = "device";
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -69,6 +73,12 @@ impl Receipt {
     }
 }
 
+/// The filter on a device that is none of this program's making.
+enum Kernels {
+    Vulkan(vulkan::Kernels),
+    Cuda(cuda::Kernels),
+}
+
 /// A device with one stream, as one process uses it.
 pub struct Device {
     /// Declared first, dropped first: they are made from the device.
@@ -89,18 +99,27 @@ fn wrap<E: std::fmt::Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
 impl Device {
     /// Opens it; files that its memory needs go into the directory.
     pub fn open(id: DomainId, directory: PathBuf) -> Result<Self, Failure> {
-        let vulkan = match id.kind {
-            DomainKind::VULKAN => Some(VulkanDomain::find(id.number).map_err(wrap("find"))?),
-            _ => None,
-        };
-        let domain: Arc<dyn Domain> = match &vulkan {
-            Some(vulkan) => Arc::new(vulkan.clone()),
-            None => situ::memory::find(id).map_err(wrap("find"))?,
-        };
-        let stream = domain.stream().map_err(wrap("stream"))?;
-        let kernels = match (&vulkan, stream.as_any().downcast_ref::<VulkanStream>()) {
-            (Some(vulkan), Some(stream)) => Some(Kernels::new(vulkan, stream)?),
-            _ => None,
+        let find = wrap("find");
+        let (domain, stream, kernels): (Arc<dyn Domain>, _, _) = match id.kind {
+            DomainKind::VULKAN => {
+                let domain = VulkanDomain::find(id.number).map_err(find)?;
+                let stream = domain.stream().map_err(wrap("stream"))?;
+                let own = stream.as_any().downcast_ref::<VulkanStream>();
+                let kernels = own.map(|own| vulkan::Kernels::new(&domain, own)).transpose()?;
+                (Arc::new(domain), stream, kernels.map(Kernels::Vulkan))
+            }
+            DomainKind::CUDA => {
+                let domain = CudaDomain::find(id.number).map_err(find)?;
+                let stream = domain.stream().map_err(wrap("stream"))?;
+                let own = stream.as_any().downcast_ref::<CudaStream>();
+                let kernels = own.map(|own| cuda::Kernels::new(&domain, own)).transpose()?;
+                (Arc::new(domain), stream, kernels.map(Kernels::Cuda))
+            }
+            _ => {
+                let domain = situ::memory::find(id).map_err(find)?;
+                let stream = domain.stream().map_err(wrap("stream"))?;
+                (domain, stream, None)
+            }
         };
         Ok(Self {
             kernels,
@@ -174,14 +193,18 @@ impl Device {
         output: Option<Span>,
     ) -> Result<Arc<Receipt>, Failure> {
         let receipt = Arc::new(Receipt::default());
-        if let (Some(kernels), Some(stream)) =
-            (&self.kernels, self.stream.as_any().downcast_ref::<VulkanStream>())
-        {
+        if let Some(kernels) = &self.kernels {
             let (Kernel::Filter(filter, extent), [input], Some(output)) = (&kernel, &inputs[..], &output)
             else {
                 return Err(self.cannot("launch this kernel"));
             };
-            kernels.launch(stream, filter, *extent, input, output)?;
+            match (kernels, self.stream.as_any().downcast_ref::<VulkanStream>()) {
+                (Kernels::Vulkan(kernels), Some(stream)) => {
+                    kernels.launch(stream, filter, *extent, input, output)?;
+                }
+                (Kernels::Vulkan(_), None) => return Err(self.cannot("launch kernels")),
+                (Kernels::Cuda(kernels), _) => kernels.launch(filter, *extent, input, output)?,
+            }
             *self.launched.borrow_mut() = Some(Arc::clone(&receipt));
             return Ok(receipt);
         }
@@ -204,7 +227,11 @@ impl Device {
     /// Waits until the device has done everything that was enqueued.
     pub fn finish(&self) -> Result<(), Failure> {
         self.stream.synchronize(PATIENCE).map_err(wrap("synchronize"))?;
-        let times = self.kernels.as_ref().map(Kernels::times).transpose()?.flatten();
+        let times = match &self.kernels {
+            None => None,
+            Some(Kernels::Vulkan(kernels)) => kernels.times()?,
+            Some(Kernels::Cuda(kernels)) => kernels.times()?,
+        };
         if let (Some((started, ended)), Some(receipt)) = (times, self.launched.take()) {
             receipt.started.store(started, Ordering::Release);
             receipt.ended.store(ended, Ordering::Release);
@@ -258,7 +285,7 @@ fn writing<'s>(view: &EmulatedView<'_>, span: &'s Span) -> Result<&'s mut [u8], 
 
 #[cfg(test)]
 mod tests {
-    use super::{Device, EMULATED, Kernel, VULKAN};
+    use super::{CUDA, Device, EMULATED, Kernel, VULKAN};
     use crate::workload::bilateral::{Bilateral, Extent, picture};
 
     /// What a device makes of a picture.
@@ -283,7 +310,7 @@ mod tests {
     fn devices_compute_what_the_cpu_computes() {
         let extent = Extent { width: 150, height: 37 };
         let image = picture(extent, 3);
-        for id in [EMULATED, VULKAN] {
+        for id in [EMULATED, VULKAN, CUDA] {
             let device = match Device::open(id, std::env::temp_dir()) {
                 Ok(device) => device,
                 Err(absent) => {

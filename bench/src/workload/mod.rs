@@ -3,6 +3,7 @@
 //! memory ([`explicit`]), and messages in the device's memory ([`in_domain`]). And the messages of the table `protobuf`.
 
 pub mod bilateral;
+pub mod cuda;
 pub mod device;
 pub mod explicit;
 pub mod graph;
