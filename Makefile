@@ -59,7 +59,7 @@ model:  ## Explore the protocols between processes with the model checker
 miri:  ## Run the tests of regions and of lent messages under Miri, which sees undefined behaviour
 	@scripts/miri.sh
 
-sanitize:  ## Run the tests of regions, memory, bus and traces under the address and thread sanitizers
+sanitize:  ## Run the tests of regions (C++ too), memory, bus and traces under the address and thread sanitizers
 	@scripts/sanitize.sh
 
 conformance:  ## Run the official conformance tests of protobuf

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of memory, bus and traces under AddressSanitizer and ThreadSanitizer, and those of containers and regions, which have
-# no threads, under the first: scripts/sanitize.sh [address] [thread]
+# no threads, under the first, in C++ too: scripts/sanitize.sh [address] [thread] [cpp]
 # The standard library is built along, so that what happens in it is seen too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,8 +15,12 @@ rustup run nightly rustc --version >/dev/null 2>&1 || rustup toolchain install n
 rustup component add rust-src --toolchain nightly >/dev/null 2>&1
 
 target=$(rustc -vV | sed -n 's/^host: //p')
-[ $# != 0 ] || set -- address thread
+[ $# != 0 ] || set -- address thread cpp
 for sanitizer; do
+  if [ "$sanitizer" = cpp ]; then
+    scripts/sanitize-cpp.sh
+    continue
+  fi
   # Processes that are killed on purpose cannot be told from leaks or races by a sanitizer that dies with them: their
   # tests run under AddressSanitizer only, which looks at each access by itself. So do those in which one process maps the same memory
   # twice: ThreadSanitizer goes by addresses. (Traces have a test of their own for it, over one mapping.)

@@ -66,7 +66,7 @@ setup_cpp() {
   [ ${#missing[@]} = 0 ] || packages "C++" "${missing[@]}"
 }
 
-# Formatters; clang also compiles the headers a second time.
+# Formatters. (Where there is a clang, the tests also compile C++ regions with it; `make sanitize` runs their tests so.)
 setup_lint() {
   local missing=()
   have clang-format || have clang-format-14 || missing+=(clang-format)

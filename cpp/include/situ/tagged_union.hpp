@@ -157,6 +157,11 @@ class tagged_union
     select(discriminator);
     return at<I>() = detail::as<alternative<I>>(std::forward<Value>(value));
   }
+  /// The same; null, and unchanged, when the discriminator selects another member.
+  template <std::size_t I, class Value>
+  [[nodiscard]] alternative<I>* try_set(D discriminator, Value&& value) {
+    return Cases::index_of(discriminator) == I ? &set<I>(discriminator, std::forward<Value>(value)) : nullptr;
+  }
 
  private:
   template <std::size_t I>

@@ -42,6 +42,17 @@ TEST(Bazaar, the_bytes_are_those_of_the_vectors) {
   EXPECT_THROW((void)b.flag.number(), situ::bad_union_access);
 }
 
+TEST(Bazaar, unions_say_that_there_is_no_room) {
+  std::vector<situ_test::granule> memory(200);
+  situ::region<Bazaar> r(std::as_writable_bytes(std::span(memory)));
+  r->shape.set_label("short");
+  const std::string longer(4000, 'x');
+  EXPECT_EQ(r->shape.try_set_label(longer), nullptr);
+  EXPECT_EQ(r->shape.try_set_label("short", 1), nullptr) << "1 selects another member";
+  EXPECT_EQ(r->shape.label(), "short");
+  EXPECT_EQ(*r->shape.try_set_label("shorter"), "shorter");
+}
+
 TEST(Bazaar, new_unions_begin_as_the_schema_says) {
   const situ::region<Bazaar> r;
   const heap_bazaar heap;

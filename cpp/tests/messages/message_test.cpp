@@ -176,7 +176,10 @@ void expect_union_behaviour() {
   shape.select(kitchen::Color::BLUE);
   EXPECT_EQ(shape.name(), "ball") << "another label of the same case";
   EXPECT_THROW(shape.set_radius(1.0, kitchen::Color::BLUE), situ::bad_union_access);
+  EXPECT_EQ(shape.try_set_radius(1.0, kitchen::Color::BLUE), nullptr);
   EXPECT_EQ(shape.name(), "ball");
+  EXPECT_EQ(*shape.try_set_name("ball"), "ball");
+  shape.select(kitchen::Color::BLUE);
   kitchen::Shape_<S> copy = shape;
   EXPECT_EQ(copy, shape);
   copy.set_corner(point<S>(1));

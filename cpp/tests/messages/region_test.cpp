@@ -179,6 +179,30 @@ TEST(RegionMessages, a_full_region_says_so) {
             "words: the region has no room for 1000 elements; give it a higher limit");
 }
 
+TEST(RegionMessages, what_is_assigned_whole_is_there_or_nothing_has_changed) {
+  std::vector<granule> memory(256);
+  pantry_region r(std::as_writable_bytes(std::span(memory)));
+  EXPECT_TRUE(situ::try_assign(*r, pantry()));
+  const std::vector<std::byte> before = r.canonical();
+  heap_pantry large = pantry();
+  large.long_text = "a long text that comes before all that there is no room for";
+  large.words.resize(1000);
+  const auto done = situ::try_assign(*r, large);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message(),
+            "words: the region has no room for 1000 elements; give it a higher limit");
+  EXPECT_EQ(r.canonical(), before);
+  EXPECT_TRUE(situ::region<game::Pantry>::adopt(r.bytes()));
+  pantry_region roomy;
+  ASSERT_TRUE(situ::try_assign(*roomy, pantry()));
+  EXPECT_EQ(roomy.canonical(), before);
+  ASSERT_TRUE(situ::try_assign(*roomy, large));
+  EXPECT_EQ(roomy->words.size(), 1000U);
+  EXPECT_EQ(roomy->long_text, large.long_text);
+  EXPECT_TRUE(situ::try_assign(*roomy, *r));
+  EXPECT_EQ(roomy.canonical(), before);
+}
+
 TEST(RegionMessages, another_schema_is_refused) {
   const pantry_region r;
   const auto other = situ::view_region<game::Character>(r.bytes());

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "region/memory.hpp"
@@ -123,8 +124,20 @@ inline bool tidy(situ::region<Forest>& r, model_forest& m, std::uint32_t way, st
       if (number % 4 == 1) r->lists.clear(), m.lists.clear();
       if (number % 4 == 2) r->numbers.clear(), m.numbers.clear();
       return true;
-    default:
-      return same_bounds(*r, m, number);
+    case 6: {
+      const auto gone = [number](const auto& entry) {
+        return std::string_view(entry.first).size() % 5 == number % 5;
+      };
+      const auto few = [number](std::int16_t small) { return small % 7 == static_cast<int>(number % 7); };
+      if (number % 2 == 0) return erase_if(r->lists, gone) == std::erase_if(m.lists, gone);
+      return erase_if(r->numbers, few) == std::erase_if(m.numbers, few);
+    }
+    default: {
+      if (!same_bounds(*r, m, number)) return false;
+      const auto behind = r->items.erase(r->items.lower_bound(number), r->items.upper_bound(number + 3));
+      const auto expected = m.items.erase(m.items.lower_bound(number), m.items.upper_bound(number + 3));
+      return same_place(behind, r->items.end(), expected, m.items.end());
+    }
   }
 }
 

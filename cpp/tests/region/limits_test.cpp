@@ -7,7 +7,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,13 +112,23 @@ TEST(RegionLimits, ranges_that_no_region_can_hold_are_refused) {
   region<All> r;
   fill(*r);
   const std::vector<std::byte> before = r.canonical();
-  const auto numbers = std::views::iota(std::uint64_t{0}, std::uint64_t{1} << 60) |
-                       std::views::transform([](std::uint64_t i) { return static_cast<std::uint8_t>(i); });
+  const std::uint8_t number = 7;
+  const situ::region_detail::repeated numbers(number, std::size_t{1} << 60);
   EXPECT_FALSE(r->raw.try_assign_range(numbers));
   EXPECT_TRUE(is_full([&] { r->raw.assign_range(numbers); }));
+  for (const std::size_t count : too_many()) {
+    EXPECT_FALSE(r->raw.try_insert(r->raw.begin(), count, number));
+    EXPECT_FALSE(r->raw.try_assign(count, number));
+    EXPECT_FALSE(r->skills.try_insert(r->skills.begin(), count, Skill{}));
+    EXPECT_FALSE(r->names.try_resize(count, r->names[0]));
+    EXPECT_FALSE(r->text.try_resize(count, 'x'));
+    EXPECT_TRUE(is_full([&] { r->raw.insert(r->raw.begin() + 1, count, number); }));
+  }
   const std::string_view endless(r->text.data(), std::numeric_limits<std::size_t>::max() - 3);
   EXPECT_FALSE(r->text.try_assign(endless));
   EXPECT_FALSE(r->text.try_append(endless));
+  EXPECT_FALSE(r->text.try_insert(3, endless));
+  EXPECT_FALSE(r->text.try_replace(3, 4, endless));
   EXPECT_TRUE(is_full([&] { r->text.append(endless); }));
   EXPECT_EQ(r.canonical(), before);
 }
@@ -171,7 +180,7 @@ TEST(RegionContinues, in_a_buffer_that_has_room_and_in_no_other) {
       ASSERT_EQ(fits, wanted) << size;
       ASSERT_EQ(r.bytes().data() == at, !fits);
       // Nothing is written behind the buffer, and nothing at all if it has no room.
-      const std::size_t may_change = fits ? size : 0;
+      const auto may_change = static_cast<std::ptrdiff_t>(fits ? size : 0);
       ASSERT_TRUE(std::equal(all.begin() + may_change, all.end(), untouched.begin() + may_change)) << size;
       ASSERT_EQ(r.size(), image);
       ASSERT_EQ(r.canonical(), canonical);

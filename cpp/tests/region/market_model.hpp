@@ -124,14 +124,7 @@ inline bool draw(Market& m, model_market& model, program& steps, bool full_is_go
     }
     case 3: {
       const std::size_t from = steps.byte() % model.shapes.size();
-      if (!shape.situ_store(m.shapes[from])) {
-        // Elements made room for others, for which there was none.
-        if (drawn.index() == 2 && model.shapes[from].second.index() == 2) {
-          const auto& points = shape.get<"points">();
-          drawn = std::vector<float>(points.begin(), points.end());
-        }
-        return full_is_good;
-      }
+      if (!shape.try_assign(m.shapes[from])) return full_is_good;
       model.shapes[at] = std::pair(model.shapes[from]);
       return true;
     }
@@ -248,6 +241,15 @@ inline bool bounds(const Market& m, const model_market& model, const std::string
          same_price(m.prices.upper_bound(key), model.prices.upper_bound(key));
 }
 
+/// Erases the links to what so many lead to, as `erase_if` does: one after the other, each as it is by then.
+inline std::size_t erase_links(std::vector<std::shared_ptr<model_texture>>& links, std::size_t uses) {
+  const std::size_t before = links.size();
+  for (auto at = links.begin(); at != links.end();) {
+    at = static_cast<std::size_t>(at->use_count()) == uses ? links.erase(at) : at + 1;
+  }
+  return before - links.size();
+}
+
 /// What leaves the value as it is.
 inline void tidy(situ::region<Market>& r, std::uint8_t way) {
   switch (way % 4) {
@@ -296,12 +298,71 @@ inline void clear(Market& m, model_market& model, std::uint8_t which) {
   }
 }
 
+/// One step with many elements at once; false where region and model disagree, or there was no room and there
+/// should be.
+inline bool many(Market& m, model_market& model, program& steps, bool full_is_good) {
+  const std::uint8_t what = steps.byte() % 8;
+  const std::size_t rest = steps.byte() % 3;
+  const auto by_size = [rest](const auto& key) { return std::string_view(key).size() % 3 == rest; };
+  switch (what) {
+    case 0: {
+      if (model.shapes.empty() || model.shapes.size() > 12) return true;
+      const std::size_t at = steps.byte() % (model.shapes.size() + 1);
+      const std::size_t from = steps.byte() % model.shapes.size();
+      if (!m.shapes.try_insert(m.shapes.begin() + at, 1 + rest, m.shapes[from])) return full_is_good;
+      const auto shape = model.shapes[from];
+      model.shapes.insert(model.shapes.begin() + static_cast<std::ptrdiff_t>(at), 1 + rest, shape);
+      return true;
+    }
+    case 1: {
+      const auto number = static_cast<std::int32_t>(rest);
+      return erase_if(m.shapes, [number](const Shape& shape) { return shape.discriminator() == number; }) ==
+             std::erase_if(model.shapes, [number](const auto& shape) { return shape.first == number; });
+    }
+    case 2:
+      return erase_if(m.textures, [rest](const auto& link) { return link.use_count() == rest; }) ==
+             erase_links(model.textures, rest);
+    case 3: {
+      std::map<std::string, std::uint32_t> more;
+      for (std::uint32_t i = 0; i < 3; ++i) more[steps.text()] = i;
+      std::vector<std::pair<std::string, Item>> items;
+      for (const auto& [key, number] : more) items.emplace_back(key, item(number));
+      if (!m.prices.try_insert_range(items)) return full_is_good;
+      model.prices.insert(more.begin(), more.end());
+      return true;
+    }
+    case 4: {
+      const std::string one = steps.text();
+      const std::string other = steps.text();
+      const auto& [low, high] = std::minmax(one, other);
+      const auto behind = m.prices.erase(m.prices.lower_bound(low), m.prices.upper_bound(high));
+      const auto expected = model.prices.erase(model.prices.lower_bound(low), model.prices.upper_bound(high));
+      return (behind == m.prices.end()) == (expected == model.prices.end()) &&
+             (expected == model.prices.end() || (*behind).first == expected->first);
+    }
+    case 5:
+      return erase_if(m.words, by_size) == std::erase_if(model.words, by_size);
+    case 6: {
+      const auto gone = [rest](const auto& entry) { return entry.first % 3 == static_cast<int>(rest); };
+      return erase_if(m.boxed, gone) == std::erase_if(model.boxed, gone);
+    }
+    default: {
+      const std::set<std::string> words{steps.text(), steps.text()};
+      if (!m.words.try_assign(words)) return full_is_good;
+      model.words = words;
+      return true;
+    }
+  }
+}
+
 /// Does the program; whether region and model agree all the way, and the image is good in the end.
 inline bool run(program steps, situ::region<Market>& r, bool full_is_good) {
   model_market model;
   bool good = true;
   while (good && !steps.ended()) {
-    switch (steps.byte() % 15) {
+    const std::uint8_t what = steps.byte();
+    if (what >= 240) good = many(*r, model, steps, full_is_good);
+    switch (what >= 240 ? 15 : what % 15) {
       case 0:
       case 1: {
         const std::string text = steps.text();

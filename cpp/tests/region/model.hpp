@@ -10,6 +10,8 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "region/character.hpp"
@@ -167,6 +169,193 @@ inline bool travels(const situ::region<Kitchen>& r) {
   return true;
 }
 
+/// A place in something so large, and how much of it from there.
+inline std::pair<std::size_t, std::size_t> part_of(std::size_t size, program& steps) {
+  const std::size_t from = steps.byte() % (size + 1);
+  return {from, steps.byte() % (size - from + 1)};
+}
+
+/// One step with the text; whether there was room.
+inline bool edit(situ::region_string& text, std::string& m, program& steps) {
+  const auto [from, count] = part_of(m.size(), steps);
+  switch (steps.byte() % 5) {
+    case 0: {
+      const std::string put = steps.text();
+      if (!text.try_replace(from, count, put)) return false;
+      m.replace(from, count, put);
+      return true;
+    }
+    case 1: {
+      // Part of itself.
+      const std::string put = m.substr(from, count);
+      if (m.size() > 2000) return true;
+      if (!text.try_insert(m.size() / 2, text.substr(from, count))) return false;
+      m.insert(m.size() / 2, put);
+      return true;
+    }
+    case 2:
+      if (!text.try_assign(text.substr(from, count))) return false;
+      m = m.substr(from, count);
+      return true;
+    case 3:
+      text.erase(from, count);
+      m.erase(from, count);
+      return true;
+    default:
+      if (!text.try_resize(from + count * 2, 'r')) return false;
+      m.resize(from + count * 2, 'r');
+      return true;
+  }
+}
+
+/// One step with the elements of a list; whether there was room.
+inline bool edit(situ::region_vector<std::uint16_t>& list, std::vector<std::uint16_t>& m, program& steps) {
+  const auto [from, count] = part_of(m.size(), steps);
+  const auto begin = m.begin() + static_cast<std::ptrdiff_t>(from);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count);
+  const std::uint16_t value = steps.byte();
+  switch (value % 6) {
+    case 0:
+      if (!list.try_insert(list.begin() + from, count, value)) return false;
+      m.insert(begin, count, value);
+      return true;
+    case 1: {
+      const std::vector<std::uint16_t> part(begin, end);
+      if (m.size() > 500) return true;
+      if (!list.try_insert_range(list.begin() + m.size() / 2, std::span(list).subspan(from, count)))
+        return false;
+      m.insert(m.begin() + static_cast<std::ptrdiff_t>(m.size() / 2), part.begin(), part.end());
+      return true;
+    }
+    case 2:
+      list.erase(list.begin() + from, list.begin() + from + count);
+      m.erase(begin, end);
+      return true;
+    case 3: {
+      const auto gone = [value](std::uint16_t each) { return each % 5 == value % 5; };
+      return erase_if(list, gone) == std::erase_if(m, gone);
+    }
+    case 4:
+      if (!list.try_assign(count, value)) return false;
+      m.assign(count, value);
+      return true;
+    default:
+      if (!list.try_resize(from + count + 3, value)) return false;
+      m.resize(from + count + 3, value);
+      return true;
+  }
+}
+
+/// One step of what whole containers and structs have; false where region and model disagree, or there was no
+/// room and there should be.
+inline bool wholly(Kitchen& k, model_kitchen& m, program& steps, std::uint8_t what, bool full_is_good) {
+  switch (what) {
+    case 0:
+    case 1:
+    case 2:
+      return edit(k.names[0], m.name, steps) || full_is_good;
+    case 3:
+    case 4:
+    case 5: {
+      const std::string key = steps.text();
+      const auto found = m.lists.find(key);
+      auto* const list = k.lists.try_at(key);
+      if (found == m.lists.end() || list == nullptr) return found == m.lists.end() && list == nullptr;
+      return edit(*list, found->second, steps) || full_is_good;
+    }
+    case 6: {
+      const std::size_t rest = steps.byte() % 3;
+      const auto gone = [rest](const auto& entry) {
+        return std::string_view(entry.first).size() % 3 == rest;
+      };
+      return erase_if(k.lists, gone) == std::erase_if(m.lists, gone);
+    }
+    case 7: {
+      const std::size_t rest = steps.byte() % 3;
+      const auto gone = [rest](const auto& entry) {
+        return std::string_view(entry.first).size() % 3 == rest;
+      };
+      return erase_if(k.gear, gone) == std::erase_if(m.gear, gone);
+    }
+    case 8: {
+      const int rest = steps.byte() % 4;
+      const auto gone = [rest](std::int32_t number) { return (number % 4 + 4) % 4 == rest; };
+      return erase_if(k.numbers, gone) == std::erase_if(m.numbers, gone);
+    }
+    case 9: {
+      const std::string key = steps.text();
+      const auto [first, last] = k.words.equal_range(key);
+      const auto [from, to] = m.words.equal_range(key);
+      if ((first == k.words.end()) != (from == m.words.end()) || last - first != std::distance(from, to))
+        return false;
+      k.words.erase(first, last);
+      m.words.erase(from, to);
+      return true;
+    }
+    case 10: {
+      const std::set<std::string> more{steps.text(), steps.text(), steps.text()};
+      if (!k.words.try_insert_range(more)) return full_is_good;
+      m.words.insert(more.begin(), more.end());
+      return true;
+    }
+    case 11: {
+      std::map<std::string, std::vector<std::uint16_t>> more;
+      for (int i = 0; i < 3; ++i) more[steps.text()].assign(steps.byte() % 9U, steps.byte());
+      if (!k.lists.try_insert_range(more)) return full_is_good;
+      m.lists.insert(more.begin(), more.end());
+      return true;
+    }
+    case 12: {
+      // A copy takes the place of a struct, whole: from the value of one key to that of another.
+      const std::string from = steps.text();
+      const std::string to = steps.text();
+      const Equip* const source = k.gear.try_at(from);
+      if (source == nullptr) return !m.gear.contains(from);
+      const model_gear gear = m.gear.at(from);
+      if (Equip* const target = k.gear.try_at(to)) {
+        if (!situ::try_assign(*target, *source)) return full_is_good;
+        m.gear[to] = gear;
+      }
+      return true;
+    }
+    case 13: {
+      std::set<std::int32_t> more;
+      for (int i = 0; i < 6; ++i) more.insert(steps.byte() * 7919 - 1'000'000);
+      if (!k.numbers.try_insert_range(more)) return full_is_good;
+      m.numbers.insert(more.begin(), more.end());
+      return true;
+    }
+    case 14:
+      if (!k.words.try_assign(m.words)) return full_is_good;
+      return k.lists.try_assign(m.lists) || full_is_good;
+    case 15: {
+      std::set<std::int32_t> more;
+      for (int i = steps.byte() % 9; i > 0; --i) more.insert(steps.byte() * 7919 - 1'000'000);
+      if (!k.numbers.try_assign(more)) return full_is_good;
+      m.numbers = more;
+      return true;
+    }
+    case 16: {
+      // What is behind the root of the tree takes its place, whole.
+      if (!m.tree || !m.tree->next) return true;
+      const std::int32_t value = *m.tree->next;
+      if (!situ::try_assign(*k.tree, *k.tree->next)) return full_is_good;
+      m.tree = model_node{value, {}, {}};
+      return true;
+    }
+    case 17: {
+      const std::string key = steps.text();
+      if (const auto at = k.gear.find(key); at != k.gear.end()) k.gear.erase(at);
+      m.gear.erase(key);
+      return true;
+    }
+    default:
+      if (!k.nickname.try_assign(std::optional(std::string_view(m.name)))) return full_is_good;
+      m.nickname = m.name;
+      return true;
+  }
+}
+
 /// Does the program; whether region and model agree all the way. `full_is_good`: operations may find no room,
 /// and then nothing has changed.
 inline bool run(program steps, situ::region<Kitchen>& r, bool full_is_good, std::size_t check_each) {
@@ -178,7 +367,9 @@ inline bool run(program steps, situ::region<Kitchen>& r, bool full_is_good, std:
     return ok;
   };
   for (std::size_t step = 1; good && !steps.ended(); ++step) {
-    switch (steps.byte() % 26) {
+    const std::uint8_t what = steps.byte();
+    if (what >= 234) good = wholly(*k, m, steps, what - 234, full_is_good);
+    switch (what >= 234 ? 26 : what % 26) {
       case 0: {
         const std::string text = steps.text();
         if (done(k->names[0].try_assign(text))) m.name = text;

@@ -3,9 +3,11 @@
 
 #include "region/market.hpp"
 #include "region/memory.hpp"
+#include "region/operations.hpp"
 
 namespace {
 
+using situ_test::Everything;
 using situ_test::Kitchen;
 using situ_test::Market;
 
@@ -36,6 +38,49 @@ TEST(RegionNoExceptions, what_finds_no_room_says_so) {
   r.compact_in_place();
   const auto bad = situ::region<Kitchen>::adopt(memory.span().first(96));
   EXPECT_FALSE(bad);
+}
+
+TEST(RegionNoExceptions, each_operation_is_done_or_changes_nothing) {
+  const situ_test::Source from;
+  situ_test::aligned_bytes memory(6000);
+  auto full = situ::region<Everything>::try_open(memory.span());
+  ASSERT_TRUE(full);
+  fill(**full);
+  ASSERT_TRUE(full->try_compact());
+  auto roomy = full->try_copy();
+  ASSERT_TRUE(roomy);
+  use_up(*full);
+  const auto before = full->canonical();
+  for_each_operation(from, [&](const std::string& name, const auto& trying, const auto&) {
+    SCOPED_TRACE(name);
+    EXPECT_FALSE(trying(**full));
+    EXPECT_EQ(full->canonical(), before);
+    auto copy = roomy->try_copy();
+    ASSERT_TRUE(copy);
+    EXPECT_TRUE(trying(**copy));
+    EXPECT_EQ(situ_test::refused<Everything>(copy->bytes()), "accepted");
+  });
+  EXPECT_EQ((*full)->shape.try_emplace<"radius">(7, 1.0F), nullptr);
+  EXPECT_EQ((*full)->numbers.try_at(100), nullptr);
+  EXPECT_EQ((*full)->hash_map.try_at(100), nullptr);
+  // Nothing is needed for what is there already.
+  EXPECT_TRUE(situ::try_assign((*full)->numbers, (*full)->numbers));
+  EXPECT_TRUE((*full)->ordered_map.try_insert_range(std::map<std::uint32_t, std::string>{{1, "another"}}));
+  EXPECT_TRUE((*full)->hash_set.try_insert({"one"}));
+  EXPECT_EQ(full->canonical(), before);
+  EXPECT_TRUE(full->try_assign(*roomy));
+  EXPECT_TRUE((*full)->numbers.try_resize(1000));
+}
+
+TEST(RegionNoExceptions, movable_regions) {
+  auto r = situ::movable_region<Everything>::try_open();
+  ASSERT_TRUE(r);
+  auto text = r->root().member<&Everything::text>();
+  EXPECT_TRUE(text.try_change([](auto& to) { return to.try_resize(100'000, 'x'); }));
+  EXPECT_FALSE(text.try_change([](auto& to) { return to.try_resize(std::size_t{1} << 40, 'x'); }));
+  EXPECT_EQ(text->size(), 100'000U);
+  EXPECT_TRUE(r->try_compact());
+  EXPECT_TRUE(situ::movable_region<Everything>::adopt(r->bytes()));
 }
 
 }  // namespace

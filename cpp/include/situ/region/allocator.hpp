@@ -416,6 +416,22 @@ inline std::uint64_t next_capacity(header* h, std::uint64_t capacity, std::uint6
   return in_granules(std::max(needed, capacity * percent / 100) * element) / element;
 }
 
+/// Calls `take(capacity)` with the capacity that the growth policy says for a container with room for
+/// `capacity` elements which needs `needed`; then, while it returns false, with less, down to what is needed.
+/// So what fits is not refused because twice as much does not.
+template <class Take>
+[[nodiscard]] bool with_room(header* h, std::uint64_t capacity, std::uint64_t needed, std::uint64_t element,
+                             const Take& take) {
+  const std::uint64_t most = max_size / element;
+  if (needed > most) return refuse_size(h);
+  const std::uint64_t least = in_granules(needed * element) / element;
+  for (std::uint64_t wanted = std::min(next_capacity(h, capacity, needed, element), most);;) {
+    if (take(wanted)) return true;
+    if (wanted <= least) return false;
+    wanted = least + (wanted - least) / 2;
+  }
+}
+
 /// Begins the state of an image of `h->size` bytes, all in use; its bitmap is zero. From `clean_from` on, the
 /// memory is zero.
 inline void begin_state(header* h, state* s, std::uint32_t capacity, std::uint32_t clean_from) noexcept {

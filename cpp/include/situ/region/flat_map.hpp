@@ -54,7 +54,10 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
     return const_cast<region_flat_map*>(this)->find(key);
   }
 
-  iterator erase(iterator at) noexcept { return iterator(entries_.erase(at.address())); }
+  iterator erase(const_iterator at) noexcept { return iterator(entries_.erase(at.address())); }
+  iterator erase(const_iterator first, const_iterator last) noexcept {
+    return iterator(entries_.erase(first.address(), last.address()));
+  }
   size_type erase(key_view key) noexcept {
     const size_type where = place(key);
     if (!is_at(where, key)) return 0;
@@ -67,6 +70,10 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
   void shrink_to_fit() noexcept { entries_.shrink_to_fit(); }
 
   // What the walks over a region call.
+  template <class Predicate>
+  size_type situ_erase_if(const Predicate& is_gone) {
+    return entries_.situ_erase_if([&is_gone](entry& each) { return is_gone(*iterator(&each)); });
+  }
   template <class... Args>
   [[nodiscard]] std::pair<iterator, bool> situ_insert(key_view key, const Args&... args) {
     // Keys often come in their order: then none is searched.

@@ -41,6 +41,9 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
   }
 
   const_iterator erase(const_iterator at) noexcept { return keys_.erase(at); }
+  const_iterator erase(const_iterator first, const_iterator last) noexcept {
+    return keys_.erase(first, last);
+  }
   size_type erase(key_view key) noexcept {
     const const_iterator at = find(key);
     if (at == end()) return 0;
@@ -53,6 +56,10 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
   void shrink_to_fit() noexcept { keys_.shrink_to_fit(); }
 
   // What the walks over a region call.
+  template <class Predicate>
+  size_type situ_erase_if(const Predicate& is_gone) {
+    return keys_.situ_erase_if([&is_gone](const K& key) { return is_gone(key); });
+  }
   [[nodiscard]] std::pair<const_iterator, bool> situ_insert(key_view key) {
     // Keys often come in their order: then none is searched.
     const bool last = !keys_.empty() && traits::of(keys_.back()) < key;

@@ -40,8 +40,20 @@ class region_hash_map : public region_detail::map_interface<region_hash_map<K, V
     return slot == table::none ? end() : const_iterator(&table_, slot);
   }
   size_type erase(key_view key) noexcept { return table_.erase_key(key); }
+  /// What is behind it then. (Of entries that lay behind the end of the table, and so at its front, one may
+  /// come up again at the end.)
+  iterator erase(const_iterator at) noexcept {
+    table_.erase(at.slot());
+    return {&table_, table_.next_full(at.slot())};
+  }
 
   // What the walks over a region call.
+  template <class Predicate>
+  size_type situ_erase_if(const Predicate& is_gone) {
+    return table_.erase_if([&is_gone](entry& each) {
+      return is_gone(region_detail::entry_reference<K, V>{each.first, each.second});
+    });
+  }
   template <class... Args>
   [[nodiscard]] std::pair<iterator, bool> situ_insert(key_view key, const Args&... args) {
     bool is_new = false;

@@ -32,8 +32,18 @@ class region_hash_set : public region_detail::set_interface<region_hash_set<K>, 
     return slot == table::none ? end() : const_iterator(&table_, slot);
   }
   size_type erase(key_view key) noexcept { return table_.erase_key(key); }
+  /// What is behind it then. (Of entries that lay behind the end of the table, and so at its front, one may
+  /// come up again at the end.)
+  const_iterator erase(const_iterator at) noexcept {
+    table_.erase(at.slot());
+    return {&table_, table_.next_full(at.slot())};
+  }
 
   // What the walks over a region call.
+  template <class Predicate>
+  size_type situ_erase_if(const Predicate& is_gone) {
+    return table_.erase_if([&is_gone](const K& key) { return is_gone(key); });
+  }
   [[nodiscard]] std::pair<const_iterator, bool> situ_insert(key_view key) {
     bool is_new = false;
     const std::uint32_t slot =

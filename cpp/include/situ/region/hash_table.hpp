@@ -94,6 +94,27 @@ class hash_table {
     return 1;
   }
 
+  /// Erases each slot of which `is_gone` is true; how many those were.
+  template <class Predicate>
+  std::size_t erase_if(const Predicate& is_gone) {
+    if (len_ == 0) return 0;
+    // From an empty slot on, around the end: so what moves into a hole was not looked at yet.
+    std::uint32_t start = 0;
+    while (is_full(start)) ++start;
+    const std::uint32_t mask = cap_ - 1;
+    std::size_t gone = 0;
+    for (std::uint32_t away = 1; away < cap_;) {
+      const std::uint32_t at = (start + away) & mask;
+      if (is_full(at) && is_gone(*slot(at))) {
+        erase(at);
+        ++gone;
+      } else {
+        ++away;
+      }
+    }
+    return gone;
+  }
+
   [[nodiscard]] bool try_reserve(std::uint64_t count) {
     if (count > max_size / slot_bytes) return refuse_size(region());
     const std::uint64_t capacity = capacity_for(count);
@@ -331,6 +352,11 @@ class hash_iterator {
 
   hash_iterator() noexcept = default;
   hash_iterator(Table* table, std::uint32_t slot) noexcept : table_(table), slot_(slot) {}
+  /// An iterator to entries that are only read.
+  template <class OtherTable, class Other>
+  requires(!std::is_same_v<Other, Reference> && std::is_convertible_v<Other, Reference>)
+      hash_iterator(const hash_iterator<OtherTable, Other>& other)
+  noexcept : table_(other.table_), slot_(other.slot_) {}
   [[nodiscard]] Reference operator*() const noexcept { return make(*table_->slot(slot_)); }
   [[nodiscard]] auto operator->() const noexcept {
     if constexpr (std::is_reference_v<Reference>) {
@@ -353,8 +379,13 @@ class hash_iterator {
   }
   /// Where the slot lies.
   [[nodiscard]] auto* address() const noexcept { return table_->slot(slot_); }
+  /// Its number.
+  [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
 
  private:
+  template <class T, class R>
+  friend class hash_iterator;
+
   template <class Slot>
   static Reference make(Slot& slot) noexcept {
     if constexpr (std::is_reference_v<Reference>) {

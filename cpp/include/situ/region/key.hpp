@@ -25,12 +25,16 @@ template <class K, class V>
 constexpr std::string_view situ_region_name(const region_entry<K, V>*) {
   return "entry";
 }
+// Values with bases are not of standard layout; see SITU_REGION_AS.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
 template <class K, class V>
 constexpr auto situ_region_members(const region_entry<K, V>*) {
   using entry = region_entry<K, V>;
   return std::tuple{region_detail::member<&entry::first, offsetof(entry, first)>{"key"},
                     region_detail::member<&entry::second, offsetof(entry, second)>{"value"}};
 }
+#pragma GCC diagnostic pop
 
 namespace region_detail {
 
@@ -42,11 +46,37 @@ struct key_traits {
                 "the keys of sets and maps in a region are integers, enums and strings");
   using view = K;
   static view of(const K& key) noexcept { return key; }
+  /// A key that stays what it is when its place moves.
+  class kept {
+   public:
+    explicit kept(const K& key) noexcept : key_(key) {}
+    [[nodiscard]] K view() const noexcept { return key_; }
+
+   private:
+    K key_;
+  };
 };
 template <>
 struct key_traits<region_string> {
   using view = std::string_view;
   static view of(const region_string& key) noexcept { return key.view(); }
+  /// Text that lies in the string itself is copied; a block stays where it is.
+  class kept {
+   public:
+    explicit kept(const region_string& key) noexcept : text_(key.view()) {
+      if (text_.size() > sizeof(short_)) return;
+      std::memcpy(short_, text_.data(), text_.size());
+      text_ = {short_, text_.size()};
+    }
+    kept(const kept&) = delete;
+    kept& operator=(const kept&) = delete;
+    ~kept() = default;
+    [[nodiscard]] std::string_view view() const noexcept { return text_; }
+
+   private:
+    std::string_view text_;
+    char short_[region_string::inline_capacity];
+  };
 };
 template <class K>
 using key_view = typename key_traits<K>::view;

@@ -1,12 +1,16 @@
 // What the maps of a region have in common, whatever they are made of; and what the sets have.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <ranges>
 #include <utility>
 
 #include "situ/region/key.hpp"
+#include "situ/region/ranges.hpp"
 #include "situ/region/staged.hpp"
 
 namespace situ::region_detail {
@@ -42,6 +46,56 @@ template <class Self, class R, class Insert>
   return true;
 }
 
+/// Adds what a range holds whose keys are not there, with `insert(container, element)`, which says whether
+/// there was room: all of it or nothing. What is new is gathered beside the container first.
+template <class Self, class R, class KeyOf, class Insert>
+[[nodiscard]] bool insert_all(Self& self, const R& range, const KeyOf& key_of, const Insert& insert) {
+  const auto is_new = [&](const auto& element) { return !self.contains(key_of(element)); };
+  if (std::ranges::none_of(range, is_new)) return true;  // for which no memory is needed
+  staged_value<Self> fresh(self.situ_region());
+  const bool gathered = fresh.make([&](Self& to) {
+    for (const auto& element : range) {
+      if (is_new(element) && !insert(to, element)) return false;
+    }
+    return true;
+  });
+  if (!gathered) return false;
+  for (const auto& element : std::as_const(*fresh)) {
+    if (insert(self, element)) continue;
+    for (const auto& added : std::as_const(*fresh)) self.erase(key_of(added));
+    return false;
+  }
+  return true;
+}
+
+/// The places of a key, as `equal_range` has them.
+template <class C, class View>
+[[nodiscard]] auto places_of(C& container, const View& key) noexcept {
+  if constexpr (requires { container.lower_bound(key); }) {
+    return std::pair(container.lower_bound(key), container.upper_bound(key));
+  } else {
+    const auto first = container.find(key);
+    auto last = first;
+    if (first != container.end()) ++last;
+    return std::pair(first, last);
+  }
+}
+
+/// Erases each element of which `is_gone` is true; how many those were.
+template <class Self, class Predicate>
+std::size_t erase_each_if(Self& self, const Predicate& is_gone) {
+  std::size_t gone = 0;
+  for (auto at = self.begin(); at != self.end();) {
+    if (is_gone(*at)) {
+      at = self.erase(at);
+      ++gone;
+    } else {
+      ++at;
+    }
+  }
+  return gone;
+}
+
 /// The interface of std::map that follows from three operations of `Self`: `find`, `erase` and
 /// `situ_insert(key, args...)`, which gives the entry's iterator, or the end when there is no room, and
 /// whether it is new. Iterators have `address()`.
@@ -68,6 +122,16 @@ class map_interface {
     return found.address()->second;
   }
   [[nodiscard]] const V& at(key_view key) const { return const_cast<map_interface*>(this)->at(key); }
+  /// The value of a key, or null where there is none.
+  [[nodiscard]] V* try_at(key_view key) noexcept {
+    const auto found = self().find(key);
+    return found == self().end() ? nullptr : &found.address()->second;
+  }
+  [[nodiscard]] const V* try_at(key_view key) const noexcept {
+    return const_cast<map_interface*>(this)->try_at(key);
+  }
+  [[nodiscard]] auto equal_range(key_view key) noexcept { return places_of(self(), key); }
+  [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
 
   /// The value of a key, made from the arguments if the key is new; null, and unchanged, when there is no
   /// room. And whether it is new.
@@ -90,10 +154,42 @@ class map_interface {
   auto emplace(key_view key, const Args&... args) {
     return try_emplace(key, args...);
   }
+  /// An entry, or anything with `first` and `second`; nothing happens when the key is there.
+  template <class Entry>
+  requires requires(const Entry& entry) {
+    entry.first;
+    entry.second;
+  }
+  auto insert(const Entry& entry) { return try_emplace(entry.first, entry.second); }
+  /// The entries of a range whose keys are not there yet. Where there is no room for all, nothing changes.
+  template <class R>
+  requires std::ranges::forward_range<const R>
+  [[nodiscard]] bool try_insert_range(const R& range) {
+    return insert_all(
+        self(), range, [](const auto& entry) { return key_view_of(entry.first); },
+        [](Self& to, const auto& entry) {
+          return to.try_insert(key_view_of(entry.first), entry.second).first != nullptr;
+        });
+  }
+  template <class R>
+  requires std::ranges::forward_range<const R>
+  void insert_range(const R& range) {
+    if (try_insert_range(range)) return;
+    in_larger(&self(), self().situ_region(),
+              [&](auto& here, const auto&) { return here.try_insert_range(range); });
+  }
+  template <std::forward_iterator It>
+  [[nodiscard]] bool try_insert(It first, It last) {
+    return try_insert_range(region_detail::between{first, last});
+  }
+  template <std::forward_iterator It>
+  void insert(It first, It last) {
+    insert_range(region_detail::between{first, last});
+  }
   template <class U>
   [[nodiscard]] bool try_insert_or_assign(key_view key, const U& value) {
     const auto [place, is_new] = try_insert(key, value);
-    return place != nullptr && (is_new || store(*place, value));
+    return place != nullptr && (is_new || store_whole(self().situ_region(), *place, value));
   }
   template <class U>
   void insert_or_assign(key_view key, const U& value) {
@@ -108,6 +204,11 @@ class map_interface {
                       [&](auto& here, const auto&) { return here.try_insert(key).first; });
   }
 
+  /// As std::erase_if: how many entries were erased.
+  template <class Predicate>
+  friend size_type erase_if(Self& map, const Predicate& is_gone) {
+    return map.situ_erase_if(is_gone);
+  }
   friend bool operator==(const Self& a, const Self& b) {
     if (a.size() != b.size()) return false;
     for (const auto& [key, value] : a) {
@@ -131,6 +232,10 @@ class map_interface {
   }
 
  private:
+  template <class Key>
+  [[nodiscard]] static key_view key_view_of(const Key& key) noexcept {
+    return static_cast<key_view>(key);
+  }
   [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
   [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
 };
@@ -152,6 +257,7 @@ class set_interface {
   [[nodiscard]] bool empty() const noexcept { return self().size() == 0; }
   [[nodiscard]] bool contains(key_view key) const noexcept { return self().find(key) != self().end(); }
   [[nodiscard]] size_type count(key_view key) const noexcept { return contains(key) ? 1 : 0; }
+  [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
 
   /// The key in the set (null, and unchanged, when there is no room), and whether it is new.
   [[nodiscard]] std::pair<const K*, bool> try_insert(key_view key) {
@@ -167,7 +273,37 @@ class set_interface {
     });
   }
   auto emplace(key_view key) { return insert(key); }
+  /// The keys of a range that are not there yet. Where there is no room for all, nothing changes.
+  template <class R>
+  requires std::ranges::forward_range<const R>
+  [[nodiscard]] bool try_insert_range(const R& range) {
+    return insert_all(
+        self(), range, [](const auto& key) { return static_cast<key_view>(key); },
+        [](Self& to, const auto& key) { return to.try_insert(static_cast<key_view>(key)).first != nullptr; });
+  }
+  template <class R>
+  requires std::ranges::forward_range<const R>
+  void insert_range(const R& range) {
+    if (try_insert_range(range)) return;
+    in_larger(&self(), self().situ_region(),
+              [&](auto& here, const auto&) { return here.try_insert_range(range); });
+  }
+  template <std::forward_iterator It>
+  [[nodiscard]] bool try_insert(It first, It last) {
+    return try_insert_range(region_detail::between{first, last});
+  }
+  template <std::forward_iterator It>
+  void insert(It first, It last) {
+    insert_range(region_detail::between{first, last});
+  }
+  void insert(std::initializer_list<key_view> keys) { insert_range(keys); }
+  [[nodiscard]] bool try_insert(std::initializer_list<key_view> keys) { return try_insert_range(keys); }
 
+  /// As std::erase_if: how many keys were erased.
+  template <class Predicate>
+  friend size_type erase_if(Self& set, const Predicate& is_gone) {
+    return set.situ_erase_if(is_gone);
+  }
   friend bool operator==(const Self& a, const Self& b) {
     if (a.size() != b.size()) return false;
     for (const K& key : a) {
@@ -205,6 +341,10 @@ class set_interface {
       return here.situ_store(moved(other)) ? &here : nullptr;                                               \
     });                                                                                                     \
   }                                                                                                         \
+  /** The same without exceptions: false, and unchanged, where there is no room. */                         \
+  template <class R>                                                                                        \
+  requires std::ranges::input_range<const R>                                                                \
+  [[nodiscard]] bool try_assign(const R& range) { return this->situ_store(range); }                         \
   template <class R>                                                                                        \
   requires(!std::is_same_v<R, Self>) && std::ranges::input_range<const R> Self& operator=(const R& range) { \
     if (this->situ_store(range)) return *this;                                                              \

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -53,6 +54,7 @@ class movable_region {
     template <class Operation>
     auto try_change(const Operation& operation) const {
       for (;;) {
+        region_->ask_anew();
         auto done = operation(**this);
         if (succeeded(done) || !region_->grow()) return done;
       }
@@ -84,6 +86,13 @@ class movable_region {
   movable_region() : movable_region(region_options{}) {}
   explicit movable_region(const region_options& options)
       : options_(options), buffer_(make(first_size(options))), region_(buffer_.span(), options) {}
+  /// The same without exceptions: none when there is no memory.
+  [[nodiscard]] static std::optional<movable_region> try_open(const region_options& options = {}) {
+    buffer memory = make(first_size(options));
+    auto opened = region<T>::try_open(memory.span(), options);
+    if (!opened) return std::nullopt;
+    return movable_region(options, std::move(memory), std::move(*opened));
+  }
   movable_region(movable_region&&) noexcept = default;
   movable_region& operator=(movable_region&&) noexcept = default;
 
@@ -104,6 +113,12 @@ class movable_region {
     }
     const std::size_t size = image.size() + region_detail::state_size(image.size()) * 2 + 64;
     buffer fresh = make(size);
+    if (fresh.memory == nullptr) {
+      region_invalid error{};
+      error.problem = region_problem::no_memory;
+      error.found = image.size();
+      return failure{std::move(error)};
+    }
     std::memcpy(fresh.span().data(), image.data(), image.size());
     auto adopted = region<T>::adopt_in_place(fresh.span(), options);
     if (!adopted) return failure{std::move(adopted).error()};
@@ -118,8 +133,11 @@ class movable_region {
   [[nodiscard]] std::vector<std::byte> canonical() const { return region_.canonical(); }
   [[nodiscard]] std::size_t size() const noexcept { return region_.size(); }
   [[nodiscard]] std::size_t capacity() const noexcept { return region_.capacity(); }
-  /// See `region`.
-  void compact() { region_.compact(); }
+  /// See `region`. A full buffer in which the compact arrangement has no room grows.
+  [[nodiscard]] bool try_compact() { return region_.try_compact() || (grow(1) && region_.try_compact()); }
+  void compact() {
+    if (!try_compact()) detail::raise(region_error(region_fault::full, options_.limit));
+  }
   void compact_in_place() noexcept { region_.compact_in_place(); }
   void trim() noexcept { region_.trim(); }
 
@@ -142,16 +160,35 @@ class movable_region {
     const std::size_t image = region_detail::least_size<T>() + options.preallocate + 512;
     return image + region_detail::state_size(image) + 64;
   }
-  static buffer make(std::size_t size) {
+  /// Without memory, and of size 0, when there is none.
+  static buffer make(std::size_t size) noexcept {
     size = region_detail::in_granules(size);
-    return {std::unique_ptr<std::byte, end_of_memory>(
-                static_cast<std::byte*>(::operator new (size, std::align_val_t{region_detail::granule}))),
-            size};
+    std::unique_ptr<std::byte, end_of_memory> memory(static_cast<std::byte*>(
+        ::operator new (size, std::align_val_t{region_detail::granule}, std::nothrow)));
+    if (memory == nullptr) return {};
+    return {std::move(memory), size};
   }
-  [[nodiscard]] bool grow() {
-    if (buffer_.size >= options_.limit || region_.capacity() == region_detail::max_size) return false;
-    buffer larger = make(buffer_.size * 2);
-    if (!region_.continue_in(larger.span())) return false;
+  [[nodiscard]] region_detail::header* header() noexcept {
+    return reinterpret_cast<region_detail::header*>(buffer_.memory.get());
+  }
+  /// Forgets what found no room before.
+  void ask_anew() noexcept {
+    header()->refused = 0;
+    region_detail::own_state(header())->wanted = 0;
+  }
+  /// A larger buffer for what found no room; none for what has no room in any, or failed for another reason.
+  [[nodiscard]] bool grow() noexcept {
+    return header()->refused == 0 && grow(region_detail::own_state(header())->wanted);
+  }
+  [[nodiscard]] bool grow(std::size_t wanted) noexcept {
+    if (wanted == 0 || wanted > options_.limit || buffer_.size >= options_.limit ||
+        region_.capacity() == region_detail::max_size) {
+      return false;
+    }
+    std::size_t size = buffer_.size * 2;
+    while (size < region_.size() + wanted && size < options_.limit) size *= 2;
+    buffer larger = make(size);
+    if (larger.memory == nullptr || !region_.continue_in(larger.span())) return false;
     buffer_ = std::move(larger);
     return true;
   }

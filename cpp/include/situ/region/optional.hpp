@@ -36,6 +36,12 @@ class region_optional {
         this, region(), [&](auto& here, const auto&) { return here.situ_store(value) ? &here : nullptr; });
   }
 
+  /// The same without exceptions; false, and unchanged, when there is no room.
+  template <class U>
+  [[nodiscard]] bool try_assign(const U& value) {
+    return situ_store(value);
+  }
+
   [[nodiscard]] bool has_value() const noexcept { return present_ != 0; }
   explicit operator bool() const noexcept { return has_value(); }
   [[nodiscard]] T& operator*() noexcept { return *value_at(); }
@@ -99,12 +105,13 @@ class region_optional {
     if (present_ != 0) slide.value(**this);
   }
   void situ_release() noexcept { reset(); }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
   template <class U>
   [[nodiscard]] bool situ_store(const U& from) {
     if constexpr (std::is_same_v<U, std::nullopt_t>) {
       reset();
       return true;
-    } else if constexpr (std::is_same_v<U, region_optional> || std::is_same_v<U, std::optional<T>>) {
+    } else if constexpr (std::is_same_v<U, region_optional> || is_standard<U>::value) {
       if constexpr (std::is_same_v<U, region_optional>) {
         if (&from == this) return true;
       }
@@ -144,6 +151,11 @@ class region_optional {
   }
 
  private:
+  template <class U>
+  struct is_standard : std::false_type {};
+  template <class U>
+  struct is_standard<std::optional<U>> : std::true_type {};
+
   /// Where the value begins.
   static constexpr std::uint32_t offset = alignof(T) > 8 ? alignof(T) : 8;
 
@@ -154,7 +166,7 @@ class region_optional {
   [[nodiscard]] T* value_at() noexcept { return std::launder(reinterpret_cast<T*>(value_)); }
   template <class U>
   [[nodiscard]] bool store_value(const U& from) {
-    if (present_ != 0) return region_detail::store(**this, from);
+    if (present_ != 0) return region_detail::store_whole(region(), **this, from);
     return try_emplace(from) != nullptr;
   }
 

@@ -38,11 +38,21 @@ class region_ordered_set : public region_detail::set_interface<region_ordered_se
   }
 
   size_type erase(key_view key) noexcept { return tree_.erase(key); }
+  const_iterator erase(const_iterator at) noexcept { return {tree_, tree_.erase_at(at.place())}; }
+  const_iterator erase(const_iterator first, const_iterator last) noexcept {
+    auto here = first.place();
+    for (auto count = std::ranges::distance(first, last); count != 0; --count) here = tree_.erase_at(here);
+    return {tree_, here};
+  }
   void clear() noexcept { tree_.situ_release(); }
   /// Trims all nodes.
   void shrink_to_fit() noexcept { tree_.shrink(); }
 
   // What the walks over a region call.
+  template <class Predicate>
+  size_type situ_erase_if(const Predicate& is_gone) {
+    return region_detail::erase_each_if(*this, is_gone);
+  }
   [[nodiscard]] std::pair<const_iterator, bool> situ_insert(key_view key) {
     bool is_new = false;
     const auto place = tree_.insert(key, is_new, [key](K& slot) { return region_detail::store(slot, key); });

@@ -357,9 +357,10 @@ template <class Self, class Operation>
 }  // namespace region_detail
 }  // namespace situ
 
-#define SITU_REGION_EXPAND(...) SITU_REGION_E2(SITU_REGION_E2(SITU_REGION_E2(__VA_ARGS__)))
-#define SITU_REGION_E2(...) SITU_REGION_E1(SITU_REGION_E1(SITU_REGION_E1(__VA_ARGS__)))
-#define SITU_REGION_E1(...) SITU_REGION_E0(SITU_REGION_E0(SITU_REGION_E0(__VA_ARGS__)))
+#define SITU_REGION_EXPAND(...) SITU_REGION_E3(SITU_REGION_E3(SITU_REGION_E3(SITU_REGION_E3(__VA_ARGS__))))
+#define SITU_REGION_E3(...) SITU_REGION_E2(SITU_REGION_E2(SITU_REGION_E2(SITU_REGION_E2(__VA_ARGS__))))
+#define SITU_REGION_E2(...) SITU_REGION_E1(SITU_REGION_E1(SITU_REGION_E1(SITU_REGION_E1(__VA_ARGS__))))
+#define SITU_REGION_E1(...) SITU_REGION_E0(SITU_REGION_E0(SITU_REGION_E0(SITU_REGION_E0(__VA_ARGS__))))
 #define SITU_REGION_E0(...) __VA_ARGS__
 #define SITU_REGION_PARENS ()
 #define SITU_REGION_NEXT() SITU_REGION_EACH
@@ -368,7 +369,7 @@ template <class Self, class Operation>
       , SITU_REGION_NEXT SITU_REGION_PARENS(Type, __VA_ARGS__))
 
 /// Describes a plain struct, so that it can lie in a region: `SITU_REGION(Skill, id, level)`, in the
-/// namespace of the struct, behind it, with all of its members (27 at most) in the order of their
+/// namespace of the struct, behind it, with all of its members (256 at most) in the order of their
 /// declaration.
 #define SITU_REGION(Type, ...) SITU_REGION_AS(Type, SITU_REGION_EXPAND(SITU_REGION_EACH(Type, __VA_ARGS__)))
 

@@ -210,15 +210,33 @@ class region {
     return made;
   }
   /// A copy in a window of its own, compact.
-  region(const region& other) : region(other.options()) {
-    const std::vector<std::byte> compacted = other.canonical();
-    if (compacted.size() > header_->capacity)
-      detail::raise(region_error(region_fault::full, header_->capacity));
-    assign_image(compacted);
+  region(const region& other) : region(no_memory{}) {
+    if (!try_assign(other)) detail::raise(region_error(region_fault::full, other.options().limit));
   }
   region& operator=(const region& other) {
-    if (this != &other) *this = region(other);
+    if (!try_assign(other)) detail::raise(region_error(region_fault::full, other.options().limit));
     return *this;
+  }
+  /// The same without exceptions: none, or false and unchanged, when there is no memory.
+  [[nodiscard]] std::optional<region> try_copy() const {
+    region made(no_memory{});
+    const region_options same = options();
+    const region_detail::room in = made.open_window(same);
+    if (in.capacity == 0) return std::nullopt;
+    const std::vector<std::byte> compacted = canonical();
+    if (compacted.size() > in.capacity) {
+      made.release_window();
+      return std::nullopt;
+    }
+    made.take(compacted, in, same, nullptr);
+    return made;
+  }
+  [[nodiscard]] bool try_assign(const region& other) {
+    if (this == &other) return true;
+    std::optional<region> copy = other.try_copy();
+    if (!copy) return false;
+    *this = std::move(*copy);
+    return true;
   }
   region(region&& other) noexcept
       : header_(std::exchange(other.header_, nullptr)), window_(std::exchange(other.window_, {})) {}

@@ -79,6 +79,16 @@ class region_shared {
     return *this;
   }
 
+  /// As `try_share`; of anything else, a new value made from it.
+  template <class U>
+  [[nodiscard]] bool try_assign(const U& from) {
+    if constexpr (std::is_same_v<U, region_shared>) {
+      return try_share(from);
+    } else {
+      return try_emplace(from) != nullptr;
+    }
+  }
+
   [[nodiscard]] T* get() noexcept { return data_ == 0 ? nullptr : reinterpret_cast<T*>(block() + offset()); }
   [[nodiscard]] const T* get() const noexcept { return const_cast<region_shared*>(this)->get(); }
   explicit operator bool() const noexcept { return data_ != 0; }
@@ -173,6 +183,7 @@ class region_shared {
     if (slide.meets(to)) slide.value(*reinterpret_cast<T*>(to + offset()));
   }
   void situ_release() noexcept { reset(); }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
   template <class U>
   [[nodiscard]] bool situ_store(const U& from) {
     if constexpr (std::is_same_v<U, region_shared>) {

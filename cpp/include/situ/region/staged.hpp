@@ -1,4 +1,4 @@
-// A value that is made beside the place that it is to take, so that a failure changes nothing.
+// Values that are made beside the place that they are to take, so that a failure changes nothing.
 #pragma once
 
 #include <cstddef>
@@ -61,4 +61,62 @@ class staged_value {
   alignas(T) std::byte here_[has_links<T> ? 1 : sizeof(T)] = {};
 };
 
+/// Makes a value of `make(value)` and puts it in the place of the one that is at `to`, in the region of `h`.
+/// False, and nothing is changed, when there is no room.
+template <class T, class Make>
+[[nodiscard]] bool replace_whole(header* h, T& to, const Make& make) {
+  staged_value<T> fresh(h);
+  if (!fresh.make(make)) return false;
+  release(to);
+  fresh.move_to(&to);
+  return true;
+}
+
+/// Stores as `store` does, but all or nothing: containers do that by themselves; structs and arrays, which
+/// are stored member by member, are made beside their place. What is stored may be part of what is there.
+template <class T, class U>
+[[nodiscard]] bool store_whole(header* h, T& to, const U& from) {
+  if constexpr (container<T> || !has_links<T>) {
+    return store(to, from);
+  } else {
+    return replace_whole(h, to, [&from](T& made) { return store(made, from); });
+  }
+}
+
+/// The header of the region in which the containers of a value lie; null where there is none.
+template <class T>
+[[nodiscard]] header* header_of(T& value) noexcept {
+  header* found = nullptr;
+  if constexpr (container<T>) {
+    found = value.situ_region();
+  } else if constexpr (array<T>) {
+    found = header_of(value[0]);
+  } else if constexpr (described<T>) {
+    for_each_member<T>([&value, &found](const auto& m) {
+      found = header_of(m.of(value));
+      return found == nullptr;
+    });
+  }
+  return found;
+}
+
 }  // namespace situ::region_detail
+
+namespace situ {
+
+/// Assigns without exceptions: `try_assign(*region, *other)`, `try_assign(r->equips[1], r->equips[0])`.
+/// False, and `to` is as it was, when there is no room. Structs and arrays are assigned whole, for which both
+/// the old and the new one need room; `to = from` goes member by member. `from` is what can be stored in
+/// `to`, in whatever region, or part of it. (Links to shared values whose type can hold links to its own kind
+/// are not shared by a copy of the struct that they are in: see `region_shared`.)
+template <region_detail::storable T, class U>
+requires(!region_detail::described<T> || std::is_same_v<T, U>)
+    [[nodiscard]] bool try_assign(T& to, const U& from) {
+  if constexpr (region_detail::container<T>) {
+    return to.try_assign(from);
+  } else {
+    return region_detail::store_whole(region_detail::header_of(to), to, from);
+  }
+}
+
+}  // namespace situ

@@ -1,6 +1,7 @@
 // region_string: text within a region; up to 11 bytes lie in the string itself.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +15,10 @@
 
 namespace situ {
 
-/// UTF-8 text in the region that the string lies in; reads like a std::string_view. There is no terminating
-/// zero.
+/// UTF-8 text in the region that the string lies in; reads like a std::string_view, changes like a
+/// std::string. There is no terminating zero. Positions are in bytes: who cuts a character in two makes text
+/// that readers refuse. Operations that need memory throw `region_error` where there is none; the `try_`
+/// forms return false, and the string is as it was. Text that is stored may be part of the string.
 class region_string {
  public:
   using value_type = char;
@@ -26,6 +29,8 @@ class region_string {
 
   /// Longer text has a block of its own.
   static constexpr size_type inline_capacity = 11;
+  /// No position; as a count, all that there is.
+  static constexpr size_type npos = std::string_view::npos;
 
   region_string() noexcept = default;
   region_string(const region_string&) = delete;
@@ -58,7 +63,47 @@ class region_string {
   [[nodiscard]] const char* begin() const noexcept { return data(); }
   [[nodiscard]] const char* end() const noexcept { return data() + size(); }
   [[nodiscard]] char operator[](size_type index) const noexcept { return data()[index]; }
+  [[nodiscard]] char at(size_type index) const {
+    if (index >= size()) detail::raise_out_of_range("region_string::at: no such character");
+    return data()[index];
+  }
+  [[nodiscard]] char front() const noexcept { return *data(); }
   [[nodiscard]] char back() const noexcept { return data()[size() - 1]; }
+
+  [[nodiscard]] size_type find(std::string_view text, size_type from = 0) const noexcept {
+    return view().find(text, from);
+  }
+  [[nodiscard]] size_type find(char c, size_type from = 0) const noexcept { return view().find(c, from); }
+  [[nodiscard]] size_type rfind(std::string_view text, size_type from = npos) const noexcept {
+    return view().rfind(text, from);
+  }
+  [[nodiscard]] size_type rfind(char c, size_type from = npos) const noexcept {
+    return view().rfind(c, from);
+  }
+  [[nodiscard]] size_type find_first_of(std::string_view any, size_type from = 0) const noexcept {
+    return view().find_first_of(any, from);
+  }
+  [[nodiscard]] size_type find_last_of(std::string_view any, size_type from = npos) const noexcept {
+    return view().find_last_of(any, from);
+  }
+  [[nodiscard]] size_type find_first_not_of(std::string_view any, size_type from = 0) const noexcept {
+    return view().find_first_not_of(any, from);
+  }
+  [[nodiscard]] size_type find_last_not_of(std::string_view any, size_type from = npos) const noexcept {
+    return view().find_last_not_of(any, from);
+  }
+  [[nodiscard]] bool contains(std::string_view text) const noexcept { return find(text) != npos; }
+  [[nodiscard]] bool contains(char c) const noexcept { return find(c) != npos; }
+  [[nodiscard]] bool starts_with(std::string_view text) const noexcept { return view().starts_with(text); }
+  [[nodiscard]] bool starts_with(char c) const noexcept { return view().starts_with(c); }
+  [[nodiscard]] bool ends_with(std::string_view text) const noexcept { return view().ends_with(text); }
+  [[nodiscard]] bool ends_with(char c) const noexcept { return view().ends_with(c); }
+  [[nodiscard]] int compare(std::string_view text) const noexcept { return view().compare(text); }
+  /// A part of the text where it lies; `from` is at most the size.
+  [[nodiscard]] std::string_view substr(size_type from = 0, size_type count = npos) const {
+    check_position(from);
+    return {data() + from, std::min(count, size() - from)};
+  }
 
   /// Becomes a copy of the text, which may be part of this very string; false, and unchanged, when there is
   /// no room.
@@ -91,7 +136,8 @@ class region_string {
       set_size(here, before, count);
       return true;
     }
-    return replace_block(view(), text, region_detail::next_capacity(region(), size(), count, 1));
+    return replace_block(view(), text, region_detail::next_capacity(region(), size(), count, 1)) ||
+           replace_by_less(view(), text, {}, count);
   }
   region_string& append(std::string_view text) {
     if (try_append(text)) return *this;
@@ -99,8 +145,67 @@ class region_string {
         this, region(), [&](auto& here, const auto&) { return here.try_append(text) ? &here : nullptr; });
   }
   region_string& operator+=(std::string_view text) { return append(text); }
+  [[nodiscard]] bool try_push_back(char c) { return try_append({&c, 1}); }
   void push_back(char c) { append({&c, 1}); }
   void pop_back() noexcept { set_size(is_here(), size(), size() - 1); }
+
+  /// Puts text in the place of `count` bytes, or of as many as there are, from `from` on. False, and
+  /// unchanged, when there is no room, or the string is shorter than `from`.
+  [[nodiscard]] bool try_replace(size_type from, size_type count, std::string_view text) {
+    const size_type before = size();
+    if (from > before) return false;
+    count = std::min(count, before - from);
+    if (text.size() > count && region_ == 0) return false;
+    if (text.size() > region_detail::max_size - (before - count)) return region_detail::refuse_size(region());
+    const std::string_view behind = view().substr(from + count);
+    const size_type after = before - count + text.size();
+    if (after > capacity()) return replace_by_less(view().substr(0, from), text, behind, after);
+    const bool here = is_here();
+    char kept[inline_capacity];
+    if (!text.empty() && is_part(text)) {
+      // It would be overwritten while it is moved.
+      if (text.size() > inline_capacity)
+        return replace_block(view().substr(0, from), text, capacity(), behind);
+      std::memcpy(kept, text.data(), text.size());
+      text = {kept, text.size()};
+    }
+    char* const at = characters() + from;
+    std::memmove(at + text.size(), behind.data(), behind.size());
+    if (!text.empty()) std::memcpy(at, text.data(), text.size());
+    set_size(here, before, after);
+    return true;
+  }
+  region_string& replace(size_type from, size_type count, std::string_view text) {
+    check_position(from);
+    if (try_replace(from, count, text)) return *this;
+    return *region_detail::in_larger(this, region(), [&](auto& here, const auto&) {
+      return here.try_replace(from, count, text) ? &here : nullptr;
+    });
+  }
+  /// Puts text before a position; see `try_replace`.
+  [[nodiscard]] bool try_insert(size_type at, std::string_view text) { return try_replace(at, 0, text); }
+  region_string& insert(size_type at, std::string_view text) { return replace(at, 0, text); }
+  region_string& erase(size_type from = 0, size_type count = npos) { return replace(from, count, {}); }
+  /// Becomes shorter, or longer by copies of a character.
+  [[nodiscard]] bool try_resize(size_type count, char c = '\0') {
+    const size_type before = size();
+    if (count > before) {
+      if (region_ == 0) return false;
+      if (count > region_detail::max_size) return region_detail::refuse_size(region());
+      if (count > capacity() && !replace_by_less(view(), {}, {}, count)) return false;
+      const bool here = is_here();
+      std::memset(characters() + before, c, count - before);
+      set_size(here, before, count);
+    } else {
+      set_size(is_here(), before, count);
+    }
+    return true;
+  }
+  void resize(size_type count, char c = '\0') {
+    if (!try_resize(count, c))
+      region_detail::in_larger(this, region(),
+                               [&](auto& here, const auto&) { return here.try_resize(count, c); });
+  }
   void clear() noexcept { set_size(is_here(), size(), 0); }
   [[nodiscard]] bool try_reserve(size_type count) {
     return count <= capacity() || (region_ != 0 && replace_block(view(), {}, count));
@@ -158,6 +263,7 @@ class region_string {
     if (!is_short() && u_.far.data != 0) region_detail::deallocate(region(), characters(), u_.far.cap);
     u_ = {};
   }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
   [[nodiscard]] bool situ_store(std::string_view text) { return try_assign(text); }
   template <class Writer>
   void situ_write(Writer& writer, std::uint32_t at) const {
@@ -286,15 +392,32 @@ class region_string {
       set_tag(count);
     }
   }
-  /// Takes a new block for `first` and `second`, which may be part of the old one.
-  [[nodiscard]] bool replace_block(std::string_view first, std::string_view second, std::uint64_t capacity) {
+  void check_position(size_type at) const {
+    if (at > size()) detail::raise_out_of_range("region_string: the text is shorter than that");
+  }
+  /// Whether text is part of this one.
+  [[nodiscard]] bool is_part(std::string_view text) const noexcept {
+    return !std::less<>()(text.data(), data()) && std::less<>()(text.data(), data() + size());
+  }
+  /// Takes a new block for three texts and for `needed` bytes: as large as the growth policy says or, where
+  /// there is no room for that, smaller.
+  [[nodiscard, gnu::noinline]] bool replace_by_less(std::string_view first, std::string_view second,
+                                                    std::string_view third, size_type needed) {
+    return region_detail::with_room(region(), size(), needed, 1, [&](std::uint64_t capacity) {
+      return replace_block(first, second, capacity, third);
+    });
+  }
+  /// Takes a new block for texts that may be part of the old one.
+  [[nodiscard]] bool replace_block(std::string_view first, std::string_view second, std::uint64_t capacity,
+                                   std::string_view third = {}) {
     if (capacity > region_detail::max_size) return region_detail::refuse_size(region());
     capacity = region_detail::in_granules(capacity);
-    const size_type count = first.size() + second.size();
+    const size_type count = first.size() + second.size() + third.size();
     auto* block = static_cast<char*>(region_detail::allocate(region(), capacity, count));
     if (block == nullptr) return false;
     if (!first.empty()) std::memcpy(block, first.data(), first.size());
     if (!second.empty()) std::memcpy(block + first.size(), second.data(), second.size());
+    if (!third.empty()) std::memcpy(block + count - third.size(), third.data(), third.size());
     situ_release();
     u_.far.data =
         static_cast<std::int32_t>(reinterpret_cast<std::byte*>(block) - region_detail::bytes_of(this));

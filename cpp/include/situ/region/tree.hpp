@@ -131,6 +131,18 @@ class tree {
     return 1;
   }
 
+  /// Erases what is at a place; the place of what was behind it.
+  position erase_at(position at) noexcept {
+    const position behind = next(at);
+    if (behind.at == nullptr) {
+      erase(traits::of(KeyOf::of(*at.slot())));
+      return {};
+    }
+    const typename traits::kept key(KeyOf::of(*behind.slot()));
+    erase(traits::of(KeyOf::of(*at.slot())));
+    return find(key.view());
+  }
+
   /// Gives the memory of places not in use back to the region.
   void shrink() noexcept {
     if (levels_ != 0) shrink_node(root(), levels_ - 1);

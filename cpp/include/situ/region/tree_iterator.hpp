@@ -64,6 +64,7 @@ class tree_iterator {
   friend bool operator==(const tree_iterator& a, const tree_iterator& b) noexcept { return a.at_ == b.at_; }
   /// Where the slot lies.
   [[nodiscard]] slot_type* address() const noexcept { return at_.slot(); }
+  [[nodiscard]] typename Tree::position place() const noexcept { return at_; }
 
  private:
   template <class T, class R>

@@ -95,6 +95,9 @@ class basic_region_union {
     });
   }
 
+  /// The same without exceptions; false, and unchanged, when there is no room.
+  [[nodiscard]] bool try_assign(const basic_region_union& other) { return situ_store(other); }
+
   [[nodiscard]] D discriminator() const noexcept { return discriminator_; }
   /// Which member is selected; `no_alternative` when there is no value.
   [[nodiscard]] std::size_t index() const noexcept { return Cases::index_of(discriminator_); }
@@ -168,13 +171,14 @@ class basic_region_union {
     discriminator_ = Cases::initial;
     begin_active();
   }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
   [[nodiscard]] bool situ_store(const basic_region_union& from) {
     if (&from == this) return true;
     return const_cast<basic_region_union&>(from).visit_active_or(
         [this, &from](auto i, auto& member) {
           constexpr std::size_t selected = decltype(i)::value;
           if (index() == selected) {
-            if (!region_detail::store(*at<selected>(), member)) return false;
+            if (!region_detail::store_whole(region(), *at<selected>(), member)) return false;
             discriminator_ = from.discriminator_;
             return true;
           }
@@ -259,14 +263,20 @@ class basic_region_union {
   alternative<I>& set(D discriminator, const Value& value) {
     return emplace_at<I>(discriminator, value);
   }
-  /// Makes a new value of a member in place of what is there; null, and unchanged, when there is no room.
+  template <std::size_t I, class Value>
+  [[nodiscard]] alternative<I>* try_set(D discriminator, const Value& value) {
+    return try_emplace_at<I>(discriminator, value);
+  }
+  /// Makes a new value of a member in place of what is there; null, and unchanged, when there is no room, or
+  /// the discriminator selects another member.
   template <std::size_t I, class... Args>
   [[nodiscard]] alternative<I>* try_emplace_at(D discriminator, const Args&... args) {
-    if (Cases::index_of(discriminator) != I) detail::raise(bad_union_access());
+    if (Cases::index_of(discriminator) != I) return nullptr;
     return try_replace<I>(discriminator, args...);
   }
   template <std::size_t I, class... Args>
   alternative<I>& emplace_at(D discriminator, const Args&... args) {
+    if (Cases::index_of(discriminator) != I) detail::raise(bad_union_access());
     auto* made = try_emplace_at<I>(discriminator, args...);
     if (made == nullptr)
       made = region_detail::in_larger(this, region(), [&](auto& here, const auto&) {
@@ -437,8 +447,9 @@ class region_union
   [[nodiscard]] const member_type<Wanted>& get() const {
     return base::template get<checked_index<Wanted>()>();
   }
-  /// Makes a new value of a member in place of what is there; null, and unchanged, when there is no room.
-  /// `discriminator` is one that selects the member; `bad_union_access` is thrown if it is not.
+  /// Makes a new value of a member in place of what is there. `discriminator` is one that selects the member;
+  /// if it is not, `emplace` throws `bad_union_access`. `try_emplace` returns null then, as when there is no
+  /// room, and the union is as it was.
   template <region_name Wanted, class... Args>
   [[nodiscard]] member_type<Wanted>* try_emplace(D discriminator, const Args&... args) {
     return base::template try_emplace_at<checked_index<Wanted>()>(discriminator, args...);

@@ -27,6 +27,13 @@ class region_unique {
     });
   }
 
+  /// The same without exceptions, or a new value made from another one; false, and unchanged, when there is
+  /// no room.
+  template <class U>
+  [[nodiscard]] bool try_assign(const U& from) {
+    return situ_store(from);
+  }
+
   [[nodiscard]] T* get() noexcept {
     return data_ == 0 ? nullptr : reinterpret_cast<T*>(region_detail::bytes_of(this) + data_);
   }
@@ -88,6 +95,7 @@ class region_unique {
     if (data_ != 0) slide.value(*reinterpret_cast<T*>(slide.link(data_)));
   }
   void situ_release() noexcept { reset(); }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
   template <class U>
   [[nodiscard]] bool situ_store(const U& from) {
     if constexpr (std::is_same_v<U, region_unique>) {

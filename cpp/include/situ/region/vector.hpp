@@ -1,15 +1,17 @@
 // region_vector<T>: a vector within a region, with the interface of std::vector.
 #pragma once
 
-#include <compare>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <ranges>
 #include <span>
 #include <string>
 
+#include "situ/region/ranges.hpp"
 #include "situ/region/reflect.hpp"
 
 namespace situ {
@@ -56,6 +58,8 @@ class region_vector {
 
   [[nodiscard]] size_type size() const noexcept { return len_; }
   [[nodiscard]] size_type capacity() const noexcept { return cap_; }
+  /// More elements than this no region has room for.
+  [[nodiscard]] static constexpr size_type max_size() noexcept { return most; }
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
   [[nodiscard]] T* data() noexcept {
     return data_ == 0 ? nullptr : reinterpret_cast<T*>(region_detail::bytes_of(this) + data_);
@@ -74,6 +78,8 @@ class region_vector {
   [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator(begin()); }
   [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return const_reverse_iterator(end()); }
   [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
+  [[nodiscard]] const_reverse_iterator crbegin() const noexcept { return rbegin(); }
+  [[nodiscard]] const_reverse_iterator crend() const noexcept { return rend(); }
 
   [[nodiscard]] T& operator[](size_type index) noexcept { return block()[index]; }
   [[nodiscard]] const T& operator[](size_type index) const noexcept { return block()[index]; }
@@ -82,6 +88,11 @@ class region_vector {
     return block()[index];
   }
   [[nodiscard]] const T& at(size_type index) const { return const_cast<region_vector*>(this)->at(index); }
+  /// The element, or null where there is none.
+  [[nodiscard]] T* try_at(size_type index) noexcept { return index < len_ ? block() + index : nullptr; }
+  [[nodiscard]] const T* try_at(size_type index) const noexcept {
+    return const_cast<region_vector*>(this)->try_at(index);
+  }
   [[nodiscard]] T& front() noexcept { return *block(); }
   [[nodiscard]] const T& front() const noexcept { return *block(); }
   [[nodiscard]] T& back() noexcept { return block()[len_ - 1]; }
@@ -131,6 +142,10 @@ class region_vector {
   /// What can be stored in an element, such as a string_view in a string.
   template <class U>
   requires(!std::is_same_v<T, U>) void push_back(const U& value) { emplace_back(value); }
+  template <class U>
+  requires(!std::is_same_v<T, U>) [[nodiscard]] bool try_push_back(const U& value) {
+    return try_emplace_back(value) != nullptr;
+  }
   void pop_back() noexcept {
     // The length is read and written once: a loop of such changes waits for nothing else.
     const std::uint32_t count = len_ - 1;
@@ -173,6 +188,58 @@ class region_vector {
     return made;
   }
   iterator insert(const_iterator position, const T& value) { return emplace(position, value); }
+  iterator insert(const_iterator position, size_type count, const T& value) {
+    return insert_range(position, region_detail::repeated{value, count});
+  }
+  template <std::forward_iterator It>
+  iterator insert(const_iterator position, It first, It last) {
+    return insert_range(position, region_detail::between{first, last});
+  }
+  iterator insert(const_iterator position, std::initializer_list<T> values) {
+    return insert_range(position, values);
+  }
+  [[nodiscard]] bool try_insert(const_iterator position, const T& value) {
+    return try_emplace(position, value) != nullptr;
+  }
+  [[nodiscard]] bool try_insert(const_iterator position, size_type count, const T& value) {
+    return try_insert_range(position, region_detail::repeated{value, count});
+  }
+  template <std::forward_iterator It>
+  [[nodiscard]] bool try_insert(const_iterator position, It first, It last) {
+    return try_insert_range(position, region_detail::between{first, last});
+  }
+  [[nodiscard]] bool try_insert(const_iterator position, std::initializer_list<T> values) {
+    return try_insert_range(position, values);
+  }
+  /// Puts a copy of a range, which may be part of this very vector, before `position`; false, and unchanged,
+  /// when there is no room.
+  template <class R>
+  requires std::ranges::forward_range<const R>
+  [[nodiscard]] bool try_insert_range(const_iterator position, const R& range) {
+    const auto index = static_cast<size_type>(position - cbegin());
+    const auto count = static_cast<size_type>(std::ranges::distance(range));
+    if (count > most - len_) return region_detail::refuse_size(region());
+    if (count > cap_ - len_) {
+      const new_room found = make_room(std::uint64_t{len_} + count, index);
+      if (!found.here) return found.block != nullptr && insert_moving(found, index, count, range);
+    }
+    return insert_here(index, count, range);
+  }
+  template <class R>
+  requires std::ranges::forward_range<const R> iterator insert_range(const_iterator position,
+                                                                     const R& range) {
+    const auto index = position - cbegin();
+    if (try_insert_range(position, range)) return begin() + index;
+    return region_detail::in_larger(this, region(), [&](auto& here, const auto&) {
+      return here.try_insert_range(here.begin() + index, range) ? here.begin() + index : nullptr;
+    });
+  }
+  template <class R>
+  requires std::ranges::forward_range<const R>
+  [[nodiscard]] bool try_append_range(const R& range) { return try_insert_range(cend(), range); }
+  template <class R>
+  requires std::ranges::forward_range<const R>
+  void append_range(const R& range) { insert_range(cend(), range); }
   iterator erase(const_iterator position) noexcept {
     T* const at = begin() + (position - cbegin());
     region_detail::release(*at);
@@ -191,6 +258,32 @@ class region_vector {
     discard(data() + len_, gone);
     return from;
   }
+  /// Erases the elements of which `is_gone` is true, and says how many those were; see `erase_if`.
+  template <class Predicate>
+  size_type situ_erase_if(const Predicate& is_gone) {
+    // What is behind moves down also when the predicate throws: no element is left that is in two places.
+    struct closing {
+      region_vector& vector;
+      std::uint32_t to = 0;
+      std::uint32_t from = 0;
+      ~closing() {
+        T* const first = vector.data();
+        const std::uint32_t rest = vector.len_ - from;
+        if (from != to) region_detail::relocate(first + to, first + from, rest);
+        discard(first + to + rest, from - to);
+        vector.len_ = to + rest;
+      }
+    } gap{*this};
+    for (; gap.from < len_; ++gap.from) {
+      T* const each = data() + gap.from;
+      if (is_gone(*each)) {
+        region_detail::release(*each);
+      } else {
+        region_detail::relocate(data() + gap.to++, each, 1);
+      }
+    }
+    return gap.from - gap.to;
+  }
   void clear() noexcept {
     for (T& each : *this) region_detail::release(each);
     discard(data(), len_);
@@ -202,12 +295,24 @@ class region_vector {
       erase(begin() + count, end());
       return true;
     }
-    if (count > cap_) {
-      if (count > most) return region_detail::refuse_size(region());
-      if (!change_capacity(next(count))) return false;
+    if (count > cap_ && !region_detail::with_room(region(), cap_, count, sizeof(T), [&](std::uint64_t room) {
+          return change_capacity(room);
+        })) {
+      return false;
     }
     while (len_ < count) region_detail::begin<T>(region(), data() + len_++);
     return true;
+  }
+  /// New elements are copies of a value.
+  [[nodiscard]] bool try_resize(size_type count, const T& value) {
+    if (count > len_) return try_insert_range(cend(), region_detail::repeated{value, count - len_});
+    erase(begin() + count, end());
+    return true;
+  }
+  void resize(size_type count, const T& value) {
+    if (!try_resize(count, value))
+      region_detail::in_larger(this, region(),
+                               [&](auto& here, const auto&) { return here.try_resize(count, value); });
   }
   void resize(size_type count) {
     if (!try_resize(count))
@@ -256,12 +361,35 @@ class region_vector {
   }
   template <std::input_iterator It>
   void assign(It first, It last) {
-    assign_range(std::ranges::subrange(first, last));
+    assign_range(region_detail::between{first, last});
+  }
+  void assign(size_type count, const T& value) { assign_range(region_detail::repeated{value, count}); }
+  void assign(std::initializer_list<T> values) { assign_range(values); }
+  template <std::input_iterator It>
+  [[nodiscard]] bool try_assign(It first, It last) {
+    return try_assign_range(region_detail::between{first, last});
+  }
+  [[nodiscard]] bool try_assign(size_type count, const T& value) {
+    return try_assign_range(region_detail::repeated{value, count});
+  }
+  [[nodiscard]] bool try_assign(std::initializer_list<T> values) { return try_assign_range(values); }
+  template <std::ranges::input_range R>
+  [[nodiscard]] bool try_assign(const R& range) {
+    return try_assign_range(range);
   }
 
   friend bool operator==(const region_vector& a, const region_vector& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](const T& x, const T& y) { return region_detail::equal(x, y); });
+  }
+  /// As std::erase_if and std::erase: how many elements were erased.
+  template <class Predicate>
+  friend size_type erase_if(region_vector& vector, const Predicate& is_gone) {
+    return vector.situ_erase_if(is_gone);
+  }
+  template <class U>
+  friend size_type erase(region_vector& vector, const U& value) {
+    return vector.situ_erase_if([&value](const T& each) { return each == value; });
   }
 
   // What the walks over a region call.
@@ -343,9 +471,6 @@ class region_vector {
     return region_ == 0 ? nullptr
                         : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
   }
-  [[nodiscard]] std::uint64_t next(std::uint64_t needed) noexcept {
-    return region_detail::next_capacity(region(), cap_, needed, sizeof(T));
-  }
   /// Makes bytes that hold no element any more zero, as all memory that is not in use.
   static void discard(T* from, std::uint32_t count) noexcept {
     if (count != 0) std::memset(static_cast<void*>(from), 0, bytes(count));
@@ -388,21 +513,55 @@ class region_vector {
     fresh.move_to(*this);
     return true;
   }
+  /// Room for more elements: the block has become longer (`here`), or there is another one, to which nothing
+  /// has moved yet; else there is none.
+  struct new_room {
+    bool here = false;
+    T* block = nullptr;
+    std::uint64_t capacity = 0;
+  };
+  /// The caller writes so many elements to the front of another block.
+  [[nodiscard, gnu::noinline]] new_room make_room(std::uint64_t needed, std::uint64_t written) {
+    new_room found;
+    static_cast<void>(
+        region_detail::with_room(region(), cap_, needed, sizeof(T), [&](std::uint64_t capacity) {
+          if (data_ != 0 && region_detail::extend(region(), data(), bytes(cap_), bytes(capacity))) {
+            cap_ = static_cast<std::uint32_t>(capacity);
+            found.here = true;
+            return true;
+          }
+          void* const block = region_detail::allocate(region(), bytes(capacity), bytes(written));
+          found.block = static_cast<T*>(block);
+          found.capacity = capacity;
+          return block != nullptr;
+        }));
+    return found;
+  }
   /// The arguments may be part of an element that is about to move: the new one is made before.
   template <class... Args>
   [[nodiscard, gnu::noinline]] T* grow_and_emplace(const Args&... args) {
-    const std::uint64_t capacity = next(std::uint64_t{len_} + 1);
-    if (capacity > most) {
-      region_detail::refuse_size(region());
-      return nullptr;
+    const std::uint64_t capacity =
+        region_detail::next_capacity(region(), cap_, std::uint64_t{len_} + 1, sizeof(T));
+    if (capacity <= most) [[likely]] {
+      if (data_ != 0 && region_detail::extend(region(), data(), bytes(cap_), bytes(capacity))) {
+        cap_ = static_cast<std::uint32_t>(capacity);
+        return try_emplace_back(args...);
+      }
+      void* const block = region_detail::allocate(region(), bytes(capacity), bytes(len_));
+      if (block != nullptr) [[likely]]
+        return emplace_moving(static_cast<T*>(block), capacity, args...);
     }
-    if (data_ != 0 && region_detail::extend(region(), data(), bytes(cap_), bytes(capacity))) {
-      cap_ = static_cast<std::uint32_t>(capacity);
-      return try_emplace_back(args...);
-    }
-    void* block = region_detail::allocate(region(), bytes(capacity), bytes(len_));
-    if (block == nullptr) return nullptr;
-    T* made = region_detail::begin<T>(region(), static_cast<T*>(block) + len_);
+    return grow_by_less_and_emplace(args...);
+  }
+  template <class... Args>
+  [[nodiscard, gnu::cold, gnu::noinline]] T* grow_by_less_and_emplace(const Args&... args) {
+    const new_room found = make_room(std::uint64_t{len_} + 1, len_);
+    if (found.here) return try_emplace_back(args...);
+    return found.block == nullptr ? nullptr : emplace_moving(found.block, found.capacity, args...);
+  }
+  template <class... Args>
+  [[nodiscard, gnu::always_inline]] T* emplace_moving(T* block, std::uint64_t capacity, const Args&... args) {
+    T* made = region_detail::begin<T>(region(), block + len_);
     if (!region_detail::store_all(*made, args...)) {
       region_detail::release(*made);
       region_detail::deallocate(region(), block, bytes(capacity));
@@ -421,6 +580,75 @@ class region_vector {
     if constexpr (region_detail::has_links<T>) {
       region_detail::moved(data()[index], static_cast<std::int32_t>((last - index) * sizeof(T)));
     }
+  }
+
+  /// Whether copying a range is copying bytes.
+  template <class R>
+  static constexpr bool is_bytes = region_detail::is_dense<T>&& std::ranges::contiguous_range<const R>&&
+      std::is_same_v<std::ranges::range_value_t<const R>, T>;
+  /// Makes `count` elements of a range in zeroed memory; when there is no room, there are none again.
+  template <class R>
+  [[nodiscard]] bool make_elements(T* at, size_type count, const R& range) {
+    if constexpr (is_bytes<R>) {
+      if (count != 0) std::memcpy(static_cast<void*>(at), std::ranges::data(range), bytes(count));
+      return true;
+    }
+    T* behind = at;
+    for (const auto& each : range) {
+      T* const made = region_detail::begin<T>(region(), behind++);
+      if (region_detail::store(*made, each)) continue;
+      while (behind != at) region_detail::release(*--behind);
+      discard(at, static_cast<std::uint32_t>(count));
+      return false;
+    }
+    return true;
+  }
+  /// The block has room for what is inserted.
+  template <class R>
+  [[nodiscard]] bool insert_here(size_type index, size_type count, const R& range) {
+    if constexpr (is_bytes<R>) {
+      const T* const from = std::ranges::data(range);
+      if (count != 0 &&
+          (std::less_equal<>()(from + count, block()) || !std::less<>()(from, block() + len_))) {
+        T* const at = block() + index;
+        std::memmove(static_cast<void*>(at + count), static_cast<const void*>(at), bytes(len_ - index));
+        std::memcpy(static_cast<void*>(at), from, bytes(count));
+        len_ += static_cast<std::uint32_t>(count);
+        return true;
+      }
+    }
+    // Behind the others first: the range may be made of them.
+    if (!make_elements(data() + len_, count, range)) return false;
+    const size_type before = len_;
+    len_ += static_cast<std::uint32_t>(count);
+    if (index == before || count == 0) return true;
+    struct place {
+      alignas(T) std::byte bytes[sizeof(T)];
+    };
+    auto* const all = reinterpret_cast<place*>(data());
+    std::rotate(all + index, all + before, all + len_);
+    if constexpr (region_detail::has_links<T>) {
+      const auto down = static_cast<std::int32_t>((before - index) * sizeof(T));
+      const auto up = static_cast<std::int32_t>(count * sizeof(T));
+      for (size_type i = index; i < len_; ++i)
+        region_detail::moved(data()[i], i < index + count ? down : -up);
+    }
+    return true;
+  }
+  /// The elements move to another block, once those that are inserted have been made there.
+  template <class R>
+  [[nodiscard]] bool insert_moving(const new_room& to, size_type index, size_type count, const R& range) {
+    if (!make_elements(to.block + index, count, range)) {
+      region_detail::deallocate(region(), to.block, bytes(to.capacity));
+      return false;
+    }
+    region_detail::relocate(to.block, data(), index);
+    region_detail::relocate(to.block + index + count, data() + index, len_ - index);
+    if (data_ != 0) region_detail::deallocate(region(), data(), bytes(cap_));
+    set_data(to.block);
+    cap_ = static_cast<std::uint32_t>(to.capacity);
+    len_ += static_cast<std::uint32_t>(count);
+    return true;
   }
 
   /// Elements that are being made, and are freed again unless the vector takes them.
@@ -448,7 +676,8 @@ class region_vector {
     template <class U>
     [[nodiscard]] bool append(const U& value) {
       if (len_ == cap_ &&
-          !reserve(region_detail::next_capacity(header_, cap_, std::uint64_t{len_} + 1, sizeof(T)))) {
+          !region_detail::with_room(header_, cap_, std::uint64_t{len_} + 1, sizeof(T),
+                                    [this](std::uint64_t capacity) { return reserve(capacity); })) {
         return false;
       }
       T* made = region_detail::begin<T>(header_, block_ + len_++);

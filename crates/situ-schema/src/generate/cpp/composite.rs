@@ -486,4 +486,11 @@ fn accessors(
     page.line(format!("auto& set_{bare}(Value&& value, {} label{label}) {{", discriminator.ty));
     page.line(format!("  return this->template set<{index}>(label, std::forward<Value>(value));"));
     page.line("}");
+    page.line("template <class Value>");
+    page.line(format!(
+        "[[nodiscard]] auto* try_set_{bare}(Value&& value, {} label{label}) {{",
+        discriminator.ty
+    ));
+    page.line(format!("  return this->template try_set<{index}>(label, std::forward<Value>(value));"));
+    page.line("}");
 }

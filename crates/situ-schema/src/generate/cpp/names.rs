@@ -164,6 +164,8 @@ const UNION_NAMES: &[&str] = &[
     "index",
     "select",
     "set",
+    "try_assign",
+    "try_set",
     "visit_active",
 ];
 
