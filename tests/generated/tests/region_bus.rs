@@ -311,7 +311,7 @@ fn before_name(mut name: situ::layout::region::Mut<'_, situ::layout::region::Tex
 
 #[test]
 fn what_is_no_version_is_refused_with_the_difference() {
-    let scratch = Scratch::new("others");
+    let scratch = Scratch::new("refused");
     let node = scratch.node("a");
     let publisher = node.region_publisher::<after::ProfileRegion>("profiles").create().unwrap();
     // Its third member is another one.
