@@ -316,9 +316,10 @@ void situ_subscriber_destroy(situ_subscriber* subscriber);
 
 /* Takes the next message, if there is one: SITU_OK or SITU_EMPTY. Never copies, unless it lies in another
  * memory domain than the subscriber takes in, and waits for such a copy alone: on the host, a message that a
- * device is still filling is none yet. `sample` need not be initialized, and must not hold anything. A message that cannot be taken is passed over; the next call goes on behind it. The library
- * checks that head and body lie in shared memory, and nothing about what is in them. Errors:
- * INVALID_ARGUMENT, SYSTEM, MALFORMED, NO_MEMORY, POISONED. */
+ * device is still filling is none yet. `sample` need not be initialized, and must not hold anything. A
+ * message that cannot be taken is passed over; the next call goes on behind it. The library checks that head
+ * and body lie in shared memory, and nothing about what is in them. Errors: INVALID_ARGUMENT, SYSTEM,
+ * MALFORMED, NO_MEMORY, POISONED. */
 situ_status situ_subscriber_take(situ_subscriber* subscriber, situ_sample* sample, situ_error* error);
 
 /* Lets go of a message, from any thread: its memory may be used again. The numbers in the sample stay
@@ -427,6 +428,11 @@ situ_status situ_loan_publish_signalled(situ_loan* loan, uint64_t* sequence, sit
 /* The payload of a sample, where the subscriber takes. The span is good until the sample is released; release
  * it only when your streams have passed what they do with it. Errors: INVALID_ARGUMENT. */
 situ_status situ_sample_span(const situ_sample* sample, situ_span* span, situ_error* error);
+
+/* Releases a sample when the stream has passed everything that is enqueued on it so far. The sample holds
+ * nothing from now on; after INVALID_ARGUMENT it is as before, after SYSTEM the message stays until this
+ * process ends, because the device may still be reading it. Errors: INVALID_ARGUMENT, SYSTEM. */
+situ_status situ_sample_release_on(situ_sample* sample, const situ_stream* stream, situ_error* error);
 
 /* Enqueues a copy of the payload of a sample to host memory. Errors: INVALID_ARGUMENT, SYSTEM. */
 situ_status situ_stream_read(const situ_stream* stream, const situ_sample* sample, uint64_t offset, void* to,

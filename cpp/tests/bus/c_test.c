@@ -126,6 +126,10 @@ static void domains(const situ_root* root) {
   CHECK(situ_stream_synchronize(stream, SITU_FOREVER, &error) == SITU_OK);
   CHECK(situ_sample_state(&sample) == SITU_COMPLETE);
   CHECK(memcmp(written, read, SIZE) == 0);
+  CHECK(situ_sample_release_on(&sample, NULL, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  CHECK(situ_sample_span(&sample, &span, &error) == SITU_OK);
+  CHECK(situ_sample_release_on(&sample, stream, &error) == SITU_OK);
+  CHECK(situ_sample_release_on(&sample, stream, &error) == SITU_ERROR_INVALID_ARGUMENT);
   situ_sample_release(&sample);
 
   CHECK(situ_subscriber_take(on_host, &sample, &error) == SITU_OK);

@@ -51,6 +51,8 @@ TEST_F(Bus, a_message_on_a_device_has_spans) {
   EXPECT_EQ(found, ranges);
   EXPECT_EQ(sample->state(), situ::fence_state::complete);
   EXPECT_TRUE(sample->synchronize(0ns));
+  std::move(*sample).release_on(work);
+  EXPECT_TRUE(work.synchronize());
 
   auto copy = on_host.take();
   ASSERT_TRUE(copy.has_value());

@@ -12,6 +12,7 @@ use situ_memory::{
 };
 
 use crate::copies::{Brought, CopyError, How, Source, await_fence, begin_fence};
+use crate::entry::Found;
 use crate::liveness::NodeId;
 use crate::pools::{Mapped, Pin};
 use crate::ring::Reference;
@@ -315,6 +316,15 @@ impl RawSample {
         }
     }
 
+    /// Gives the message back when `stream` has passed everything that is enqueued on it so far, instead of when this is dropped: for kernels
+    /// that still read it. The call waits for nothing, unless the stream can tell nobody that it has passed
+    /// ([`Stream::complete_copy`](situ_memory::Stream::complete_copy)).
+    ///
+    /// After an error the message is never given back, because the device may still be reading it: it stays until this process ends.
+    pub fn release_on(self, stream: &dyn situ_memory::Stream) -> Result<(), DomainError> {
+        stream.complete_copy(&Fence::of_process(0, 1), None, Box::new(self))
+    }
+
     fn poisoned(&self) -> IncompleteError {
         let topic = self.pin().mapped.core.topic.name.clone();
         IncompleteError::Poisoned { topic, sequence: self.sequence() }
@@ -332,7 +342,7 @@ impl RawSubscriber {
         on: Option<&dyn Stream>,
     ) -> Result<Option<RawSample>, Missed> {
         let number = taken.number;
-        if self.domain() == HOST && !taken.is_expired() {
+        if self.domain() == HOST && !taken.is_expired() && !self.is_here(number) {
             self.is_early(number)?;
         }
         let Some((sample, ordered)) = self.take_from_elsewhere(taken, on)? else { return Ok(None) };
@@ -499,10 +509,22 @@ impl RawSubscriber {
         Payload { mapped, offset, len, body_size, fence, owner, _copy: Some(pin), _head: head }
     }
 
+    /// Whether there is a complete copy in this domain: nearly always, for who was woken by that.
+    fn is_here(&self, number: u64) -> bool {
+        let (Found::Ready(slot), _) = self.core().topic.entry(self.column(), number).look() else {
+            return false;
+        };
+        let pool = self.pools().get(self.core(), slot.pool).ok();
+        let fence = pool.and_then(|pool| pool.view.fence(SlotId::from(slot.slot)));
+        // The value of a slot's fence is that of its generation, and 1.
+        let this = |fence: &Fence| fence.value().wrapping_sub(1) as u16 == slot.generation;
+        fence.is_some_and(|fence| this(&fence) && fence.state() == FenceState::Complete)
+    }
+
     /// A copy in this domain, if there is one that can be used as it is.
     fn ready(&self, number: u64, len: u64, how: How<'_>) -> Result<Option<Brought>, TakeError> {
         let entry = self.core().topic.entry(self.column(), number);
-        let (crate::entry::Found::Ready(slot), word) = entry.look() else { return Ok(None) };
+        let (Found::Ready(slot), word) = entry.look() else { return Ok(None) };
         // If it cannot be had, it is brought, and then it is an error.
         let Some(pin) = self.share(slot, len, &|| entry.still(word)).unwrap_or(None) else { return Ok(None) };
         let Some(fence) = pin.mapped.view.fence(pin.slot) else { return Ok(None) };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use situ_layout::{BulkRef, FlatMessage, Message, Plain};
-use situ_memory::{DomainId, Fence, Stream, StreamOrder};
+use situ_memory::{DomainError, DomainId, Fence, Stream, StreamOrder};
 
 use crate::device::{DeviceSpan, IncompleteError};
 use crate::publisher::{LoanError, PublishError};
@@ -98,5 +98,11 @@ impl<T: Message> Sample<T> {
     /// [`RawSample::wait_on`](crate::RawSample::wait_on).
     pub fn wait_on(&self, stream: &dyn Stream, patience: Duration) -> Result<(), IncompleteError> {
         self.raw().wait_on(stream, patience)
+    }
+
+    /// Gives it back when `stream` has passed everything that is enqueued on it so far: see
+    /// [`RawSample::release_on`](crate::RawSample::release_on).
+    pub fn release_on(self, stream: &dyn Stream) -> Result<(), DomainError> {
+        self.into_raw().release_on(stream)
     }
 }

@@ -698,6 +698,11 @@ impl<T: Message> Sample<T> {
     pub fn raw(&self) -> &RawSample {
         &self.raw
     }
+
+    /// The same, and nothing that it was decoded into.
+    pub(crate) fn into_raw(self) -> RawSample {
+        self.raw
+    }
 }
 
 impl<T: Message> Deref for Sample<T> {

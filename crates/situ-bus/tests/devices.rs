@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use common::process::{Role, role, say};
 use common::{Scratch, numbers};
 use situ_bus::{
-    IncompleteError, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber, SubscriberQos,
-    inspect,
+    IncompleteError, LoanError, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber,
+    SubscriberQos, inspect,
 };
-use situ_memory::{DomainId, Fence, FenceState, HOST, Stream, StreamOrder, find};
+use situ_memory::{AllocateError, DomainId, Fence, FenceState, HOST, Stream, StreamOrder, find};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 const BODY: usize = 300_000;
@@ -149,6 +149,37 @@ fn messages_are_read_where_they_are_and_copied_once_for_the_host() {
                 assert_eq!(used.copies, expected, "{domain}: copies into {}", used.domain);
             }
         });
+    }
+}
+
+/// The memory of a device has room for two messages.
+#[test]
+fn a_message_that_is_released_on_a_stream_is_held_until_the_stream_has_passed() {
+    const LARGE: usize = 6 << 20;
+    // Where streams wait for fences of the CPU, so that one can be held up.
+    let streams = |domain: &DomainId| find(*domain).unwrap().capabilities().order != StreamOrder::Host;
+    for domain in devices().into_iter().filter(streams) {
+        let scratch = Scratch::new();
+        let node = node(&scratch, "both", domain);
+        let placement = Placement { domain, capacity: Some(16 << 20), ..Placement::default() };
+        let qos = PublisherQos { depth: 1, ..PublisherQos::default() };
+        let publisher = RawPublisher::create_in(&node, "image", &numbers(), qos, &placement).unwrap();
+        let subscriber = subscriber(&node, domain);
+        let stream = node.domain(domain).unwrap().stream().unwrap();
+        publisher.loan(8, 8, LARGE).unwrap().publish().unwrap();
+        let sample = next(&subscriber);
+        let gate = never();
+        stream.wait(&gate, PATIENCE).unwrap();
+        sample.release_on(stream.as_ref()).unwrap();
+        publisher.loan(8, 8, LARGE).unwrap().publish().unwrap();
+        let full = publisher.loan(8, 8, LARGE).map(drop);
+        assert!(
+            matches!(full, Err(LoanError::Memory(AllocateError::Exhausted { .. }))),
+            "{domain}: {full:?}"
+        );
+        gate.complete();
+        stream.synchronize(PATIENCE).unwrap();
+        publisher.loan(8, 8, LARGE).unwrap();
     }
 }
 

@@ -10,7 +10,7 @@ use situ_memory::{DomainError, Fence, FenceState, Stream};
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
 use crate::node::situ_node;
 use crate::publisher::{publish_by, situ_loan, with_loan};
-use crate::subscriber::{held, situ_sample, situ_subscriber};
+use crate::subscriber::{held, let_go, situ_sample, situ_subscriber};
 use crate::types::{given, limit, read_domain, target};
 
 /// `situ_stream`.
@@ -284,6 +284,29 @@ pub unsafe extern "C" fn situ_sample_wait_on(
     };
     // SAFETY: `error` is null or valid.
     unsafe { guard(error, wait) }
+}
+
+/// Lets go of a message when a stream has passed what is enqueued on it so far. After a wrong argument the sample still holds it.
+///
+/// # Safety
+/// As for [`situ_sample_release`](crate::subscriber::situ_sample_release); the stream is null or a live handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_sample_release_on(
+    sample: *mut situ_sample,
+    stream: *const situ_stream,
+    error: *mut situ_error,
+) -> situ_status {
+    let release = || {
+        // SAFETY: the caller's promise.
+        let (_, stream) = unsafe { (held(sample)?, given(stream, "stream")?) };
+        // SAFETY: the caller's promise.
+        if let Some(raw) = unsafe { let_go(sample) } {
+            raw.release_on(stream.stream.as_ref())?;
+        }
+        Ok(situ_status::Ok)
+    };
+    // SAFETY: `error` is null or valid.
+    unsafe { guard(error, release) }
 }
 
 /// Takes the next message in stream order, if there is one.

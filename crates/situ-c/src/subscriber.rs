@@ -177,31 +177,38 @@ pub(crate) unsafe fn held<'a>(sample: *const situ_sample) -> Result<&'a RawSampl
     Ok(unsafe { &*(&raw const (*sample).held).cast::<RawSample>() })
 }
 
+/// What a sample holds, which then holds nothing.
+///
+/// # Safety
+/// `sample` is null, all zero, or was taken and not copied since.
+pub(crate) unsafe fn let_go(sample: *mut situ_sample) -> Option<RawSample> {
+    if sample.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise; only the state is known to be initialized.
+    if unsafe { std::mem::replace(&mut (*sample).state, 0) } != HELD {
+        return None;
+    }
+    // SAFETY: `write` put it there, and the state, reset above, saw to it that it is read only once.
+    let raw = unsafe { (&raw const (*sample).held).cast::<RawSample>().read() };
+    // SAFETY: valid, as above.
+    unsafe {
+        (&raw mut (*sample).head).write(null());
+        (&raw mut (*sample).head_size).write(0);
+        (&raw mut (*sample).body).write(null());
+        (&raw mut (*sample).body_size).write(0);
+    }
+    Some(raw)
+}
+
 /// Lets go of a message.
 ///
 /// # Safety
 /// `sample` is null, all zero, or was taken and not copied since.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_sample_release(sample: *mut situ_sample) {
-    guard_value(|| {
-        if sample.is_null() {
-            return;
-        }
-        // SAFETY: the caller's promise; only the state is known to be initialized.
-        if unsafe { std::mem::replace(&mut (*sample).state, 0) } != HELD {
-            return;
-        }
-        // SAFETY: `write` put it there, and the state, reset above, saw to it that it is read only once.
-        let raw = unsafe { (&raw const (*sample).held).cast::<RawSample>().read() };
-        // SAFETY: valid, as above.
-        unsafe {
-            (&raw mut (*sample).head).write(null());
-            (&raw mut (*sample).head_size).write(0);
-            (&raw mut (*sample).body).write(null());
-            (&raw mut (*sample).body_size).write(0);
-        }
-        drop(raw);
-    });
+    // SAFETY: the caller's promise.
+    guard_value(|| drop(unsafe { let_go(sample) }));
 }
 
 fn found(anything: bool) -> situ_status {

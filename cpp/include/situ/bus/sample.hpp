@@ -108,6 +108,19 @@ class sample {
     return waited(situ_sample_wait_on(&raw_, work.handle(), detail::limit_of(timeout), &raw), raw);
   }
 
+  /// Gives it back when the stream has passed everything that is enqueued on it so far, instead of when it is
+  /// destroyed: for kernels that still read it. Nothing may be read through this sample afterwards. Throws if
+  /// the stream cannot be told; the message then stays until this process ends, because the device may still
+  /// be reading it.
+  void release_on(const stream& work) && {
+    situ_error raw;
+    detail::failed why;
+    value_ = nullptr;
+    copy_.reset();
+    detail::succeeded(situ_sample_release_on(&raw_, work.handle(), &raw), raw, why);
+    detail::raise_if(why);
+  }
+
   /// The message's number in the topic's order, from 0.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return raw_.sequence; }
   /// When it was published; the clock's epoch if its publisher leaves out time stamps.
