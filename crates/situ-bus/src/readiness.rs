@@ -143,6 +143,11 @@ impl Prospect {
         newest_first.find(|number| self.awaited(topic, *number).is_none()).unwrap_or(next)
     }
 
+    /// Since when the last message that was found incomplete is known to be; now, if there was none.
+    fn since(&self, now: u64) -> u64 {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner).map_or(now, |(_, since)| since)
+    }
+
     /// How a message stands that is published.
     pub(crate) fn look_at(&mut self, topic: &Topic, number: u64) -> Readiness {
         let Some(awaited) = self.awaited(topic, number) else { return Readiness::Ready };
@@ -256,10 +261,11 @@ impl RawSubscriber {
         match prospect.look_at(topic, number) {
             Readiness::Nothing | Readiness::Ready => Ok(()),
             Readiness::Incomplete(awaited) => {
-                // Whoever only ever takes, and never waits, has nobody else to look.
-                if now_ns().saturating_sub(prospect.looked_ns) > LOOK.as_nanos() as u64 {
+                // Whoever only ever takes, and never waits, has nobody else to look. Not at once: it takes some system calls.
+                let now = now_ns();
+                if now.saturating_sub(prospect.since(now).max(prospect.looked_ns)) > LOOK.as_nanos() as u64 {
                     awaited.look_after(topic);
-                    prospect.looked_ns = now_ns();
+                    prospect.looked_ns = now;
                 }
                 Err(Missed::NotYet)
             }
@@ -276,7 +282,8 @@ impl RawSubscriber {
     ///
     /// On the host that is a message that is complete, or never will be; on a device, where work waits by itself, one that is published.
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
-        if self.readiness().is_ready() {
+        let mut readiness = self.readiness();
+        if readiness.is_ready() {
             return true;
         }
         let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
@@ -285,17 +292,19 @@ impl RawSubscriber {
         // What a device is still filling is of use only to who works in stream order.
         let until_complete = self.domain() == HOST;
         loop {
-            match self.readiness() {
+            match std::mem::replace(&mut readiness, Readiness::Nothing) {
                 Readiness::Nothing => {}
                 Readiness::Incomplete(awaited) => {
                     let Some(slice) = deadline.slice(LOOK) else { return false };
                     awaited.wait(&self.core().topic, slice);
+                    readiness = self.readiness();
                     continue;
                 }
                 Readiness::Ready | Readiness::Overdue(_) => return true,
             }
             let announced = if until_complete { wake.announce_until_complete() } else { wake.announce() };
             if self.has_next() {
+                readiness = self.readiness();
                 continue;
             }
             let Some(slice) = deadline.slice(SLICE) else { return false };
@@ -304,7 +313,8 @@ impl RawSubscriber {
             } else {
                 wake.sleep(announced, slice);
             }
-            if !self.has_next() {
+            readiness = self.readiness();
+            if matches!(readiness, Readiness::Nothing) {
                 self.look_after_the_dead();
             }
         }

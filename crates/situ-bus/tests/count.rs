@@ -10,13 +10,17 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use common::Scratch;
 use common::messages::{NoteMut, NoteRef, NoteRegion, Pose, Scan, ScanBulkLengths, publish_pose, take_pose};
 use common::process::{Role, role, say};
 use common::step::{Steps, Stride, stepped};
+use common::{Scratch, numbers};
 use counting::{SURVIVED, allocations, forbid_system_calls, survive};
-use situ_bus::{Node, Publisher, RegionPublisher, RegionSubscriber, Sample, Subscriber, now_ns};
+use situ_bus::{
+    Node, Placement, Publisher, PublisherQos, RawPublisher, RawSubscriber, RegionPublisher, RegionSubscriber,
+    Sample, Subscriber, SubscriberQos, now_ns,
+};
 use situ_layout::{FlatMessage, Message};
+use situ_memory::{DomainId, Fence, find};
 
 /// One publisher and some subscribers, of which each holds the message before while it takes the next.
 struct Hop<T: Message> {
@@ -184,6 +188,29 @@ fn child() {
             std::thread::sleep(Duration::from_millis(100));
             forbidden(&mut || publish_pose(&publisher, 1));
         }
+        "ask for what is not complete" => {
+            let device: DomainId = "emulated:0".parse().unwrap();
+            let placement = Placement { domain: device, ..Placement::default() };
+            let qos = PublisherQos { depth: 4, ..PublisherQos::default() };
+            let publisher = RawPublisher::create_in(&node, "image", &numbers(), qos, &placement).unwrap();
+            let subscriber =
+                RawSubscriber::create(&node, "image", &numbers(), SubscriberQos::default()).unwrap();
+            let stream = find(device).unwrap().stream().unwrap();
+            let publish_behind = |gate: &Fence| {
+                stream.wait(gate, Duration::from_secs(20)).unwrap();
+                publisher.loan(8, 8, 4096).unwrap().publish_on(stream.as_ref()).unwrap();
+            };
+            let (first, second) = (Fence::of_process(0, 1), Fence::of_process(0, 1));
+            publish_behind(&first);
+            assert!(subscriber.take().unwrap().is_none());
+            first.complete();
+            assert!(subscriber.wait(None));
+            drop(subscriber.take().unwrap().unwrap());
+            publish_behind(&second);
+            // Longer than anybody goes without a look at who is alive.
+            std::thread::sleep(Duration::from_millis(20));
+            forbidden(&mut || assert!(subscriber.take().unwrap().is_none()));
+        }
         "publish more than ever" => {
             let publisher = node.publisher::<Scan>("more").create().unwrap();
             write_scan(&publisher, 0);
@@ -237,6 +264,12 @@ fn the_hot_path_does_not_call_the_system() {
         let status = play(&Scratch::new(), &format!("way {index}"));
         assert_eq!(status.code(), Some(SURVIVED), "{way:?}: {status}");
     }
+}
+
+#[test]
+fn whoever_asks_for_a_message_that_is_not_complete_does_not_call_the_system_at_once() {
+    let status = play(&Scratch::new(), "ask for what is not complete");
+    assert_eq!(status.code(), Some(SURVIVED), "{status}");
 }
 
 #[test]
