@@ -356,7 +356,7 @@ impl RawPublisher {
         body_size: usize,
     ) -> Result<RawLoan<'_>, LoanError> {
         give_back(inner, 2);
-        if body_size >= WARM_SIZE {
+        if body_size >= EAGER_SIZE {
             self.retire_passed(inner);
         }
         self.copy_eagerly(inner, None);
@@ -522,7 +522,9 @@ impl RawPublisher {
         // What a device is still filling, and brings to the host by itself, is of use there only when that is done: who is woken before
         // has nothing to do, and takes a core from those who have.
         let brought = loan.signalled && inner.eager.is_some();
-        if brought {
+        // A copy that is enqueued takes less time than waking somebody, and then the device goes on meanwhile.
+        let wakes = brought && on.is_some() && self.copy_eagerly(inner, on);
+        if brought && (wakes || on.is_none()) {
             self.topic.wake().notify_early();
         } else {
             self.topic.wake().notify();
@@ -532,8 +534,8 @@ impl RawPublisher {
         if let Some(began) = began {
             self.tell_published(began, number, bytes);
         }
-        if inner.eager.is_some() {
-            let wakes = self.copy_eagerly(inner, on);
+        if on.is_none() && inner.eager.is_some() {
+            let wakes = self.copy_eagerly(inner, None);
             if brought && !wakes {
                 self.topic.wake().notify();
             }
