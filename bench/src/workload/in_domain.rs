@@ -3,10 +3,12 @@
 
 use situ::bus::{DeviceSpan, Loan, Node, Publisher, Root, Sample, Subscriber, inspect};
 use situ::memory::{DomainId, HOST, Stream};
+use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::bilateral::{Bilateral, Extent, picture};
-use super::device::{Device, EMULATED, Kernel, Span};
+use super::device::{Device, EMULATED, Kernel, Receipt, Span};
 use super::explicit::{SEED, not_open};
 use super::graph::Graph;
 use super::{Got, Lens, Rails, Sent, Station, checksum};
@@ -128,6 +130,8 @@ pub struct InDomainStation {
     inputs: Vec<Subscriber<Frame>>,
     /// What goes out, how many bytes, and on which topic.
     output: Option<(Publisher<Frame>, usize, String)>,
+    /// The last round's kernel, until somebody has looked what became of it.
+    launched: RefCell<Option<Arc<Receipt>>>,
 }
 
 impl Rails for InDomain {
@@ -155,14 +159,24 @@ impl Rails for InDomain {
         } else {
             Some((entered.publisher(&topic(node), domain, own.size, eager)?, own.size, topic(node)))
         };
-        Ok(InDomainStation { device, inputs, output })
+        Ok(InDomainStation { device, inputs, output, launched: RefCell::default() })
     }
 
     fn settle(&self) {}
 }
 
 impl InDomainStation {
+    /// Looks what became of the last round's kernel.
+    fn look_back(&self) -> Result<(), Failure> {
+        let (Some(device), Some(receipt)) = (&self.device, self.launched.take()) else { return Ok(()) };
+        device.finish()?;
+        receipt.check(NAME)
+    }
+
+    /// In stream order: a process that publishes waits for nothing that the device does. One that nobody waits for has its messages when its
+    /// kernel has read them.
     fn on_device(&self, device: &Device, sequence: u64) -> Result<(), Failure> {
+        self.look_back()?;
         let mut samples = Vec::with_capacity(self.inputs.len());
         let mut spans = Vec::with_capacity(self.inputs.len());
         for subscriber in &self.inputs {
@@ -171,19 +185,17 @@ impl InDomainStation {
             samples.push(sample);
         }
         let kernel = Kernel::Produce(sequence as u8);
-        let receipt = match &self.output {
-            None => device.launch(kernel, spans, None)?,
-            Some((publisher, size, _)) => {
-                let loan = lend(publisher, *size, sequence)?;
-                let target = Span::from(loan.span(|frame| &frame.data));
-                let receipt = device.launch(kernel, spans, Some(target))?;
-                loan.publish_on(device.stream()).map_err(wrap("publish_on"))?;
-                receipt
-            }
+        let Some((publisher, size, _)) = &self.output else {
+            let receipt = device.launch(kernel, spans, None)?;
+            device.finish()?;
+            return receipt.check(NAME);
         };
-        // The samples are held until the kernel has read them; who takes the next message need not wait for that.
-        device.finish()?;
-        receipt.check(NAME)
+        let loan = lend(publisher, *size, sequence)?;
+        let target = Span::from(loan.span(|frame| &frame.data));
+        self.launched.replace(Some(device.launch(kernel, spans, Some(target))?));
+        loan.publish_on(device.stream()).map_err(wrap("publish_on"))?;
+        let release = |sample: Sample<Frame>| sample.release_on(device.stream()).map_err(wrap("release_on"));
+        samples.into_iter().try_for_each(release)
     }
 
     fn on_host(&self, sequence: u64) -> Result<(), Failure> {
@@ -216,6 +228,7 @@ impl Station for InDomainStation {
     }
 
     fn copies(&self) -> Result<u64, Failure> {
+        self.look_back()?;
         self.output.as_ref().map_or(Ok(0), |(_, _, topic)| copies_of(topic))
     }
 }
