@@ -148,7 +148,7 @@ fn all_steps() -> Result<(), Box<dyn Error>> {
     r.root_mut().skills().shrink_to_fit();
     assert!(r.trim() + 4000 * size_of::<Skill>() < wide, "the room was given back");
     // Compact: nothing is free any more.
-    r.compact();
+    r.compact()?;
     assert!(r.free_bytes() == 0 && r.bytes().len() == r.canonical().len(), "there is no smaller arrangement");
     say("compacted", &r);
 

@@ -288,9 +288,9 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
         self.region_mut().reserve(bytes)
     }
 
-    /// Makes the live image as small as the canonical one, in its order.
-    pub fn compact(&mut self) {
-        self.region_mut().compact();
+    /// Makes the live image as small as the canonical one, in its order; see [`Region::compact`].
+    pub fn compact(&mut self) -> Result<(), Full> {
+        self.region_mut().compact()
     }
 
     /// Closes the gaps between blocks in the slot; see [`Region::compact_in_place`]. If this process dies meanwhile, nobody sees the

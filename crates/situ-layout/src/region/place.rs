@@ -271,12 +271,18 @@ impl<T: Stored, B> Region<T, B> {
     }
 
     /// Becomes the canonical arrangement of itself, without free memory. The memory stays as large as it is.
-    pub fn compact(&mut self) {
+    ///
+    /// The canonical arrangement of a tree can take more than one whose nodes happen to fill their blocks. Where there is no room for
+    /// that, nothing changes; [`compact_in_place`](Self::compact_in_place) never needs more.
+    pub fn compact(&mut self) -> Result<(), Full> {
         let mut image = self.canonical();
-        if image.len() <= self.memory.size() as usize {
-            image[6] = 1;
-            self.memory.become_compact(&image);
+        let more = (image.len() as u32).saturating_sub(self.memory.size());
+        if more != 0 {
+            self.memory.extend_end(more / GRANULE)?;
         }
+        image[6] = 1;
+        self.memory.become_compact(&image);
+        Ok(())
     }
 
     /// Closes the gaps between blocks where the region lies, without a second copy of the image: capacities are trimmed, blocks slide
@@ -414,6 +420,7 @@ fn write_canonical<T: Stored>(
 }
 
 /// Memory over a buffer, for an image of `size` bytes.
+#[inline]
 fn memory_in(buffer: &mut [u8], size: u32, kept: bool, options: Options) -> Result<Memory, BufferError> {
     if !is_aligned(buffer) {
         return Err(BufferError::Misaligned);

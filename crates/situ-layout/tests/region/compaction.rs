@@ -170,3 +170,34 @@ fn a_large_image_is_compacted() {
         assert_eq!(text.as_str(), kept);
     }
 }
+
+#[test]
+fn a_canonical_image_that_is_larger_needs_room() {
+    region_struct! { struct Sorted: SortedRef, SortedMut { numbers: OrderedSet<u32> } }
+    // Numbers that came in their order, in nodes that were trimmed: as many as the canonical ones, but split elsewhere.
+    let made = |count: u32| {
+        let mut r = Region::<Sorted>::new();
+        (0..count).for_each(|number| assert!(r.root_mut().numbers().insert(number).unwrap()));
+        r.compact_in_place();
+        r
+    };
+    let larger = |r: &Region<Sorted>| r.canonical_size() > r.bytes().len();
+    let mut r = (64..400).map(made).find(larger).expect("some canonical image is larger");
+    let (live, canonical) = (r.bytes().to_vec(), r.canonical());
+
+    let mut exact = buffer(live.len(), 0);
+    bytes(&mut exact).copy_from_slice(&live);
+    let mut full = Region::<Sorted, Buffer>::adopt_in_place(bytes(&mut exact)).unwrap();
+    assert_eq!(full.compact().map_err(|full| full.limit as usize), Err(live.len()));
+    assert!(full.bytes() == live, "nothing has changed");
+
+    let mut roomy = buffer(total_for(canonical.len() as u32), 0);
+    bytes(&mut roomy)[..live.len()].copy_from_slice(&live);
+    let mut there = Region::<Sorted, Buffer>::adopt_in_place(bytes(&mut roomy)).unwrap();
+    there.compact().unwrap();
+    r.compact().unwrap();
+    for compacted in [r.bytes(), there.bytes()] {
+        assert!(compacted[64..] == canonical[64..] && compacted[6] == 1);
+        assert!(Region::<Sorted>::adopt(compacted).is_ok());
+    }
+}

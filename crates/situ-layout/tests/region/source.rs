@@ -47,7 +47,13 @@ impl<'a> Source<'a> {
 /// Gives memory back in one of the ways that leave what a region holds as it is.
 pub fn tidy<T: Stored>(r: &mut Region<T>, way: u8) {
     match way {
-        0 => r.compact(),
+        0 => {
+            let before = r.bytes().to_vec();
+            assert!(
+                r.compact().is_ok() || r.bytes() == before,
+                "there is no room for it, and nothing has changed"
+            );
+        }
         1 => compact_in_place(r),
         2 => r.shrink_to_fit(),
         _ => {
