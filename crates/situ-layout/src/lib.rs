@@ -10,6 +10,12 @@
 //! - [`region`] holds data that grows, in memory that is the message (`spec/region.md`).
 //! - [`flat`] and [`heap`] hold the containers behind the two policies; [`api`] the operations they share.
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!(
+    "Situ needs addresses of 64 bits: a region may have 2 GiB and its bitmap behind it, and what is reckoned with offsets into it, here and \
+     in what reads images, counts on `usize` being larger than they are"
+);
+
 pub mod api;
 #[doc(hidden)]
 pub mod assign;
