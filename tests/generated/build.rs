@@ -59,7 +59,12 @@ fn main() {
 fn ros(root: &Path) -> Loader {
     println!("cargo::rerun-if-env-changed=SITU_ROS_INTERFACES");
     let folder = std::env::var_os("SITU_ROS_INTERFACES").map_or_else(|| root.join("build/ros"), Into::into);
-    println!("cargo::rerun-if-changed={}", folder.display());
+    if folder.exists() {
+        println!("cargo::rerun-if-changed={}", folder.display());
+    } else {
+        // A path that is not there would count as changed each time. What fetches the interfaces touches this file.
+        println!("cargo::rerun-if-changed=build.rs");
+    }
     if !folder.join("share/std_msgs/msg").is_dir() {
         println!(
             "cargo::warning=no ROS interfaces in {}: run scripts/fetch-ros-interfaces.sh",
