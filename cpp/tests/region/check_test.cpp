@@ -141,6 +141,27 @@ TEST(RegionCheck, blocks_may_not_share_a_granule_anywhere_in_the_bitmap) {
   }
 }
 
+TEST(RegionCheck, a_block_may_not_begin_in_a_granule_of_another_one) {
+  // Of small images, whose bitmap lies elsewhere than that of large ones.
+  for (const std::uint32_t granules : {1U, 57U, 58U, 59U, 122U, 300U, 5000U}) {
+    situ::region<Two> r;
+    r->first = std::string(granules * 16, 'a');
+    r->second = std::string(12, 'b');
+    // Header and root take six granules, the first block the next ones; behind it lies the second.
+    const auto bytes = r.bytes();
+    Bytes image(bytes.begin(), bytes.end());
+    ASSERT_EQ(image.size(), (6 + granules + 1) * 16);
+    for (std::uint32_t granule = 4; granule <= 6 + granules; ++granule) {
+      const std::uint32_t link = granule * 16 - 80;
+      std::memcpy(image.data() + 80, &link, sizeof(link));
+      const auto wanted =
+          "second: the block at offset " + std::to_string(granule * 16) + " is part of another one";
+      const bool is_taken = granule < 6 + granules;
+      ASSERT_EQ(error_of<Two>(image), is_taken ? std::optional(at(wanted, 80)) : std::nullopt);
+    }
+  }
+}
+
 TEST(RegionCheck, a_byte_that_is_no_boolean_is_found_wherever_it_is) {
   for (std::size_t count = 1; count <= 40; ++count) {
     situ::region<Flags> r;

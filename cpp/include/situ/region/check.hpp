@@ -164,7 +164,7 @@ class checker {
       }
       block = static_cast<std::uint32_t>(to);
       if (block % granule != 0) return fail(region_problem::unaligned_link, at, block);
-      if (!take_bits(bits_, block / granule, static_cast<std::uint32_t>(whole / granule)))
+      if (!take_block(block / granule, static_cast<std::uint32_t>(whole / granule)))
         return fail(region_problem::overlap, at, block);
       return true;
     }
@@ -304,6 +304,19 @@ class checker {
   }
 
  private:
+  /// Marks the granules of a block, of which there is at least one. Most blocks lie in one word of the
+  /// bitmap.
+  [[gnu::always_inline]] bool take_block(std::uint32_t from, std::uint32_t count) noexcept {
+    const std::uint32_t last = from + count - 1;
+    if (from / 64 != last / 64) return take_words(from, count);
+    const std::uint64_t mask = (~std::uint64_t{0} << (from % 64)) & (~std::uint64_t{0} >> (~last % 64));
+    const std::uint64_t before = bits_[from / 64];
+    bits_[from / 64] = before | mask;
+    return (before & mask) == 0;
+  }
+  [[gnu::noinline]] bool take_words(std::uint32_t from, std::uint32_t count) noexcept {
+    return take_bits(bits_, from, count);
+  }
   [[gnu::cold, gnu::noinline]] void note(region_problem problem, std::uint32_t at, std::uint64_t found,
                                          std::uint64_t limit) noexcept {
     error_.problem = problem;
