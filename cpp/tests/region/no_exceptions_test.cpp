@@ -63,6 +63,12 @@ TEST(RegionNoExceptions, each_operation_is_done_or_changes_nothing) {
   EXPECT_EQ((*full)->shape.try_emplace<"radius">(7, 1.0F), nullptr);
   EXPECT_EQ((*full)->numbers.try_at(100), nullptr);
   EXPECT_EQ((*full)->hash_map.try_at(100), nullptr);
+  EXPECT_EQ((*full)->text.try_at(100), nullptr);
+  EXPECT_EQ(*(*full)->text.try_at(2), 't');
+  EXPECT_FALSE((*full)->text.try_substr(100));
+  EXPECT_EQ((*full)->text.try_substr(2, 4), "text");
+  EXPECT_FALSE((*full)->text.try_erase(100));
+  EXPECT_EQ(*(*full)->nickname.try_value(), situ_test::long_text);
   // Nothing is needed for what is there already.
   EXPECT_TRUE(situ::try_assign((*full)->numbers, (*full)->numbers));
   EXPECT_TRUE((*full)->ordered_map.try_insert_range(std::map<std::uint32_t, std::string>{{1, "another"}}));

@@ -55,6 +55,11 @@ class region_optional {
     return **this;
   }
   [[nodiscard]] const T& value() const { return const_cast<region_optional*>(this)->value(); }
+  /// The value, or null where there is none.
+  [[nodiscard]] T* try_value() noexcept { return has_value() ? value_at() : nullptr; }
+  [[nodiscard]] const T* try_value() const noexcept {
+    return const_cast<region_optional*>(this)->try_value();
+  }
 
   /// Makes a new value in place of the one that may be there; null, and unchanged, when there is no room.
   template <class... Args>

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -67,6 +68,10 @@ class region_string {
     if (index >= size()) detail::raise_out_of_range("region_string::at: no such character");
     return data()[index];
   }
+  /// The character, or null where there is none.
+  [[nodiscard]] const char* try_at(size_type index) const noexcept {
+    return index < size() ? data() + index : nullptr;
+  }
   [[nodiscard]] char front() const noexcept { return *data(); }
   [[nodiscard]] char back() const noexcept { return data()[size() - 1]; }
 
@@ -103,6 +108,11 @@ class region_string {
   [[nodiscard]] std::string_view substr(size_type from = 0, size_type count = npos) const {
     check_position(from);
     return {data() + from, std::min(count, size() - from)};
+  }
+  /// The same; none when the string is shorter than `from`.
+  [[nodiscard]] std::optional<std::string_view> try_substr(size_type from, size_type count = npos) const {
+    if (from > size()) return std::nullopt;
+    return substr(from, count);
   }
 
   /// Becomes a copy of the text, which may be part of this very string; false, and unchanged, when there is
@@ -185,6 +195,10 @@ class region_string {
   /// Puts text before a position; see `try_replace`.
   [[nodiscard]] bool try_insert(size_type at, std::string_view text) { return try_replace(at, 0, text); }
   region_string& insert(size_type at, std::string_view text) { return replace(at, 0, text); }
+  /// Needs no memory: false only when the string is shorter than `from`.
+  [[nodiscard]] bool try_erase(size_type from, size_type count = npos) {
+    return try_replace(from, count, {});
+  }
   region_string& erase(size_type from = 0, size_type count = npos) { return replace(from, count, {}); }
   /// Becomes shorter, or longer by copies of a character.
   [[nodiscard]] bool try_resize(size_type count, char c = '\0') {
