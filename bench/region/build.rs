@@ -1,4 +1,4 @@
-//! Generates the Cap'n Proto types of the data sets, where its compiler is installed.
+//! Generates the Cap'n Proto types of the data sets and of the character, where its compiler is installed.
 
 fn main() {
     println!("cargo::rerun-if-changed=schema/records.capnp");
@@ -6,11 +6,17 @@ fn main() {
     // Where it is not there yet, it is looked for each time.
     println!("cargo::rerun-if-changed=/usr/bin/capnp");
     println!("cargo::rustc-check-cfg=cfg(with_capnp)");
-    let made = capnpc::CompilerCommand::new()
-        .src_prefix("schema")
-        .default_parent_module(vec!["systems".to_owned(), "capnp".to_owned()])
-        .file("schema/records.capnp")
-        .run();
+    println!("cargo::rerun-if-changed=../peers/region/character.capnp");
+    // The character has the schema of the C++ peer.
+    let made = [("schema", "records.capnp"), ("../peers/region", "character.capnp")]
+        .into_iter()
+        .try_for_each(|(folder, file)| {
+            capnpc::CompilerCommand::new()
+                .src_prefix(folder)
+                .default_parent_module(vec!["systems".to_owned(), "capnp".to_owned()])
+                .file(format!("{folder}/{file}"))
+                .run()
+        });
     match made {
         Ok(()) => println!("cargo::rustc-cfg=with_capnp"),
         Err(error) => println!("cargo::warning=without Cap'n Proto: {error}"),

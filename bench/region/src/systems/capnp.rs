@@ -6,6 +6,13 @@ mod records_capnp {
     include!(concat!(env!("OUT_DIR"), "/records_capnp.rs"));
 }
 
+#[allow(clippy::all, clippy::pedantic, missing_docs, dead_code, reason = "generated")]
+mod character_capnp {
+    //! Generated from the schema of the C++ peer.
+    include!(concat!(env!("OUT_DIR"), "/character_capnp.rs"));
+}
+mod character;
+
 use std::hint::black_box;
 
 use capnp::message::{Builder, HeapAllocator, ReaderOptions};
@@ -244,9 +251,10 @@ fn data_set<T: Owned + 'static, D: 'static>(
         .add(suite, move || encode(black_box(&data), &mut out))
 }
 
-/// Everything it can do: the data sets. The character is measured with the C++ library.
+/// Everything it can do.
 pub fn suite() -> Outcome<Suite> {
     let mut suite = Suite::default();
+    character::add(&mut suite)?;
     let data = log::make();
     let sum = log::sum(&data);
     data_set::<cp::logs::Owned, _>(&mut suite, ("log", data, sum), logs, |read| {

@@ -104,6 +104,26 @@ macro_rules! table {
     };
 }
 
+/// Writes a table, largest members first, as generated code does.
+macro_rules! write_table {
+    ($builder:ident, $($at:literal $value:expr),* $(,)?) => {{
+        let start = $builder.start_table();
+        $($builder.push_slot_always($at, $value);)*
+        let end = $builder.end_table(start);
+        WIPOffset::new(end.value())
+    }};
+}
+
+/// The root of a message that was verified, or made here.
+macro_rules! unchecked {
+    ($type:ident, $bytes:expr) => {
+        // SAFETY: messages come from this program's own builder.
+        unsafe { flatbuffers::root_unchecked::<$type<'_>>($bytes) }
+    };
+}
+
+mod character;
+
 type Address = Bytes<4, 1>;
 type Triangle = Bytes<48, 4>;
 type Abilities = Bytes<16, 4>;
@@ -159,16 +179,6 @@ table!(Update<'a> {
 table!(Updates<'a> { updates: 4 ForwardsUOffset<Vector<'a, ForwardsUOffset<Update<'a>>>> });
 
 type Builder = FlatBufferBuilder<'static>;
-
-/// Writes a table, largest members first, as generated code does.
-macro_rules! write_table {
-    ($builder:ident, $($at:literal $value:expr),* $(,)?) => {{
-        let start = $builder.start_table();
-        $($builder.push_slot_always($at, $value);)*
-        let end = $builder.end_table(start);
-        WIPOffset::new(end.value())
-    }};
-}
 
 fn logs(b: &mut Builder, data: &log::Logs) -> WIPOffset<Logs<'static>> {
     let mut made = Vec::with_capacity(data.logs.len());
@@ -400,14 +410,6 @@ where
     })
 }
 
-/// The root of a message that was verified, or made here.
-macro_rules! unchecked {
-    ($type:ident, $bytes:expr) => {
-        // SAFETY: messages come from this program's own builder.
-        unsafe { flatbuffers::root_unchecked::<$type<'_>>($bytes) }
-    };
-}
-
 /// The verifier, with limits that the data sets do not reach.
 macro_rules! verify {
     ($type:ident) => {
@@ -419,9 +421,10 @@ macro_rules! verify {
     };
 }
 
-/// Everything it can do: the data sets. The character is measured with the C++ library.
+/// Everything it can do.
 pub fn suite() -> Outcome<Suite> {
     let mut suite = Suite::default();
+    character::add(&mut suite)?;
     let data = log::make();
     let sum = log::sum(&data);
     let read = |bytes: &[u8]| -> u64 {

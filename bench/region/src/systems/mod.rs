@@ -2,6 +2,7 @@
 
 #[cfg(with_capnp)]
 pub mod capnp;
+mod characters;
 pub mod flatbuffers;
 pub mod native;
 pub mod prost;

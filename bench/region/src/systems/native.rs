@@ -53,7 +53,8 @@ pub struct Character {
     pub skills: Vec<Skill>,
 }
 
-fn item(from: &character::Item) -> Item {
+/// An item of its plain values.
+pub fn item(from: &character::Item) -> Item {
     Item { id: from.id, number: from.number, uuid: from.uuid, timestamp: from.timestamp }
 }
 
@@ -86,7 +87,7 @@ pub fn made(s: &Source) -> Character {
 }
 
 /// Adds up all fields.
-fn read(c: &Character) -> u64 {
+pub fn read(c: &Character) -> u64 {
     let mut total = c.id.wrapping_add(sum_text(&c.name)).wrapping_add(u64::from(c.level));
     let mut add = |part: u64| total = total.wrapping_add(part);
     let of_item = |i: &Item| sum_item(i.id, i.number, i.uuid, i.timestamp);
