@@ -92,8 +92,8 @@ pub struct Device {
     copies: AtomicU64,
 }
 
-fn wrap<E: std::fmt::Debug>(what: &'static str) -> impl FnOnce(E) -> Failure {
-    Failure::system(NAME, what)
+fn wrap<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> Failure {
+    move |error| Failure::System { system: NAME, what, why: error.to_string() }
 }
 
 impl Device {
