@@ -223,6 +223,12 @@ void release(T& value) noexcept {
   }
 }
 
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC takes what a link leads to for a part of the member that holds the link, and warns that it is too
+// small.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
 /// Moves values within a region, whether the places overlap or not. What is left behind is not touched.
 template <class T>
 void relocate(T* to, T* from, std::size_t count) noexcept {
@@ -233,6 +239,9 @@ void relocate(T* to, T* from, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) moved(to[i], distance);
   }
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 /// Begins a value at zeroed memory of the region.
 template <class T>

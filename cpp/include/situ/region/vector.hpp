@@ -570,6 +570,11 @@ class region_vector {
     take_block(block, capacity);
     return data() + len_++;
   }
+#if defined(__GNUC__) && !defined(__clang__)
+  // As in `relocate`.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
   void rotate_last_to(size_type index) noexcept {
     const size_type last = len_ - 1;
     if (index == last) return;
@@ -581,6 +586,9 @@ class region_vector {
       region_detail::moved(data()[index], static_cast<std::int32_t>((last - index) * sizeof(T)));
     }
   }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
   /// Whether copying a range is copying bytes.
   template <class R>
