@@ -431,7 +431,8 @@ situ_status situ_sample_span(const situ_sample* sample, situ_span* span, situ_er
 
 /* Releases a sample when the stream has passed everything that is enqueued on it so far. The sample holds
  * nothing from now on; after INVALID_ARGUMENT it is as before, after SYSTEM the message stays until this
- * process ends, because the device may still be reading it. Errors: INVALID_ARGUMENT, SYSTEM. */
+ * process ends, because the device may still be reading it. On CUDA it is given back by whoever next enqueues
+ * something on the stream, or synchronizes with it. Errors: INVALID_ARGUMENT, SYSTEM. */
 situ_status situ_sample_release_on(situ_sample* sample, const situ_stream* stream, situ_error* error);
 
 /* Enqueues a copy of the payload of a sample to host memory. Errors: INVALID_ARGUMENT, SYSTEM. */

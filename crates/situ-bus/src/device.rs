@@ -318,7 +318,8 @@ impl RawSample {
 
     /// Gives the message back when `stream` has passed everything that is enqueued on it so far, instead of when this is dropped: for kernels
     /// that still read it. The call waits for nothing, unless the stream can tell nobody that it has passed
-    /// ([`Stream::complete_copy`](situ_memory::Stream::complete_copy)).
+    /// ([`Stream::complete_copy`](situ_memory::Stream::complete_copy)). On CUDA, where what the driver calls may not release it, it is given back
+    /// by whoever next enqueues something on the stream, or synchronizes with it.
     ///
     /// After an error the message is never given back, because the device may still be reading it: it stays until this process ends.
     pub fn release_on(self, stream: &dyn situ_memory::Stream) -> Result<(), DomainError> {
@@ -329,6 +330,20 @@ impl RawSample {
         let topic = self.pin().mapped.core.topic.name.clone();
         IncompleteError::Poisoned { topic, sequence: self.sequence() }
     }
+}
+
+/// What is said of a copy whose place is smaller than when it was pinned.
+const SHRUNK: &str = "the place of its copy became smaller while it was taken";
+
+/// Where a copy lies. Its place was checked when it was pinned; its owner may write there, so what counts is what is read and checked now, once.
+/// Nothing if the payload does not fit any more.
+fn payload_of(copy: Brought, len: u64, body_size: usize, head: Option<Arc<Pin>>) -> Option<Payload> {
+    let Brought { pin, fence, .. } = copy;
+    let (offset, _) = pin.mapped.view.place(pin.slot).filter(|(_, has)| len <= *has)?;
+    let mapped = pin.mapped.clone();
+    // A copy is completed by who makes it.
+    let (fence, owner) = fence.map_or((None, NodeId(0)), |(fence, copier)| (Some(fence), copier));
+    Some(Payload { mapped, offset, len, body_size, fence, owner, _copy: Some(pin), _head: head })
 }
 
 impl RawSubscriber {
@@ -367,8 +382,12 @@ impl RawSubscriber {
         mut taken: Taken,
         on: Option<&dyn Stream>,
     ) -> Result<Option<(RawSample, bool)>, TakeError> {
-        // Copies are enqueued where they are wanted. The stream then holds the head too, for as long as it copies what belongs to it.
-        let here = |stream: &&dyn Stream| stream.domain() == self.domain() && !taken.is_expired();
+        // Asked once: what has time to expire meanwhile is taken as it was found.
+        let expired = taken.is_expired();
+        let is_head = taken.body_pool == BODY_IN_SLOT && taken.body_size == 0 && self.has_bulk();
+        // Copies are enqueued where they are wanted. The stream then holds the head too, for as long as it copies what belongs to it. Where
+        // nothing can be copied, the sample itself holds it.
+        let here = |stream: &&dyn Stream| stream.domain() == self.domain() && !expired && !is_head;
         let hold = on.filter(here).map(|stream| {
             let nothing = Pin { mapped: taken.pin.mapped.clone(), slot: NO_BODY };
             let slot = taken.pin.slot;
@@ -393,7 +412,7 @@ impl RawSubscriber {
             return Err(malformed("it is serialized, but not meant for the host alone"));
         }
         let head = memory.wrapping_add(DESCRIPTOR);
-        if taken.is_expired() {
+        if expired {
             return Ok(Some((taken.into_sample(head, (head, 0), None), true)));
         }
         let origin = Some((&pin.mapped, head_slot, *generation));
@@ -414,7 +433,7 @@ impl RawSubscriber {
             let source =
                 Source { memory: bytes, offset, len, fence: None, owner, keeps, origin, register: &register };
             let body_size = taken.body_size;
-            if body_size == 0 && self.has_bulk() {
+            if is_head {
                 // Its head stays on the host, like any other's.
                 return Ok(Some((taken.into_sample(head, (head, 0), None), true)));
             }
@@ -422,11 +441,11 @@ impl RawSubscriber {
                 Some(copy) => Some(copy),
                 None => self.brought(*number, &source, how)?,
             };
-            return Ok(copy.map(|copy| {
-                let ordered = copy.ordered;
-                let payload = self.payload_of(copy, size as u64, body_size, head_pin());
-                (taken.into_sample(head, (head, 0), Some(payload)), ordered)
-            }));
+            let Some(copy) = copy else { return Ok(None) };
+            let ordered = copy.ordered;
+            let payload =
+                payload_of(copy, size as u64, body_size, head_pin()).ok_or_else(|| malformed(SHRUNK))?;
+            return Ok(Some((taken.into_sample(head, (head, 0), Some(payload)), ordered)));
         }
         if taken.body_pool & !(BODY_ENTRY | BODY_IS_MESSAGE) != 0 {
             return Err(malformed("its body lies in no pool that there can be"));
@@ -447,7 +466,8 @@ impl RawSubscriber {
         let copy = if here { None } else { self.ready(*number, taken.body_size as u64, how)? };
         let mut ordered = false;
         let payload = match copy {
-            Some(copy) => self.payload_of(copy, taken.body_size as u64, body_size, head_pin()),
+            Some(copy) => payload_of(copy, taken.body_size as u64, body_size, head_pin())
+                .ok_or_else(|| malformed(SHRUNK))?,
             None => {
                 let mapped = match self.pools().get(self.core(), entry) {
                     Ok(mapped) => mapped,
@@ -482,7 +502,7 @@ impl RawSubscriber {
                     match self.brought(*number, &source, how)? {
                         Some(copy) => {
                             ordered = copy.ordered;
-                            self.payload_of(copy, len, body_size, head_pin())
+                            payload_of(copy, len, body_size, head_pin()).ok_or_else(|| malformed(SHRUNK))?
                         }
                         None => return Ok(None),
                     }
@@ -496,17 +516,6 @@ impl RawSubscriber {
         let bytes = base.wrapping_add(payload.offset as usize).cast_const();
         let head = if whole { bytes } else { head };
         Ok(Some((taken.into_sample(head, (bytes, body_size), Some(payload)), ordered)))
-    }
-
-    fn payload_of(&self, copy: Brought, len: u64, body_size: usize, head: Option<Arc<Pin>>) -> Payload {
-        let Brought { pin, fence, .. } = copy;
-        // The place was checked when it was pinned; what it says is read again, so it is checked again.
-        let (offset, has) = pin.mapped.view.place(pin.slot).unwrap_or((0, 0));
-        let len = len.min(has);
-        let mapped = pin.mapped.clone();
-        // A copy is completed by who makes it.
-        let (fence, owner) = fence.map_or((None, NodeId(0)), |(fence, copier)| (Some(fence), copier));
-        Payload { mapped, offset, len, body_size, fence, owner, _copy: Some(pin), _head: head }
     }
 
     /// Whether there is a complete copy in this domain: nearly always, for who was woken by that.

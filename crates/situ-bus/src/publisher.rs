@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, DomainError, HOST, Held, HostDomain, Memory, MemoryError, PoolOwner, PoolStatistics,
-    SlotId, Strategy, Stream,
+    AllocateError, DomainError, FenceState, HOST, Held, HostDomain, Memory, MemoryError, PoolOwner,
+    PoolStatistics, SlotId, Strategy, Stream,
 };
 
 use crate::clock::{Deadline, now_ns};
@@ -522,9 +522,11 @@ impl RawPublisher {
         // What a device is still filling, and brings to the host by itself, is of use there only when that is done: who is woken before
         // has nothing to do, and takes a core from those who have.
         let brought = loan.signalled && inner.eager.is_some();
-        // A copy that is enqueued takes less time than waking somebody, and then the device goes on meanwhile.
-        let wakes = brought && on.is_some() && self.copy_eagerly(inner, on);
-        if brought && (wakes || on.is_none()) {
+        // A copy of what is not complete is enqueued, which takes less time than waking somebody, and then the device goes on meanwhile. Any
+        // other may be made in the call.
+        let first = brought && on.is_some() && Self::is_pending(inner, loan.slot);
+        let wakes = first && self.copy_eagerly(inner, on);
+        if brought && (wakes || !first) {
             self.topic.wake().notify_early();
         } else {
             self.topic.wake().notify();
@@ -534,8 +536,8 @@ impl RawPublisher {
         if let Some(began) = began {
             self.tell_published(began, number, bytes);
         }
-        if on.is_none() && inner.eager.is_some() {
-            let wakes = self.copy_eagerly(inner, None);
+        if !first && inner.eager.is_some() {
+            let wakes = self.copy_eagerly(inner, on);
             if brought && !wakes {
                 self.topic.wake().notify();
             }
@@ -687,6 +689,12 @@ impl RawPublisher {
         let wakes = eager.copy(self, inner, on);
         inner.eager = Some(eager);
         wakes
+    }
+
+    /// Whether a device is still filling the body of a message.
+    fn is_pending(inner: &Inner, slot: SlotId) -> bool {
+        let fence = inner.bodies.as_ref().and_then(|bodies| bodies.fence(slot));
+        fence.is_some_and(|fence| fence.state() == FenceState::Pending)
     }
 }
 

@@ -75,6 +75,9 @@ impl Watch {
     /// Tells of what can be taken. Whether anybody is interested in what will be; and what the next message waits for, if it is there.
     fn tell(&self) -> (bool, Option<Awaited>) {
         let mut state = lock(&self.state);
+        // What was ready may be incomplete again: its body was complete, and then somebody enqueued the copy. Who asked for it meanwhile
+        // was put off, and is to be told once more. Should it be put off right after this, the next look is for it, by the clock at the latest.
+        state.next = state.next.min(state.prospect.take_put_off());
         let (news, awaited) = state.look(&self.topic);
         if news {
             if let Some(fd) = &state.fd {

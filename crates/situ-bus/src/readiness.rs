@@ -7,7 +7,7 @@
 //! (see `observe`), it reads what is written about the message where it lies, and then makes sure that the slot was not recycled
 //! meanwhile. If it was, there is something to find out, and the message counts as ready.
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -97,6 +97,8 @@ pub(crate) struct Prospect {
     keep_last: u64,
     /// The last message that was found incomplete, and since when. The same for all who look for this subscriber.
     since: Arc<Mutex<Option<(u64, u64)>>>,
+    /// The first message that a take has put off since somebody else asked for this.
+    put_off: Arc<AtomicU64>,
     /// The pools of heads, and of bodies and copies without their memory, by their entries.
     heads: Vec<Option<(u64, PoolView)>>,
     others: Vec<Option<(u64, PoolMetadata)>>,
@@ -108,13 +110,18 @@ pub(crate) struct Prospect {
 impl Prospect {
     pub(crate) fn new(in_order: bool, keep_last: u64) -> Self {
         let (heads, others) = (Vec::new(), Vec::new());
-        let (since, tidied_ns) = (Arc::default(), now_ns());
-        Self { in_order, keep_last, since, heads, others, tidied_ns, looked_ns: 0 }
+        let (since, put_off) = (Arc::default(), Arc::new(AtomicU64::new(u64::MAX)));
+        let tidied_ns = now_ns();
+        Self { in_order, keep_last, since, put_off, heads, others, tidied_ns, looked_ns: 0 }
     }
 
     /// One that looks for the same subscriber from another thread.
     pub(crate) fn for_watch(&self) -> Self {
-        Self { since: self.since.clone(), ..Self::new(self.in_order, self.keep_last) }
+        Self {
+            since: self.since.clone(),
+            put_off: self.put_off.clone(),
+            ..Self::new(self.in_order, self.keep_last)
+        }
     }
 
     /// How the message stands that whoever wants `next` takes, and its number.
@@ -141,6 +148,11 @@ impl Prospect {
     pub(crate) fn choose(&mut self, topic: &Topic, next: u64, first: u64) -> u64 {
         let mut newest_first = (next.saturating_add(1)..=first).rev().take(MOST_LOOKS);
         newest_first.find(|number| self.awaited(topic, *number).is_none()).unwrap_or(next)
+    }
+
+    /// The first message that a take has put off since this was called last; none is the largest number.
+    pub(crate) fn take_put_off(&self) -> u64 {
+        self.put_off.swap(u64::MAX, Ordering::AcqRel)
     }
 
     /// Since when the last message that was found incomplete is known to be; now, if there was none.
@@ -261,6 +273,7 @@ impl RawSubscriber {
         match prospect.look_at(topic, number) {
             Readiness::Nothing | Readiness::Ready => Ok(()),
             Readiness::Incomplete(awaited) => {
+                prospect.put_off.fetch_min(number, Ordering::AcqRel);
                 // Whoever only ever takes, and never waits, has nobody else to look. Not at once: it takes some system calls.
                 let now = now_ns();
                 if now.saturating_sub(prospect.since(now).max(prospect.looked_ns)) > LOOK.as_nanos() as u64 {

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Scratch, numbers};
+use rustix::event;
 use situ_bus::{
     CopyError, Durability, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber,
     SubscriberQos, TakeError, inspect,
@@ -133,6 +134,8 @@ fn eager_copies_follow_the_kernel() {
 struct HeldUp {
     stream: Arc<dyn Stream>,
     gate: Fence,
+    /// How long it takes to enqueue a copy to the host.
+    slow: Duration,
 }
 
 impl Stream for HeldUp {
@@ -156,6 +159,7 @@ impl Stream for HeldUp {
         to: *mut u8,
         len: u64,
     ) -> Result<(), DomainError> {
+        std::thread::sleep(self.slow);
         // SAFETY: the caller promises the same.
         unsafe { self.stream.copy_to_host(from, offset, to, len) }
     }
@@ -200,7 +204,7 @@ fn eager_copies_of_what_is_complete_are_enqueued_too() {
     let node = scratch.node("all");
     let publisher = publisher(&node, DEVICE, true);
     let subscriber = subscriber(&node, HOST);
-    let stream = HeldUp { stream: stream(DEVICE), gate: gate() };
+    let stream = HeldUp { stream: stream(DEVICE), gate: gate(), slow: Duration::ZERO };
     let loan = publisher.loan(8, 8, BODY).unwrap();
     let fence = loan.fence().unwrap();
     loan.publish_on(&stream).unwrap();
@@ -218,6 +222,32 @@ fn eager_copies_of_what_is_complete_are_enqueued_too() {
         stream.gate.complete();
         assert!(waiting.join().unwrap().unwrap());
     });
+    stream.synchronize(PATIENCE).unwrap();
+}
+
+/// What is complete where it was written is ready until somebody has enqueued the copy for the host, and then not any more. Who was told
+/// that it is, and put off when it asked, is told again.
+#[test]
+fn a_descriptor_tells_again_of_what_was_put_off() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, DEVICE, true);
+    let subscriber = subscriber(&node, HOST);
+    let descriptor = subscriber.event_fd().unwrap();
+    let readable = || {
+        let time = event::Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+        event::poll(&mut [event::PollFd::new(&descriptor, event::PollFlags::IN)], Some(&time)).unwrap() == 1
+    };
+    // Long enough for the watch to look by the clock.
+    let slow = Duration::from_millis(400);
+    let stream = HeldUp { stream: stream(DEVICE), gate: gate(), slow };
+    publisher.loan(8, 8, BODY).unwrap().publish_on(&stream).unwrap();
+    assert!(readable(), "it was complete while the copy was not enqueued yet");
+    descriptor.clear();
+    assert!(subscriber.take().unwrap().is_none(), "the copy is not complete");
+    stream.gate.complete();
+    assert!(readable());
+    assert!(subscriber.take().unwrap().is_some());
     stream.synchronize(PATIENCE).unwrap();
 }
 

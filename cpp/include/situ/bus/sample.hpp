@@ -109,7 +109,8 @@ class sample {
   }
 
   /// Gives it back when the stream has passed everything that is enqueued on it so far, instead of when it is
-  /// destroyed: for kernels that still read it. Nothing may be read through this sample afterwards. Throws if
+  /// destroyed: for kernels that still read it (on CUDA, when something is next enqueued there, or
+  /// somebody synchronizes with it). Nothing may be read through this sample afterwards. Throws if
   /// the stream cannot be told; the message then stays until this process ends, because the device may still
   /// be reading it.
   void release_on(const stream& work) && {
