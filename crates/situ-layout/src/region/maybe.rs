@@ -127,8 +127,11 @@ impl<T: Stored> Mut<'_, Maybe<T>> {
     pub fn fill(&mut self) -> Mut<'_, T> {
         let at = self.at();
         if self.as_ref().get().is_none() {
-            self.memory().bytes_mut()[at as usize] = 1;
-            T::begin(MemoryMut(self.memory()), at + Maybe::<T>::VALUE);
+            let memory = self.memory();
+            memory.bytes_mut()[at as usize] = 1;
+            // In an adopted live image, anything may be where there is no value.
+            memory.zero(at + Maybe::<T>::VALUE, T::SIZE);
+            T::begin(MemoryMut(memory), at + Maybe::<T>::VALUE);
         }
         self.part(Maybe::<T>::VALUE)
     }

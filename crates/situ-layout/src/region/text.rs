@@ -55,17 +55,16 @@ pub(super) fn str_at(image: &[u8], at: u32) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
-/// The characters beyond `len` become zero.
-fn set_len(memory: &mut Memory, at: u32, len: usize) {
+/// Makes the text empty; a block stays.
+fn clear(memory: &mut Memory, at: u32) {
+    if !has_block(memory.bytes(), at) {
+        // All in front of the link back: in an adopted live image, anything may be behind the text.
+        memory.zero(at, 12);
+        return;
+    }
     let (begin, before, _) = extent(memory.bytes(), at);
-    if has_block(memory.bytes(), at) {
-        memory.set_u32(at + 4, len as u32);
-    } else {
-        memory.bytes_mut()[at as usize + INLINE] = if len == 0 { 0 } else { TAG | len as u8 };
-    }
-    if before > len as u32 {
-        memory.zero(begin + len as u32, before - len as u32);
-    }
+    memory.set_u32(at + 4, 0);
+    memory.zero(begin, before);
 }
 
 /// Makes room for `len` characters, and keeps those there are.
@@ -349,6 +348,6 @@ impl Mut<'_, Text> {
     /// Makes the text empty; the room stays.
     pub fn clear(&mut self) {
         let at = self.at();
-        set_len(self.memory(), at, 0);
+        clear(self.memory(), at);
     }
 }

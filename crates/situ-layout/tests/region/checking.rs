@@ -1,6 +1,6 @@
 //! What a check finds in text, booleans and what belongs to nothing, at every length and every place.
 
-use situ_layout::region::{Bool, FlatMap, FlatSet, Region, Text, Vector};
+use situ_layout::region::{Bool, FlatMap, FlatSet, Maybe, Region, Text, Vector};
 use situ_layout::region_struct;
 
 region_struct! { struct Note: NoteRef, NoteMut { text: Text, number: u64 } }
@@ -200,5 +200,80 @@ fn bytes_between_and_behind_members_are_zero_in_a_canonical_image() {
         assert_eq!(found, in_gap.then_some(wanted));
         spoilt[6] = 1;
         assert!(Region::<Gaps>::adopt(&spoilt).is_ok());
+    }
+}
+
+// The text is at offset 64, the bytes at 80, the values that may be absent at 104 and 128; the block is at 320.
+region_struct! {
+    struct Forged: ForgedRef, ForgedMut {
+        text: Text,
+        bytes: Vector<u8>,
+        list: Maybe<Vector<u8>>,
+        name: Maybe<Text>,
+        rest: [u8; 176],
+    }
+}
+
+const OWNED: &[u8] = b"what the bytes hold";
+
+/// An adopted live image in which what belongs to nothing, at an offset, is a header of the block that the bytes own.
+fn forged(at: usize, tag: u8) -> Region<Forged> {
+    let mut r = Region::<Forged>::new();
+    r.root_mut().bytes().set(OWNED).unwrap();
+    let mut image = r.canonical();
+    image[6] = 1;
+    for (i, number) in [320 - at as u32, 12, 32].into_iter().enumerate() {
+        image[at + 4 * i..][..4].copy_from_slice(&number.to_le_bytes());
+    }
+    image[at + 11] = tag;
+    let adopted = Region::<Forged>::adopt(&image).unwrap();
+    assert_eq!(adopted.bytes()[at..at + 12], image[at..at + 12]);
+    adopted
+}
+
+/// What was done has not touched what the bytes own, and nothing else owns it.
+fn is_good(r: &Region<Forged>) {
+    assert_eq!(r.root().bytes().as_slice(), OWNED);
+    assert!(Region::<Forged>::adopt(r.bytes()).unwrap().canonical() == r.canonical());
+}
+
+#[test]
+fn a_new_value_is_empty_whatever_was_where_it_begins() {
+    let mut r = forged(104, 0);
+    assert!(r.root_mut().list().fill().as_ref().is_empty());
+    is_good(&r);
+    r.root_mut().list().fill().push(9).unwrap();
+    is_good(&r);
+    r.root_mut().list().clear();
+    is_good(&r);
+    let mut r = forged(104, 0);
+    r.root_mut().list().set(Some(&[7_u8; 5][..])).unwrap();
+    assert_eq!(r.root().list().get().unwrap().as_slice(), [7; 5]);
+    is_good(&r);
+    for name in ["", "short", "a name that takes a block"] {
+        let mut r = forged(128, 0);
+        r.root_mut().name().set(Some(name)).unwrap();
+        assert_eq!(r.root().name().get().unwrap().as_str(), name);
+        is_good(&r);
+        r.root_mut().name().set(None::<&str>).unwrap();
+        is_good(&r);
+    }
+}
+
+#[test]
+fn a_text_that_becomes_empty_is_empty_whatever_was_behind_it() {
+    // Of no character, and of one: the lowest byte of the link is zero.
+    for tag in [0x80, 0x81] {
+        let mut r = forged(64, tag);
+        assert_eq!(r.root().text().len(), usize::from(tag & 0x0f));
+        r.root_mut().text().clear();
+        assert_eq!(r.root().text().as_str(), "");
+        is_good(&r);
+        for text in ["b", "a text that takes a block"] {
+            r.root_mut().text().push_str(text).unwrap();
+            is_good(&r);
+            r.root_mut().text().clear();
+            is_good(&r);
+        }
     }
 }
