@@ -173,6 +173,32 @@ TEST(RegionShared, however_it_is_reached_no_more_than_64_links_lead_on) {
   EXPECT_NE(refused<Scene>(r.bytes()).find("more than 64 links"), std::string::npos);
 }
 
+struct Box;
+using Boxed = situ::region_union<"Boxed", std::uint32_t, region_case<"box", situ::region_unique<Box>, 1, 2>>;
+struct Box {
+  Boxed inner;
+  situ::region_string name;
+};
+SITU_REGION(Box, inner, name)
+struct BoxRoot {
+  Boxed outer;
+};
+SITU_REGION(BoxRoot, outer)
+
+TEST(RegionUnion, may_become_a_copy_of_one_that_it_holds) {
+  region<BoxRoot> r;
+  Box& box = r->outer.emplace<"box">(1).emplace();
+  box.inner.emplace<"box">(2).emplace().name = "a name that needs a block";
+  r->outer = box.inner;
+  EXPECT_EQ(r->outer.discriminator(), 2U);
+  EXPECT_EQ(r->outer.get<"box">()->name, "a name that needs a block");
+  r->outer.get<"box">()->inner.select(9);
+  r->outer = r->outer.get<"box">()->inner;
+  EXPECT_EQ(r->outer.discriminator(), 9U);
+  EXPECT_FALSE(r->outer.has_value());
+  EXPECT_EQ(refused<BoxRoot>(r.bytes()), "accepted");
+}
+
 TEST(RegionUnion, holds_one_of_its_members) {
   region<Values> r;
   EXPECT_EQ(r->value.get<"number">(), 0.0);

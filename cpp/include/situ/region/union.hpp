@@ -174,19 +174,21 @@ class basic_region_union {
   [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
   [[nodiscard]] bool situ_store(const basic_region_union& from) {
     if (&from == this) return true;
+    // What it is copied from may be part of what ends.
+    const D discriminator = from.discriminator_;
     return const_cast<basic_region_union&>(from).visit_active_or(
-        [this, &from](auto i, auto& member) {
+        [this, discriminator](auto i, auto& member) {
           constexpr std::size_t selected = decltype(i)::value;
           if (index() == selected) {
             if (!region_detail::store_whole(region(), *at<selected>(), member)) return false;
-            discriminator_ = from.discriminator_;
+            discriminator_ = discriminator;
             return true;
           }
-          return try_replace<selected>(from.discriminator_, member) != nullptr;
+          return try_replace<selected>(discriminator, member) != nullptr;
         },
-        [this, &from] {
+        [this, discriminator] {
           clear();
-          discriminator_ = from.discriminator_;
+          discriminator_ = discriminator;
           return true;
         });
   }
