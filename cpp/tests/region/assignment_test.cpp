@@ -1,8 +1,12 @@
 // Assigning to the sets and maps of a region: from any range, from themselves, and where there is no room.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +27,23 @@ struct Keyed {
   situ::region_ordered_map<std::uint32_t, situ::region_string> ordered_map;
 };
 SITU_REGION(Keyed, flat_set, hash_set, ordered_set, numbers, flat_map, hash_map, ordered_map)
+
+struct Padded {
+  std::uint8_t small;
+  std::uint32_t large;
+};
+SITU_REGION(Padded, small, large)
+struct Titled {
+  situ::region_string title;
+  situ::region_string text;
+};
+SITU_REGION(Titled, title, text)
+struct Structs {
+  situ::region_vector<Padded> padded;
+  situ::region_flat_map<std::uint32_t, Padded> numbers;
+  situ::region_flat_map<std::uint32_t, Titled> texts;
+};
+SITU_REGION(Structs, padded, numbers, texts)
 
 }  // namespace situ_test
 
@@ -177,6 +198,78 @@ TEST(RegionAssignment, of_nothing_needs_no_memory) {
     r->flat_map.clear();
     r.compact_in_place();
   });
+}
+
+TEST(RegionAssignment, entries_may_be_made_of_parts_of_others) {
+  region<situ_test::Structs> r;
+  // With room, so that the others move within their block, and without.
+  for (const std::uint32_t spare : {8U, 0U}) {
+    r->numbers.clear();
+    r->numbers.try_emplace(7, std::uint8_t{70}, 71U);
+    r->numbers.try_emplace(9, std::uint8_t{90}, 91U);
+    r->numbers.shrink_to_fit();
+    r->numbers.reserve(2 + spare);
+    const auto& seven = r->numbers.at(7);
+    const auto [number, is_new] = r->numbers.try_emplace(5, seven.small, seven.large);
+    EXPECT_TRUE(is_new);
+    EXPECT_EQ(number->second.small, 70U);
+    EXPECT_EQ(number->second.large, 71U);
+    EXPECT_EQ(r->numbers.at(7).large, 71U);
+    EXPECT_EQ(r->numbers.at(9).large, 91U);
+
+    r->texts.clear();
+    r->texts.try_emplace(7, "a title that needs a block", "seven");
+    r->texts.try_emplace(9, "a title of nine in a block", "nine");
+    r->texts.shrink_to_fit();
+    r->texts.reserve(2 + spare);
+    const auto& title = r->texts.at(7);
+    const auto made = r->texts.try_emplace(5, title.title, title.text).first;
+    EXPECT_EQ(made->second.title, "a title that needs a block");
+    EXPECT_EQ(made->second.text, "seven");
+    EXPECT_EQ(r->texts.at(7).title, "a title that needs a block");
+    EXPECT_EQ(r->texts.at(9).text, "nine");
+  }
+  EXPECT_EQ(situ_test::refused<situ_test::Structs>(r.bytes()), "accepted");
+}
+
+TEST(RegionAssignment, of_entries_of_several_parts_changes_nothing_where_there_is_no_room) {
+  situ_test::aligned_bytes memory(4096);
+  region<situ_test::Structs> r(memory.span());
+  std::uint32_t count = 0;
+  for (;; ++count) {
+    const auto before = r.canonical();
+    if (r->texts.try_insert(count, text(count), text(count)).first != nullptr) continue;
+    EXPECT_EQ(r.canonical(), before);
+    break;
+  }
+  EXPECT_EQ(r->texts.size(), count);
+  EXPECT_EQ(situ_test::refused<situ_test::Structs>(r.bytes()), "accepted");
+}
+
+TEST(RegionAssignment, takes_no_padding_along) {
+  using situ_test::Padded;
+  alignas(Padded) std::array<std::byte, sizeof(Padded) * 4> memory;
+  memory.fill(std::byte{0xAA});
+  auto* const from = reinterpret_cast<Padded*>(memory.data());
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    from[i].small = static_cast<std::uint8_t>(i);
+    from[i].large = i + 10;
+  }
+  situ_test::aligned_bytes small(512);
+  region<situ_test::Structs> r(small.span());
+  r->padded.reserve(4);
+  while (r->numbers.try_insert(static_cast<std::uint32_t>(r->numbers.size())).first != nullptr) {
+  }
+  // There is room in the vector, and needs to be none elsewhere.
+  ASSERT_TRUE(r->padded.try_assign_range(std::span<const Padded>(from, 4)));
+  EXPECT_EQ(std::count(r.bytes().begin(), r.bytes().end(), std::byte{0xAA}), 0);
+  ASSERT_EQ(r->padded.size(), 4U);
+  EXPECT_EQ(r->padded[3].large, 13U);
+  ASSERT_TRUE(r->padded.try_assign_range(std::span<const Padded>(r->padded).subspan(1, 2)));
+  ASSERT_EQ(r->padded.size(), 2U);
+  EXPECT_EQ(r->padded[0].small, 1U);
+  EXPECT_EQ(r->padded[1].large, 12U);
+  EXPECT_EQ(situ_test::refused<situ_test::Structs>(r.bytes()), "accepted");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "situ/region/map_interface.hpp"
+#include "situ/region/staged.hpp"
 #include "situ/region/vector.hpp"
 
 namespace situ {
@@ -84,10 +85,15 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
     if constexpr (sizeof...(Args) <= 1) {
       made = entries_.try_emplace(entries_.begin() + where, key, args...);
     } else {
+      // The arguments may be part of entries that are about to move.
+      region_detail::staged_value<V> fresh(situ_region());
+      if (!fresh.make([&args...](V& value) { return region_detail::store_all(value, args...); })) {
+        return {end(), false};
+      }
       made = entries_.try_emplace(entries_.begin() + where, key);
-      if (made != nullptr && !region_detail::store_all(made->second, args...)) {
-        entries_.erase(made);
-        made = nullptr;
+      if (made != nullptr) {
+        region_detail::release(made->second);
+        fresh.move_to(&made->second);
       }
     }
     return made == nullptr ? std::pair{end(), false} : std::pair{iterator(made), true};

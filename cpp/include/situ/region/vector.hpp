@@ -345,7 +345,14 @@ class region_vector {
       const auto count = static_cast<size_type>(std::ranges::size(range));
       if (count <= cap_) [[likely]] {
         const std::uint32_t before = len_;
-        if (count != 0) put<decltype(std::span(range))::extent>(block(), std::ranges::data(range), count);
+        if constexpr (region_detail::is_dense<T>) {
+          if (count != 0) put<decltype(std::span(range))::extent>(block(), std::ranges::data(range), count);
+        } else {
+          // Not the bytes between the members, which are zero in a region. Of a part of this vector the first
+          // are copied first, downwards.
+          const T* from = std::ranges::data(range);
+          for (size_type i = 0; i < count; ++i) static_cast<void>(region_detail::store(block()[i], from[i]));
+        }
         if (count < before) discard(block() + count, before - static_cast<std::uint32_t>(count));
         len_ = static_cast<std::uint32_t>(count);
         return true;
