@@ -175,4 +175,17 @@ TEST(RegionTry, movable_regions) {
   EXPECT_EQ((*r)->skills[999].id, 999U);
 }
 
+TEST(RegionTry, movable_regions_have_all_that_their_limit_says) {
+  using situ_test::Character;
+  for (std::uint32_t limit = 4096; limit <= 65536; limit += 16) {
+    situ::region_options options;
+    options.limit = limit;
+    auto r = situ::movable_region<Character>::try_open(options);
+    ASSERT_TRUE(r);
+    const auto name = r->root().member<&Character::name>();
+    const std::size_t rest = limit - r->size() - 32;
+    ASSERT_TRUE(name.try_change([rest](auto& to) { return to.try_resize(rest); })) << limit;
+  }
+}
+
 }  // namespace

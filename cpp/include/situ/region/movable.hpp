@@ -181,7 +181,7 @@ class movable_region {
     return header()->refused == 0 && grow(region_detail::own_state(header())->wanted);
   }
   [[nodiscard]] bool grow(std::size_t wanted) noexcept {
-    if (wanted == 0 || wanted > options_.limit || buffer_.size >= options_.limit ||
+    if (wanted == 0 || wanted > options_.limit || region_.capacity() >= options_.limit ||
         region_.capacity() == region_detail::max_size) {
       return false;
     }
