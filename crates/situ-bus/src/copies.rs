@@ -106,6 +106,8 @@ pub(crate) struct Source<'a> {
 pub(crate) enum How<'a> {
     /// It is complete when it is there: the call waits.
     Complete,
+    /// The same, but a copy that is still not complete was waited for in vain: another is made.
+    Anew,
     /// It is complete when its fence is: copies are enqueued on this stream, if it can, and keep hold of the message until it has
     /// passed them.
     On(&'a dyn Stream, &'a Arc<Pin>),
@@ -233,7 +235,7 @@ impl Copies {
         &mut self,
         number: u64,
         source: &Source<'_>,
-        how: How<'_>,
+        mut how: How<'_>,
         mut share: impl FnMut(Reference, &dyn Fn() -> bool) -> Result<Option<Pin>, ViewError>,
     ) -> Result<Option<Brought>, CopyError> {
         self.tidy(0);
@@ -263,7 +265,7 @@ impl Copies {
             }
             let stream = match how {
                 How::On(stream, _) => self.stream_for(Some(stream), source)?,
-                How::Complete => None,
+                How::Complete | How::Anew => None,
             };
             match source.fence.map(Fence::state) {
                 Some(FenceState::Poisoned) => return Err(CopyError::Poisoned),
@@ -283,6 +285,10 @@ impl Copies {
                     self.copy_on(&stream, entry, word, number, source, Box::new(pin.clone()))?;
                 }
                 _ => self.copy(entry, word, number, source)?,
+            }
+            if matches!(how, How::Anew) {
+                // What is found from here on is new.
+                how = How::Complete;
             }
         }
         Err(CopyError::Contended)
@@ -328,7 +334,7 @@ impl Copies {
         let copier = pin.mapped.owner();
         match (fence.state(), how) {
             (FenceState::Complete, _) => Ok(Some(None)),
-            (FenceState::Poisoned, _) => Ok(None),
+            (FenceState::Poisoned, _) | (FenceState::Pending, How::Anew) => Ok(None),
             (FenceState::Pending, How::On(..)) => Ok(Some(Some((fence, copier)))),
             (FenceState::Pending, How::Complete) => {
                 Ok(self.await_copy(&fence, copier, source)?.then_some(None))

@@ -357,10 +357,11 @@ impl RawSubscriber {
         on: Option<&dyn Stream>,
     ) -> Result<Option<RawSample>, Missed> {
         let number = taken.number;
-        if self.domain() == HOST && !taken.is_expired() && !self.is_here(number) {
-            self.is_early(number)?;
+        let mut usual = How::Complete;
+        if self.domain() == HOST && !taken.is_expired() && !self.is_here(number) && self.is_stale(number)? {
+            usual = How::Anew;
         }
-        let Some((sample, ordered)) = self.take_from_elsewhere(taken, on)? else { return Ok(None) };
+        let Some((sample, ordered)) = self.take_from_elsewhere(taken, on, usual)? else { return Ok(None) };
         if let Some(stream) = on.filter(|_| !ordered) {
             sample.wait_on(stream, PATIENCE).map_err(|error| TakeError::Copy {
                 topic: self.core().topic.name.clone(),
@@ -376,11 +377,13 @@ impl RawSubscriber {
         Ok(Some(sample))
     }
 
-    /// The sample, and whether its payload comes before whatever is enqueued on the stream from now on.
+    /// The sample, and whether its payload comes before whatever is enqueued on the stream from now on. Where nothing is enqueued, it is brought
+    /// as is `usual`.
     fn take_from_elsewhere(
         &self,
         mut taken: Taken,
         on: Option<&dyn Stream>,
+        usual: How<'_>,
     ) -> Result<Option<(RawSample, bool)>, TakeError> {
         // Asked once: what has time to expire meanwhile is taken as it was found.
         let expired = taken.is_expired();
@@ -393,7 +396,7 @@ impl RawSubscriber {
             let slot = taken.pin.slot;
             (stream, Arc::new(std::mem::replace(&mut taken.pin, nothing)), slot)
         });
-        let how = hold.as_ref().map_or(How::Complete, |(stream, pin, _)| How::On(*stream, pin));
+        let how = hold.as_ref().map_or(usual, |(stream, pin, _)| How::On(*stream, pin));
         let head_pin = || hold.as_ref().map(|(_, pin, _)| pin.clone());
         let head_slot = hold.as_ref().map_or(taken.pin.slot, |(.., slot)| *slot);
         let Taken { pin, memory, len, number, generation, .. } = &taken;

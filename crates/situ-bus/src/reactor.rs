@@ -105,7 +105,7 @@ impl WatchState {
             match self.prospect.look(topic, self.next) {
                 (Readiness::Nothing, _) => break,
                 (Readiness::Incomplete(awaited), _) => return (news, Some(awaited)),
-                (Readiness::Ready | Readiness::Overdue(_), number) => {
+                (Readiness::Ready | Readiness::Stale | Readiness::Overdue(_), number) => {
                     news = true;
                     let end = topic.end();
                     self.next = match topic.has_devices() && self.next < end {

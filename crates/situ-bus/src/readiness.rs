@@ -42,7 +42,9 @@ pub(crate) enum Readiness {
     Ready,
     /// It is published, and not complete.
     Incomplete(Awaited),
-    /// The same, for longer than anybody is patient: whoever takes it is told.
+    /// There is a copy that should be complete and is not: whoever takes it makes another.
+    Stale,
+    /// It is not complete for longer than anybody is patient: whoever takes it is told.
     Overdue(Duration),
 }
 
@@ -58,7 +60,7 @@ pub(crate) struct Awaited {
 impl Readiness {
     /// Whether there is something to take.
     pub(crate) fn is_ready(&self) -> bool {
-        matches!(self, Self::Ready | Self::Overdue(_))
+        matches!(self, Self::Ready | Self::Stale | Self::Overdue(_))
     }
 }
 
@@ -175,8 +177,7 @@ impl Prospect {
             return Readiness::Overdue(waited);
         }
         match awaited.copy {
-            // Whoever takes it makes another.
-            Some(len) if waited > patience_with(len) => Readiness::Ready,
+            Some(len) if waited > patience_with(len) => Readiness::Stale,
             _ => Readiness::Incomplete(awaited),
         }
     }
@@ -266,12 +267,14 @@ impl RawSubscriber {
         self.prospect().look(&self.core().topic, self.cursor()).0
     }
 
-    /// Whether message `number`, which is published, is to be left until later, because it is not complete.
-    pub(crate) fn is_early(&self, number: u64) -> Result<(), Missed> {
+    /// Whether the copy of message `number`, which is published, is to be made anew. An error if the message is to be left until later,
+    /// because it is not complete.
+    pub(crate) fn is_stale(&self, number: u64) -> Result<bool, Missed> {
         let topic = &self.core().topic;
         let mut prospect = self.prospect();
         match prospect.look_at(topic, number) {
-            Readiness::Nothing | Readiness::Ready => Ok(()),
+            Readiness::Nothing | Readiness::Ready => Ok(false),
+            Readiness::Stale => Ok(true),
             Readiness::Incomplete(awaited) => {
                 prospect.put_off.fetch_min(number, Ordering::AcqRel);
                 // Whoever only ever takes, and never waits, has nobody else to look. Not at once: it takes some system calls.
@@ -313,7 +316,7 @@ impl RawSubscriber {
                     readiness = self.readiness();
                     continue;
                 }
-                Readiness::Ready | Readiness::Overdue(_) => return true,
+                Readiness::Ready | Readiness::Stale | Readiness::Overdue(_) => return true,
             }
             let announced = if until_complete { wake.announce_until_complete() } else { wake.announce() };
             if self.has_next() {

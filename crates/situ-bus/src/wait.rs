@@ -49,7 +49,7 @@ pub fn wait_any(subscribers: &[&RawSubscriber], timeout: Option<Duration>) -> Op
             match subscriber.readiness() {
                 Readiness::Nothing => {}
                 Readiness::Incomplete(awaited) => incomplete.push((&subscriber.core().topic, awaited)),
-                Readiness::Ready | Readiness::Overdue(_) => return Some(index),
+                Readiness::Ready | Readiness::Stale | Readiness::Overdue(_) => return Some(index),
             }
         }
         let slice = deadline.slice(if incomplete.is_empty() { SLICE } else { GLANCE })?;

@@ -251,6 +251,26 @@ fn a_descriptor_tells_again_of_what_was_put_off() {
     stream.synchronize(PATIENCE).unwrap();
 }
 
+/// Whoever was told that there is something to take, because a copy takes too long, does not wait for that copy again.
+#[test]
+fn a_copy_that_was_waited_for_in_vain_is_made_anew_at_once() {
+    let scratch = Scratch::new();
+    let node = scratch.node("all");
+    let publisher = publisher(&node, DEVICE, true);
+    let subscriber = subscriber(&node, HOST);
+    let stream = HeldUp { stream: stream(DEVICE), gate: gate(), slow: Duration::ZERO };
+    publisher.loan(8, 8, BODY).unwrap().publish_on(&stream).unwrap();
+    assert!(subscriber.take().unwrap().is_none(), "the copy is not complete");
+    assert!(subscriber.wait(Some(PATIENCE)), "it takes longer than a copy may");
+    let start = Instant::now();
+    let sample = subscriber.take().unwrap().expect("another copy");
+    assert!(start.elapsed() < Duration::from_millis(500), "it took {:?}", start.elapsed());
+    assert_eq!(sample.body().len(), BODY);
+    assert_eq!(copies(&scratch, HOST).0, 2);
+    stream.gate.complete();
+    stream.synchronize(PATIENCE).unwrap();
+}
+
 /// A subscriber that one thread after the other uses.
 struct Alone<'s>(&'s RawSubscriber);
 
