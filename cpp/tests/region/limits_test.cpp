@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <span>
@@ -171,7 +170,7 @@ TEST(RegionContinues, in_a_buffer_that_has_room_and_in_no_other) {
       const std::size_t image = r.size();
       aligned_bytes memory(size + shift + 16);
       const std::span<std::byte> all = memory.span();
-      std::memset(all.data(), 0xA5, all.size());
+      std::ranges::fill(all, std::byte{0xA5});
       const std::vector<std::byte> untouched(all.begin(), all.end());
       const std::byte* const at = r.bytes().data();
       const bool fits = r.continue_in(all.subspan(shift, size));

@@ -343,11 +343,12 @@ TEST(RegionStandard, maps) {
     std::vector<std::pair<std::string, std::uint32_t>> some;
     for (std::size_t count = chance.below(6); count != 0; --count)
       some.emplace_back(chance.text(), chance.number());
+    if (step % 2 == 0 && !some.empty()) some.emplace_back(some.front().first, chance.number());
     const std::string key = chance.text();
     const std::uint32_t value = chance.number();
     std::map<std::string, std::uint32_t> before = ordered;
     std::unordered_map<std::string, std::uint32_t> hashed_before = hashed;
-    const std::size_t what = chance.below(9);
+    const std::size_t what = chance.below(10);
     both([&](auto& map, auto& model) {
       // Of the two maps that have one model, the second one begins with what the first one began with.
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(model)>, decltype(before)>) {
@@ -371,10 +372,13 @@ TEST(RegionStandard, maps) {
           EXPECT_EQ((*at).second, expected->second);
           break;
         }
-        case 3:
-          map.insert_or_assign(key, value);
-          model.insert_or_assign(key, value);
+        case 3: {
+          const auto [at, is_new] = map.insert_or_assign(key, value);
+          EXPECT_EQ(is_new, model.insert_or_assign(key, value).second);
+          EXPECT_EQ((*at).first, key);
+          EXPECT_EQ((*at).second, value);
           break;
+        }
         case 4:
           EXPECT_EQ(map.try_emplace(key, value).second, model.try_emplace(key, value).second);
           break;
@@ -399,6 +403,10 @@ TEST(RegionStandard, maps) {
             const auto expected = model.erase(model.lower_bound("k"), model.upper_bound("pp"));
             EXPECT_EQ(shown(map, map.erase(from, to)), shown(model, expected));
           }
+          break;
+        case 8:
+          map = some;
+          model = std::remove_cvref_t<decltype(model)>(some.begin(), some.end());
           break;
         default:
           EXPECT_EQ(map.erase(key), model.erase(key));

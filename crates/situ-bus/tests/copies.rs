@@ -15,8 +15,8 @@ use situ_bus::{
     SubscriberQos, TakeError, inspect,
 };
 use situ_memory::{
-    DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedStream, FaultPlan, Fence, FenceState, HOST,
-    Memory, PoolMetadata, Strategy, Stream,
+    DomainError, DomainId, DomainKind, EmulatedDomain, EmulatedOptions, EmulatedStream, FaultPlan, Fence,
+    FenceState, HOST, Memory, PoolMetadata, Strategy, Stream,
 };
 
 const DEVICE: DomainId = DomainId { kind: DomainKind::EMULATED, number: 0 };
@@ -402,6 +402,37 @@ fn a_failed_copy_fails_no_other() {
         // The one that failed is made anew by who takes it.
         assert_eq!(copies(&scratch, HOST).0 - before, u64::from(round == 1), "round {round}");
     }
+}
+
+/// Copies that are made in the call of the publisher are off the way of those who need none. Who waits looks around every 100 ms, told or
+/// not, so that one try may mislead; who is told wakes well before that.
+#[test]
+fn who_needs_no_copy_is_woken_before_the_publisher_makes_one() {
+    let scratch = Scratch::new();
+    let slow = Duration::from_millis(300);
+    let device = EmulatedDomain::new(EmulatedOptions { latency: slow, ..Default::default() });
+    let node = scratch.node("publisher").with_domain(Arc::new(device));
+    let publisher = publisher(&node, HOST, true);
+    let [near, far] = [HOST, DEVICE].map(|domain| subscriber(&scratch.node("subscriber"), domain));
+    let attempt = |value: u8| {
+        let woken = std::thread::scope(|scope| {
+            // SAFETY: only this thread uses it until it is joined.
+            let near = Alone(&near);
+            let woken = scope.spawn(move || {
+                let near = near;
+                assert!(near.0.wait(Some(PATIENCE)));
+                Instant::now()
+            });
+            std::thread::sleep(SHORT);
+            publish_on_host(&publisher, value);
+            let published = Instant::now();
+            published.checked_duration_since(woken.join().unwrap())
+        });
+        assert_eq!(copies(&scratch, DEVICE).0, u64::from(value), "made by the publisher");
+        assert!(far.take().unwrap().is_some() && near.take().unwrap().is_some());
+        woken > Some(slow - 2 * SHORT)
+    };
+    assert!((1..=8).any(attempt), "woken when the copy was made, or by the clock");
 }
 
 /// A taker's copy goes onto its own stream: others share it before it is done, and the message is not overwritten while it is copied,

@@ -16,8 +16,8 @@
 namespace situ::region_detail {
 
 /// Becomes a set or map of what a range holds, which `insert(container, element)` adds one by one, and says
-/// whether there was room. It is built beside the old one, of which the range may be made; a failure changes
-/// nothing.
+/// whether there was room. Of elements with the same key the first counts, as for std::map. It is built
+/// beside the old one, of which the range may be made; a failure changes nothing.
 template <class Self, class R, class Insert>
 [[nodiscard]] bool replace_by(Self& self, const R& range, const Insert& insert) {
   auto at = std::ranges::begin(range);
@@ -188,14 +188,15 @@ class map_interface {
   }
   template <class U>
   [[nodiscard]] bool try_insert_or_assign(key_view key, const U& value) {
-    const auto [place, is_new] = try_insert(key, value);
-    return place != nullptr && (is_new || store_whole(self().situ_region(), *place, value));
+    return situ_insert_or_assign(key, value).has_value();
   }
+  /// As of std::map: the entry, and whether it is new.
   template <class U>
-  void insert_or_assign(key_view key, const U& value) {
-    if (try_insert_or_assign(key, value)) return;
-    in_larger(&self(), self().situ_region(),
-              [&](auto& here, const auto&) { return here.try_insert_or_assign(key, value); });
+  auto insert_or_assign(key_view key, const U& value) {
+    const auto done = situ_insert_or_assign(key, value);
+    if (done) return *done;
+    return *in_larger(&self(), self().situ_region(),
+                      [&](auto& here, const auto&) { return here.situ_insert_or_assign(key, value); });
   }
   V& operator[](key_view key) {
     V* const value = try_insert(key).first;
@@ -227,8 +228,16 @@ class map_interface {
     }
     return replace_by(self(), range, [](Self& to, const auto& element) {
       const auto& [key, value] = element;
-      return to.try_insert_or_assign(key, value);
+      return to.try_insert(key_view_of(key), value).first != nullptr;
     });
+  }
+  /// The entry, and whether it is new; nothing, and nothing changed, where there is no room.
+  template <class U>
+  [[nodiscard]] auto situ_insert_or_assign(key_view key, const U& value) {
+    const auto [place, is_new] = self().situ_insert(key, value);
+    const bool done = place != self().end() &&
+                      (is_new || store_whole(self().situ_region(), place.address()->second, value));
+    return done ? std::optional(std::pair(place, is_new)) : std::nullopt;
   }
 
  private:
