@@ -8,7 +8,7 @@ mod played;
 use std::ffi::c_int;
 
 use common::registered::{Counts, registered_once};
-use played::{is_played, play};
+use played::{STRICT, called, is_played, play};
 use situ_bus::Placement;
 use situ_memory::{DomainId, DomainKind, HOST};
 
@@ -17,22 +17,15 @@ const CUDA: DomainId = DomainId { kind: DomainKind::CUDA, number: 0 };
 #[test]
 fn everything_again_on_a_driver_of_ours() {
     if !is_played() {
-        play(&[&[], &[("FAKE_CUDA_NO_WORDS", "1")], &[("FAKE_CUDA_NO_DESCRIPTORS", "1")]]);
+        play(&[&[], &[("FAKE_CUDA_NO_WORDS", "1")], &[("FAKE_CUDA_NO_DESCRIPTORS", "1")], &STRICT]);
     }
 }
 
 /// What the driver of ours counts.
 fn counts() -> Counts {
     let mut counts: [c_int; 3] = [0; 3];
-    // SAFETY: the library is loaded, stays so, and has this function of this type; the array is as long as it writes.
-    unsafe {
-        let library = libc::dlopen(c"libcuda.so".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
-        assert!(!library.is_null());
-        let function = libc::dlsym(library, c"fakeCudaCounts".as_ptr());
-        assert!(!function.is_null());
-        let function: extern "C" fn(*mut c_int) = std::mem::transmute(function);
-        function(counts.as_mut_ptr());
-    }
+    // SAFETY: the function has this type; the array is as long as it writes.
+    unsafe { called::<extern "C" fn(*mut c_int)>(c"fakeCudaCounts")(counts.as_mut_ptr()) };
     let [begun, ended, straight] = counts.map(|count| u64::try_from(count).unwrap());
     Counts { begun, ended, straight }
 }

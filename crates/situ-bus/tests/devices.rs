@@ -3,14 +3,17 @@
 #![cfg(not(loom))]
 
 mod common;
+#[path = "../../situ-memory/tests/cuda/played.rs"]
+#[allow(dead_code, reason = "these tests ask the driver nothing")]
+mod played;
 
-use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use common::messages::{Scan, ScanBulkLengths};
 use common::process::{Role, role, say};
 use common::{Scratch, numbers};
+use played::STRICT;
 use situ_bus::{
     IncompleteError, LoanError, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber,
     SubscriberQos, inspect,
@@ -263,26 +266,8 @@ fn nobody_waits_for_work_that_died_with_its_publisher() {
 /// Again with a CUDA driver that plays devices in host memory: see `situ-memory/tests/cuda`.
 #[test]
 fn everything_again_on_a_cuda_driver_of_ours() {
-    const PLAYED: &str = "SITU_TEST_PLAYED_CUDA";
-    if std::env::var_os(PLAYED).is_some() {
+    if played::is_played() {
         return;
     }
-    let directory = std::env::temp_dir().join(format!("situ-bus-cuda-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../situ-memory/tests/cuda/driver.c");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread", "-o"]);
-    assert!(compiler.arg(directory.join("libcuda.so")).arg(source).status().unwrap().success());
-    for mode in ["FAKE_CUDA_AS_IT_IS", "FAKE_CUDA_NO_WORDS", "FAKE_CUDA_NO_DESCRIPTORS"] {
-        let mut again = Command::new(std::env::current_exe().unwrap());
-        again
-            .env("LD_LIBRARY_PATH", &directory)
-            .env(PLAYED, "1")
-            .env(mode, "1")
-            .env("SITU_TEST_REQUIRE", "cuda");
-        let output = again.output().unwrap();
-        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        assert!(output.status.success(), "{mode}: {}", said.join("\n"));
-    }
-    std::fs::remove_dir_all(&directory).unwrap();
+    played::play(&[&[], &[("FAKE_CUDA_NO_WORDS", "1")], &[("FAKE_CUDA_NO_DESCRIPTORS", "1")], &STRICT]);
 }

@@ -221,6 +221,10 @@ pub trait Domain: Send + Sync + fmt::Debug {
         other == self.id()
     }
 
+    /// Its streams are going to wait for fences that lie in the same memory as this one, or to complete them: what that needs is made now. Making it
+    /// may wait for the device, which may by then wait for a fence.
+    fn expect(&self, _fence: &Fence) {}
+
     /// Whether its streams copy faster from and to host memory that is [registered](Self::register).
     fn registers(&self) -> bool {
         false

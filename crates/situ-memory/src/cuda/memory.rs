@@ -13,6 +13,7 @@ use cudarc::driver::sys;
 use rustix::fs::{FileType, MemfdFlags, SealFlags};
 
 use super::driver::{Device, lock};
+use super::words;
 use crate::device::DeviceMemory;
 use crate::domain::{DomainError, DomainId, Memory};
 
@@ -299,33 +300,47 @@ impl Mapped {
     }
 }
 
+// Streams keep the memory that their work uses until it is done. But the driver may wait for all of them when it lets go of it.
+
 impl Drop for Mapped {
     fn drop(&mut self) {
-        let Ok(_entered) = self.device.enter_anyway() else { return };
-        // SAFETY: mapped and reserved by `new`; streams keep the memory that their work uses until it is done.
-        unsafe {
-            let _ = sys::cuMemUnmap(self.address, self.len);
-            let _ = sys::cuMemAddressFree(self.address, self.len);
-            if let Some(handle) = self.handle {
-                let _ = sys::cuMemRelease(handle);
+        let (device, address, len, handle) = (self.device.clone(), self.address, self.len, self.handle);
+        let end = move || {
+            let Ok(_entered) = device.enter_anyway() else { return };
+            // SAFETY: mapped and reserved by `new`; nothing uses it any more.
+            unsafe {
+                let _ = sys::cuMemUnmap(address, len);
+                let _ = sys::cuMemAddressFree(address, len);
+                if let Some(handle) = handle {
+                    let _ = sys::cuMemRelease(handle);
+                }
             }
-        }
+        };
+        words::leave(end, None);
     }
 }
 
 impl Drop for Legacy {
     fn drop(&mut self) {
-        let Ok(_entered) = self.device.enter_anyway() else { return };
-        // SAFETY: allocated by `create`; as above.
-        let _ = unsafe { sys::cuMemFree_v2(self.address) };
+        let (device, address) = (self.device.clone(), self.address);
+        let end = move || {
+            let Ok(_entered) = device.enter_anyway() else { return };
+            // SAFETY: allocated by `create`; as above.
+            let _ = unsafe { sys::cuMemFree_v2(address) };
+        };
+        words::leave(end, None);
     }
 }
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        let Ok(_entered) = self.device.enter_anyway() else { return };
-        // SAFETY: opened by `import_legacy`; as above.
-        let _ = unsafe { sys::cuIpcCloseMemHandle(self.address) };
+        let (device, address) = (self.device.clone(), self.address);
+        let end = move || {
+            let Ok(_entered) = device.enter_anyway() else { return };
+            // SAFETY: opened by `import_legacy`; as above.
+            let _ = unsafe { sys::cuIpcCloseMemHandle(address) };
+        };
+        words::leave(end, None);
     }
 }
 

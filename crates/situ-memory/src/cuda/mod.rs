@@ -4,7 +4,8 @@
 //! ```text
 //!   driver.rs   the library, devices and their primary contexts, errors
 //!   memory.rs   a pool's memory: a block of cuMemCreate that goes out as a descriptor; legacy IPC where that is missing
-//!   words.rs    fence words of host shared memory, registered with the driver, page by page
+//!   words.rs    fence words of host shared memory, registered with the driver; what is put off while a stream waits for one
+//!   staging.rs  pinned memory of streams, for what the driver does not know
 //!   stream.rs   a CUDA stream: copies, and waits and writes of words that the device does itself
 //! ```
 //!
@@ -25,6 +26,7 @@
 
 mod driver;
 mod memory;
+mod staging;
 mod stream;
 mod words;
 
@@ -42,6 +44,7 @@ use crate::domain::{
     Capabilities, Domain, DomainError, DomainId, DomainKind, HOST, Memory, MemoryRequest, Sharing, Stream,
     StreamOrder,
 };
+use crate::fence::Fence;
 use driver::{Device, Facts};
 
 /// The domain with this number.
@@ -95,7 +98,7 @@ impl CudaDomain {
     /// The stream must live as long as the result.
     pub unsafe fn adopt(&self, stream: *mut c_void) -> Result<Arc<CudaStream>, DomainError> {
         // SAFETY: by the caller's promise.
-        Ok(Arc::new(unsafe { CudaStream::adopt(self.device()?.clone(), stream.cast()) }))
+        Ok(Arc::new(unsafe { CudaStream::adopt(self.device()?.clone(), stream.cast()) }?))
     }
 
     /// Registers a range of host memory with the driver, once: from then on, until the result is dropped, the device
@@ -150,18 +153,27 @@ impl Domain for CudaDomain {
         other == self.id() || other == HOST || peer(other.number)
     }
 
+    fn expect(&self, fence: &Fence) {
+        if self.facts.words
+            && let Ok(device) = self.device()
+            && let Ok(_entered) = device.enter()
+        {
+            // If it cannot be had now, the stream that needs it says why.
+            let _ = words::pointer(device, fence);
+        }
+    }
+
     fn registers(&self) -> bool {
         self.facts.registers
     }
 
-    /// See [`register_host`](Self::register_host). The driver may wait for the device when it lets go of memory; so it does that only when no stream
-    /// of this process waits for a fence, and nobody else has the memory.
+    /// See [`register_host`](Self::register_host). It is let go of when nobody else has the memory, and no stream of this process waits for a fence.
     fn register(
         &self,
         memory: &Arc<dyn Memory>,
         offset: u64,
         len: u64,
     ) -> Result<Box<dyn Any + Send>, DomainError> {
-        Ok(Box::new(words::Leaving::later(self.register_host(memory, offset, len)?)))
+        Ok(Box::new(self.register_host(memory, offset, len)?.lasting()))
     }
 }

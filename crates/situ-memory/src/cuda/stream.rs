@@ -20,13 +20,12 @@ use cudarc::driver::sys::{self, CUresult};
 
 use super::driver::{Device, lock};
 use super::memory::CudaMemory;
+use super::staging::{PIECE, Pinned, Staging};
 use super::words::{self, Mapped};
 use crate::device::DeviceStream;
 use crate::domain::{DomainError, DomainId, Memory, Stream, check_range};
 use crate::fence::{Fence, FenceState};
 
-/// The size of a stream's pinned memory in bytes.
-const STAGING: u64 = 4 << 20;
 /// From so many things that work may still use on, it is asked whether the stream has done everything.
 const MANY_KEPT: usize = 32;
 /// How long a stream that is dropped is waited for, before it is left to the driver.
@@ -42,6 +41,8 @@ pub struct CudaStream {
     raw: sys::CUstream,
     /// Whether it is ours to destroy.
     owned: bool,
+    /// What copies from and to host memory that the driver does not know go through.
+    staging: Option<Pinned>,
     state: Mutex<State>,
 }
 
@@ -56,21 +57,7 @@ struct State {
     kept: Vec<Kept>,
     /// Fences whose completion is enqueued, in order.
     signals: VecDeque<Fence>,
-    /// Pinned memory, or null.
-    staging: Pinned,
 }
-
-#[derive(Debug)]
-struct Pinned(*mut c_void);
-
-impl Default for Pinned {
-    fn default() -> Self {
-        Self(std::ptr::null_mut())
-    }
-}
-
-// SAFETY: pinned memory is used by the stream's work alone, whose order is the stream's.
-unsafe impl Send for Pinned {}
 
 enum Kept {
     Memory(Arc<dyn Memory>),
@@ -164,15 +151,20 @@ impl CudaStream {
         // SAFETY: the context is current.
         device.check("make a stream", unsafe { sys::cuStreamCreate(&mut raw, flags) })?;
         drop(entered);
-        Ok(Self { device, raw, owned: true, state: Mutex::default() })
+        Self { device, raw, owned: true, staging: None, state: Mutex::default() }.with_staging()
     }
 
     /// A stream that somebody else made.
     ///
     /// # Safety
     /// It is one of the device's primary context, and lives as long as the result.
-    pub(super) unsafe fn adopt(device: Arc<Device>, raw: sys::CUstream) -> Self {
-        Self { device, raw, owned: false, state: Mutex::default() }
+    pub(super) unsafe fn adopt(device: Arc<Device>, raw: sys::CUstream) -> Result<Self, DomainError> {
+        Self { device, raw, owned: false, staging: None, state: Mutex::default() }.with_staging()
+    }
+
+    fn with_staging(mut self) -> Result<Self, DomainError> {
+        self.staging = Some(Staging::take(&self.device)?);
+        Ok(self)
     }
 
     /// The stream, a `CUstream`, for kernels of your own.
@@ -211,20 +203,14 @@ impl CudaStream {
     ///
     /// # Safety
     /// `from` stays readable and unchanged until the stream has passed it; `to` is a range of memory that is kept.
-    unsafe fn upload(
-        &self,
-        state: &mut State,
-        from: *const u8,
-        to: u64,
-        len: u64,
-    ) -> Result<(), DomainError> {
+    unsafe fn upload(&self, from: *const u8, to: u64, len: u64) -> Result<(), DomainError> {
         let action = "copy to the device";
         for piece in Pieces::of(from, len) {
             // SAFETY: the piece lies in the range.
             let source = unsafe { from.add(piece.at as usize) };
             let mut source_of_copy = source;
             if !piece.is_pinned {
-                let pinned = self.staging(state)?;
+                let pinned = self.staging()?;
                 // SAFETY: by the caller's promise; the pinned memory has room for a piece, and the stream has passed the last one's
                 // use of it when it comes to this one.
                 unsafe {
@@ -246,18 +232,12 @@ impl CudaStream {
     ///
     /// # Safety
     /// `to` stays writable and unused until the stream has passed it; `from` is a range of memory that is kept.
-    unsafe fn download(
-        &self,
-        state: &mut State,
-        from: u64,
-        to: *mut u8,
-        len: u64,
-    ) -> Result<(), DomainError> {
+    unsafe fn download(&self, from: u64, to: *mut u8, len: u64) -> Result<(), DomainError> {
         let action = "copy from the device";
         for piece in Pieces::of(to, len) {
             // SAFETY: the piece lies in the range.
             let target = unsafe { to.add(piece.at as usize) };
-            let target_of_copy = if piece.is_pinned { target } else { self.staging(state)? };
+            let target_of_copy = if piece.is_pinned { target } else { self.staging()? };
             // SAFETY: as in `upload`.
             unsafe {
                 let (target, len) = (target_of_copy.cast(), piece.len as usize);
@@ -293,16 +273,9 @@ impl CudaStream {
     }
 
     /// The stream's pinned memory.
-    fn staging(&self, state: &mut State) -> Result<*mut u8, DomainError> {
-        if state.staging.0.is_null() {
-            let mut pinned = std::ptr::null_mut();
-            // SAFETY: the context is current.
-            let result =
-                unsafe { sys::cuMemHostAlloc(&mut pinned, STAGING as usize, sys::CU_MEMHOSTALLOC_PORTABLE) };
-            self.device.check("make pinned memory", result)?;
-            state.staging = Pinned(pinned);
-        }
-        Ok(state.staging.0.cast())
+    fn staging(&self) -> Result<*mut u8, DomainError> {
+        let none = || self.device.refuse("copy", "the stream has no pinned memory");
+        self.staging.as_ref().map(Pinned::base).ok_or_else(none)
     }
 
     /// Whether everything is done; what it used is let go of then.
@@ -333,6 +306,7 @@ impl CudaStream {
         let begin = Instant::now();
         loop {
             if self.is_done()? {
+                words::tidy();
                 return Ok(());
             }
             let waited = begin.elapsed();
@@ -399,7 +373,7 @@ impl Iterator for Pieces {
             return None;
         }
         let known = pinned_from(self.host + at);
-        let (len, is_pinned) = if known == 0 { (STAGING, false) } else { (known, true) };
+        let (len, is_pinned) = if known == 0 { (PIECE, false) } else { (known, true) };
         let len = len.min(left);
         self.at += len;
         Some(Piece { at, len, is_pinned })
@@ -445,7 +419,7 @@ impl Stream for CudaStream {
         self.enqueue(|state| {
             state.keep_memory(to);
             // SAFETY: by the caller's promise; the target is kept.
-            unsafe { self.upload(state, from, target, len) }
+            unsafe { self.upload(from, target, len) }
         })
     }
 
@@ -463,7 +437,7 @@ impl Stream for CudaStream {
         self.enqueue(|state| {
             state.keep_memory(from);
             // SAFETY: by the caller's promise; the source is kept.
-            unsafe { self.download(state, source, to, len) }
+            unsafe { self.download(source, to, len) }
         })
     }
 
@@ -486,7 +460,7 @@ impl Stream for CudaStream {
                 state.keep_memory(to);
                 // SAFETY: both memories are kept until the stream has passed the copy; nobody writes to a message that is
                 // held, which is the caller's to see to as with every copy.
-                unsafe { self.upload(state, host.wrapping_add(from_offset as usize), target, len) }
+                unsafe { self.upload(host.wrapping_add(from_offset as usize), target, len) }
             });
         }
         let foreign = || DomainError::Foreign { domain: self.device.id(), found: from.domain() };
@@ -609,16 +583,14 @@ impl Drop for CudaStream {
                 return;
             }
         }
-        if let Ok(_entered) = self.device.enter_anyway() {
-            // SAFETY: nothing is enqueued any more, and nobody else has the pinned memory or, if owned, the stream.
-            unsafe {
-                if !state.staging.0.is_null() {
-                    let _ = sys::cuMemFreeHost(state.staging.0);
-                }
-                if self.owned {
-                    let _ = sys::cuStreamDestroy_v2(self.raw);
-                }
-            }
+        if let Some(pinned) = self.staging.take() {
+            self.device.staging.give_back(pinned);
+        }
+        if self.owned
+            && let Ok(_entered) = self.device.enter_anyway()
+        {
+            // SAFETY: nothing is enqueued any more, and nobody else has the stream.
+            let _ = unsafe { sys::cuStreamDestroy_v2(self.raw) };
         }
         drop(state);
         words::tidy();

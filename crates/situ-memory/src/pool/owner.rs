@@ -71,7 +71,7 @@ impl PoolOwner {
             }
             (Sharing::File, _) => None,
         };
-        Ok(Self {
+        let pool = Self {
             control_path: control_path.to_owned(),
             _share: share,
             table: Table::new(header, control, bytes),
@@ -79,7 +79,9 @@ impl PoolOwner {
                 Strategy::SizeClasses => Allocation::SizeClasses(SizeClasses::default()),
                 Strategy::Ring => Allocation::Ring(Ring::default()),
             },
-        })
+        };
+        domain.expect(&pool.fence(0));
+        Ok(pool)
     }
 
     /// The pool's header.

@@ -161,6 +161,9 @@ impl PoolView {
         let metadata = PoolMetadata::open(control_path)?;
         let domain = domains.get(metadata.header.domain())?;
         let bytes = import(domain.as_ref(), &metadata)?;
+        if let Some(fence) = metadata.fence(0) {
+            domain.expect(&fence);
+        }
         let base = Base(bytes.host().unwrap_or(std::ptr::null_mut()));
         Ok(Self { metadata, bytes, base })
     }

@@ -2,9 +2,12 @@
 // without a GPU.
 //
 // It is stricter than the real one where that finds mistakes: a call without a context is an error, host
-// memory that is given to an asynchronous copy must be pinned, and a word that a stream waits for must still
-// be registered when its turn comes. FAKE_CUDA_NO_WORDS=1 plays a device without stream memory operations,
-// FAKE_CUDA_NO_DESCRIPTORS=1 one without exportable blocks.
+// memory that is given to an asynchronous copy must be pinned, a word that a stream waits for must still
+// be registered when its turn comes, and nothing may be freed, unmapped or unregistered while a stream waits
+// for a word: the real one may wait for the device then, and the device for the word for ever.
+// FAKE_CUDA_NO_WORDS=1 plays a device without stream memory operations, FAKE_CUDA_NO_DESCRIPTORS=1 one
+// without exportable blocks. FAKE_CUDA_STRICT=1: nothing may be allocated or registered while a stream waits,
+// either.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -56,18 +59,29 @@ struct Range {
   enum Kind kind;
   uintptr_t at;
   size_t len;
-  int device, mapped, file;
+  int device, words, file;
 };
 static struct Range ranges[MOST];
 
-// What tests ask: how often host memory was registered and let go of, but for single pages, which are of
-// words; and how many copies went straight from or to what was registered.
+// What tests ask: how often host memory was registered and let go of, but for that of words, which devices
+// map; and how many copies went straight from or to what was registered.
 static int registered, unregistered, straight;
 void fakeCudaCounts(int counts[3]) {
   pthread_mutex_lock(&table);
   counts[0] = registered;
   counts[1] = unregistered;
   counts[2] = straight;
+  pthread_mutex_unlock(&table);
+}
+
+// And what there is: memory of devices, and registered ranges with words.
+void fakeCudaLive(int live[2]) {
+  live[0] = live[1] = 0;
+  pthread_mutex_lock(&table);
+  for (int i = 0; i < MOST; i++) {
+    live[0] += ranges[i].kind == DEVICE || ranges[i].kind == OPENED;
+    live[1] += ranges[i].kind == REGISTERED && ranges[i].words;
+  }
   pthread_mutex_unlock(&table);
 }
 
@@ -137,9 +151,38 @@ struct Stream {
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t came;
-  struct Work *first, **last;
-  int busy, closed, device;
+  struct Work *first, **last, *now;
+  int closed, device;
+  struct Stream* next;
 };
+static struct Stream* streams;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int reached(const struct Work* wait) {
+  // As CUDA says: cyclic, by the signed difference.
+  return (int64_t)(*(volatile uint64_t*)wait->from - wait->value) >= 0;
+}
+
+static int is_pending(const struct Work* work) { return work && work->what == WAIT && !reached(work); }
+
+// Whether a stream has been told to wait for a word that is not there yet.
+static int somebody_waits(void) {
+  int pending = 0;
+  pthread_mutex_lock(&streams_lock);
+  for (struct Stream* stream = streams; stream; stream = stream->next) {
+    pthread_mutex_lock(&stream->lock);
+    pending |= is_pending(stream->now);
+    for (struct Work* work = stream->first; work; work = work->next) pending |= is_pending(work);
+    pthread_mutex_unlock(&stream->lock);
+  }
+  pthread_mutex_unlock(&streams_lock);
+  return pending;
+}
+
+#define ENDS_SOMETHING \
+  if (somebody_waits()) DIE("%s while a stream waits for a word", __func__)
+#define MAKES_SOMETHING \
+  if (getenv("FAKE_CUDA_STRICT") && somebody_waits()) DIE("%s while a stream waits for a word", __func__)
 
 static void nap(void) { nanosleep(&(struct timespec){0, 20000}, NULL); }
 
@@ -152,16 +195,18 @@ static void check_word(Pointer word) {
 
 static void* work_off(void* argument) {
   struct Stream* stream = argument;
+  struct Work* work = NULL;
   for (;;) {
     pthread_mutex_lock(&stream->lock);
-    stream->busy = 0;
+    stream->now = NULL;
+    free(work);
     while (!stream->first && !stream->closed) pthread_cond_wait(&stream->came, &stream->lock);
-    struct Work* work = stream->first;
+    work = stream->first;
     if (!work) {
       pthread_mutex_unlock(&stream->lock);
       break;
     }
-    stream->busy = 1;
+    stream->now = work;
     stream->first = work->next;
     if (!stream->first) stream->last = &stream->first;
     pthread_mutex_unlock(&stream->lock);
@@ -177,14 +222,16 @@ static void* work_off(void* argument) {
         atomic_store_explicit((_Atomic uint64_t*)work->to, work->value, memory_order_release);
         break;
       case WAIT:
-        // As CUDA says: cyclic, by the signed difference.
-        for (check_word(work->from); (int64_t)(*(volatile uint64_t*)work->from - work->value) < 0; nap())
-          check_word(work->from);
+        for (check_word(work->from); !reached(work); nap()) check_word(work->from);
         atomic_thread_fence(memory_order_acquire);
         break;
     }
-    free(work);
   }
+  pthread_mutex_lock(&streams_lock);
+  struct Stream** link = &streams;
+  while (*link != stream) link = &(*link)->next;
+  *link = stream->next;
+  pthread_mutex_unlock(&streams_lock);
   pthread_mutex_destroy(&stream->lock);
   free(stream);
   return NULL;
@@ -326,6 +373,7 @@ Result cuMemSetAccess(Pointer at, size_t size, const struct Access* access, size
 }
 Result cuMemUnmap(Pointer at, size_t size) {
   NEED_CONTEXT;
+  ENDS_SOMETHING;
   pthread_mutex_lock(&table);
   struct Range* range = find(at, size);
   if (!range || range->kind != DEVICE || range->at != at) DIE("unmapping what is not mapped");
@@ -363,6 +411,7 @@ Result cuMemImportFromShareableHandle(Pointer* handle, void* descriptor, int kin
 
 Result cuMemAlloc_v2(Pointer* at, size_t size) {
   NEED_CONTEXT;
+  MAKES_SOMETHING;
   int file = make_block(size, stack[depth - 1]);
   if (file < 0) return OUT_OF_MEMORY;
   void* address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -385,10 +434,12 @@ static Result let_go(Pointer at, enum Kind kind) {
 }
 Result cuMemFree_v2(Pointer at) {
   NEED_CONTEXT;
+  ENDS_SOMETHING;
   return let_go(at, DEVICE);
 }
 Result cuIpcCloseMemHandle(Pointer at) {
   NEED_CONTEXT;
+  ENDS_SOMETHING;
   return let_go(at, OPENED);
 }
 Result cuMemGetAddressRange_v2(Pointer* base, size_t* len, Pointer at) {
@@ -430,6 +481,7 @@ Result cuIpcOpenMemHandle_v2(Pointer* at, struct Ipc ipc, unsigned flags) {
 
 Result cuMemHostAlloc(void** at, size_t size, unsigned flags) {
   NEED_CONTEXT;
+  MAKES_SOMETHING;
   (void)flags;
   *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   pthread_mutex_lock(&table);
@@ -439,6 +491,7 @@ Result cuMemHostAlloc(void** at, size_t size, unsigned flags) {
 }
 Result cuMemFreeHost(void* at) {
   NEED_CONTEXT;
+  ENDS_SOMETHING;
   pthread_mutex_lock(&table);
   struct Range* range = find((uintptr_t)at, 1);
   if (!range || range->kind != PINNED) DIE("freeing what is not pinned");
@@ -449,6 +502,7 @@ Result cuMemFreeHost(void* at) {
 }
 Result cuMemHostRegister_v2(void* at, size_t size, unsigned flags) {
   NEED_CONTEXT;
+  MAKES_SOMETHING;
   if (size == 0 || flags & ~15u) return INVALID_VALUE;
   pthread_mutex_lock(&table);
   Result result = OK;
@@ -458,14 +512,16 @@ Result cuMemHostRegister_v2(void* at, size_t size, unsigned flags) {
       result = ALREADY_REGISTERED;
   }
   if (result == OK) {
-    add(REGISTERED, (uintptr_t)at, size, -1);
-    registered += size > 4096;
+    int words = (flags & 2) != 0;
+    add(REGISTERED, (uintptr_t)at, size, -1)->words = words;
+    registered += !words;
   }
   pthread_mutex_unlock(&table);
   return result;
 }
 Result cuMemHostUnregister(void* at) {
   NEED_CONTEXT;
+  ENDS_SOMETHING;
   pthread_mutex_lock(&table);
   struct Range* range = find((uintptr_t)at, 1);
   Result result = range && range->kind == REGISTERED && range->at == (uintptr_t)at ? OK : NOT_REGISTERED;
@@ -473,7 +529,7 @@ Result cuMemHostUnregister(void* at) {
   // The pages must still be mapped.
   unsigned char there[1];
   if (mincore(at, 1, there) != 0) DIE("registered memory was unmapped before it was unregistered");
-  unregistered += range->len > 4096;
+  unregistered += !range->words;
   range->kind = FREE;
   pthread_mutex_unlock(&table);
   return result;
@@ -520,6 +576,10 @@ Result cuStreamCreate(struct Stream** stream, unsigned flags) {
   (*stream)->device = stack[depth - 1];
   pthread_mutex_init(&(*stream)->lock, NULL);
   pthread_cond_init(&(*stream)->came, NULL);
+  pthread_mutex_lock(&streams_lock);
+  (*stream)->next = streams;
+  streams = *stream;
+  pthread_mutex_unlock(&streams_lock);
   pthread_create(&(*stream)->thread, NULL, work_off, *stream);
   pthread_detach((*stream)->thread);
   return OK;
@@ -535,7 +595,7 @@ Result cuStreamDestroy_v2(struct Stream* stream) {
 Result cuStreamQuery(struct Stream* stream) {
   NEED_CONTEXT;
   pthread_mutex_lock(&stream->lock);
-  int busy = stream->busy || stream->first;
+  int busy = stream->now || stream->first;
   pthread_mutex_unlock(&stream->lock);
   return busy ? NOT_READY : OK;
 }

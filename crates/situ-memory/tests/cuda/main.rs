@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use driver::{is_played, play};
+use driver::{STRICT, called, is_played, play};
 use situ_memory::cuda::{CudaDomain, CudaStream};
 use situ_memory::{
     Domain, DomainId, DomainKind, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions, PoolOwner,
@@ -46,7 +46,7 @@ fn create(domain: &dyn Domain, size: u64) -> Arc<dyn Memory> {
     domain.create(Path::new("/nowhere"), &MemoryRequest { size, mode: 0o600, group: None }).unwrap()
 }
 
-fn with_pool(domain: &dyn Domain, test: impl FnOnce(&mut PoolOwner)) {
+fn pool(domain: &dyn Domain) -> PoolOwner {
     let path = format!("/dev/shm/situ-test-cuda-{:x}.pool", unique());
     let options = PoolOptions {
         id: unique(),
@@ -57,9 +57,9 @@ fn with_pool(domain: &dyn Domain, test: impl FnOnce(&mut PoolOwner)) {
         mode: 0o600,
         group: None,
     };
-    let mut pool = PoolOwner::create(domain, Path::new(&path), &options).unwrap();
-    test(&mut pool);
+    let pool = PoolOwner::create(domain, Path::new(&path), &options).unwrap();
     pool.unlink();
+    pool
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn everything_again_on_a_driver_of_ours() {
     if is_played() {
         return;
     }
-    play(&[&[], &[("FAKE_CUDA_NO_WORDS", "1")], &[("FAKE_CUDA_NO_DESCRIPTORS", "1")]]);
+    play(&[&[], &[("FAKE_CUDA_NO_WORDS", "1")], &[("FAKE_CUDA_NO_DESCRIPTORS", "1")], &STRICT]);
 }
 
 #[test]
@@ -85,35 +85,78 @@ fn nothing_is_waited_for_when_it_is_enqueued() {
     let Some(domain) = device(0).filter(|domain| domain.capabilities().order == StreamOrder::Words) else {
         return;
     };
-    with_pool(&domain, |pool| {
-        let slots: Vec<_> = (0..3).map(|_| pool.allocate(100_000).unwrap()).collect();
-        let fences: Vec<_> = slots.iter().map(|slot| pool.fence(*slot)).collect();
-        let memory = create(&domain, 12 << 20);
-        let (bytes, mut back) = (pattern(12 << 20, 5), vec![0_u8; 12 << 20]);
-        let (stream, other) = (domain.stream().unwrap(), domain.stream().unwrap());
-        // All of it on one thread, which completes the fence in the end: who waits anywhere before waits for ever.
-        stream.wait(&fences[0], Duration::ZERO).unwrap();
-        // SAFETY: both live until the stream is synchronized.
-        unsafe {
-            stream.copy_from_host(bytes.as_ptr(), &memory, 0, 12 << 20).unwrap();
-            stream.copy_to_host(&memory, 0, back.as_mut_ptr(), 12 << 20).unwrap();
-        }
-        stream.signal(&fences[1]).unwrap();
-        // Others go on meanwhile, also where a new page of words is registered, or a stream ends.
-        other.signal(&fences[2]).unwrap();
-        other.synchronize(PATIENCE).unwrap();
-        with_pool(&domain, |another| {
-            let slot = another.allocate(64).unwrap();
-            let stream = domain.stream().unwrap();
-            stream.signal(&another.fence(slot)).unwrap();
-            stream.synchronize(PATIENCE).unwrap();
-        });
-        assert_eq!(fences[1].state(), FenceState::Pending);
-        fences[0].complete();
-        assert_eq!(fences[1].wait(PATIENCE), FenceState::Complete);
-        stream.synchronize(PATIENCE).unwrap();
-        assert!(back == bytes);
-    });
+    let (mut pool, mut another) = (pool(&domain), pool(&domain));
+    let slots: Vec<_> = (0..2).map(|_| pool.allocate(100_000).unwrap()).collect();
+    let fences: Vec<_> = slots.iter().map(|slot| pool.fence(*slot)).collect();
+    let slot = another.allocate(64).unwrap();
+    let fence_of_another = another.fence(slot);
+    let (memory, more) = (create(&domain, 12 << 20), create(&domain, 1 << 20));
+    let (bytes, mut back) = (pattern(12 << 20, 5), vec![0_u8; 12 << 20]);
+    let (stream, other) = (domain.stream().unwrap(), domain.stream().unwrap());
+    // All of it on one thread, which completes the fence in the end: who waits anywhere before waits for ever.
+    stream.wait(&fences[0], Duration::ZERO).unwrap();
+    // SAFETY: both live until the stream is synchronized.
+    unsafe {
+        stream.copy_from_host(bytes.as_ptr(), &memory, 0, 12 << 20).unwrap();
+        stream.copy_to_host(&memory, 0, back.as_mut_ptr(), 12 << 20).unwrap();
+    }
+    stream.signal(&fences[1]).unwrap();
+    // Others go on meanwhile, and go away.
+    write(&*other, &more, 0, &pattern(1 << 20, 6));
+    other.signal(&fence_of_another).unwrap();
+    other.synchronize(PATIENCE).unwrap();
+    assert_eq!(fence_of_another.state(), FenceState::Complete);
+    drop((other, more, another, fence_of_another));
+    assert_eq!(fences[1].state(), FenceState::Pending);
+    fences[0].complete();
+    assert_eq!(fences[1].wait(PATIENCE), FenceState::Complete);
+    stream.synchronize(PATIENCE).unwrap();
+    assert!(back == bytes);
+}
+
+#[test]
+fn what_goes_while_a_stream_waits_is_let_go_of_when_none_does() {
+    let Some(domain) = device(0).filter(|domain| domain.capabilities().order == StreamOrder::Words) else {
+        return;
+    };
+    if !is_played() || std::env::var_os("FAKE_CUDA_STRICT").is_none() {
+        // What the driver has is that of all tests of the process.
+        return;
+    }
+    let before = live();
+    let mut pool_of_fence = pool(&domain);
+    let slot = pool_of_fence.allocate(64).unwrap();
+    let (fence, stream) = (pool_of_fence.fence(slot), domain.stream().unwrap());
+    let more = (create(&domain, 1 << 20), pool(&domain));
+    let with_all = live();
+    assert_eq!(with_all.memory, before.memory + 3);
+    assert_eq!(with_all.words, before.words + 2);
+    stream.wait(&fence, Duration::ZERO).unwrap();
+    drop(more);
+    assert_eq!(live(), with_all, "a stream waits");
+    fence.complete();
+    stream.synchronize(PATIENCE).unwrap();
+    assert_eq!(live(), Live { memory: before.memory + 1, words: before.words + 1 });
+    drop((stream, fence, pool_of_fence));
+    // The pool's memory is the last to go; with a stream, what it needed.
+    domain.stream().unwrap().synchronize(PATIENCE).unwrap();
+    assert_eq!(live(), before);
+}
+
+/// What the driver of ours has.
+#[derive(Debug, PartialEq, Eq)]
+struct Live {
+    /// Memory of devices.
+    memory: i32,
+    /// Registered ranges with words of fences.
+    words: i32,
+}
+
+fn live() -> Live {
+    let mut live = [0; 2];
+    // SAFETY: the function has this type; the array is as long as it writes.
+    unsafe { called::<extern "C" fn(*mut i32)>(c"fakeCudaLive")(live.as_mut_ptr()) };
+    Live { memory: live[0], words: live[1] }
 }
 
 #[test]

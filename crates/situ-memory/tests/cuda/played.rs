@@ -11,6 +11,25 @@ pub fn is_played() -> bool {
     std::env::var_os(PLAYED).is_some()
 }
 
+/// One test after the other, with a driver that suffers nothing to be made while a stream waits.
+pub const STRICT: [(&str, &str); 2] = [("FAKE_CUDA_STRICT", "1"), ("RUST_TEST_THREADS", "1")];
+
+/// A function of the driver of ours, which was loaded.
+///
+/// # Safety
+/// It has this type, a pointer to a function.
+pub unsafe fn called<F: Copy>(name: &std::ffi::CStr) -> F {
+    // SAFETY: the library is loaded, and stays so; the type is the caller's promise.
+    unsafe {
+        let library = libc::dlopen(c"libcuda.so".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
+        assert!(!library.is_null());
+        let function = libc::dlsym(library, name.as_ptr());
+        assert!(!function.is_null());
+        assert_eq!(size_of::<F>(), size_of_val(&function));
+        std::mem::transmute_copy(&function)
+    }
+}
+
 /// Runs all tests of this program again, with the driver of ours, once for each set of variables.
 pub fn play(modes: &[&[(&str, &str)]]) {
     let directory = std::env::temp_dir().join(format!("situ-cuda-{}", std::process::id()));
@@ -24,7 +43,7 @@ pub fn play(modes: &[&[(&str, &str)]]) {
         let output = Command::new(std::env::current_exe().unwrap())
             .env("LD_LIBRARY_PATH", &directory)
             .env(PLAYED, "1")
-            .env("SITU_TEST_REQUIRE", "played")
+            .env("SITU_TEST_REQUIRE", "played,cuda")
             .envs(mode.iter().copied())
             .output()
             .unwrap();
