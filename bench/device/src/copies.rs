@@ -1,5 +1,6 @@
 //! What in-domain hops save: the same message through host memory, over iceoryx2, with a copy before and one after. Pageable
-//! with copies that wait; and registered with the driver once, with asynchronous copies.
+//! with copies that wait; and registered with the driver once, with asynchronous copies. (The receiver may only read its mapping. Where the
+//! driver does not register such memory, it copies to pinned memory of its own before.)
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -91,6 +92,9 @@ struct Device {
     domain: CudaDomain,
     buffer: sys::CUdeviceptr,
     registered: Option<HashSet<usize>>,
+    /// Pinned memory of its own, where the payload's cannot be registered: iceoryx2 maps it for reading only at the receiver, and drivers for x86
+    /// register nothing that may only be read.
+    own: Option<*mut u8>,
 }
 
 impl Device {
@@ -103,7 +107,7 @@ impl Device {
             check("cuCtxSetCurrent", sys::cuCtxSetCurrent(domain.context()?.cast()))?;
             check("cuMemAlloc", sys::cuMemAlloc_v2(&mut buffer, size))?;
         }
-        Ok(Self { stream, domain, buffer, registered: (mode == "registered").then(HashSet::new) })
+        Ok(Self { stream, domain, buffer, registered: (mode == "registered").then(HashSet::new), own: None })
     }
 
     /// Copies, and waits for it. The payload has a page more than the size, so that whole pages can be registered.
@@ -121,14 +125,27 @@ impl Device {
                 };
                 return check("a copy", result);
             };
-            if registered.insert(host) {
-                let pages = size.next_multiple_of(PAGE);
-                let writable = sys::cuMemHostRegister_v2(host as *mut _, pages, 0);
-                if writable != sys::CUresult::CUDA_SUCCESS {
-                    let flags = sys::CU_MEMHOSTREGISTER_READ_ONLY;
-                    check("cuMemHostRegister", sys::cuMemHostRegister_v2(host as *mut _, pages, flags))?;
+            if self.own.is_none() && registered.insert(host) {
+                let registers = |flags| {
+                    let pages = size.next_multiple_of(PAGE);
+                    sys::cuMemHostRegister_v2(host as *mut _, pages, flags) == sys::CUresult::CUDA_SUCCESS
+                };
+                if !registers(0) && !registers(sys::CU_MEMHOSTREGISTER_READ_ONLY) {
+                    if !to_device {
+                        return Err("the sender's memory cannot be registered".into());
+                    }
+                    let mut own = std::ptr::null_mut();
+                    check("cuMemHostAlloc", sys::cuMemHostAlloc(&mut own, size, 0))?;
+                    self.own = Some(own.cast());
                 }
             }
+            let host = match self.own {
+                Some(own) => {
+                    own.copy_from_nonoverlapping(host as *const u8, size);
+                    own as usize
+                }
+                None => host,
+            };
             let result = if to_device {
                 sys::cuMemcpyHtoDAsync_v2(self.buffer, host as *const _, size, raw)
             } else {

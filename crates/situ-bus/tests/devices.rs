@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use common::messages::{Scan, ScanBulkLengths};
 use common::process::{Role, role, say};
 use common::{Scratch, numbers};
-use played::STRICT;
 use situ_bus::{
     IncompleteError, LoanError, Node, Placement, PublisherQos, RawPublisher, RawSample, RawSubscriber,
     SubscriberQos, inspect,
@@ -269,5 +268,5 @@ fn everything_again_on_a_cuda_driver_of_ours() {
     if played::is_played() {
         return;
     }
-    played::play(&[&[], &[("FAKE_CUDA_NO_WORDS", "1")], &[("FAKE_CUDA_NO_DESCRIPTORS", "1")], &STRICT]);
+    played::play();
 }

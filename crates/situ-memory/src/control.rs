@@ -141,7 +141,7 @@ impl SlotControl {
         if any == 0 { Held::No } else { Held::Yes }
     }
 
-    /// Who holds the slot, before it registers its bytes with a device's driver: the owner gives no memory of the pool back any more, as the
+    /// Who holds the slot, when it has registered its bytes with a device's driver: the owner gives no memory of the pool back any more, as the
     /// device would go on with pages that are not the file's. The owner sees it before it can give back this slot's: it does so only with
     /// slots that nobody holds, and whoever registers lets go of its hold (release) after this.
     pub fn note_registered(&self) {

@@ -56,7 +56,7 @@ impl Domain for HostDomain {
 
 /// A file of host shared memory, mapped.
 #[derive(Debug)]
-struct HostMemory {
+pub(crate) struct HostMemory {
     mapping: Mapping,
     backing: Backing,
 }
@@ -67,6 +67,13 @@ impl HostMemory {
         let mapping =
             Mapping::new(file.as_fd(), 0, len, access).map_err(|source| system("map", &path, source))?;
         Ok(Self { mapping, backing: Backing::new(path, file, access) })
+    }
+}
+
+impl HostMemory {
+    /// Where it is mapped.
+    pub(crate) fn mapping(&self) -> &Mapping {
+        &self.mapping
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::ptr::NonNull;
 
 use rustix::fs::FallocateFlags;
-use rustix::mm::{Advice, MapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 
 /// What a mapping may do with the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +163,24 @@ impl Mapping {
             )
         }?;
         Ok(())
+    }
+
+    /// Lets this process write whole pages of what it may otherwise only read as long as `work` takes. An error if the file was not opened
+    /// for writing.
+    pub fn while_writable<T>(&self, offset: usize, len: usize, work: impl FnOnce() -> T) -> io::Result<T> {
+        let allow = |flags: MprotectFlags| {
+            let first = self.base.as_ptr().wrapping_add(offset);
+            // SAFETY: the range lies in this mapping; whoever reads it goes on reading the same bytes.
+            unsafe { rustix::mm::mprotect(first.cast::<c_void>(), len, flags) }
+        };
+        if self.access != Access::Read {
+            return Ok(work());
+        }
+        assert!(offset.checked_add(len).is_some_and(|end| end <= self.len.next_multiple_of(4096)));
+        allow(MprotectFlags::READ | MprotectFlags::WRITE)?;
+        let done = work();
+        allow(MprotectFlags::READ)?;
+        Ok(done)
     }
 
     /// Makes pages present for writing, so that using them costs no page fault. Best effort: an older kernel

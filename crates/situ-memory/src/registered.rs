@@ -49,14 +49,11 @@ impl Registered {
         let pages = offset / PAGE * PAGE..(offset + size).next_multiple_of(PAGE);
         let kind = domain.id().kind;
         let taken = self.ranges.iter().filter(|(of, _)| *of == kind).map(|(_, pages)| pages);
-        let missing = without(pages, taken);
-        if !missing.is_empty() {
-            // First: from here on the pages stay the file's.
-            slot.note_registered();
-        }
-        for pages in missing {
+        for pages in without(pages, taken) {
             match domain.register(memory, pages.start, pages.end - pages.start) {
                 Ok(registration) => {
+                    // While the slot is held its pages stay the file's, and from here on for good. Who dies in between uses them no more.
+                    slot.note_registered();
                     self.registrations.push(registration);
                     self.ranges.push((kind, pages));
                 }

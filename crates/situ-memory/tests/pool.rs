@@ -2,13 +2,16 @@
 #![cfg(not(loom))]
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use situ_memory::{
-    AllocateError, DomainKind, Domains, EmulatedDomain, GRANULE, Held, HostDomain, MemoryError, PoolOptions,
-    PoolOwner, PoolView, Strategy as Allocation, ViewError,
+    AllocateError, Capabilities, Domain, DomainError, DomainId, DomainKind, Domains, EmulatedDomain, GRANULE,
+    Held, HostDomain, Memory, MemoryError, MemoryRequest, PoolOptions, PoolOwner, PoolView, Registered,
+    Strategy as Allocation, Stream, ViewError,
 };
 
 struct Scratch(PathBuf);
@@ -66,6 +69,48 @@ fn what_is_registered_with_a_device_is_not_given_back() {
         // Nor is anything else: it may be the same pages.
         assert_eq!(use_one(false), (before, before));
     }
+}
+
+/// Of a domain that would register pages, but whose driver refuses.
+#[derive(Debug)]
+struct Refusing;
+
+impl Domain for Refusing {
+    fn id(&self) -> DomainId {
+        DomainId { kind: DomainKind::from_number(1024), number: 0 }
+    }
+    fn name(&self) -> String {
+        "refuses".to_owned()
+    }
+    fn capabilities(&self) -> Capabilities {
+        HostDomain.capabilities()
+    }
+    fn create(&self, path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
+        HostDomain.create(path, request)
+    }
+    fn import(&self, descriptor: OwnedFd, size: u64) -> Result<Arc<dyn Memory>, DomainError> {
+        HostDomain.import(descriptor, size)
+    }
+    fn stream(&self) -> Result<Arc<dyn Stream>, DomainError> {
+        HostDomain.stream()
+    }
+    fn registers(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn what_could_not_be_registered_is_given_back() {
+    use std::os::unix::fs::MetadataExt;
+    let scratch = Scratch::new("refused");
+    let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 4 << 20)).unwrap();
+    let slot = owner.allocate(1 << 20).unwrap();
+    let view = open(&scratch).unwrap();
+    let place = (view.control(slot).unwrap(), view.place(slot).unwrap());
+    Registered::default().add(&Refusing, view.bytes(), 1 << 20, place);
+    owner.deallocate(slot);
+    owner.trim();
+    assert_eq!(fs::metadata(scratch.0.join("p.data")).unwrap().blocks(), 0);
 }
 
 #[test]

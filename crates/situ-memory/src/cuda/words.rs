@@ -19,7 +19,8 @@ use cudarc::driver::sys::{self, CUresult};
 use super::driver::{Device, lock};
 use crate::domain::{DomainError, Memory, check_range};
 use crate::fence::{Fence, FenceState};
-use crate::mapping::Mapping;
+use crate::host::HostMemory;
+use crate::mapping::{Access, Mapping};
 
 const PAGE: usize = 4096;
 
@@ -219,11 +220,21 @@ impl HostRegistration {
             // SAFETY: the range is mapped, and kept so as long as it is registered.
             unsafe { sys::cuMemHostRegister_v2(first as *mut _, end - first, flags) }
         };
-        let mut result = register(sys::CU_MEMHOSTREGISTER_PORTABLE);
-        if result != CUresult::CUDA_SUCCESS && device.read_only {
-            // Pools of other processes are mapped for reading.
-            result = register(sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_READ_ONLY);
-        }
+        let portable = sys::CU_MEMHOSTREGISTER_PORTABLE;
+        let result = match memory.as_any().downcast_ref::<HostMemory>().map(HostMemory::mapping) {
+            // Of another process' pool. Most drivers register only what may be written; it may be that, but for this moment.
+            Some(mapping) if mapping.access() == Access::Read && !device.read_only => {
+                let allowed =
+                    mapping.while_writable(first - base as usize, end - first, || register(portable));
+                allowed.map_err(|error| {
+                    device.refuse(ACTION, format!("it may only be read ({error}), and the device wants more"))
+                })?
+            }
+            Some(mapping) if mapping.access() == Access::Read => {
+                register(portable | sys::CU_MEMHOSTREGISTER_READ_ONLY)
+            }
+            _ => register(portable),
+        };
         device.check(ACTION, result)?;
         drop(entered);
         Ok(Self { device, first, memory: Some(memory.clone()), lasting: false })

@@ -243,7 +243,10 @@ impl PoolView {
 fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<Arc<dyn Memory>, ViewError> {
     let (path, capacity) = (&metadata.path, metadata.header.capacity);
     let descriptor = match domain.capabilities().sharing {
-        Sharing::File => open(path, &data_path(path), false)?.into(),
+        // For writing, if that is allowed: not to write, but because drivers register nothing that nobody here may write.
+        Sharing::File => {
+            open(path, &data_path(path), true).or_else(|_| open(path, &data_path(path), false))?.into()
+        }
         Sharing::Descriptor => match share::ask(metadata.header.id, metadata.user, capacity, PATIENCE)? {
             Answer::Descriptor(descriptor) => descriptor,
             Answer::Gone => return Err(ViewError::Gone(path.clone())),

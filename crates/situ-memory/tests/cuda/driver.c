@@ -278,6 +278,9 @@ Result cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 103:
       *value = getenv("FAKE_CUDA_NO_DESCRIPTORS") == NULL;
       return OK;
+    case 113:
+      *value = getenv("FAKE_CUDA_READ_ONLY") != NULL;
+      return OK;
     case 41:
     case 99:
     case 102:
@@ -500,10 +503,22 @@ Result cuMemFreeHost(void* at) {
   pthread_mutex_unlock(&table);
   return OK;
 }
+// Whether all pages are mapped, and may be written.
+static int writable(uintptr_t at, size_t size) {
+  FILE* maps = fopen("/proc/self/maps", "r");
+  char line[512], may[5];
+  uintptr_t from, to, end = at + size;
+  while (at < end && fgets(line, sizeof line, maps))
+    if (sscanf(line, "%lx-%lx %4s", &from, &to, may) == 3 && from <= at && at < to && may[1] == 'w') at = to;
+  fclose(maps);
+  return at >= end;
+}
 Result cuMemHostRegister_v2(void* at, size_t size, unsigned flags) {
   NEED_CONTEXT;
   MAKES_SOMETHING;
   if (size == 0 || flags & ~15u) return INVALID_VALUE;
+  if (flags & 8 && !getenv("FAKE_CUDA_READ_ONLY")) return NOT_SUPPORTED;
+  if (!(flags & 8) && !writable((uintptr_t)at, size)) return INVALID_VALUE;
   pthread_mutex_lock(&table);
   Result result = OK;
   for (int i = 0; i < MOST; i++) {

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use driver::{STRICT, called, is_played, play};
+use driver::{called, is_played, play};
 use situ_memory::cuda::{CudaDomain, CudaStream};
 use situ_memory::{
     Domain, DomainId, DomainKind, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions, PoolOwner,
@@ -67,7 +67,7 @@ fn everything_again_on_a_driver_of_ours() {
     if is_played() {
         return;
     }
-    play(&[&[], &[("FAKE_CUDA_NO_WORDS", "1")], &[("FAKE_CUDA_NO_DESCRIPTORS", "1")], &STRICT]);
+    play();
 }
 
 #[test]
@@ -194,6 +194,45 @@ fn registered_host_memory_is_read_and_written_without_a_detour() {
     stream.copy(&host, 5000, &memory, 8, 600_000).unwrap();
     stream.synchronize(PATIENCE).unwrap();
     assert!(read(&*stream, &memory, 8, 600_000) == bytes, "with a detour");
+}
+
+/// What this process may do with a page, as the kernel says it.
+fn protection(address: usize) -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let found = maps.lines().find_map(|line| {
+        let (range, may) = line.split_once(' ')?;
+        let (begin, end) = range.split_once('-')?;
+        let number = |digits| usize::from_str_radix(digits, 16).unwrap();
+        (number(begin)..number(end)).contains(&address).then(|| may[..4].to_owned())
+    });
+    found.unwrap()
+}
+
+#[test]
+fn memory_of_others_is_registered_if_its_file_may_be_written_or_the_device_only_reads() {
+    let Some(domain) = device(0).filter(CudaDomain::registers) else { return };
+    let reads_only = domain.attributes().contains(&("registering read-only host memory", 1));
+    let path = format!("/dev/shm/situ-test-cuda-{:x}.data", unique());
+    let request = MemoryRequest { size: 1 << 20, mode: 0o600, group: None };
+    let owner = HostDomain.create(Path::new(&path), &request).unwrap();
+    owner.back(0, 1 << 20).unwrap();
+    let bytes = pattern(600_000, 8);
+    // SAFETY: the memory has so many bytes, and nobody else uses it.
+    unsafe { owner.host().unwrap().add(5000).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    for write in [true, false] {
+        let file = std::fs::OpenOptions::new().read(true).write(write).open(&path).unwrap();
+        let imported = HostDomain.import(file.into(), 1 << 20).unwrap();
+        let registration = domain.register_host(&imported, 4096, 700_000);
+        assert_eq!(registration.is_ok(), write || reads_only, "{registration:?}");
+        for page in [0, 4096, 700_000, 710_000] {
+            assert_eq!(protection(imported.host().unwrap() as usize + page), "r--s");
+        }
+        let (memory, stream) = (create(&domain, 1 << 20), domain.stream().unwrap());
+        stream.copy(&imported, 5000, &memory, 7, 600_000).unwrap();
+        stream.synchronize(PATIENCE).unwrap();
+        assert!(read(&*stream, &memory, 7, 600_000) == bytes);
+    }
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]

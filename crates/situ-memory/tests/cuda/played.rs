@@ -11,8 +11,16 @@ pub fn is_played() -> bool {
     std::env::var_os(PLAYED).is_some()
 }
 
+/// The devices that the driver plays: as it is, and what others cannot do, or can.
+const MODES: [&[(&str, &str)]; 5] = [
+    &[],
+    &[("FAKE_CUDA_NO_WORDS", "1")],
+    &[("FAKE_CUDA_NO_DESCRIPTORS", "1")],
+    &[("FAKE_CUDA_READ_ONLY", "1")],
+    &STRICT,
+];
 /// One test after the other, with a driver that suffers nothing to be made while a stream waits.
-pub const STRICT: [(&str, &str); 2] = [("FAKE_CUDA_STRICT", "1"), ("RUST_TEST_THREADS", "1")];
+const STRICT: [(&str, &str); 2] = [("FAKE_CUDA_STRICT", "1"), ("RUST_TEST_THREADS", "1")];
 
 /// A function of the driver of ours, which was loaded.
 ///
@@ -30,8 +38,8 @@ pub unsafe fn called<F: Copy>(name: &std::ffi::CStr) -> F {
     }
 }
 
-/// Runs all tests of this program again, with the driver of ours, once for each set of variables.
-pub fn play(modes: &[&[(&str, &str)]]) {
+/// Runs all tests of this program again, with the driver of ours, once for each of its modes.
+pub fn play() {
     let directory = std::env::temp_dir().join(format!("situ-cuda-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../situ-memory/tests/cuda/driver.c");
@@ -39,7 +47,7 @@ pub fn play(modes: &[&[(&str, &str)]]) {
     compiler.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-shared", "-fPIC", "-pthread", "-o"]);
     let compiled = compiler.arg(directory.join("libcuda.so")).arg(&source).status().unwrap();
     assert!(compiled.success(), "the C compiler refuses {}", source.display());
-    for mode in modes {
+    for mode in MODES {
         let output = Command::new(std::env::current_exe().unwrap())
             .env("LD_LIBRARY_PATH", &directory)
             .env(PLAYED, "1")
