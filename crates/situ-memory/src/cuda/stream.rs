@@ -186,13 +186,15 @@ impl CudaStream {
     fn enqueue(&self, work: impl FnOnce(&mut State) -> Result<(), DomainError>) -> Result<(), DomainError> {
         let mut state = lock(&self.state);
         state.kept.retain(|kept| !matches!(kept, Kept::Copy(passed, _) if passed.load(Ordering::Acquire)));
-        if state.kept.len() >= MANY_KEPT && self.device.enter().is_ok() {
-            // SAFETY: the stream is ours, and lives.
-            if unsafe { sys::cuStreamQuery(self.raw) } == CUresult::CUDA_SUCCESS {
-                state.kept.clear();
+        let result = self.device.enter().and_then(|_entered| {
+            if state.kept.len() >= MANY_KEPT {
+                // SAFETY: the stream is ours, and lives.
+                if unsafe { sys::cuStreamQuery(self.raw) } == CUresult::CUDA_SUCCESS {
+                    state.kept.clear();
+                }
             }
-        }
-        let result = self.device.enter().and_then(|_entered| work(&mut state));
+            work(&mut state)
+        });
         if let Err(DomainError::Lost { .. }) = &result {
             give_up(&mut state);
         }

@@ -10,13 +10,13 @@ mod driver;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use driver::{called, is_played, play};
 use situ_memory::cuda::{CudaDomain, CudaStream};
 use situ_memory::{
-    Domain, DomainId, DomainKind, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions, PoolOwner,
-    Strategy, StreamOrder, find,
+    Domain, DomainId, DomainKind, Fence, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions,
+    PoolOwner, Strategy, StreamOrder, find,
 };
 use suite::{PATIENCE, pattern, read, unique, write};
 
@@ -194,6 +194,25 @@ fn registered_host_memory_is_read_and_written_without_a_detour() {
     stream.copy(&host, 5000, &memory, 8, 600_000).unwrap();
     stream.synchronize(PATIENCE).unwrap();
     assert!(read(&*stream, &memory, 8, 600_000) == bytes, "with a detour");
+}
+
+#[test]
+fn a_stream_lets_go_of_what_it_has_passed_also_if_nobody_synchronizes() {
+    let Some(domain) = device(0) else { return };
+    let stream = domain.stream().unwrap();
+    let memories: Vec<_> = (0..40).map(|_| create(&domain, 4096)).collect();
+    // SAFETY: the byte is static.
+    let copy = |to| unsafe { stream.copy_from_host(b"x".as_ptr(), to, 0, 1) }.unwrap();
+    memories.iter().for_each(copy);
+    let fence = Fence::of_process(0, 1);
+    stream.signal(&fence).unwrap();
+    assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
+    let begin = Instant::now();
+    while memories[1..].iter().any(|memory| Arc::strong_count(memory) > 1) {
+        assert!(begin.elapsed() < PATIENCE, "it is kept for ever");
+        copy(&memories[0]);
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// What this process may do with a page, as the kernel says it.
