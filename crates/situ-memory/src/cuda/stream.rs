@@ -62,7 +62,7 @@ struct State {
 enum Kept {
     Memory(Arc<dyn Memory>),
     Mapped(Mapped),
-    /// What a copy needs, until the stream says that it has passed it.
+    /// What a copy needs, its fences among it, until the stream says that it has passed it.
     Copy(Arc<AtomicBool>, #[allow(dead_code, reason = "it is only kept")] Box<dyn Any + Send>),
 }
 
@@ -137,10 +137,12 @@ struct CopyEnd {
 unsafe extern "C" fn complete_copy_on_host(data: *mut c_void) {
     // SAFETY: by the contract above.
     let end = unsafe { Box::from_raw(data.cast::<CopyEnd>()) };
-    // As in `complete_on_host`: the stream keeps both mappings too.
-    end.fence.complete_unless_poisoned(end.source.as_ref());
+    let CopyEnd { fence, source, passed } = *end;
+    // As in `complete_on_host`: the stream keeps both fences too.
+    fence.complete_unless_poisoned(source.as_ref());
+    drop((fence, source));
     // Last: what the copy needs may go from here on, which a caller of the stream does, and not this thread.
-    end.passed.store(true, Ordering::Release);
+    passed.store(true, Ordering::Release);
 }
 
 impl CudaStream {
@@ -185,6 +187,9 @@ impl CudaStream {
     /// Enqueues something, under the stream's lock and in the device's context. A failure poisons what was to be signalled.
     fn enqueue(&self, work: impl FnOnce(&mut State) -> Result<(), DomainError>) -> Result<(), DomainError> {
         let mut state = lock(&self.state);
+        while state.signals.front().is_some_and(|fence| fence.state() != FenceState::Pending) {
+            state.signals.pop_front();
+        }
         state.kept.retain(|kept| !matches!(kept, Kept::Copy(passed, _) if passed.load(Ordering::Acquire)));
         let result = self.device.enter().and_then(|_entered| {
             if state.kept.len() >= MANY_KEPT {
@@ -510,9 +515,6 @@ impl Stream for CudaStream {
 
     fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
         let result = self.enqueue(|state| {
-            while state.signals.front().is_some_and(|fence| fence.state() != FenceState::Pending) {
-                state.signals.pop_front();
-            }
             state.keep_mapped(fence.mapped());
             if self.device.words {
                 let word = words::pointer(&self.device, fence)?;
@@ -545,13 +547,12 @@ impl Stream for CudaStream {
     ) -> Result<(), DomainError> {
         let passed = Arc::new(AtomicBool::new(false));
         let end = CopyEnd { fence: fence.clone(), source: source.cloned(), passed: passed.clone() };
-        let mut kept = Some(kept);
+        let mut kept = Some((kept, fence.clone(), source.cloned()));
         let result = self.enqueue(|state| {
-            [Some(fence), source].into_iter().flatten().for_each(|fence| state.keep_mapped(fence.mapped()));
-            // SAFETY: the function frees what it is given, whose mappings this stream keeps, and calls nothing.
+            // SAFETY: the function frees what it is given, whose fences this stream keeps, and calls nothing.
             unsafe { self.on_host(complete_copy_on_host, Box::new(end)) }?;
             state.signals.push_back(fence.clone());
-            state.kept.extend(kept.take().map(|kept| Kept::Copy(passed, kept)));
+            state.kept.extend(kept.take().map(|kept| Kept::Copy(passed, Box::new(kept))));
             Ok(())
         });
         if result.is_err() {

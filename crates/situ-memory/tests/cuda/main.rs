@@ -215,6 +215,26 @@ fn a_stream_lets_go_of_what_it_has_passed_also_if_nobody_synchronizes() {
     }
 }
 
+#[test]
+fn a_stream_forgets_copies_that_are_complete_also_if_nobody_synchronizes() {
+    let Some(domain) = device(0) else { return };
+    let stream = domain.stream().unwrap();
+    let mut words = Vec::new();
+    for _ in 0..10 {
+        let fence = Fence::of_process(0, 1);
+        stream.complete_copy(&fence, None, Box::new(())).unwrap();
+        assert_eq!(fence.wait(PATIENCE), FenceState::Complete);
+        words.push(Arc::downgrade(fence.mapped()));
+    }
+    let begin = Instant::now();
+    // The last may be on its way.
+    while words.iter().filter(|words| words.strong_count() > 0).count() > 1 {
+        assert!(begin.elapsed() < PATIENCE, "their fences are kept for ever");
+        stream.complete_copy(&Fence::of_process(0, 1), None, Box::new(())).unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// What this process may do with a page, as the kernel says it.
 fn protection(address: usize) -> String {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
