@@ -387,9 +387,14 @@ impl Iterator for Pieces {
     }
 }
 
-/// How many bytes the driver knows as one pinned range, from here on; none if it does not know this one. The context must be current.
+/// How many bytes are pinned, in one range, from here on; none if these are not. The context must be current.
 fn pinned_from(address: u64) -> u64 {
     use sys::CUpointer_attribute as Attribute;
+    // What was registered here. The driver is asked about the rest, which others have pinned.
+    let registered = words::registered_from(address);
+    if registered > 0 {
+        return registered;
+    }
     let ask = |attribute: Attribute| {
         let mut value = 0_u64;
         // SAFETY: the driver writes an unsigned int or an address or a size, none of them larger than this. Addresses that it does not know

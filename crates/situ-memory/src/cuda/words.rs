@@ -57,6 +57,16 @@ struct Table {
 static TABLE: Mutex<Table> =
     Mutex::new(Table { words: BTreeMap::new(), waited: Vec::new(), leaving: Vec::new() });
 
+/// Host memory that is registered for copies: where each registration begins, and where it ends.
+static RANGES: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+
+/// How many bytes are registered for copies, at once, from here on.
+pub fn registered_from(address: u64) -> u64 {
+    let address = address as usize;
+    let ranges = lock(&RANGES);
+    ranges.range(..=address).next_back().map_or(0, |(_, end)| end.saturating_sub(address) as u64)
+}
+
 /// Whether two are the same.
 pub fn same(one: &Mapped, other: &Mapped) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
@@ -237,6 +247,7 @@ impl HostRegistration {
         };
         device.check(ACTION, result)?;
         drop(entered);
+        lock(&RANGES).insert(first, end);
         Ok(Self { device, first, memory: Some(memory.clone()), lasting: false })
     }
 
@@ -254,6 +265,7 @@ impl Drop for HostRegistration {
         let kept = memory.filter(|_| !self.lasting);
         let end = move || {
             let _mapped = &kept;
+            lock(&RANGES).remove(&first);
             if let Ok(_entered) = device.enter_anyway() {
                 // SAFETY: registered by `new`, and still mapped.
                 let _ = unsafe { sys::cuMemHostUnregister(first as *mut _) };

@@ -568,6 +568,8 @@ Result cuPointerGetAttribute(void* data, int attribute, Pointer at) {
   struct Range found = range ? *range : (struct Range){.kind = FREE};
   pthread_mutex_unlock(&table);
   if (found.kind == FREE || found.kind == RESERVED) return INVALID_VALUE;
+  // Where registered memory begins and ends is not promised anywhere.
+  if (found.kind == REGISTERED && attribute != 2) return INVALID_VALUE;
   switch (attribute) {
     case 2:
       *(unsigned*)data = found.kind == REGISTERED || found.kind == PINNED ? 1 : 2;
