@@ -238,6 +238,13 @@ fn refused(domain: DomainId, action: &str, error: CUresult) -> DomainError {
             action: action.to_owned(),
             reason: format!("{reason}; the device has no memory left: use smaller pools"),
         },
+        CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE => DomainError::Refused {
+            domain,
+            action: action.to_owned(),
+            reason: format!(
+                "{reason}; another process may have the device for itself: see `nvidia-smi -q -d COMPUTE`"
+            ),
+        },
         error if is_lost(error) => DomainError::Lost { domain, reason },
         _ => DomainError::Refused { domain, action: action.to_owned(), reason },
     }
@@ -259,7 +266,10 @@ fn is_lost(error: CUresult) -> bool {
             | CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
             | CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE
             | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
-            | CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE
+            | CUresult::CUDA_ERROR_CONTAINED
+            | CUresult::CUDA_ERROR_TENSOR_MEMORY_LEAK
+            | CUresult::CUDA_ERROR_EXTERNAL_DEVICE
+            | CUresult::CUDA_ERROR_MPS_CLIENT_TERMINATED
             | CUresult::CUDA_ERROR_DEINITIALIZED
     )
 }
@@ -387,5 +397,35 @@ impl Drop for Entered {
         let mut context = std::ptr::null_mut();
         // SAFETY: pushed by `enter` on this thread.
         let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut context) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_lost_after_errors_that_cuda_reports_for_everything_that_follows() {
+        use CUresult as Code;
+        // cuda.h says of each: "any further CUDA work will return the same error", or that the process has to be relaunched.
+        let last = [
+            Code::CUDA_ERROR_CONTAINED,
+            Code::CUDA_ERROR_ILLEGAL_ADDRESS,
+            Code::CUDA_ERROR_LAUNCH_FAILED,
+            Code::CUDA_ERROR_TENSOR_MEMORY_LEAK,
+            Code::CUDA_ERROR_MPS_CLIENT_TERMINATED,
+            Code::CUDA_ERROR_EXTERNAL_DEVICE,
+        ];
+        assert_eq!(last.map(|code| code as u32), [226, 700, 719, 721, 810, 911]);
+        assert!(last.into_iter().all(is_lost));
+        // And of these, that it was this call, or is so for the time being.
+        let pass = [
+            Code::CUDA_ERROR_OUT_OF_MEMORY,
+            Code::CUDA_ERROR_DEVICE_UNAVAILABLE,
+            Code::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+            Code::CUDA_ERROR_NOT_SUPPORTED,
+        ];
+        assert_eq!(pass.map(|code| code as u32), [2, 46, 712, 801]);
+        assert!(!pass.into_iter().any(is_lost));
     }
 }
