@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -230,22 +231,34 @@ fn import_block(
     // SAFETY: the descriptor is open across the call; the driver checks what it is. A descriptor is given as its number.
     device.check(action, unsafe { sys::cuMemImportFromShareableHandle(&mut raw, number, kind) })?;
     let handle = Handle { _device: device, raw };
-    // Written by the driver: the values here are overwritten.
-    let mut found = properties(device);
-    // SAFETY: the handle is ours.
-    let asked = unsafe { sys::cuMemGetAllocationPropertiesFromHandle(&mut found, raw) };
-    let elsewhere = asked == sys::CUresult::CUDA_SUCCESS
-        && found.location.type_ == sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE
-        && found.location.id != device.handle;
-    if elsewhere {
+    if let Some((kind, place)) = location_of(raw)
+        && (kind, place) != (sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE as i32, device.handle)
+    {
         let reason = format!(
-            "the memory is on device {}: all processes must see the same devices in the same order (CUDA_VISIBLE_DEVICES)",
-            found.location.id
+            "the memory is on device {place} (a location of type {kind}): all processes must see the same devices in the same \
+             order (CUDA_VISIBLE_DEVICES)"
         );
         return Err(device.refuse(action, reason));
     }
     // The driver refuses to map more than the block has.
     Mapped::new(device, &handle, len, action, false)
+}
+
+/// Where a block lies, if the driver tells: the type of the location, and its number. As integers: a driver may be newer than
+/// our list of types.
+fn location_of(handle: sys::CUmemGenericAllocationHandle) -> Option<(i32, i32)> {
+    let mut found = MaybeUninit::<sys::CUmemAllocationProp>::zeroed();
+    // SAFETY: the handle is the caller's; there is room for what the driver writes.
+    let asked = unsafe { sys::cuMemGetAllocationPropertiesFromHandle(found.as_mut_ptr(), handle) };
+    let location = found.as_ptr();
+    // SAFETY: both lie in `found`, every byte of which has a value; they are read as what C has there, an enum and an int.
+    let (kind, place) = unsafe {
+        (
+            (&raw const (*location).location.type_).cast::<i32>().read(),
+            (&raw const (*location).location.id).read(),
+        )
+    };
+    (asked == sys::CUresult::CUDA_SUCCESS).then_some((kind, place))
 }
 
 impl Mapped {

@@ -102,7 +102,9 @@ static struct Range* add(enum Kind kind, uintptr_t at, size_t len, int device) {
   DIE("too many ranges");
 }
 
-// Blocks: files in memory, so that they outlive whoever made them. A handle is a descriptor plus one.
+// Blocks: files in memory, so that they outlive whoever made them. A handle is a descriptor plus one. The
+// name ends with the device's number, or x if the block lies elsewhere: with a type of location that is none
+// of ours.
 static const char NAME[] = "/memfd:fake-cuda-block-";
 struct Location {
   int type, id;
@@ -397,7 +399,7 @@ Result cuMemAddressFree(Pointer at, size_t size) {
 }
 Result cuMemGetAllocationPropertiesFromHandle(struct Properties* p, Pointer handle) {
   int device = block_device((int)handle - 1);
-  *p = (struct Properties){1, 1, {1, device}, NULL, {0}};
+  *p = (struct Properties){1, 1, {device == 'x' - '0' ? 6 : 1, device == 'x' - '0' ? 0 : device}, NULL, {0}};
   return device < 0 ? INVALID_VALUE : OK;
 }
 Result cuMemExportToShareableHandle(void* target, Pointer handle, int kind, unsigned long long flags) {

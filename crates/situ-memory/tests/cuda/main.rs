@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use driver::{called, is_played, play};
+use rustix::fs::MemfdFlags;
 use situ_memory::cuda::{CudaDomain, CudaStream};
 use situ_memory::{
     Domain, DomainId, DomainKind, Fence, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions,
@@ -272,6 +273,22 @@ fn memory_of_others_is_registered_if_its_file_may_be_written_or_the_device_only_
         assert!(read(&*stream, &memory, 7, 600_000) == bytes);
     }
     std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn memory_that_lies_elsewhere_is_refused() {
+    let Some(domain) = device(0).filter(|domain| domain.capabilities().outlives_owner) else { return };
+    if !is_played() {
+        return;
+    }
+    // What the driver of ours takes for its blocks: on this device, on the other, and on none that there is a word for.
+    for (place, fits) in [("0", true), ("1", false), ("x", false)] {
+        let block =
+            rustix::fs::memfd_create(format!("fake-cuda-block-{place}"), MemfdFlags::CLOEXEC).unwrap();
+        rustix::fs::ftruncate(&block, 2 << 20).unwrap();
+        let imported = domain.import(block, 1 << 20);
+        assert_eq!(imported.is_ok(), fits, "{place}: {imported:?}");
+    }
 }
 
 #[test]
