@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
 use super::id;
-use super::staging::Staging;
+use super::lanes::Lanes;
 use crate::domain::{DomainError, DomainId};
 
 /// What this module calls. The binding panics where a function is missing, so they are looked for first.
@@ -290,8 +290,8 @@ pub struct Device {
     pub read_only: bool,
     /// Devices that may access this one's memory, itself first.
     pub accessors: Vec<sys::CUdevice>,
-    /// Pinned memory of its streams.
-    pub staging: Staging,
+    /// What its streams are made of.
+    pub lanes: Lanes,
     lost: AtomicBool,
 }
 
@@ -327,7 +327,7 @@ impl Device {
             descriptors: facts.descriptors,
             read_only: facts.read_only,
             accessors,
-            staging: Staging::default(),
+            lanes: Lanes::default(),
             lost: AtomicBool::new(false),
         });
         open.insert(number, Arc::downgrade(&device));
@@ -380,7 +380,7 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         if let Ok(_entered) = self.enter_anyway() {
-            self.staging.end();
+            self.lanes.end();
         }
         // SAFETY: retained once when it was opened; all memory and streams hold the device, so nothing is left.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.handle) };

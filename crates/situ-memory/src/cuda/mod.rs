@@ -5,7 +5,7 @@
 //!   driver.rs   the library, devices and their primary contexts, errors
 //!   memory.rs   a pool's memory: a block of cuMemCreate that goes out as a descriptor; legacy IPC where that is missing
 //!   words.rs    fence words of host shared memory, registered with the driver; what is put off while a stream waits for one
-//!   staging.rs  pinned memory of streams, for what the driver does not know
+//!   lanes.rs    what streams are made of: the driver's, and pinned memory for what it does not know
 //!   stream.rs   a CUDA stream: copies, and waits and writes of words that the device does itself
 //! ```
 //!
@@ -25,8 +25,8 @@
 //! * All processes must see the same devices in the same order (`CUDA_VISIBLE_DEVICES`).
 
 mod driver;
+mod lanes;
 mod memory;
-mod staging;
 mod stream;
 mod words;
 

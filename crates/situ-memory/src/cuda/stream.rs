@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::{self, CUresult};
 
 use super::driver::{Device, lock};
+use super::lanes::{Lane, Lanes, PIECE};
 use super::memory::CudaMemory;
-use super::staging::{PIECE, Pinned, Staging};
 use super::words::{self, Mapped};
 use crate::device::DeviceStream;
 use crate::domain::{DomainError, DomainId, Memory, Stream, check_range};
@@ -39,10 +39,8 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub struct CudaStream {
     device: Arc<Device>,
     raw: sys::CUstream,
-    /// Whether it is ours to destroy.
-    owned: bool,
-    /// What copies from and to host memory that the driver does not know go through.
-    staging: Option<Pinned>,
+    /// Where `raw` is from, unless somebody else made it. And what copies from and to host memory that the driver does not know go through.
+    lane: Option<Lane>,
     state: Mutex<State>,
 }
 
@@ -147,13 +145,8 @@ unsafe extern "C" fn complete_copy_on_host(data: *mut c_void) {
 
 impl CudaStream {
     pub(super) fn new(device: Arc<Device>) -> Result<Self, DomainError> {
-        let entered = device.enter()?;
-        let mut raw = std::ptr::null_mut();
-        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: the context is current.
-        device.check("make a stream", unsafe { sys::cuStreamCreate(&mut raw, flags) })?;
-        drop(entered);
-        Self { device, raw, owned: true, staging: None, state: Mutex::default() }.with_staging()
+        let lane = Lanes::take(&device)?;
+        Ok(Self { device, raw: lane.raw(), lane: Some(lane), state: Mutex::default() })
     }
 
     /// A stream that somebody else made.
@@ -161,12 +154,8 @@ impl CudaStream {
     /// # Safety
     /// It is one of the device's primary context, and lives as long as the result.
     pub(super) unsafe fn adopt(device: Arc<Device>, raw: sys::CUstream) -> Result<Self, DomainError> {
-        Self { device, raw, owned: false, staging: None, state: Mutex::default() }.with_staging()
-    }
-
-    fn with_staging(mut self) -> Result<Self, DomainError> {
-        self.staging = Some(Staging::take(&self.device)?);
-        Ok(self)
+        let lane = Some(Lanes::take(&device)?);
+        Ok(Self { device, raw, lane, state: Mutex::default() })
     }
 
     /// The stream, a `CUstream`, for kernels of your own.
@@ -282,7 +271,7 @@ impl CudaStream {
     /// The stream's pinned memory.
     fn staging(&self) -> Result<*mut u8, DomainError> {
         let none = || self.device.refuse("copy", "the stream has no pinned memory");
-        self.staging.as_ref().map(Pinned::base).ok_or_else(none)
+        self.lane.as_ref().map(Lane::pinned).ok_or_else(none)
     }
 
     /// Whether everything is done; what it used is let go of then.
@@ -591,14 +580,8 @@ impl Drop for CudaStream {
                 return;
             }
         }
-        if let Some(pinned) = self.staging.take() {
-            self.device.staging.give_back(pinned);
-        }
-        if self.owned
-            && let Ok(_entered) = self.device.enter_anyway()
-        {
-            // SAFETY: nothing is enqueued any more, and nobody else has the stream.
-            let _ = unsafe { sys::cuStreamDestroy_v2(self.raw) };
+        if let Some(lane) = self.lane.take() {
+            self.device.lanes.give_back(lane);
         }
         drop(state);
         words::tidy();

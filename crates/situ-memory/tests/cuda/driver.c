@@ -589,6 +589,7 @@ Result cuPointerGetAttribute(void* data, int attribute, Pointer at) {
 
 Result cuStreamCreate(struct Stream** stream, unsigned flags) {
   NEED_CONTEXT;
+  MAKES_SOMETHING;
   if (flags != 1) return INVALID_VALUE;
   *stream = calloc(1, sizeof **stream);
   (*stream)->last = &(*stream)->first;

@@ -102,7 +102,8 @@ fn nothing_is_waited_for_when_it_is_enqueued() {
         stream.copy_to_host(&memory, 0, back.as_mut_ptr(), 12 << 20).unwrap();
     }
     stream.signal(&fences[1]).unwrap();
-    // Others go on meanwhile, and go away.
+    // Others go on meanwhile, come, and go away.
+    drop(domain.stream().unwrap());
     write(&*other, &more, 0, &pattern(1 << 20, 6));
     other.signal(&fence_of_another).unwrap();
     other.synchronize(PATIENCE).unwrap();
