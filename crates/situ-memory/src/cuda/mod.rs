@@ -16,12 +16,19 @@
 //! can register host memory, else [`StreamOrder::Host`]: waiting is then done in the call, and completing by a function
 //! that the driver calls.
 //!
-//! Three things to know about CUDA, for those who enqueue work of their own:
+//! Things to know about CUDA, for those who enqueue work of their own:
+//! * **While a stream waits for a fence, the driver may wait in some calls**, and with it everybody who needs a lock of the driver's: `cudaFree`, `cudaFreeHost`,
+//!   `cudaHostUnregister`, `cudaDeviceSynchronize`, perhaps `cudaMalloc`, `cudaHostAlloc` and `cudaHostRegister`; anything on the default stream. If this
+//!   process is to complete the fence, it may then wait for ever. Situ puts its own such calls off; those of others it cannot. So have memory, streams,
+//!   publishers and subscribers before work begins, let an allocator that caches (PyTorch's does) warm up, and do not empty its cache meanwhile.
 //! * Kernels should be loaded before anything waits for a fence (`CUDA_MODULE_LOADING=EAGER`): the first launch of one that is
-//!   loaded lazily may wait for the whole context.
+//!   loaded lazily may wait for the whole context, and holds its lock.
 //! * Streams share hardware queues, eight of them unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise (at most 32). One that
 //!   waits for a fence may hold up others of the same process that share its queue, so a process must not make many
 //!   streams wait for fences that it completes itself.
+//! * A call that enqueues waits when the driver's queue is full, at about a thousand commands. A copy is one command; from or to host memory that is
+//!   not registered, two for each 4 MiB. `CUDA_SCALE_LAUNCH_QUEUES=4x` makes the queue larger.
+//! * CUDA does not survive `fork`: a child must not use what its parent has. Start programs instead, or fork before CUDA is used.
 //! * All processes must see the same devices in the same order (`CUDA_VISIBLE_DEVICES`).
 
 mod driver;

@@ -1,6 +1,6 @@
 //! A stream of a CUDA device.
 //!
-//! Everything is enqueued and nothing is waited for, also where host memory is not registered with the driver. Then the driver's own
+//! Everything is enqueued and nothing is waited for, as long as the driver's queue has room, also where host memory is not registered with the driver. Then the driver's own
 //! copies would wait for the stream, and so for the fences that it waits for. So such bytes go through pinned memory of the
 //! stream's, by functions that the driver calls when their turn comes:
 //!
