@@ -61,11 +61,11 @@ class region_vector {
   /// More elements than this no region has room for.
   [[nodiscard]] static constexpr size_type max_size() noexcept { return most; }
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
-  [[nodiscard]] T* data() noexcept {
-    return data_ == 0 ? nullptr : reinterpret_cast<T*>(region_detail::bytes_of(this) + data_);
-  }
+  /// Where the elements are. Of a vector that never had any it is some place, too: whether there is one is
+  /// not asked.
+  [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(region_detail::bytes_of(this) + data_); }
   [[nodiscard]] const T* data() const noexcept {
-    return data_ == 0 ? nullptr : reinterpret_cast<const T*>(region_detail::bytes_of(this) + data_);
+    return reinterpret_cast<const T*>(region_detail::bytes_of(this) + data_);
   }
 
   [[nodiscard]] iterator begin() noexcept { return data(); }
@@ -81,22 +81,22 @@ class region_vector {
   [[nodiscard]] const_reverse_iterator crbegin() const noexcept { return rbegin(); }
   [[nodiscard]] const_reverse_iterator crend() const noexcept { return rend(); }
 
-  [[nodiscard]] T& operator[](size_type index) noexcept { return block()[index]; }
-  [[nodiscard]] const T& operator[](size_type index) const noexcept { return block()[index]; }
+  [[nodiscard]] T& operator[](size_type index) noexcept { return data()[index]; }
+  [[nodiscard]] const T& operator[](size_type index) const noexcept { return data()[index]; }
   [[nodiscard]] T& at(size_type index) {
     if (index >= len_) detail::raise_out_of_range("region_vector::at: no such element");
-    return block()[index];
+    return data()[index];
   }
   [[nodiscard]] const T& at(size_type index) const { return const_cast<region_vector*>(this)->at(index); }
   /// The element, or null where there is none.
-  [[nodiscard]] T* try_at(size_type index) noexcept { return index < len_ ? block() + index : nullptr; }
+  [[nodiscard]] T* try_at(size_type index) noexcept { return index < len_ ? data() + index : nullptr; }
   [[nodiscard]] const T* try_at(size_type index) const noexcept {
     return const_cast<region_vector*>(this)->try_at(index);
   }
-  [[nodiscard]] T& front() noexcept { return *block(); }
-  [[nodiscard]] const T& front() const noexcept { return *block(); }
-  [[nodiscard]] T& back() noexcept { return block()[len_ - 1]; }
-  [[nodiscard]] const T& back() const noexcept { return block()[len_ - 1]; }
+  [[nodiscard]] T& front() noexcept { return *data(); }
+  [[nodiscard]] const T& front() const noexcept { return *data(); }
+  [[nodiscard]] T& back() noexcept { return data()[len_ - 1]; }
+  [[nodiscard]] const T& back() const noexcept { return data()[len_ - 1]; }
   operator std::span<T>() noexcept { return {data(), size()}; }
   operator std::span<const T>() const noexcept { return {data(), size()}; }
 
@@ -104,7 +104,7 @@ class region_vector {
   template <class... Args>
   [[nodiscard]] T* try_emplace_back(const Args&... args) {
     if (len_ < cap_) [[likely]] {
-      T* made = region_detail::begin<T>(region(), block() + len_);
+      T* made = region_detail::begin<T>(region(), data() + len_);
       if (!region_detail::store_all(*made, args...)) {
         region_detail::release(*made);
         discard(made, 1);
@@ -127,7 +127,7 @@ class region_vector {
     if constexpr (region_detail::is_dense<T>) {
       const std::uint32_t count = len_;
       if (count < cap_) [[likely]] {
-        std::memcpy(static_cast<void*>(block() + count), static_cast<const void*>(&value), sizeof(T));
+        std::memcpy(static_cast<void*>(data() + count), static_cast<const void*>(&value), sizeof(T));
         len_ = count + 1;
         return true;
       }
@@ -147,13 +147,14 @@ class region_vector {
     return try_emplace_back(value) != nullptr;
   }
   void pop_back() noexcept {
-    // The length is read and written once: a loop of such changes waits for nothing else.
     const std::uint32_t count = len_ - 1;
-    len_ = count;
-    T* const last = block() + count;
+    T* const last = data() + count;
     region_detail::release(*last);
     // Of a size that the compiler knows: some stores instead of a call.
     std::memset(static_cast<void*>(last), 0, sizeof(T));
+    // Behind what might be the length for all that the compiler knows, so that what comes next need not read
+    // it again: a loop of such changes would wait for that.
+    len_ = count;
   }
 
   /// Makes a new element before `position`; null when there is no room.
@@ -165,7 +166,7 @@ class region_vector {
         // Made beside the others, of which the arguments may be part; it needs no memory.
         alignas(T) std::byte kept[sizeof(T)]{};
         static_cast<void>(region_detail::store_all(*region_detail::begin<T>(nullptr, kept), args...));
-        T* const at = block() + index;
+        T* const at = data() + index;
         std::memmove(static_cast<void*>(at + 1), static_cast<const void*>(at), (len_ - index) * sizeof(T));
         std::memcpy(static_cast<void*>(at), kept, sizeof(T));
         ++len_;
@@ -243,7 +244,7 @@ class region_vector {
   iterator erase(const_iterator position) noexcept {
     T* const at = begin() + (position - cbegin());
     region_detail::release(*at);
-    T* const last = block() + --len_;
+    T* const last = data() + --len_;
     region_detail::relocate(at, at + 1, static_cast<size_type>(last - at));
     std::memset(static_cast<void*>(last), 0, sizeof(T));
     return at;
@@ -346,14 +347,14 @@ class region_vector {
       if (count <= cap_) [[likely]] {
         const std::uint32_t before = len_;
         if constexpr (region_detail::is_dense<T>) {
-          if (count != 0) put<decltype(std::span(range))::extent>(block(), std::ranges::data(range), count);
+          if (count != 0) put<decltype(std::span(range))::extent>(data(), std::ranges::data(range), count);
         } else {
           // Not the bytes between the members, which are zero in a region. Of a part of this vector the first
           // are copied first, downwards.
           const T* from = std::ranges::data(range);
-          for (size_type i = 0; i < count; ++i) static_cast<void>(region_detail::store(block()[i], from[i]));
+          for (size_type i = 0; i < count; ++i) static_cast<void>(region_detail::store(data()[i], from[i]));
         }
-        if (count < before) discard(block() + count, before - static_cast<std::uint32_t>(count));
+        if (count < before) discard(data() + count, before - static_cast<std::uint32_t>(count));
         len_ = static_cast<std::uint32_t>(count);
         return true;
       }
@@ -457,21 +458,29 @@ class region_vector {
   /// So many elements a region of the greatest size would have room for.
   static constexpr std::uint64_t most = region_detail::max_size / sizeof(T);
   static std::uint64_t bytes(std::uint64_t count) noexcept { return count * sizeof(T); }
-  /// What `data` is where there is a block, without asking whether there is one.
-  [[nodiscard]] T* block() noexcept { return reinterpret_cast<T*>(region_detail::bytes_of(this) + data_); }
-  [[nodiscard]] const T* block() const noexcept {
-    return reinterpret_cast<const T*>(region_detail::bytes_of(this) + data_);
-  }
   /// Copies elements from anywhere, this vector too. A few bytes whose number the compiler knows take a few
   /// registers meanwhile, and no call.
   template <std::size_t Extent>
   static void put(T* to, const T* from, size_type count) noexcept {
     if constexpr (Extent <= 64 / sizeof(T)) {
-      std::array<std::byte, Extent * sizeof(T)> kept;
-      std::memcpy(kept.data(), static_cast<const void*>(from), kept.size());
-      std::memcpy(static_cast<void*>(to), kept.data(), kept.size());
+      put_bytes<Extent * sizeof(T)>(reinterpret_cast<std::byte*>(to),
+                                    reinterpret_cast<const std::byte*>(from));
     } else {
       std::memmove(static_cast<void*>(to), static_cast<const void*>(from), count * sizeof(T));
+    }
+  }
+  /// The last `Left` of some bytes: those behind a piece are read before it is written, so that each piece is
+  /// a variable of its own, which no compiler keeps in memory.
+  template <std::size_t Left>
+  [[gnu::always_inline]] static void put_bytes(std::byte* to, const std::byte* from) noexcept {
+    if constexpr (Left != 0) {
+      constexpr std::size_t here = std::min<std::size_t>(Left, region_detail::granule);
+      struct {
+        std::byte bytes[here];
+      } piece;
+      std::memcpy(&piece, from, here);
+      put_bytes<Left - here>(to + here, from + here);
+      std::memcpy(to, &piece, here);
     }
   }
   [[nodiscard]] region_detail::header* region() noexcept {
@@ -623,9 +632,8 @@ class region_vector {
   [[nodiscard]] bool insert_here(size_type index, size_type count, const R& range) {
     if constexpr (is_bytes<R>) {
       const T* const from = std::ranges::data(range);
-      if (count != 0 &&
-          (std::less_equal<>()(from + count, block()) || !std::less<>()(from, block() + len_))) {
-        T* const at = block() + index;
+      if (count != 0 && (std::less_equal<>()(from + count, data()) || !std::less<>()(from, data() + len_))) {
+        T* const at = data() + index;
         std::memmove(static_cast<void*>(at + count), static_cast<const void*>(at), bytes(len_ - index));
         std::memcpy(static_cast<void*>(at), from, bytes(count));
         len_ += static_cast<std::uint32_t>(count);
