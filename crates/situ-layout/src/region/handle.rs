@@ -245,10 +245,14 @@ impl Open<'_> {
         const { assert!(I < 4) };
         // SAFETY: there are four, and the memory is borrowed exclusively.
         unsafe { self.first.add(I).write(value.to_le()) };
-        // The compiler cannot know: so that what comes next need not look the size up again.
-        let same = self.memory.bytes().len() == self.size;
+        // For all that the compiler knows, this was where the memory is, or how large; and that it is told of the former, the number. So that
+        // what comes next need not look them up again, nor wait for the number:
+        self.memory.stays_at(self.base);
+        let size = self.memory.bytes().len();
+        // SAFETY: there are four.
+        let number = unsafe { self.first.add(I).read() };
         // SAFETY: what was written lies in the image, and not in what knows of it.
-        unsafe { std::hint::assert_unchecked(same) };
+        unsafe { std::hint::assert_unchecked(size == self.size && number == value.to_le()) };
     }
 
     /// Where a link of this distance leads.

@@ -176,6 +176,13 @@ impl Memory {
         self.base
     }
 
+    /// Says where the memory begins, as it does already, to the compiler, which cannot tell what is written to the image from what knows
+    /// of it.
+    #[inline]
+    pub(super) fn stays_at(&mut self, base: NonNull<u8>) {
+        self.base = base;
+    }
+
     /// The words of the bitmap that the image needs.
     #[inline]
     pub(super) fn bits(&self) -> &[u64] {
