@@ -389,7 +389,7 @@ pub fn store_copy<R: Copied<V>, V>(memory: MemoryMut<'_>, at: u32, from: &V) -> 
 
 /// A string.
 pub fn store_text<V: api::Text>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
-    Ok(Text::assign(memory, at, &from.to_text())?)
+    Ok(Text::assign(memory, at, &*from.to_text())?)
 }
 
 /// A wide string.

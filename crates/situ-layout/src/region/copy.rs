@@ -10,9 +10,9 @@ use super::versions::Versions;
 /// Copies from an image into a canonical one. What does not fit is not written, but counted: so the size that would have been
 /// needed is known at the end, and copying into nothing measures.
 pub struct Writer<'a> {
-    from: &'a [u8],
-    to: &'a mut [u8],
-    end: u32,
+    pub(super) from: &'a [u8],
+    pub(super) to: &'a mut [u8],
+    pub(super) end: u32,
     /// Where the blocks of shared values went.
     pub(super) shared: HashMap<u32, u32>,
     /// If the image is of another version.

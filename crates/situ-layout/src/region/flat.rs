@@ -1,9 +1,11 @@
 //! Sorted sets and maps within a region: vectors of keys or entries, ascending.
 
+use std::ops::{Bound, RangeBounds};
+
 use super::check::Check;
 use super::copy::Writer;
 use super::error::{Full, Invalid, InvalidProblem, invalid};
-use super::handle::{Mut, Values};
+use super::handle::{Mut, Ref, Values};
 use super::key::{Entry, Key};
 use super::keyed::{Engine, Map, Reserve, Set, set_in};
 use super::memory::MemoryMut;
@@ -135,5 +137,43 @@ impl Reserve for Sorted {
     fn shrink<E: Stored, K: Key>(MemoryMut(memory): MemoryMut<'_>, at: u32) -> Result<(), Full> {
         vector::shrink::<E>(memory, at);
         Ok(())
+    }
+}
+
+/// The elements of a range of keys.
+fn range<'r, E: Stored, K: Key>(
+    image: &'r [u8],
+    at: u32,
+    keys: &impl RangeBounds<K::View<'r>>,
+) -> Values<'r, E> {
+    let count = vector::len(image, at);
+    // The first element that is not before the bound; with `behind`, the first one behind it.
+    let edge = |bound: Bound<&K::View<'r>>, behind: bool| match bound {
+        Bound::Unbounded => count * u32::from(behind),
+        Bound::Included(key) => {
+            search::<E, K>(image, at, *key).map_or_else(|at| at, |at| at + u32::from(behind))
+        }
+        Bound::Excluded(key) => {
+            search::<E, K>(image, at, *key).map_or_else(|at| at, |at| at + u32::from(!behind))
+        }
+    };
+    let (first, end) = (edge(keys.start_bound(), false), edge(keys.end_bound(), true));
+    Values::new(image, vector::element::<E>(image, at, first), end.saturating_sub(first))
+}
+
+impl<'r, K: Key> Ref<'r, FlatSet<K>> {
+    /// The keys of a range, ascending; `range(..)` are all, from both ends.
+    pub fn range(self, keys: impl RangeBounds<K::View<'r>>) -> impl DoubleEndedIterator<Item = K::View<'r>> {
+        range::<K, K>(self.image(), self.at(), &keys).map(K::of)
+    }
+}
+
+impl<'r, K: Key, V: Stored> Ref<'r, FlatMap<K, V>> {
+    /// The keys of a range and their values, ascending; `range(..)` are all, from both ends.
+    pub fn range(
+        self,
+        keys: impl RangeBounds<K::View<'r>>,
+    ) -> impl DoubleEndedIterator<Item = (K::View<'r>, Ref<'r, V>)> {
+        range::<Entry<K, V>, K>(self.image(), self.at(), &keys).map(Entry::both)
     }
 }

@@ -308,6 +308,14 @@ impl<'r, T: Stored> Iterator for Values<'r, T> {
     }
 }
 
+impl<T: Stored> DoubleEndedIterator for Values<'_, T> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        Some(Ref { image: self.image, at: self.at + self.left * T::SIZE, of: PhantomData })
+    }
+}
+
 impl<T: Stored> ExactSizeIterator for Values<'_, T> {}
 
 /// `count` plain values at an offset.

@@ -6,11 +6,14 @@
 //! [`region_struct`](crate::region_struct) and [`region_plain`](crate::region_plain).
 
 mod allocation;
+mod assign;
 mod backing;
 mod check;
 #[doc(hidden)]
 pub mod convert;
 mod copy;
+mod edit;
+mod entries;
 mod error;
 mod flat;
 mod generated;
@@ -42,6 +45,7 @@ pub use convert::{Copied, Holds, KeyOf, LoadInto, Maps, StoreError, StoreFrom};
 #[doc(hidden)]
 pub use convert::{begin_with, plain_values};
 pub use copy::Writer;
+pub use entries::{Entries, EntryMut};
 pub use error::{AdoptError, BufferError, Full, Invalid, InvalidPlace, InvalidProblem, ShareError};
 pub use flat::{FlatMap, FlatSet};
 pub use generated::RegionMessage;

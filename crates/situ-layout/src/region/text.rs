@@ -1,5 +1,6 @@
 //! Text within a region; up to 11 bytes lie in the string itself.
 
+use std::fmt;
 use std::ops::Deref;
 
 use super::check::{Check, any_bits};
@@ -309,6 +310,42 @@ fn is_utf8(image: &[u8], at: u32, begin: u32, len: u32) -> Result<(), Invalid> {
 impl Assign<&str> for Text {
     fn assign(MemoryMut(memory): MemoryMut<'_>, at: u32, text: &str) -> Result<(), Full> {
         assign(memory, at, text)
+    }
+}
+
+impl Assign<String> for Text {
+    fn assign(memory: MemoryMut<'_>, at: u32, text: String) -> Result<(), Full> {
+        Self::assign(memory, at, text.as_str())
+    }
+}
+
+impl Assign<&String> for Text {
+    fn assign(memory: MemoryMut<'_>, at: u32, text: &String) -> Result<(), Full> {
+        Self::assign(memory, at, text.as_str())
+    }
+}
+
+impl fmt::Display for Ref<'_, Text> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl fmt::Debug for Ref<'_, Text> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl PartialEq<str> for Ref<'_, Text> {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for Ref<'_, Text> {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
     }
 }
 

@@ -278,6 +278,28 @@ where
     }
 }
 
+impl<T: Assign<V>, V: Clone, const N: usize> Assign<&[V; N]> for Vector<T> {
+    #[inline]
+    fn assign(memory: MemoryMut<'_>, at: u32, values: &[V; N]) -> Result<(), Full> {
+        Self::assign(memory, at, values.as_slice())
+    }
+    #[inline]
+    fn set(to: &mut Mut<'_, Self>, values: &[V; N]) -> Result<(), Full> {
+        Self::set(to, values.as_slice())
+    }
+}
+
+impl<T: Assign<V>, V: Clone> Assign<&Vec<V>> for Vector<T> {
+    #[inline]
+    fn assign(memory: MemoryMut<'_>, at: u32, values: &Vec<V>) -> Result<(), Full> {
+        Self::assign(memory, at, values.as_slice())
+    }
+    #[inline]
+    fn set(to: &mut Mut<'_, Self>, values: &Vec<V>) -> Result<(), Full> {
+        Self::set(to, values.as_slice())
+    }
+}
+
 /// Assigns elements that need memory.
 fn assign_anew<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
     Mut::<Vector<T>>::new(memory, at).clear();
@@ -323,7 +345,11 @@ impl<'r, T: Stored> Ref<'r, Vector<T>> {
 
     /// The elements.
     #[inline]
-    pub fn iter(self) -> impl ExactSizeIterator<Item = Ref<'r, T>> {
+    pub fn iter(self) -> impl ExactSizeIterator<Item = Ref<'r, T>> + DoubleEndedIterator {
+        self.values()
+    }
+    #[inline]
+    pub(super) fn values(self) -> Values<'r, T> {
         let [link, count] = self.numbers();
         Values::new(self.image(), self.at().wrapping_add(link), count)
     }

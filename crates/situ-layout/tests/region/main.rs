@@ -3,6 +3,7 @@
 mod allocating;
 mod checking;
 mod compaction;
+mod editing;
 mod handles;
 mod hooks;
 mod kitchen_program;

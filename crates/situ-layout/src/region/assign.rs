@@ -1,0 +1,65 @@
+//! Values that become copies of others, in whatever region those lie.
+
+use std::collections::HashMap;
+
+use super::copy::Writer;
+use super::error::Full;
+use super::handle::Ref;
+use super::memory::{MemoryMut, in_granules};
+use super::place::Region;
+use super::stored::{Assign, Stored, relocate};
+
+/// Somebody else may write to the image of a [`Ref`] while it is read.
+#[cold]
+#[inline(never)]
+fn changed() -> ! {
+    panic!("a value of a region changed while it was copied")
+}
+
+impl<T: Stored> Assign<Ref<'_, T>> for T {
+    /// All of what is needed is taken before anything changes. Both values have room for that time.
+    fn assign(MemoryMut(memory): MemoryMut<'_>, at: u32, from: Ref<'_, T>) -> Result<(), Full> {
+        // A block for the value itself, and those that belong to it behind that: as in a canonical image.
+        let own = in_granules(u64::from(T::SIZE)) as u32;
+        let mut writer = Writer::new(from.image(), &mut [], 0);
+        T::write(&mut writer, from.at(), 0);
+        let blocks = writer.end();
+        if blocks == 0 && !T::LINKS {
+            T::release(MemoryMut(memory), at);
+            memory.zero(at, T::SIZE);
+            T::write(&mut Writer::behind(from.image(), memory.bytes_mut(), at), from.at(), at);
+            return Ok(());
+        }
+        let fresh = memory.allocate(u64::from(own) + u64::from(blocks))?;
+        let end = fresh + own + blocks;
+        let mut writer = Writer::behind(from.image(), &mut memory.bytes_mut()[..end as usize], fresh + own);
+        T::write(&mut writer, from.at(), fresh);
+        if writer.end() != end {
+            // Nothing leads to it yet.
+            memory.zero(fresh, own + blocks);
+            memory.free(fresh, u64::from(own) + u64::from(blocks));
+            changed();
+        }
+        T::release(MemoryMut(memory), at);
+        relocate::<T>(memory, fresh, at, 1);
+        memory.zero(fresh, own);
+        memory.free(fresh, u64::from(own));
+        Ok(())
+    }
+}
+
+impl<T: Stored> Ref<'_, T> {
+    /// A copy of the value in a region of its own.
+    pub fn to_region(self) -> Result<Region<T>, Full> {
+        let mut copy = Region::<T>::new();
+        copy.root_mut().set(self)?;
+        Ok(copy)
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// Copies from an image into another one, in which blocks are put from `end` on.
+    fn behind(from: &'a [u8], to: &'a mut [u8], end: u32) -> Self {
+        Self { from, to, end, shared: HashMap::new(), versions: None }
+    }
+}

@@ -1,0 +1,61 @@
+//! Going through the entries of a map to change their values.
+
+use super::handle::{Mut, Ref};
+use super::key::{Entry, Key};
+use super::keyed::{Engine, Map};
+use super::stored::Stored;
+
+/// The entries of a map, one after the other. Not an iterator: of the values one can be changed at a time.
+pub struct Entries<'r, K, V, H> {
+    map: Mut<'r, Map<K, V, H>>,
+    /// Where those are that are still to come, the next one last: they stay while values are changed.
+    left: Vec<u32>,
+}
+
+/// An entry of a map: its key, and its value to be changed.
+pub struct EntryMut<'r, K, V>(Mut<'r, Entry<K, V>>);
+
+impl<K: Key, V: Stored, H: Engine> Entries<'_, K, V, H> {
+    /// The next entry.
+    #[allow(clippy::should_implement_trait, reason = "what it gives is borrowed from it")]
+    pub fn next(&mut self) -> Option<EntryMut<'_, K, V>> {
+        let at = self.left.pop()?;
+        Some(EntryMut(Mut::new(self.map.memory(), at)))
+    }
+}
+
+impl<K: Key, V: Stored> EntryMut<'_, K, V> {
+    /// The key.
+    pub fn key(&self) -> K::View<'_> {
+        Entry::both(self.0.as_ref()).0
+    }
+
+    /// The value.
+    pub fn value(&mut self) -> Mut<'_, V> {
+        self.0.part(Entry::<K, V>::VALUE)
+    }
+}
+
+impl<K: Key, V: Stored, H: Engine> Mut<'_, Map<K, V, H>> {
+    /// The entries, ascending, or of a hash map in no order. Takes memory of the heap, four bytes for each.
+    ///
+    /// ```
+    /// # use situ_layout::region::{FlatMap, Region};
+    /// let mut r = Region::<FlatMap<u32, u32>>::new();
+    /// let mut map = r.root_mut();
+    /// map.insert(1, 10)?;
+    /// map.insert(2, 20)?;
+    /// let mut entries = map.entries();
+    /// while let Some(mut entry) = entries.next() {
+    ///     *entry.value() += entry.key();
+    /// }
+    /// assert_eq!(r.root().iter().map(|(key, value)| (key, *value)).collect::<Vec<_>>(), [(1, 11), (2, 22)]);
+    /// # Ok::<(), situ_layout::region::Full>(())
+    /// ```
+    pub fn entries(&mut self) -> Entries<'_, K, V, H> {
+        let at = self.at();
+        let mut left: Vec<u32> = H::elements::<Entry<K, V>>(self.memory().bytes(), at).map(Ref::at).collect();
+        left.reverse();
+        Entries { map: self.reborrow(), left }
+    }
+}
