@@ -25,8 +25,19 @@ pub struct Options {
     pub svg: PathBuf,
     /// The cores to use, if chosen by hand.
     pub cpus: Vec<usize>,
-    /// The graphs to measure, if chosen by hand, and in how many rounds.
-    pub graphs: (Vec<usize>, Option<usize>),
+    /// What is asked for of table `graphs`.
+    pub graphs: Graphs,
+}
+
+/// How table `graphs` is to be measured.
+#[derive(Debug, Default)]
+pub struct Graphs {
+    /// The graphs, if chosen by hand.
+    pub only: Vec<usize>,
+    /// In how many rounds, if chosen by hand.
+    pub rounds: Option<usize>,
+    /// Whether the cores are kept from becoming idle.
+    pub busy: bool,
 }
 
 /// A row of a table: what is measured.
@@ -128,14 +139,9 @@ impl Bench {
         if self.options.full { full } else { normal }
     }
 
-    /// The graphs to measure, if chosen by hand.
-    pub fn chosen_graphs(&self) -> &[usize] {
-        &self.options.graphs.0
-    }
-
-    /// In how many rounds graphs are measured, if chosen by hand.
-    pub fn chosen_rounds(&self) -> Option<usize> {
-        self.options.graphs.1
+    /// What is asked for of table `graphs`.
+    pub fn graphs(&self) -> &Graphs {
+        &self.options.graphs
     }
 
     /// How long one case may take: a table stays under a minute even on a busy machine.

@@ -31,7 +31,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use bench::{Bench, Options};
+use bench::{Bench, Graphs, Options};
 use failure::Failure;
 use tables::Table;
 
@@ -105,13 +105,16 @@ struct GraphArgs {
     /// So many rounds, whatever else.
     #[arg(long)]
     rounds: Option<usize>,
+    /// Keep the cores from becoming idle, by a thread of the lowest priority on each.
+    #[arg(long)]
+    busy: bool,
 }
 
 fn run(tables: &[Table], args: RunArgs) -> Result<(), Failure> {
-    run_with(tables, args, (Vec::new(), None))
+    run_with(tables, args, Graphs::default())
 }
 
-fn run_with(tables: &[Table], args: RunArgs, graphs: (Vec<usize>, Option<usize>)) -> Result<(), Failure> {
+fn run_with(tables: &[Table], args: RunArgs, graphs: Graphs) -> Result<(), Failure> {
     os::catch_signals();
     let RunArgs { json, full, svg, cpus } = args;
     let mut bench = Bench::new(Options { json, full, svg, cpus, graphs })?;
@@ -133,7 +136,7 @@ fn main() -> ExitCode {
         Command::Domains(args) => run(&[Table::Domains], args),
         Command::Graphs(args) => {
             let only = args.only.into_iter().map(|number| number as usize).collect();
-            run_with(&[Table::Graphs], args.run, (only, args.rounds))
+            run_with(&[Table::Graphs], args.run, Graphs { only, rounds: args.rounds, busy: args.busy })
         }
         Command::Region(args) => run(&[Table::Region], args),
         Command::Protobuf(args) => run(&[Table::Protobuf], args),

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -174,6 +175,36 @@ impl Awake {
         let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency")?;
         io::Write::write_all(&mut file, &0_i32.to_ne_bytes())?;
         Ok(Self { _file: file })
+    }
+}
+
+/// Cores that never become idle: on each a thread runs that gives way to any other. A virtual core that is idle goes to its host, whatever
+/// [`Awake`] asks for.
+pub struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    /// Keeps these cores busy until it is dropped.
+    pub fn keep(cpus: &[usize]) -> io::Result<Self> {
+        let busy = Self(Arc::new(AtomicBool::new(true)));
+        for &cpu in cpus {
+            let on = busy.0.clone();
+            std::thread::Builder::new().spawn(move || {
+                let lowest = libc::sched_param { sched_priority: 0 };
+                // SAFETY: the parameters are valid for the call, which concerns this thread.
+                let idle = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &lowest) } == 0;
+                // One that would not give way must not run.
+                while idle && pin(cpu).is_ok() && on.load(Ordering::Relaxed) {
+                    (0..10_000).for_each(|_| std::hint::spin_loop());
+                }
+            })?;
+        }
+        Ok(busy)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 

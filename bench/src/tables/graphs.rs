@@ -12,10 +12,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::bench::{Bench, Case};
+use crate::bench::{Bench, Case, Graphs};
 use crate::driver::{Role, Team};
 use crate::failure::Failure;
-use crate::os::{Page, futex_wait, futex_wake, monotonic_ns};
+use crate::os::{Busy, Page, futex_wait, futex_wake, monotonic_ns};
 use crate::protocol::{Duty, Params, serve};
 use crate::stats::{geometric_mean, interval_of_ratios, percentile, ratio_interval};
 use crate::systems::iceoryx::Daemon;
@@ -60,7 +60,9 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     let cpus = bench.cores(1)?;
     let roles: Vec<Role> =
         (0..PROCESSES).map(|index| Role { name: "node", index, cpu: cpus[index % cpus.len()] }).collect();
-    let chosen = bench.chosen_graphs().to_vec();
+    let Graphs { only: chosen, rounds: chosen_rounds, busy } = bench.graphs();
+    let (chosen, chosen_rounds) = (chosen.clone(), *chosen_rounds);
+    let _busy = busy.then(|| Busy::keep(&cpus)).transpose().map_err(Failure::io("cannot start threads"))?;
     let rivals = if chosen.is_empty() { &RIVALS[..] } else { &RIVALS[..1] };
     let daemon = if rivals.iter().any(|kind| kind.needs_daemon()) {
         Daemon::start(bench.session(), &pools())
@@ -77,8 +79,8 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     let all: Vec<usize> = if chosen.is_empty() { (0..GRAPHS).collect() } else { chosen };
     let first = Rounds {
         warm: bench.scale(2, 20),
-        least: bench.chosen_rounds().unwrap_or(bench.scale(3, 200)),
-        most: bench.chosen_rounds().unwrap_or(MOST_ROUNDS),
+        least: chosen_rounds.unwrap_or(bench.scale(3, 200)),
+        most: chosen_rounds.unwrap_or(MOST_ROUNDS),
         budget: BUDGET,
     };
     let mut next = 1;
@@ -88,7 +90,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     let slow: Vec<usize> =
         results.iter().filter(|result| result.ratio() > SUSPECT).map(|it| it.number).collect();
     let before = slow.len();
-    if !slow.is_empty() && bench.chosen_rounds().is_none() {
+    if !slow.is_empty() && chosen_rounds.is_none() {
         let again = Rounds { least: bench.scale(20, 100), most: 100, budget: BUDGET * 5, ..first };
         for _ in 0..bench.scale(3, 7) {
             let kinds = [Kind::SituEmulated, Kind::SituHost];
