@@ -50,7 +50,9 @@ impl Kernels {
     pub fn load(domain: &CudaDomain) -> Result<Self> {
         // SAFETY: looking for a library.
         if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
-            return Err("libnvrtc is not there: kernels cannot be compiled".into());
+            return Err("kernels cannot be compiled: libnvrtc.so.13 or .12 is in no folder that the loader looks into (LD_LIBRARY_PATH); \
+                        `pip install nvidia-cuda-nvrtc`, or -cu12 for a driver of CUDA 12, and bench/device.sh finds it"
+                .into());
         }
         let compiled = cudarc::nvrtc::compile_ptx(SOURCE).map_err(|error| format!("{error:?}"))?;
         let mut image = compiled.to_src().into_bytes();
@@ -59,7 +61,11 @@ impl Kernels {
         unsafe {
             check("cuCtxSetCurrent", sys::cuCtxSetCurrent(domain.context()?.cast()))?;
             let mut module = std::ptr::null_mut();
-            check("cuModuleLoadData", sys::cuModuleLoadData(&mut module, image.as_ptr().cast()))?;
+            let loaded = sys::cuModuleLoadData(&mut module, image.as_ptr().cast());
+            if loaded == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
+                return Err("libnvrtc is newer than the driver: have only an older one (`pip install nvidia-cuda-nvrtc-cu12`)".into());
+            }
+            check("cuModuleLoadData", loaded)?;
             let function = |name: &std::ffi::CStr| {
                 let mut function = std::ptr::null_mut();
                 let result = sys::cuModuleGetFunction(&mut function, module, name.as_ptr());
