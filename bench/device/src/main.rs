@@ -82,12 +82,19 @@ fn measure(wanted: &Wanted, table: &mut Table) -> Result<()> {
     }
     table.heading("Memory");
     table.row("imported after the exporter's SIGKILL", survive::measure(wanted));
-    table.row("conformance suite", survive::conformance(wanted));
     table.heading("A hop in the domain, from before lending to having the span (us)");
     hop::measure(wanted, table);
     table.heading("The same through host memory: lend, copy, iceoryx2, copy (us)");
     copies::measure(wanted, table);
     table.heading("Stream order");
     order::measure(wanted, table);
+    // Last: should a driver wait for ever, it takes nothing else along.
+    table.heading("Tests");
+    let suite = format!("{}::", wanted.domain.kind);
+    table.row("conformance suite", survive::tests(wanted, "conformance", &[&suite]));
+    if wanted.is_cuda() {
+        table.row("the domain alone", survive::tests(wanted, "cuda", &["--skip", "played::"]));
+    }
+    table.row("topics on devices", survive::tests(wanted, "devices", &[]));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Memory whose exporter was killed before it is imported; and the conformance suite, as `device.sh` brings it along.
+//! Memory whose exporter was killed before it is imported; and the tests, as `device.sh` brings them along.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -77,19 +77,31 @@ pub fn measure(wanted: &Wanted) -> Result<Finding> {
     Ok(Finding::asked(if same { "64 MiB, all the same" } else { "other bytes" }, "the same bytes", same))
 }
 
-/// Runs the suite that lies beside this program.
-pub fn conformance(wanted: &Wanted) -> Result<Finding> {
-    let beside = std::env::current_exe()?.with_file_name("conformance");
+/// Runs tests that lie beside this program, as `device.sh` brings them along: one after the other, as what one of them has its streams wait for
+/// may hold up others of the same process.
+pub fn tests(wanted: &Wanted, program: &str, arguments: &[&str]) -> Result<Finding> {
+    /// More than they take, in seconds.
+    const LIMIT: &str = "120";
+    let beside = std::env::current_exe()?.with_file_name(program);
     if !beside.exists() {
-        return Ok(Finding::plain("not brought along: `cargo test -p situ-memory --test conformance`"));
+        return Ok(Finding::plain("not brought along: see bench/device.sh"));
     }
-    let kind = wanted.domain.kind.to_string();
-    let output = Command::new(beside).arg(format!("{kind}::")).env("SITU_TEST_REQUIRE", &kind).output()?;
+    // It ends those, too, that the tests have started.
+    let output = Command::new("timeout")
+        .args(["--kill-after=5", LIMIT])
+        .arg(beside)
+        .args(["--test-threads=1", "--skip", "everything_again"])
+        .args(arguments)
+        .env("SITU_TEST_REQUIRE", wanted.domain.kind.to_string())
+        .output()?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let result = said.lines().find(|line| line.starts_with("test result")).unwrap_or("no result").to_owned();
+    let unfinished = said.lines().last().filter(|line| line.ends_with("... ")).map(str::trim_end);
+    let unfinished = unfinished.map(|line| format!("ended after {LIMIT} s at most, in {line}"));
+    let result = said.lines().find(|line| line.starts_with("test result")).map(str::to_owned);
+    let result = result.or(unfinished).unwrap_or_else(|| "no result".to_owned());
     let counts = result.split(';').take(2).collect::<Vec<_>>().join(",");
     for line in said.lines().filter(|line| line.ends_with("FAILED") || line.contains("panicked")) {
-        eprintln!("conformance: {line}");
+        eprintln!("{program}: {line}");
     }
     Ok(Finding::asked(counts.trim_start_matches("test result: "), "all pass", output.status.success()))
 }
