@@ -16,7 +16,8 @@ enum class region_fault {
   full,      ///< the region's memory has no room, and cannot grow
   detached,  ///< the container lies in no region, so it has no memory to take from
   frozen,    ///< the region is an image that is only read
-  cycle,     ///< a shared value would come to hold a link to itself
+  cycle,     ///< a value would come to hold a link to itself
+  apart,     ///< two values that are to be exchanged lie in different regions
 };
 
 /// A container of a region could not be changed. The `try_` forms say so by returning false (or null)
@@ -41,9 +42,12 @@ class region_error : public std::runtime_error {
       case region_fault::frozen:
         return "the region is an image that is only read; adopt it to change it";
       case region_fault::cycle:
-        return "a shared value would hold a link to itself; where a type of shared values can hold links to "
+        return "a value would hold a link to itself; where a type of shared values can hold links to "
                "its own "
-               "kind, links are shared by `share` where they lie, not stored with what is made around them";
+               "kind, links are shared by `share` where they lie, not stored with what is made around them; "
+               "and a value is not exchanged with one that lies within it";
+      case region_fault::apart:
+        return "values of two regions are not exchanged: assign copies of them";
     }
     return "unknown fault";
   }

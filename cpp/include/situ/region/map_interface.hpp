@@ -11,7 +11,7 @@
 
 #include "situ/region/key.hpp"
 #include "situ/region/ranges.hpp"
-#include "situ/region/staged.hpp"
+#include "situ/region/swap.hpp"
 
 namespace situ::region_detail {
 
@@ -204,6 +204,8 @@ class map_interface {
     return *in_larger(&self(), self().situ_region(),
                       [&](auto& here, const auto&) { return here.try_insert(key).first; });
   }
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(Self& other) { situ::swap(self(), other); }
 
   /// As std::erase_if: how many entries were erased.
   template <class Predicate>
@@ -307,6 +309,8 @@ class set_interface {
   }
   void insert(std::initializer_list<key_view> keys) { insert_range(keys); }
   [[nodiscard]] bool try_insert(std::initializer_list<key_view> keys) { return try_insert_range(keys); }
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(Self& other) { situ::swap(self(), other); }
 
   /// As std::erase_if: how many keys were erased.
   template <class Predicate>

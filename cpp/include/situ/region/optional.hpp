@@ -6,7 +6,7 @@
 #include <string>
 #include <type_traits>
 
-#include "situ/region/staged.hpp"
+#include "situ/region/swap.hpp"
 
 namespace situ {
 
@@ -85,6 +85,8 @@ class region_optional {
     std::memset(value_, 0, sizeof(T));
     present_ = 0;
   }
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(region_optional& other) { situ::swap(*this, other); }
 
   friend bool operator==(const region_optional& a, const region_optional& b) {
     return a.has_value() == b.has_value() && (!a.has_value() || region_detail::equal(*a, *b));

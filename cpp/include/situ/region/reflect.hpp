@@ -364,6 +364,11 @@ template <class Self, class Operation>
 }
 
 }  // namespace region_detail
+
+template <class T>
+requires region_detail::has_links<T>
+void swap(T& a, T& b);
+
 }  // namespace situ
 
 #define SITU_REGION_EXPAND(...) SITU_REGION_E3(SITU_REGION_E3(SITU_REGION_E3(SITU_REGION_E3(__VA_ARGS__))))
@@ -398,7 +403,7 @@ template <class Self, class Operation>
   SITU_REGION(Type, __VA_ARGS__)
 
 // Structs with bases, and those that hold them, are not of standard layout; where their members lie is known
-// nevertheless, and checked.
+// nevertheless, and checked. `swap` is found where the struct is.
 #define SITU_REGION_AS(Type, ...)                                                                        \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"")                \
       [[maybe_unused]] constexpr ::std::string_view                                                      \
@@ -406,6 +411,9 @@ template <class Self, class Operation>
     return #Type;                                                                                        \
   }                                                                                                      \
   [[maybe_unused]] constexpr auto situ_region_members(const Type*) { return ::std::tuple{__VA_ARGS__}; } \
+  template <::std::same_as<Type> SituType>                                                               \
+  requires ::situ::region_detail::has_links<SituType>                                                    \
+  void swap(SituType& a, SituType& b) { ::situ::swap(a, b); }                                            \
   _Pragma("GCC diagnostic pop") static_assert(                                                           \
       ::situ::region_detail::members_fit<Type>(),                                                        \
       "SITU_REGION names all members of " #Type                                                          \

@@ -5,62 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
-#include <unordered_set>
 
-#include "situ/region/needs.hpp"
+#include "situ/region/swap.hpp"
 
 namespace situ {
-
-template <class T>
-class region_shared;
-
-namespace region_detail {
-
-/// Looks for a link among all that a value holds. It is asked as the writer of canonical images is.
-class link_finder {
- public:
-  explicit link_finder(const void* link) noexcept : link_(link) {}
-  [[nodiscard]] bool found() const noexcept { return found_; }
-
-  void put_bytes(std::uint32_t, const void*, std::size_t) noexcept {}
-  void put_zeros(std::uint32_t, std::size_t) noexcept {}
-  void put_byte(std::uint32_t, std::uint8_t) noexcept {}
-  void put_u32(std::uint32_t, std::uint32_t) noexcept {}
-  void put_back_link(std::uint32_t, std::uint32_t) noexcept {}
-  void put_container(std::uint32_t, std::uint32_t, std::uint32_t) noexcept {}
-  [[nodiscard]] std::uint32_t place(std::uint32_t, std::uint64_t) noexcept { return 0; }
-  template <class T>
-  void put_shared(std::uint32_t, const void* block, std::uint32_t, const T& value) {
-    if (seen_.insert(block).second) put(0, value);
-  }
-  template <class T>
-  void put(std::uint32_t, const T& value) {
-    if constexpr (container<T>) {
-      found_ = found_ || static_cast<const void*>(&value) == link_;
-      if (!found_) value.situ_write(*this, 0);
-    } else if constexpr (array<T>) {
-      put_elements(0, value.data(), value.size());
-    } else if constexpr (described<T>) {
-      for_each_member<T>([this, &value](const auto& m) {
-        this->put(0, m.of(value));
-        return !found_;
-      });
-    }
-  }
-  template <class T>
-  void put_elements(std::uint32_t, const T* elements, std::size_t count) {
-    if constexpr (has_links<T>) {
-      for (std::size_t i = 0; i < count && !found_; ++i) put(0, elements[i]);
-    }
-  }
-
- private:
-  const void* link_;
-  bool found_ = false;
-  std::unordered_set<const void*> seen_;
-};
-
-}  // namespace region_detail
 
 /// A link to a value that lives as long as one link leads to it, with the interface of std::shared_ptr; or to
 /// none. Links of one region share, a link of another region gets a copy. No value comes to hold a link to
@@ -136,7 +84,7 @@ class region_shared {
     region_shared& source = const_cast<region_shared&>(other);
     if (region() == nullptr || source.region() != region()) return try_emplace(*other);
     if (may_hold_itself()) {
-      region_detail::link_finder finder(this);
+      region_detail::place_finder finder(this);
       finder.put(0, *other);
       if (finder.found()) return refuse();
     }
@@ -160,6 +108,8 @@ class region_shared {
     region_detail::release(*reinterpret_cast<T*>(led_to + offset()));
     region_detail::deallocate(region(), led_to, block_bytes());
   }
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(region_shared& other) { situ::swap(*this, other); }
 
   /// Whether two links lead to the same value, as pointers compare.
   friend bool operator==(const region_shared& a, const region_shared& b) noexcept {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "situ/region/reflect.hpp"
+#include "situ/region/permute.hpp"
 
 namespace situ::region_detail {
 
@@ -43,13 +43,7 @@ class staged_value {
     value_ = nullptr;
   }
   /// Puts the value where it belongs, and takes the one that is there in exchange.
-  void exchange(T* place) noexcept {
-    alignas(T) std::byte kept[sizeof(T)];
-    std::memcpy(kept, static_cast<const void*>(place), sizeof(T));
-    relocate(place, value_, 1);
-    std::memcpy(static_cast<void*>(value_), kept, sizeof(T));
-    moved(*value_, static_cast<std::int32_t>(bytes_of(place) - bytes_of(value_)));
-  }
+  void exchange(T* place) noexcept { region_detail::exchange(*place, *value_); }
 
  private:
   void end() noexcept {

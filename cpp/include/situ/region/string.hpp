@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "situ/region/reflect.hpp"
+#include "situ/region/swap.hpp"
 #include "situ/utf8.hpp"
 
 namespace situ {
@@ -248,6 +248,9 @@ class region_string {
     if (count != 0) set_tag(count);
   }
 
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(region_string& other);
+
   friend bool operator==(const region_string& a, const region_string& b) noexcept {
     return a.view() == b.view();
   }
@@ -450,6 +453,9 @@ class region_string {
   std::int32_t region_ = 0;
 };
 static_assert(sizeof(region_string) == 16 && alignof(region_string) == 4);
+
+// Here, as what a string is is known.
+inline void region_string::swap(region_string& other) { situ::swap(*this, other); }
 
 }  // namespace situ
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "situ/region/staged.hpp"
+#include "situ/region/swap.hpp"
 #include "situ/tagged_union.hpp"
 
 namespace situ {
@@ -136,6 +136,8 @@ class basic_region_union {
     }
     discriminator_ = discriminator;
   }
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(basic_region_union& other) { situ::swap(*this, other); }
 
   friend bool operator==(const basic_region_union& a, const basic_region_union& b) {
     return a.discriminator_ == b.discriminator_ && a.visit_active([&b](auto i, const auto& member) {

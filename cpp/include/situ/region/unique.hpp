@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-#include "situ/region/reflect.hpp"
+#include "situ/region/swap.hpp"
 
 namespace situ {
 
@@ -74,6 +74,8 @@ class region_unique {
     region_detail::deallocate(region(), value, sizeof(T));
     data_ = 0;
   }
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(region_unique& other) { situ::swap(*this, other); }
 
   /// Whether the values are the same, or there are none.
   friend bool operator==(const region_unique& a, const region_unique& b) {

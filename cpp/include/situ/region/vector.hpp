@@ -13,6 +13,7 @@
 
 #include "situ/region/ranges.hpp"
 #include "situ/region/reflect.hpp"
+#include "situ/region/vector_order.hpp"
 
 namespace situ {
 
@@ -21,7 +22,7 @@ namespace situ {
 /// regions too. Operations that need memory throw `region_error` where there is none; the `try_` forms return
 /// false or null, and the vector is as it was.
 template <class T>
-class region_vector {
+class region_vector : public region_detail::vector_order<region_vector<T>, T> {
  public:
   using value_type = T;
   using size_type = std::size_t;
@@ -644,18 +645,7 @@ class region_vector {
     if (!make_elements(data() + len_, count, range)) return false;
     const size_type before = len_;
     len_ += static_cast<std::uint32_t>(count);
-    if (index == before || count == 0) return true;
-    struct place {
-      alignas(T) std::byte bytes[sizeof(T)];
-    };
-    auto* const all = reinterpret_cast<place*>(data());
-    std::rotate(all + index, all + before, all + len_);
-    if constexpr (region_detail::has_links<T>) {
-      const auto down = static_cast<std::int32_t>((before - index) * sizeof(T));
-      const auto up = static_cast<std::int32_t>(count * sizeof(T));
-      for (size_type i = index; i < len_; ++i)
-        region_detail::moved(data()[i], i < index + count ? down : -up);
-    }
+    region_detail::rotate(data() + index, data() + before, data() + len_);
     return true;
   }
   /// The elements move to another block, once those that are inserted have been made there.
