@@ -38,7 +38,9 @@ fn copied<T: Stored>(from: &Region<T>, before: &Region<T>) {
     }
     let least = before.canonical().len() as u32;
     let (mut refused, mut done) = (0, 0);
-    for limit in (least..least + 2 * wanted.len() as u32 + 256).step_by(if cfg!(miri) { 1024 } else { 64 }) {
+    for limit in
+        (least..least + 2 * wanted.len() as u32 + 256).step_by(if cfg!(miri) { wanted.len() / 2 } else { 64 })
+    {
         let options = Options { limit, ..Options::default() };
         let mut r = Region::<T>::adopt_with(&before.canonical(), options).unwrap();
         let image = r.canonical();
@@ -56,10 +58,10 @@ fn copied<T: Stored>(from: &Region<T>, before: &Region<T>) {
 
 #[test]
 fn a_value_becomes_a_copy_of_another() {
-    copied(&character().unwrap(), &Region::new());
     copied(&kitchen().unwrap(), &Region::new());
-    copied(&Region::new(), &kitchen().unwrap());
     if cfg!(not(miri)) {
+        copied(&character().unwrap(), &Region::new());
+        copied(&Region::new(), &kitchen().unwrap());
         copied(&market().unwrap(), &Region::new());
         copied(&Region::new(), &market().unwrap());
     }
@@ -124,7 +126,7 @@ fn vectors_are_put_into_another_order_as_standard_ones_are() {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (random >> 56) as u8
     })
-    .take(if cfg!(miri) { 300 } else { 20_000 })
+    .take(if cfg!(miri) { 200 } else { 20_000 })
     .collect();
     let mut source = Source::new(&program);
     let mut r = Region::<Lists>::new();
@@ -244,7 +246,10 @@ fn sorted_sets_and_maps_have_ranges() {
         model.insert(key, u64::from(key) + 1);
     }
     let bounds = |key: u32| [Bound::Unbounded, Bound::Included(key), Bound::Excluded(key)];
-    for (a, b) in (0..126).step_by(7).flat_map(|a| (a..126).step_by(5).map(move |b| (a, b))) {
+    for (a, b) in (0..126)
+        .step_by(if cfg!(miri) { 50 } else { 7 })
+        .flat_map(|a| (a..126).step_by(5).map(move |b| (a, b)))
+    {
         for (low, high) in bounds(a).into_iter().flat_map(|low| bounds(b).map(|high| (low, high))) {
             if matches!((low, high), (Bound::Excluded(a), Bound::Excluded(b)) if a == b) {
                 // The standard library panics.
@@ -264,10 +269,13 @@ fn sorted_sets_and_maps_have_ranges() {
     assert_eq!(Region::<FlatSet<u8>>::new().root().range(..).count(), 0);
 }
 
+/// How many entries there are, fewer where it is interpreted.
+const ENTRIES: u32 = if cfg!(miri) { 12 } else { 100 };
+
 macro_rules! entries_of {
     ($map:ident) => {{
         let mut r = Region::<$map<Text, Vector<Text>>>::new();
-        for i in 0..100 {
+        for i in 0..ENTRIES {
             r.root_mut().entry(&format!("key {i:02}")).unwrap().push(format!("value {i}")).unwrap();
         }
         let (mut map, mut seen) = (r.root_mut(), Vec::new());
@@ -281,7 +289,7 @@ macro_rules! entries_of {
             seen.push(key);
         }
         seen.sort();
-        assert!(seen.iter().eq(&(0..100).map(|i| format!("key {i:02}")).collect::<Vec<_>>()));
+        assert!(seen.iter().eq(&(0..ENTRIES).map(|i| format!("key {i:02}")).collect::<Vec<_>>()));
         for (key, value) in r.root().iter() {
             assert_eq!(value.len(), 6);
             assert_eq!(value.get(5).unwrap(), format!("more for {key}, which does not fit").as_str());
