@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -14,6 +13,21 @@ namespace situ::region_detail {
 template <class T>
 inline constexpr char type_mark = 0;
 
+/// Remembers types that were met.
+class met_types {
+ public:
+  /// Whether a type is met for the first time.
+  template <class T>
+  bool is_new() {
+    if (std::find(met_.begin(), met_.end(), &type_mark<T>) != met_.end()) return false;
+    met_.push_back(&type_mark<T>);
+    return true;
+  }
+
+ private:
+  std::vector<const char*> met_;
+};
+
 /// Looks through a type and all that it needs for one of which `Wanted::is<T>` is true.
 template <class Wanted>
 class type_finder {
@@ -22,15 +36,15 @@ class type_finder {
   void need() {
     found_ = found_ || Wanted::template is<T>;
     if constexpr (described<T>) {
-      const std::string_view name = situ_region_name(static_cast<const T*>(nullptr));
-      if (std::find(seen_.begin(), seen_.end(), name) != seen_.end()) return;
-      seen_.push_back(name);
+      if (!met_.is_new<T>()) return;
       for_each_member<T>([this](const auto& m) {
         this->need<decltype(type_of(m))>();
         return true;
       });
     } else if constexpr (array<T>) {
       need<typename array_traits<T>::element>();
+    } else if constexpr (variant<T>) {
+      if (met_.is_new<T>()) T::situ_needs(*this);
     } else if constexpr (container<T>) {
       T::situ_needs(*this);
     }
@@ -38,7 +52,7 @@ class type_finder {
   [[nodiscard]] bool found() const noexcept { return found_; }
 
  private:
-  std::vector<std::string_view> seen_;
+  met_types met_;
   bool found_ = false;
 };
 

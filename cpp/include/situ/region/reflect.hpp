@@ -47,6 +47,11 @@ template <class T>
 concept container = requires {
   typename T::situ_region_container;
 };
+/// Those that select one of several members.
+template <class T>
+concept variant = container<T> && requires {
+  typename T::discriminator_type;
+};
 /// A base class of a struct that `SITU_REGION_DERIVED` describes: its first member.
 template <class Base>
 struct base_member {

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "situ/region/needs.hpp"
 #include "situ/region/reflect.hpp"
 #include "situ/region/sha256.hpp"
 
@@ -17,8 +19,8 @@ class layout_writer {
  public:
   template <described T>
   void add() {
-    const std::string name(situ_region_name(static_cast<const T*>(nullptr)));
-    if (!is_new(name)) return;
+    if (!is_new<T>()) return;
+    const std::string name = name_of<T>();
     if constexpr (appendable<T>) {
       line(name, 0, 0, 0, "appendable");
       return;
@@ -34,6 +36,12 @@ class layout_writer {
     });
   }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  /// The name that a struct or union has in the text. Of several types of one name, from two namespaces, all
+  /// but the one that is named first have a number behind it.
+  template <class T>
+  std::string name_of() {
+    return known<T>().text;
+  }
 
  private:
   void line(const std::string& path, std::size_t offset, std::size_t size, std::size_t align,
@@ -41,15 +49,36 @@ class layout_writer {
     text_ += path + " " + std::to_string(offset) + " " + std::to_string(size) + " " + std::to_string(align) +
              " " + kind + "\n";
   }
-  bool is_new(const std::string& name) {
-    for (const std::string& each : seen_) {
-      if (each == name) return false;
+  /// A struct or union that was named, and whether its lines are written.
+  struct named {
+    const char* type;
+    std::string name;
+    std::string text;
+    bool written = false;
+  };
+  template <class T>
+  named& known() {
+    std::string name = [] {
+      if constexpr (described<T>) {
+        return std::string(situ_region_name(static_cast<const T*>(nullptr)));
+      } else {
+        return T::situ_kind();
+      }
+    }();
+    std::size_t number = 1;
+    for (named& each : named_) {
+      if (each.type == &type_mark<T>) return each;
+      if (each.name == name) ++number;
     }
-    seen_.push_back(name);
-    return true;
+    std::string text = number == 1 ? name : name + "#" + std::to_string(number);
+    return named_.emplace_back(named{&type_mark<T>, std::move(name), std::move(text)});
   }
   template <class T>
-  static std::string kind() {
+  bool is_new() {
+    return !std::exchange(known<T>().written, true);
+  }
+  template <class T>
+  std::string kind() {
     if constexpr (std::is_enum_v<T>) {
       return kind<std::underlying_type_t<T>>();
     } else if constexpr (std::is_same_v<T, bool>) {
@@ -61,7 +90,9 @@ class layout_writer {
     } else if constexpr (std::is_arithmetic_v<T>) {
       return (std::is_signed_v<T> ? "int" : "uint") + std::to_string(sizeof(T) * 8);
     } else if constexpr (described<T>) {
-      return std::string(situ_region_name(static_cast<const T*>(nullptr)));
+      return name_of<T>();
+    } else if constexpr (variant<T>) {
+      return name_of<typename T::situ_region_container>();
     } else if constexpr (array<T>) {
       return "array[" + std::to_string(std::tuple_size_v<T>) + "]";
     } else {
@@ -105,8 +136,8 @@ class layout_writer {
   /// The lines of a union and of what its members need.
   template <class U>
   void add_union() {
-    const std::string name = U::situ_kind();
-    if (!is_new(name)) return;
+    if (!is_new<U>()) return;
+    const std::string name = name_of<U>();
     line(name, 0, sizeof(U), alignof(U), "union");
     add_value<typename U::discriminator_type>(name + ".discriminator", 0);
     U::situ_describe(
@@ -129,7 +160,7 @@ class layout_writer {
 
  private:
   std::string text_;
-  std::vector<std::string> seen_;
+  std::vector<named> named_;
 };
 
 /// The text whose hash is the layout hash.

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,7 @@ struct_version version_of_struct() {
   for_each_member<T>([&made, &name](const auto& m) {
     using M = decltype(type_of(m));
     layout_writer lines;
+    static_cast<void>(lines.name_of<T>());  // the first of this name
     lines.add_value<M>(name + "." + std::string(m.name), m.offset);
     lines.need<M>();
     char before[17];
@@ -55,14 +57,14 @@ struct_version version_of_struct() {
   return made;
 }
 
-/// All appendable structs that a type needs, sorted by their keys.
+/// All appendable structs that a type needs, sorted by their keys, of which no two are the same: images are
+/// compared by them.
 class version_finder {
  public:
   template <class T>
   void need() {
     if constexpr (described<T>) {
-      if (std::find(seen_.begin(), seen_.end(), &type_mark<T>) != seen_.end()) return;
-      seen_.push_back(&type_mark<T>);
+      if (!met_.is_new<T>()) return;
       if constexpr (appendable<T>) versions.push_back(version_of_struct<T>());
       for_each_member<T>([this](const auto& m) {
         this->need<decltype(type_of(m))>();
@@ -70,6 +72,8 @@ class version_finder {
       });
     } else if constexpr (array<T>) {
       need<typename array_traits<T>::element>();
+    } else if constexpr (variant<T>) {
+      if (met_.is_new<T>()) T::situ_needs(*this);
     } else if constexpr (container<T>) {
       T::situ_needs(*this);
     }
@@ -77,7 +81,7 @@ class version_finder {
   std::vector<struct_version> versions;
 
  private:
-  std::vector<const char*> seen_;
+  met_types met_;
 };
 template <class T>
 const std::vector<struct_version>& versions_of() {
@@ -86,6 +90,13 @@ const std::vector<struct_version>& versions_of() {
     finder.need<T>();
     std::sort(finder.versions.begin(), finder.versions.end(),
               [](const struct_version& a, const struct_version& b) { return a.key < b.key; });
+    const auto twin =
+        std::adjacent_find(finder.versions.begin(), finder.versions.end(),
+                           [](const struct_version& a, const struct_version& b) { return a.key == b.key; });
+    if (twin != finder.versions.end()) {
+      detail::raise(std::logic_error("a region has two structs named " + std::string(twin->name) +
+                                     " that can be appended to; give one of them another name"));
+    }
     return std::move(finder.versions);
   }();
   return versions;

@@ -6,16 +6,26 @@ use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use super::stored::Stored;
-use super::versions::{Version, table};
+use super::versions::{Version, table, twin};
 
 /// The lines of a type's layout while they are written.
 #[derive(Default)]
 pub struct Lines {
     text: String,
-    seen: Vec<&'static str>,
+    named: Vec<Named>,
     shares: bool,
     /// What is found behind structs that can be appended to, of which the lines say nothing.
     versions: Option<Vec<Version>>,
+}
+
+/// A struct or union that the lines name.
+pub(super) struct Named {
+    of: TypeId,
+    name: String,
+    /// What it is called in the lines.
+    text: String,
+    /// Whether its own lines are written.
+    written: bool,
 }
 
 impl Lines {
@@ -26,32 +36,54 @@ impl Lines {
 
     /// The lines of a member, element, key or value.
     pub fn value<T: Stored>(&mut self, path: &str, offset: u32) {
-        self.line(path, offset, T::SIZE, T::ALIGN, &T::kind());
+        let kind = self.kind::<T>();
+        self.line(path, offset, T::SIZE, T::ALIGN, &kind);
         T::inner(self, path);
     }
 
+    /// The lines of a member of a struct of that name.
+    pub fn member<T: Stored>(&mut self, of: &str, name: &str, offset: u32) {
+        self.value::<T>(&format!("{of}.{name}"), offset);
+    }
+
     /// The lines of a union's member.
-    pub fn case<T: Stored>(&mut self, path: &str, offset: u32, labels: &str) {
-        self.line(path, offset, T::SIZE, T::ALIGN, &format!("{labels}:{}", T::kind()));
-        T::inner(self, path);
+    pub fn case<T: Stored>(&mut self, of: &str, name: &str, offset: u32, labels: &str) {
+        let (path, kind) = (format!("{of}.{name}"), self.kind::<T>());
+        self.line(&path, offset, T::SIZE, T::ALIGN, &format!("{labels}:{kind}"));
+        T::inner(self, &path);
     }
 
     /// The lines of what a link leads to.
     pub(super) fn pointee<T: Stored>(&mut self, path: &str, offset: u32) {
         if T::APPENDABLE {
-            self.line(path, offset, 0, 0, &T::kind());
+            let kind = self.kind::<T>();
+            self.line(path, offset, 0, 0, &kind);
         } else {
             self.value::<T>(path, offset);
         }
     }
 
-    /// Whether the lines of a struct of this name are still to be written; they are then counted as written.
-    pub fn begin_struct(&mut self, name: &'static str) -> bool {
-        let new = !self.seen.contains(&name);
-        if new {
-            self.seen.push(name);
-        }
-        new
+    /// What stands for a type in a line.
+    fn kind<T: Stored>(&mut self) -> String {
+        if T::NAMED { self.named(TypeId::of::<T>(), &T::kind()).text.clone() } else { T::kind() }
+    }
+
+    /// What is known of a struct or union. Of several types of one name, from two modules, all but the one that is named first have a
+    /// number behind it.
+    pub(super) fn named(&mut self, of: TypeId, name: &str) -> &mut Named {
+        let known = self.named.iter().position(|each| each.of == of).unwrap_or_else(|| {
+            let number = 1 + self.named.iter().filter(|each| each.name == name).count();
+            let text = if number == 1 { name.to_owned() } else { format!("{name}#{number}") };
+            self.named.push(Named { of, name: name.to_owned(), text, written: false });
+            self.named.len() - 1
+        });
+        &mut self.named[known]
+    }
+
+    /// What a struct or union is called in the lines, if its own are still to be written; they are then counted as written.
+    pub fn begin_struct<T: Stored>(&mut self) -> Option<String> {
+        let named = self.named(TypeId::of::<T>(), &T::kind());
+        (!std::mem::replace(&mut named.written, true)).then(|| named.text.clone())
     }
 
     /// An appendable struct, if anybody wants to know of it.
@@ -92,10 +124,18 @@ pub struct Facts {
 
 impl Facts {
     /// Works out the facts of a type.
+    ///
+    /// # Panics
+    /// If two structs of one name, from two modules, can be appended to: images are compared by their names.
     pub fn work_out<T: Stored>() -> Self {
         let mut lines = Lines { versions: Some(Vec::new()), ..Lines::default() };
         T::needed(&mut lines);
         let versions = lines.versions.unwrap_or_default();
+        if let Some(name) = twin(&versions) {
+            panic!(
+                "a region has two structs named {name} that can be appended to; give one of them another name"
+            );
+        }
         Self {
             layout: sha256_u64(layout_text::<T>().as_bytes()),
             shares: lines.shares,

@@ -146,9 +146,9 @@ macro_rules! __region_stored {
                 $crate::__region_common! { $full, $schema; $($member: $type $(= $default)?;)* }
 
                 fn needed(lines: &mut Lines) {
-                    if lines.begin_struct($full) {
-                        lines.line($full, 0, Self::SIZE, Self::ALIGN, "struct");
-                        $(lines.value::<$type>(::core::concat!($full, ".", $label), PLACES[Member::$member as usize]);)*
+                    if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
+                        lines.line(&name, 0, Self::SIZE, Self::ALIGN, "struct");
+                        $(lines.member::<$type>(&name, $label, PLACES[Member::$member as usize]);)*
                         $(<$type as Stored>::needed(lines);)*
                     }
                 }
@@ -193,8 +193,8 @@ macro_rules! __region_stored {
                 $crate::__region_common! { $full, $schema; $($member: $type $(= $default)?;)* }
 
                 fn needed(lines: &mut Lines) {
-                    if lines.begin_struct($full) {
-                        lines.line($full, 0, 0, 0, "appendable");
+                    if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
+                        lines.line(&name, 0, 0, 0, "appendable");
                         let version = || {
                             let mut version = Version::of::<Self>($full);
                             $(version.member::<$type>($label, PLACES[Member::$member as usize]);)*
@@ -245,6 +245,7 @@ macro_rules! __region_stored {
 macro_rules! __region_common {
     ($full:expr, $schema:expr; $($member:ident: $type:ty $(= $default:expr)?;)*) => {
         const SCHEMA_HASH: u64 = $schema;
+        const NAMED: bool = true;
 
         fn facts() -> &'static Facts {
             const { $(fixed::<$type>();)* }
@@ -324,14 +325,15 @@ macro_rules! region_plain {
                 const LINKS: bool = false;
                 const DENSE: bool = true;
                 const ANY: bool = true;
+                const NAMED: bool = true;
 
                 fn kind() -> String {
                     stringify!($name).to_owned()
                 }
                 fn needed(lines: &mut Lines) {
-                    if lines.begin_struct(stringify!($name)) {
-                        lines.line(stringify!($name), 0, Self::SIZE, Self::ALIGN, "struct");
-                        $(lines.value::<$type>(concat!(stringify!($name), ".", stringify!($member)), PLACES[Member::$member as usize]);)*
+                    if let Some(name) = lines.begin_struct::<Self>() {
+                        lines.line(&name, 0, Self::SIZE, Self::ALIGN, "struct");
+                        $(lines.member::<$type>(&name, stringify!($member), PLACES[Member::$member as usize]);)*
                         $(<$type as Stored>::needed(lines);)*
                     }
                 }

@@ -139,6 +139,7 @@ macro_rules! __region_union {
                 const LINKS: bool = true;
                 const DENSE: bool = false;
                 const ANY: bool = false;
+                const NAMED: bool = true;
 
                 fn facts() -> &'static Facts {
                     const { $(fixed::<$type>();)* }
@@ -149,13 +150,13 @@ macro_rules! __region_union {
                     ::std::borrow::ToOwned::to_owned($full)
                 }
                 fn needed(lines: &mut Lines) {
-                    if lines.begin_struct($full) {
-                        lines.line($full, 0, Self::SIZE, Self::ALIGN, "union");
-                        lines.value::<$discriminator>(::core::concat!($full, ".discriminator"), 0);
+                    if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
+                        lines.line(&name, 0, Self::SIZE, Self::ALIGN, "union");
+                        lines.member::<$discriminator>(&name, "discriminator", 0);
                         $({
                             let default = false $(|| ::core::stringify!($default) == "default")?;
                             let labels = union_labels(&[$($label as i128),*], default);
-                            lines.case::<$type>(::core::concat!($full, ".", $text), LAYOUT.0, &labels);
+                            lines.case::<$type>(&name, $text, LAYOUT.0, &labels);
                         })*
                         $(<$type as Stored>::needed(lines);)*
                     }

@@ -27,6 +27,10 @@ pub trait Stored: Sized + 'static {
     /// Whether members can be appended: a struct that lies behind a link or is the root, and nowhere else.
     const APPENDABLE: bool = false;
 
+    /// Whether the type has lines of its own in the layout, under its name, which is its kind.
+    #[doc(hidden)]
+    const NAMED: bool = false;
+
     /// What is known of the type as a root.
     #[doc(hidden)]
     fn facts() -> &'static Facts {

@@ -32,7 +32,8 @@ impl Version {
     /// Adds the next member.
     pub fn member<M: Stored>(&mut self, name: &'static str, offset: u32) {
         let mut lines = Lines::default();
-        lines.value::<M>(&format!("{}.{name}", self.name), offset);
+        lines.named(self.of, self.name); // the first of this name
+        lines.member::<M>(self.name, name, offset);
         M::needed(&mut lines);
         let before = self.history[self.members.len()];
         self.history.push(sha256_u64(format!("{before:016x}\n{}", lines.text()).as_bytes()));
@@ -43,6 +44,13 @@ impl Version {
     fn key(&self) -> u64 {
         sha256_u64(format!("{}\n", self.name).as_bytes())
     }
+}
+
+/// A name that two of these structs have.
+pub(super) fn twin(versions: &[Version]) -> Option<&'static str> {
+    let is_twin =
+        |(i, version): &(usize, &Version)| versions[..*i].iter().any(|each| each.name == version.name);
+    versions.iter().enumerate().find(is_twin).map(|(_, version)| version.name)
 }
 
 /// The table of versions of an image of these structs; nothing if there are none.

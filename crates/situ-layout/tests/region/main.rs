@@ -11,6 +11,7 @@ mod market;
 mod market_program;
 mod memory;
 mod model;
+mod signature;
 mod source;
 mod types;
 mod versions;
