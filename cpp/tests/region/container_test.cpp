@@ -104,7 +104,7 @@ TEST(RegionString, has_the_interface_of_text) {
 TEST(RegionOptional, holds_a_value_or_none) {
   region<Kitchen> r;
   EXPECT_FALSE(r->maybe);
-  EXPECT_THROW((void)r->maybe.value(), std::out_of_range);
+  EXPECT_THROW((void)r->maybe.value(), std::bad_optional_access);
   r->maybe = 2.5;
   EXPECT_EQ(*r->maybe, 2.5);
   r->maybe = std::optional<double>();

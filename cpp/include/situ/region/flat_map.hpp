@@ -23,6 +23,8 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
   using size_type = std::size_t;
   using iterator = region_detail::flat_iterator<K, V>;
   using const_iterator = region_detail::flat_iterator<K, const V>;
+  using reverse_iterator = std::reverse_iterator<iterator>;
+  using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using key_view = typename interface::key_view;
   using situ_region_container = region_flat_map;
   SITU_REGION_ASSIGNMENTS(region_flat_map)
@@ -107,8 +109,8 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
   }
   void situ_release() noexcept { entries_.situ_release(); }
   template <class R>
-  [[nodiscard]] bool situ_store(const R& range) {
-    if constexpr (std::is_same_v<R, region_flat_map>) {
+  [[nodiscard]] bool situ_store(R&& range) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<R>, region_flat_map>) {
       return entries_.try_assign_range(range.entries_);
     } else {
       return interface::situ_store(range);

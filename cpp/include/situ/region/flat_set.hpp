@@ -21,6 +21,8 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
   using size_type = std::size_t;
   using const_iterator = const K*;
   using iterator = const_iterator;
+  using reverse_iterator = std::reverse_iterator<iterator>;
+  using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using key_view = typename interface::key_view;
   using situ_region_container = region_flat_set;
   SITU_REGION_ASSIGNMENTS(region_flat_set)
@@ -40,7 +42,11 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
     return at != end() && traits::of(*at) == key ? at : end();
   }
 
-  const_iterator erase(const_iterator at) noexcept { return keys_.erase(at); }
+  /// (Of no other type: 0 is a key, and not a place.)
+  template <std::same_as<const_iterator> At>
+  const_iterator erase(At at) noexcept {
+    return keys_.erase(at);
+  }
   const_iterator erase(const_iterator first, const_iterator last) noexcept {
     return keys_.erase(first, last);
   }
@@ -77,8 +83,8 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
   }
   void situ_release() noexcept { keys_.situ_release(); }
   template <class R>
-  [[nodiscard]] bool situ_store(const R& range) {
-    if constexpr (std::is_same_v<R, region_flat_set>) {
+  [[nodiscard]] bool situ_store(R&& range) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<R>, region_flat_set>) {
       return keys_.try_assign_range(range.keys_);
     } else {
       return interface::situ_store(range);

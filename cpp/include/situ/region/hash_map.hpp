@@ -46,6 +46,9 @@ class region_hash_map : public region_detail::map_interface<region_hash_map<K, V
     table_.erase(at.slot());
     return {&table_, table_.next_full(at.slot())};
   }
+  iterator erase(const_iterator first, const_iterator last) noexcept {
+    return {&table_, table_.erase_between(first.slot(), last.slot())};
+  }
 
   // What the walks over a region call.
   template <class Predicate>

@@ -38,6 +38,9 @@ class region_hash_set : public region_detail::set_interface<region_hash_set<K>, 
     table_.erase(at.slot());
     return {&table_, table_.next_full(at.slot())};
   }
+  const_iterator erase(const_iterator first, const_iterator last) noexcept {
+    return {&table_, table_.erase_between(first.slot(), last.slot())};
+  }
 
   // What the walks over a region call.
   template <class Predicate>

@@ -94,6 +94,38 @@ class hash_table {
     return 1;
   }
 
+  /// Erases what is between two slots, as iterators meet them; where what was behind is then.
+  std::uint32_t erase_between(std::uint32_t first, std::uint32_t last) noexcept {
+    if (first == last) return last;
+    // What moves into a hole was not looked at yet, and its number, counted from where `erase_if` begins, is
+    // what it was.
+    std::uint32_t start = 0;
+    while (is_full(start)) ++start;
+    const auto full_between = [this](std::uint32_t from, std::uint32_t to) {
+      std::uint32_t count = 0;
+      for (std::uint32_t i = next_full(from); i < to; i = next_full(i + 1)) ++count;
+      return count;
+    };
+    // Those behind the empty slot come first, then those before it.
+    const std::uint32_t behind = full_between(start, cap_);
+    const std::uint32_t gone_behind = full_between(std::max(first, start), last);
+    const std::uint32_t from_behind = full_between(start, first);
+    const std::uint32_t gone_before = full_between(first, std::min(last, start));
+    const std::uint32_t from_before = behind + full_between(0, std::min(first, start));
+    std::uint32_t number = 0;
+    const auto is_gone = [&](const Slot&) {
+      const std::uint32_t n = number++;
+      return n - from_behind < gone_behind || n - from_before < gone_before;
+    };
+    if (last == cap_) {
+      erase_if(is_gone);
+      return cap_;
+    }
+    const typename traits::kept key(KeyOf::of(*slot(last)));
+    erase_if(is_gone);
+    return find(key.view());
+  }
+
   /// Erases each slot of which `is_gone` is true; how many those were.
   template <class Predicate>
   std::size_t erase_if(const Predicate& is_gone) {
@@ -362,7 +394,7 @@ class hash_iterator {
     if constexpr (std::is_reference_v<Reference>) {
       return &**this;
     } else {
-      return **this;
+      return entry_pointer<Reference>(**this);
     }
   }
   hash_iterator& operator++() noexcept {

@@ -2,6 +2,7 @@
 // maps.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -160,15 +161,18 @@ std::size_t lower_bound(const E* elements, std::size_t count, const V& key) noex
   return count == 1 && is_less(*first) ? index + 1 : index;
 }
 
-/// A pair of references, for iterators whose entries are no pairs.
+/// What iterators of maps give: a pair of references, as entries are no pairs.
 template <class K, class V>
-struct entry_reference {
-  const K& first;
-  V& second;
-  entry_reference* operator->() noexcept { return this; }
-  operator entry_reference<K, const V>() const noexcept requires(!std::is_const_v<V>) {
-    return {first, second};
-  }
+using entry_reference = std::pair<const K&, V&>;
+/// What `->` of such an iterator gives.
+template <class Reference>
+class entry_pointer {
+ public:
+  explicit entry_pointer(const Reference& to) noexcept : to_(to) {}
+  [[nodiscard]] const Reference* operator->() const noexcept { return &to_; }
+
+ private:
+  Reference to_;
 };
 
 /// Goes over the entries of a flat map. `V` is const for const maps.
@@ -178,12 +182,12 @@ class flat_iterator {
                                    region_entry<K, V>>;
 
  public:
-  using iterator_concept = std::bidirectional_iterator_tag;
+  using iterator_concept = std::random_access_iterator_tag;
   using iterator_category = std::input_iterator_tag;
   using value_type = entry_reference<K, V>;
   using difference_type = std::ptrdiff_t;
-  using pointer = entry_reference<K, V>;
-  using reference = entry_reference<K, V>;
+  using pointer = entry_pointer<value_type>;
+  using reference = value_type;
 
   flat_iterator() noexcept = default;
   explicit flat_iterator(entry* at) noexcept : at_(at) {}
@@ -192,20 +196,26 @@ class flat_iterator {
   }
 
   reference operator*() const noexcept { return {at_->first, at_->second}; }
-  pointer operator->() const noexcept { return **this; }
-  flat_iterator& operator++() noexcept {
-    ++at_;
-    return *this;
-  }
+  pointer operator->() const noexcept { return pointer(**this); }
+  reference operator[](difference_type step) const noexcept { return *(*this + step); }
+  flat_iterator& operator++() noexcept { return *this += 1; }
   flat_iterator operator++(int) noexcept { return flat_iterator(at_++); }
-  flat_iterator& operator--() noexcept {
-    --at_;
+  flat_iterator& operator--() noexcept { return *this -= 1; }
+  flat_iterator operator--(int) noexcept { return flat_iterator(at_--); }
+  flat_iterator& operator+=(difference_type step) noexcept {
+    at_ += step;
     return *this;
   }
-  flat_iterator operator--(int) noexcept { return flat_iterator(at_--); }
+  flat_iterator& operator-=(difference_type step) noexcept {
+    at_ -= step;
+    return *this;
+  }
   flat_iterator operator+(difference_type step) const noexcept { return flat_iterator(at_ + step); }
+  flat_iterator operator-(difference_type step) const noexcept { return flat_iterator(at_ - step); }
+  friend flat_iterator operator+(difference_type step, const flat_iterator& at) noexcept { return at + step; }
   difference_type operator-(const flat_iterator& other) const noexcept { return at_ - other.at_; }
   friend bool operator==(const flat_iterator& a, const flat_iterator& b) noexcept { return a.at_ == b.at_; }
+  friend auto operator<=>(const flat_iterator& a, const flat_iterator& b) noexcept { return a.at_ <=> b.at_; }
   /// Where the entry lies.
   [[nodiscard]] entry* address() const noexcept { return at_; }
 

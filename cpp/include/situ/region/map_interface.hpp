@@ -9,6 +9,7 @@
 #include <ranges>
 #include <utility>
 
+#include "situ/region/argument.hpp"
 #include "situ/region/key.hpp"
 #include "situ/region/ranges.hpp"
 #include "situ/region/swap.hpp"
@@ -19,7 +20,7 @@ namespace situ::region_detail {
 /// whether there was room. Of elements with the same key the first counts, as for std::map. It is built
 /// beside the old one, of which the range may be made; a failure changes nothing.
 template <class Self, class R, class Insert>
-[[nodiscard]] bool replace_by(Self& self, const R& range, const Insert& insert) {
+[[nodiscard]] bool replace_by(Self& self, R& range, const Insert& insert) {
   auto at = std::ranges::begin(range);
   const auto end = std::ranges::end(range);
   if (at == end) {  // for which no memory is needed
@@ -29,8 +30,8 @@ template <class Self, class R, class Insert>
   staged_value<Self> fresh(self.situ_region());
   const bool made = fresh.make([&](Self& to) {
     // Where each element has a key of its own, it is known how many there will be.
-    if constexpr (std::ranges::sized_range<const R> && requires(std::size_t count) {
-                    typename R::key_type;
+    if constexpr (std::ranges::sized_range<R> && requires(std::size_t count) {
+                    typename std::remove_const_t<R>::key_type;
                     to.try_reserve(count);
                   }) {
       if (!to.try_reserve(static_cast<std::size_t>(std::ranges::size(range)))) return false;
@@ -49,7 +50,7 @@ template <class Self, class R, class Insert>
 /// Adds what a range holds whose keys are not there, with `insert(container, element)`, which says whether
 /// there was room: all of it or nothing. What is new is gathered beside the container first.
 template <class Self, class R, class KeyOf, class Insert>
-[[nodiscard]] bool insert_all(Self& self, const R& range, const KeyOf& key_of, const Insert& insert) {
+[[nodiscard]] bool insert_all(Self& self, R& range, const KeyOf& key_of, const Insert& insert) {
   const auto is_new = [&](const auto& element) { return !self.contains(key_of(element)); };
   if (std::ranges::none_of(range, is_new)) return true;  // for which no memory is needed
   staged_value<Self> fresh(self.situ_region());
@@ -96,18 +97,74 @@ std::size_t erase_each_if(Self& self, const Predicate& is_gone) {
   return gone;
 }
 
+/// Whether iterators go backwards, too.
+template <class C>
+concept both_ways = requires {
+  typename C::reverse_iterator;
+};
+/// The iterators that follow from `begin` and `end`; those that go backwards where there is an order.
+template <class Self>
+class iteration {
+ public:
+  iteration() noexcept = default;
+  iteration(const iteration&) = delete;
+  iteration& operator=(const iteration&) = delete;
+
+  [[nodiscard]] auto cbegin() const noexcept { return self().begin(); }
+  [[nodiscard]] auto cend() const noexcept { return self().end(); }
+  template <both_ways C = Self>
+  [[nodiscard]] auto rbegin() noexcept {
+    return std::reverse_iterator(self().end());
+  }
+  template <both_ways C = Self>
+  [[nodiscard]] auto rend() noexcept {
+    return std::reverse_iterator(self().begin());
+  }
+  template <both_ways C = Self>
+  [[nodiscard]] auto rbegin() const noexcept {
+    return std::reverse_iterator(self().end());
+  }
+  template <both_ways C = Self>
+  [[nodiscard]] auto rend() const noexcept {
+    return std::reverse_iterator(self().begin());
+  }
+  template <both_ways C = Self>
+  [[nodiscard]] auto crbegin() const noexcept {
+    return rbegin();
+  }
+  template <both_ways C = Self>
+  [[nodiscard]] auto crend() const noexcept {
+    return rend();
+  }
+
+ private:
+  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+  [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+};
+
+/// What an entry of a map is made of.
+template <class E>
+concept entry_like = requires(const E& entry) {
+  entry.first;
+  entry.second;
+};
+/// An iterator of a container.
+template <class It, class C>
+concept place_in = std::is_convertible_v<It, typename C::const_iterator>;
+
 /// The interface of std::map that follows from three operations of `Self`: `find`, `erase` and
 /// `situ_insert(key, args...)`, which gives the entry's iterator, or the end when there is no room, and
 /// whether it is new. Iterators have `address()`.
 template <class Self, class K, class V>
-class map_interface {
+class map_interface : public iteration<Self> {
  public:
   using key_type = K;
   using mapped_type = V;
-  using value_type = region_entry<K, V>;
   using size_type = std::size_t;
   /// What keys are looked up by: the key itself, or a string_view.
   using key_view = region_detail::key_view<K>;
+  /// What entries are made of, in braces too; iterators give pairs of references.
+  using value_type = std::pair<key_view, argument_of<V>>;
 
   map_interface() noexcept = default;
   map_interface(const map_interface&) = delete;
@@ -155,25 +212,41 @@ class map_interface {
     return try_emplace(key, args...);
   }
   /// An entry, or anything with `first` and `second`; nothing happens when the key is there.
-  template <class Entry>
-  requires requires(const Entry& entry) {
-    entry.first;
-    entry.second;
+  template <entry_like Entry>
+  auto insert(const Entry& entry) {
+    return try_emplace(entry.first, entry.second);
   }
-  auto insert(const Entry& entry) { return try_emplace(entry.first, entry.second); }
+  auto insert(const value_type& entry) { return try_emplace(entry.first, entry.second); }
+  template <entry_like Entry>
+  [[nodiscard]] std::pair<V*, bool> try_insert(const Entry& entry) {
+    return try_insert(key_view_of(entry.first), entry.second);
+  }
+  [[nodiscard]] std::pair<V*, bool> try_insert(const value_type& entry) {
+    return try_insert(entry.first, entry.second);
+  }
+  /// The same with a place in the map, as of std::map, which says nothing here.
+  template <class Hint, entry_like Entry>
+  requires place_in<Hint, Self>
+  auto insert(const Hint& /*hint*/, const Entry& entry) { return insert(entry).first; }
+  template <class Hint>
+  requires place_in<Hint, Self>
+  auto insert(const Hint& /*hint*/, const value_type& entry) { return insert(entry).first; }
+  template <class Hint, class... Args>
+  requires place_in<Hint, Self>
+  auto emplace_hint(const Hint& /*hint*/, key_view key, const Args&... args) {
+    return try_emplace(key, args...).first;
+  }
   /// The entries of a range whose keys are not there yet. Where there is no room for all, nothing changes.
-  template <class R>
-  requires std::ranges::forward_range<const R>
-  [[nodiscard]] bool try_insert_range(const R& range) {
+  template <std::ranges::forward_range R>
+  [[nodiscard]] bool try_insert_range(R&& range) {
     return insert_all(
         self(), range, [](const auto& entry) { return key_view_of(entry.first); },
         [](Self& to, const auto& entry) {
           return to.try_insert(key_view_of(entry.first), entry.second).first != nullptr;
         });
   }
-  template <class R>
-  requires std::ranges::forward_range<const R>
-  void insert_range(const R& range) {
+  template <std::ranges::forward_range R>
+  void insert_range(R&& range) {
     if (try_insert_range(range)) return;
     in_larger(&self(), self().situ_region(),
               [&](auto& here, const auto&) { return here.try_insert_range(range); });
@@ -190,6 +263,10 @@ class map_interface {
   [[nodiscard]] bool try_insert_or_assign(key_view key, const U& value) {
     return situ_insert_or_assign(key, value).has_value();
   }
+  [[nodiscard]] bool try_insert(std::initializer_list<value_type> entries) {
+    return try_insert_range(entries);
+  }
+  void insert(std::initializer_list<value_type> entries) { insert_range(entries); }
   /// As of std::map: the entry, and whether it is new.
   template <class U>
   auto insert_or_assign(key_view key, const U& value) {
@@ -224,8 +301,8 @@ class map_interface {
   // What the walks over a region call.
   static consteval bool has_links() { return true; }
   template <class R>
-  [[nodiscard]] bool situ_store(const R& range) {
-    if constexpr (std::is_same_v<R, Self>) {
+  [[nodiscard]] bool situ_store(R&& range) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<R>, Self>) {
       if (&range == &self()) return true;
     }
     return replace_by(self(), range, [](Self& to, const auto& element) {
@@ -253,13 +330,14 @@ class map_interface {
 
 /// The same for sets.
 template <class Self, class K>
-class set_interface {
+class set_interface : public iteration<Self> {
  public:
   using key_type = K;
-  using value_type = K;
   using size_type = std::size_t;
   /// What keys are looked up by: the key itself, or a string_view.
   using key_view = region_detail::key_view<K>;
+  /// What keys are made of.
+  using value_type = key_view;
 
   set_interface() noexcept = default;
   set_interface(const set_interface&) = delete;
@@ -284,17 +362,22 @@ class set_interface {
     });
   }
   auto emplace(key_view key) { return insert(key); }
+  /// The same with a place in the set, as of std::set, which says nothing here.
+  template <class Hint>
+  requires place_in<Hint, Self>
+  auto insert(const Hint& /*hint*/, key_view key) { return insert(key).first; }
+  template <class Hint>
+  requires place_in<Hint, Self>
+  auto emplace_hint(const Hint& /*hint*/, key_view key) { return insert(key).first; }
   /// The keys of a range that are not there yet. Where there is no room for all, nothing changes.
-  template <class R>
-  requires std::ranges::forward_range<const R>
-  [[nodiscard]] bool try_insert_range(const R& range) {
+  template <std::ranges::forward_range R>
+  [[nodiscard]] bool try_insert_range(R&& range) {
     return insert_all(
         self(), range, [](const auto& key) { return static_cast<key_view>(key); },
         [](Self& to, const auto& key) { return to.try_insert(static_cast<key_view>(key)).first != nullptr; });
   }
-  template <class R>
-  requires std::ranges::forward_range<const R>
-  void insert_range(const R& range) {
+  template <std::ranges::forward_range R>
+  void insert_range(R&& range) {
     if (try_insert_range(range)) return;
     in_larger(&self(), self().situ_region(),
               [&](auto& here, const auto&) { return here.try_insert_range(range); });
@@ -328,8 +411,8 @@ class set_interface {
   // What the walks over a region call.
   static consteval bool has_links() { return true; }
   template <class R>
-  [[nodiscard]] bool situ_store(const R& range) {
-    if constexpr (std::is_same_v<R, Self>) {
+  [[nodiscard]] bool situ_store(R&& range) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<R>, Self>) {
       if (&range == &self()) return true;
     }
     return replace_by(self(), range,
@@ -345,23 +428,31 @@ class set_interface {
 
 /// What assigning to a set or map of a region means: copying what another one or any range holds, which may
 /// be part of this very one. Where there is no room for all, it is as it was.
-#define SITU_REGION_ASSIGNMENTS(Self)                                                                       \
-  Self() noexcept = default;                                                                                \
-  Self(const Self&) = delete;                                                                               \
-  Self& operator=(const Self& other) {                                                                      \
-    if (this->situ_store(other)) return *this;                                                              \
-    return *region_detail::in_larger(this, this->situ_region(), [&](auto& here, const auto& moved) {        \
-      return here.situ_store(moved(other)) ? &here : nullptr;                                               \
-    });                                                                                                     \
-  }                                                                                                         \
-  /** The same without exceptions: false, and unchanged, where there is no room. */                         \
-  template <class R>                                                                                        \
-  requires std::ranges::input_range<const R>                                                                \
-  [[nodiscard]] bool try_assign(const R& range) { return this->situ_store(range); }                         \
-  template <class R>                                                                                        \
-  requires(!std::is_same_v<R, Self>) && std::ranges::input_range<const R> Self& operator=(const R& range) { \
-    if (this->situ_store(range)) return *this;                                                              \
-    return *region_detail::in_larger(this, this->situ_region(), [&](auto& here, const auto&) {              \
-      return here.situ_store(range) ? &here : nullptr;                                                      \
-    });                                                                                                     \
+#define SITU_REGION_ASSIGNMENTS(Self)                                                                \
+  Self() noexcept = default;                                                                         \
+  Self(const Self&) = delete;                                                                        \
+  Self& operator=(const Self& other) {                                                               \
+    if (this->situ_store(other)) return *this;                                                       \
+    return *region_detail::in_larger(this, this->situ_region(), [&](auto& here, const auto& moved) { \
+      return here.situ_store(moved(other)) ? &here : nullptr;                                        \
+    });                                                                                              \
+  }                                                                                                  \
+  /** The same without exceptions: false, and unchanged, where there is no room. */                  \
+  template <std::ranges::input_range R>                                                              \
+  [[nodiscard]] bool try_assign(R&& range) {                                                         \
+    return this->situ_store(range);                                                                  \
+  }                                                                                                  \
+  [[nodiscard]] bool try_assign(std::initializer_list<typename interface::value_type> list) {        \
+    return this->situ_store(list);                                                                   \
+  }                                                                                                  \
+  Self& operator=(std::initializer_list<typename interface::value_type> list) {                      \
+    return this->template operator=<decltype(list)&>(list);                                          \
+  }                                                                                                  \
+  template <class R>                                                                                 \
+  requires(!std::is_same_v<std::remove_cvref_t<R>, Self>) &&                                         \
+      std::ranges::input_range<R> Self& operator=(R&& range) {                                       \
+    if (this->situ_store(range)) return *this;                                                       \
+    return *region_detail::in_larger(this, this->situ_region(), [&](auto& here, const auto&) {       \
+      return here.situ_store(range) ? &here : nullptr;                                               \
+    });                                                                                              \
   }

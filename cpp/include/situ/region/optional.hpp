@@ -1,11 +1,13 @@
 // region_optional<T>: a value within a region that may be absent, in place.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
 
+#include "situ/region/argument.hpp"
 #include "situ/region/swap.hpp"
 
 namespace situ {
@@ -13,6 +15,15 @@ namespace situ {
 /// A value, or none, with the interface of std::optional. The value lies in the optional itself.
 template <class T>
 class region_optional {
+  template <class U>
+  struct is_standard : std::false_type {};
+  template <class U>
+  struct is_standard<std::optional<U>> : std::true_type {};
+  /// Neither an optional nor none.
+  template <class U>
+  static constexpr bool is_value =
+      !std::is_same_v<U, region_optional> && !std::is_same_v<U, std::nullopt_t> && !is_standard<U>::value;
+
  public:
   using value_type = T;
   using situ_region_container = region_optional;
@@ -51,7 +62,7 @@ class region_optional {
   [[nodiscard]] T* operator->() noexcept { return value_at(); }
   [[nodiscard]] const T* operator->() const noexcept { return &**this; }
   [[nodiscard]] T& value() {
-    if (!has_value()) detail::raise_out_of_range("region_optional::value: there is none");
+    if (!has_value()) detail::raise(std::bad_optional_access());
     return **this;
   }
   [[nodiscard]] const T& value() const { return const_cast<region_optional*>(this)->value(); }
@@ -59,6 +70,11 @@ class region_optional {
   [[nodiscard]] T* try_value() noexcept { return has_value() ? value_at() : nullptr; }
   [[nodiscard]] const T* try_value() const noexcept {
     return const_cast<region_optional*>(this)->try_value();
+  }
+  /// A copy of the value, or something else; of a string, its text where it lies.
+  [[nodiscard]] region_detail::argument_of<T> value_or(region_detail::argument_of<T> otherwise) const {
+    if (has_value()) return **this;
+    return otherwise;
   }
 
   /// Makes a new value in place of the one that may be there; null, and unchanged, when there is no room.
@@ -92,10 +108,26 @@ class region_optional {
     return a.has_value() == b.has_value() && (!a.has_value() || region_detail::equal(*a, *b));
   }
   template <class U>
-  requires(!std::is_same_v<U, region_optional>) friend bool operator==(const region_optional& a, const U& b) {
-    return a.has_value() && *a == b;
-  }
+  requires is_value<U>
+  friend bool operator==(const region_optional& a, const U& b) { return a.has_value() && *a == b; }
   friend bool operator==(const region_optional& a, std::nullopt_t) noexcept { return !a.has_value(); }
+  /// As of std::optional: none comes before all values.
+  template <std::same_as<T> U>
+  requires std::three_way_comparable<U>
+  friend std::compare_three_way_result_t<U> operator<=>(const region_optional& a,
+                                                        const region_optional<U>& b) {
+    if (a.has_value() && b.has_value()) return *a <=> *b;
+    return a.has_value() <=> b.has_value();
+  }
+  template <class U>
+  requires(is_value<U>&& requires(const T& a, const U& b) { a <=> b; }) friend auto operator<=>(
+      const region_optional& a, const U& b) -> decltype(*a <=> b) {
+    if (a.has_value()) return *a <=> b;
+    return std::strong_ordering::less;
+  }
+  friend std::strong_ordering operator<=>(const region_optional& a, std::nullopt_t) noexcept {
+    return a.has_value() <=> false;
+  }
 
   // What the walks over a region call.
   static consteval bool has_links() { return true; }
@@ -158,11 +190,6 @@ class region_optional {
   }
 
  private:
-  template <class U>
-  struct is_standard : std::false_type {};
-  template <class U>
-  struct is_standard<std::optional<U>> : std::true_type {};
-
   /// Where the value begins.
   static constexpr std::uint32_t offset = alignof(T) > 8 ? alignof(T) : 8;
 
@@ -184,3 +211,5 @@ class region_optional {
 };
 
 }  // namespace situ
+
+#include "situ/region/optional_compare.hpp"

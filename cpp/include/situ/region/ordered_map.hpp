@@ -23,6 +23,8 @@ class region_ordered_map : public region_detail::map_interface<region_ordered_ma
   using size_type = std::size_t;
   using iterator = region_detail::tree_iterator<tree, region_detail::entry_reference<K, V>>;
   using const_iterator = region_detail::tree_iterator<tree, region_detail::entry_reference<K, const V>>;
+  using reverse_iterator = std::reverse_iterator<iterator>;
+  using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using key_view = typename interface::key_view;
   using situ_region_container = region_ordered_map;
   using situ_tree = tree;

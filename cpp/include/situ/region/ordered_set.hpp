@@ -21,6 +21,8 @@ class region_ordered_set : public region_detail::set_interface<region_ordered_se
   using size_type = std::size_t;
   using const_iterator = region_detail::tree_iterator<tree, const K&>;
   using iterator = const_iterator;
+  using reverse_iterator = std::reverse_iterator<iterator>;
+  using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using key_view = typename interface::key_view;
   using situ_region_container = region_ordered_set;
   using situ_tree = tree;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -24,6 +25,11 @@ class region_shared {
   region_shared(const region_shared&) = delete;
   region_shared& operator=(const region_shared& other) {
     share(other);
+    return *this;
+  }
+
+  region_shared& operator=(std::nullptr_t) noexcept {
+    reset();
     return *this;
   }
 
@@ -115,6 +121,7 @@ class region_shared {
   friend bool operator==(const region_shared& a, const region_shared& b) noexcept {
     return a.get() == b.get();
   }
+  friend bool operator==(const region_shared& a, std::nullptr_t) noexcept { return !a; }
 
   // What the walks over a region call.
   static consteval bool has_links() { return true; }

@@ -112,5 +112,12 @@ requires(!region_detail::described<T> || std::is_same_v<T, U>)
     return region_detail::store_whole(region_detail::header_of(to), to, from);
   }
 }
+/// The same; throws `region_error` where there is no room.
+template <region_detail::storable T, class U>
+requires(!region_detail::described<T> || std::is_same_v<T, U>) void assign(T& to, const U& from) {
+  if (try_assign(to, from)) return;
+  region_detail::in_larger(&to, region_detail::header_of(to),
+                           [&from](auto& here, const auto& moved) { return try_assign(here, moved(from)); });
+}
 
 }  // namespace situ

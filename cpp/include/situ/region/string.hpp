@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "situ/region/swap.hpp"
 #include "situ/utf8.hpp"
@@ -24,9 +27,15 @@ class region_string {
  public:
   using value_type = char;
   using size_type = std::size_t;
+  using difference_type = std::ptrdiff_t;
+  using reference = char&;
+  using const_reference = const char&;
   using const_iterator = const char*;
-  using iterator = const char*;
+  using iterator = char*;
+  using reverse_iterator = std::reverse_iterator<iterator>;
+  using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using situ_region_container = region_string;
+  using situ_argument = std::string_view;
 
   /// Longer text has a block of its own.
   static constexpr size_type inline_capacity = 11;
@@ -47,6 +56,11 @@ class region_string {
     assign(text);
     return *this;
   }
+  region_string& operator=(char c) { return *this = std::string_view(&c, 1); }
+  region_string& operator=(std::initializer_list<char> text) {
+    return *this = std::string_view(text.begin(), text.size());
+  }
+  region_string& operator=(std::nullptr_t) = delete;
 
   [[nodiscard]] size_type size() const noexcept { return is_short() ? tag() & 0x0FU : u_.far.len; }
   [[nodiscard]] size_type length() const noexcept { return size(); }
@@ -54,6 +68,7 @@ class region_string {
   [[nodiscard]] size_type capacity() const noexcept {
     return is_short() || u_.far.cap == 0 ? inline_capacity : u_.far.cap;
   }
+  [[nodiscard]] char* data() noexcept { return const_cast<char*>(std::as_const(*this).data()); }
   [[nodiscard]] const char* data() const noexcept {
     if (is_short() || u_.far.data == 0) return u_.chars;
     return reinterpret_cast<const char*>(region_detail::bytes_of(this) + u_.far.data);
@@ -61,19 +76,34 @@ class region_string {
   [[nodiscard]] std::string_view view() const noexcept { return {data(), size()}; }
   operator std::string_view() const noexcept { return view(); }
   [[nodiscard]] std::string str() const { return std::string(view()); }
-  [[nodiscard]] const char* begin() const noexcept { return data(); }
-  [[nodiscard]] const char* end() const noexcept { return data() + size(); }
-  [[nodiscard]] char operator[](size_type index) const noexcept { return data()[index]; }
-  [[nodiscard]] char at(size_type index) const {
+  [[nodiscard]] iterator begin() noexcept { return data(); }
+  [[nodiscard]] iterator end() noexcept { return data() + size(); }
+  [[nodiscard]] const_iterator begin() const noexcept { return data(); }
+  [[nodiscard]] const_iterator end() const noexcept { return data() + size(); }
+  [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
+  [[nodiscard]] const_iterator cend() const noexcept { return end(); }
+  [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator(end()); }
+  [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator(begin()); }
+  [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return const_reverse_iterator(end()); }
+  [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
+  [[nodiscard]] const_reverse_iterator crbegin() const noexcept { return rbegin(); }
+  [[nodiscard]] const_reverse_iterator crend() const noexcept { return rend(); }
+  [[nodiscard]] char& operator[](size_type index) noexcept { return data()[index]; }
+  [[nodiscard]] const char& operator[](size_type index) const noexcept { return data()[index]; }
+  [[nodiscard]] char& at(size_type index) {
     if (index >= size()) detail::raise_out_of_range("region_string::at: no such character");
     return data()[index];
   }
+  [[nodiscard]] const char& at(size_type index) const { return const_cast<region_string*>(this)->at(index); }
   /// The character, or null where there is none.
+  [[nodiscard]] char* try_at(size_type index) noexcept { return index < size() ? data() + index : nullptr; }
   [[nodiscard]] const char* try_at(size_type index) const noexcept {
-    return index < size() ? data() + index : nullptr;
+    return const_cast<region_string*>(this)->try_at(index);
   }
-  [[nodiscard]] char front() const noexcept { return *data(); }
-  [[nodiscard]] char back() const noexcept { return data()[size() - 1]; }
+  [[nodiscard]] char& front() noexcept { return *data(); }
+  [[nodiscard]] const char& front() const noexcept { return *data(); }
+  [[nodiscard]] char& back() noexcept { return data()[size() - 1]; }
+  [[nodiscard]] const char& back() const noexcept { return data()[size() - 1]; }
 
   [[nodiscard]] size_type find(std::string_view text, size_type from = 0) const noexcept {
     return view().find(text, from);
@@ -134,6 +164,22 @@ class region_string {
       region_detail::in_larger(this, region(),
                                [&](auto& here, const auto&) { return here.try_assign(text); });
   }
+  /// The same of one character, so many times.
+  [[nodiscard]] bool try_assign(size_type count, char c) {
+    if (region_ == 0) return count == 0;
+    if (count > region_detail::max_size) return region_detail::refuse_size(region());
+    if (count > capacity() && !replace_by_less({}, {}, {}, count)) return false;
+    const bool here = is_here();
+    const size_type before = size();
+    if (count != 0) std::memset(characters(), c, count);
+    set_size(here, before, count);
+    return true;
+  }
+  void assign(size_type count, char c) {
+    if (!try_assign(count, c))
+      region_detail::in_larger(this, region(),
+                               [&](auto& here, const auto&) { return here.try_assign(count, c); });
+  }
   [[nodiscard]] bool try_append(std::string_view text) {
     if (text.empty()) return true;
     if (region_ == 0) return false;
@@ -154,7 +200,17 @@ class region_string {
     return *region_detail::in_larger(
         this, region(), [&](auto& here, const auto&) { return here.try_append(text) ? &here : nullptr; });
   }
+  [[nodiscard]] bool try_append(size_type count, char c) {
+    if (count > region_detail::max_size - size()) return region_detail::refuse_size(region());
+    return try_resize(size() + count, c);
+  }
+  region_string& append(size_type count, char c) {
+    if (try_append(count, c)) return *this;
+    return *region_detail::in_larger(
+        this, region(), [&](auto& here, const auto&) { return here.try_append(count, c) ? &here : nullptr; });
+  }
   region_string& operator+=(std::string_view text) { return append(text); }
+  region_string& operator+=(char c) { return append({&c, 1}); }
   [[nodiscard]] bool try_push_back(char c) { return try_append({&c, 1}); }
   void push_back(char c) { append({&c, 1}); }
   void pop_back() noexcept { set_size(is_here(), size(), size() - 1); }
@@ -258,6 +314,9 @@ class region_string {
   friend bool operator==(const region_string& a, const char* b) noexcept { return a.view() == b; }
   friend std::strong_ordering operator<=>(const region_string& a, const region_string& b) noexcept {
     return a.view() <=> b.view();
+  }
+  friend std::strong_ordering operator<=>(const region_string& a, std::string_view b) noexcept {
+    return a.view() <=> b;
   }
   friend std::ostream& operator<<(std::ostream& out, const region_string& text) { return out << text.view(); }
 

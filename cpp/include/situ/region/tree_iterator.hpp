@@ -5,6 +5,8 @@
 #include <iterator>
 #include <type_traits>
 
+#include "situ/region/key.hpp"
+
 namespace situ::region_detail {
 
 /// Goes over the slots of a tree in the order of their keys, both ways; `Reference` is made of a slot.
@@ -18,7 +20,8 @@ class tree_iterator {
                                                std::bidirectional_iterator_tag, std::input_iterator_tag>;
   using value_type = std::remove_cvref_t<Reference>;
   using difference_type = std::ptrdiff_t;
-  using pointer = void;
+  using pointer =
+      std::conditional_t<std::is_reference_v<Reference>, const value_type*, entry_pointer<Reference>>;
   using reference = Reference;
 
   tree_iterator() noexcept = default;
@@ -40,7 +43,7 @@ class tree_iterator {
     if constexpr (std::is_reference_v<Reference>) {
       return &**this;
     } else {
-      return **this;
+      return entry_pointer<Reference>(**this);
     }
   }
   tree_iterator& operator++() noexcept {

@@ -102,17 +102,16 @@ class basic_region_union {
   /// Which member is selected; `no_alternative` when there is no value.
   [[nodiscard]] std::size_t index() const noexcept { return Cases::index_of(discriminator_); }
   [[nodiscard]] bool has_value() const noexcept { return index() != no_alternative; }
-  /// Calls `visit` with the member that is selected, if there is one.
+  /// Calls `visit` with the member that is selected, and returns what it returns, which is of one type for
+  /// all. Where none is selected, it is not called; if it is to return something, this throws
+  /// `bad_union_access`.
   template <class Visit>
-  void visit(const Visit& visit) {
-    visit_active([&visit](auto, auto& member) {
-      visit(member);
-      return true;
-    });
+  decltype(auto) visit(const Visit& visit) {
+    return visit_from<std::invoke_result_t<const Visit&, alternative<0>&>, 0>(*this, visit);
   }
   template <class Visit>
-  void visit(const Visit& visit) const {
-    const_cast<basic_region_union*>(this)->visit([&visit](auto& member) { visit(std::as_const(member)); });
+  decltype(auto) visit(const Visit& visit) const {
+    return visit_from<std::invoke_result_t<const Visit&, const alternative<0>&>, 0>(*this, visit);
   }
   /// Calls `visit(index, member)` for the member that is selected, where `index` is a
   /// `std::integral_constant`. Returns what it returns, or true when there is no value.
@@ -303,6 +302,19 @@ class basic_region_union {
   template <std::size_t I>
   [[nodiscard]] alternative<I>* at() noexcept {
     return std::launder(reinterpret_cast<alternative<I>*>(members_));
+  }
+  template <std::size_t I>
+  [[nodiscard]] const alternative<I>* at() const noexcept {
+    return const_cast<basic_region_union*>(this)->template at<I>();
+  }
+  template <class R, std::size_t I, class Self, class Visit>
+  static R visit_from(Self& self, const Visit& visit) {
+    if constexpr (I != sizeof...(Ts)) {
+      if (self.index() == I) return static_cast<R>(visit(*self.template at<I>()));
+      return visit_from<R, I + 1>(self, visit);
+    } else if constexpr (!std::is_void_v<R>) {
+      detail::raise(bad_union_access());
+    }
   }
   /// Calls `visit` with the number of the member that is selected and the member; `otherwise` when there is
   /// none.

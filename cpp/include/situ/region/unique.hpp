@@ -1,6 +1,7 @@
 // region_unique<T>: a link to a value of its own within a region; what trees are made of.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -25,6 +26,11 @@ class region_unique {
     return *region_detail::in_larger(this, region(), [&](auto& here, const auto& moved) {
       return here.situ_store(moved(other)) ? &here : nullptr;
     });
+  }
+
+  region_unique& operator=(std::nullptr_t) noexcept {
+    reset();
+    return *this;
   }
 
   /// The same without exceptions, or a new value made from another one; false, and unchanged, when there is
@@ -81,6 +87,7 @@ class region_unique {
   friend bool operator==(const region_unique& a, const region_unique& b) {
     return static_cast<bool>(a) == static_cast<bool>(b) && (!a || region_detail::equal(*a, *b));
   }
+  friend bool operator==(const region_unique& a, std::nullptr_t) noexcept { return !a; }
 
   // What the walks over a region call.
   static consteval bool has_links() { return true; }

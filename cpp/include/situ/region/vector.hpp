@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "situ/region/argument.hpp"
 #include "situ/region/ranges.hpp"
 #include "situ/region/reflect.hpp"
 #include "situ/region/vector_order.hpp"
@@ -36,6 +37,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   using reverse_iterator = std::reverse_iterator<iterator>;
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using situ_region_container = region_vector;
+  /// What elements are made of in braces, and where there are many: text of strings.
+  using argument = region_detail::argument_of<T>;
 
   region_vector() noexcept = default;
   region_vector(const region_vector&) = delete;
@@ -45,14 +48,15 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
       return here.try_assign_range(moved(other)) ? &here : nullptr;
     });
   }
-  region_vector& operator=(std::initializer_list<T> values) {
+  region_vector& operator=(std::initializer_list<argument> values) {
     assign_range(values);
     return *this;
   }
   /// Copies any range whose elements can be stored.
   template <class R>
-  requires(!std::is_same_v<R, region_vector>) && std::ranges::input_range<const R> region_vector& operator=(
-                                                     const R& range) {
+  requires(!std::is_same_v<std::remove_cvref_t<R>, region_vector> &&
+           std::ranges::input_range<R>) region_vector&
+  operator=(R&& range) {
     assign_range(range);
     return *this;
   }
@@ -189,35 +193,34 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     }
     return made;
   }
-  iterator insert(const_iterator position, const T& value) { return emplace(position, value); }
-  iterator insert(const_iterator position, size_type count, const T& value) {
+  iterator insert(const_iterator position, const argument& value) { return emplace(position, value); }
+  iterator insert(const_iterator position, size_type count, const argument& value) {
     return insert_range(position, region_detail::repeated{value, count});
   }
   template <std::forward_iterator It>
   iterator insert(const_iterator position, It first, It last) {
     return insert_range(position, region_detail::between{first, last});
   }
-  iterator insert(const_iterator position, std::initializer_list<T> values) {
+  iterator insert(const_iterator position, std::initializer_list<argument> values) {
     return insert_range(position, values);
   }
-  [[nodiscard]] bool try_insert(const_iterator position, const T& value) {
+  [[nodiscard]] bool try_insert(const_iterator position, const argument& value) {
     return try_emplace(position, value) != nullptr;
   }
-  [[nodiscard]] bool try_insert(const_iterator position, size_type count, const T& value) {
+  [[nodiscard]] bool try_insert(const_iterator position, size_type count, const argument& value) {
     return try_insert_range(position, region_detail::repeated{value, count});
   }
   template <std::forward_iterator It>
   [[nodiscard]] bool try_insert(const_iterator position, It first, It last) {
     return try_insert_range(position, region_detail::between{first, last});
   }
-  [[nodiscard]] bool try_insert(const_iterator position, std::initializer_list<T> values) {
+  [[nodiscard]] bool try_insert(const_iterator position, std::initializer_list<argument> values) {
     return try_insert_range(position, values);
   }
   /// Puts a copy of a range, which may be part of this very vector, before `position`; false, and unchanged,
   /// when there is no room.
-  template <class R>
-  requires std::ranges::forward_range<const R>
-  [[nodiscard]] bool try_insert_range(const_iterator position, const R& range) {
+  template <std::ranges::forward_range R>
+  [[nodiscard]] bool try_insert_range(const_iterator position, R&& range) {
     const auto index = static_cast<size_type>(position - cbegin());
     const auto count = static_cast<size_type>(std::ranges::distance(range));
     if (count > most - len_) return region_detail::refuse_size(region());
@@ -227,21 +230,22 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     }
     return insert_here(index, count, range);
   }
-  template <class R>
-  requires std::ranges::forward_range<const R> iterator insert_range(const_iterator position,
-                                                                     const R& range) {
+  template <std::ranges::forward_range R>
+  iterator insert_range(const_iterator position, R&& range) {
     const auto index = position - cbegin();
     if (try_insert_range(position, range)) return begin() + index;
     return region_detail::in_larger(this, region(), [&](auto& here, const auto&) {
       return here.try_insert_range(here.begin() + index, range) ? here.begin() + index : nullptr;
     });
   }
-  template <class R>
-  requires std::ranges::forward_range<const R>
-  [[nodiscard]] bool try_append_range(const R& range) { return try_insert_range(cend(), range); }
-  template <class R>
-  requires std::ranges::forward_range<const R>
-  void append_range(const R& range) { insert_range(cend(), range); }
+  template <std::ranges::forward_range R>
+  [[nodiscard]] bool try_append_range(R&& range) {
+    return try_insert_range(cend(), range);
+  }
+  template <std::ranges::forward_range R>
+  void append_range(R&& range) {
+    insert_range(cend(), range);
+  }
   iterator erase(const_iterator position) noexcept {
     T* const at = begin() + (position - cbegin());
     region_detail::release(*at);
@@ -306,12 +310,12 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return true;
   }
   /// New elements are copies of a value.
-  [[nodiscard]] bool try_resize(size_type count, const T& value) {
+  [[nodiscard]] bool try_resize(size_type count, const argument& value) {
     if (count > len_) return try_insert_range(cend(), region_detail::repeated{value, count - len_});
     erase(begin() + count, end());
     return true;
   }
-  void resize(size_type count, const T& value) {
+  void resize(size_type count, const argument& value) {
     if (!try_resize(count, value))
       region_detail::in_larger(this, region(),
                                [&](auto& here, const auto&) { return here.try_resize(count, value); });
@@ -338,8 +342,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   /// Becomes a copy of a range, which may be part of this very vector; false, and unchanged, when there is no
   /// room.
   template <std::ranges::input_range R>
-  [[nodiscard]] bool try_assign_range(const R& range) {
-    if constexpr (std::is_same_v<R, region_vector>) {
+  [[nodiscard]] bool try_assign_range(R&& range) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<R>, region_vector>) {
       if (&range == this) return true;
     }
     if constexpr (!region_detail::has_links<T> && std::ranges::contiguous_range<R> &&
@@ -363,7 +367,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return replace_by(range);
   }
   template <std::ranges::input_range R>
-  void assign_range(const R& range) {
+  void assign_range(R&& range) {
     if (!try_assign_range(range))
       region_detail::in_larger(this, region(),
                                [&](auto& here, const auto&) { return here.try_assign_range(range); });
@@ -372,18 +376,18 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   void assign(It first, It last) {
     assign_range(region_detail::between{first, last});
   }
-  void assign(size_type count, const T& value) { assign_range(region_detail::repeated{value, count}); }
-  void assign(std::initializer_list<T> values) { assign_range(values); }
+  void assign(size_type count, const argument& value) { assign_range(region_detail::repeated{value, count}); }
+  void assign(std::initializer_list<argument> values) { assign_range(values); }
   template <std::input_iterator It>
   [[nodiscard]] bool try_assign(It first, It last) {
     return try_assign_range(region_detail::between{first, last});
   }
-  [[nodiscard]] bool try_assign(size_type count, const T& value) {
+  [[nodiscard]] bool try_assign(size_type count, const argument& value) {
     return try_assign_range(region_detail::repeated{value, count});
   }
-  [[nodiscard]] bool try_assign(std::initializer_list<T> values) { return try_assign_range(values); }
+  [[nodiscard]] bool try_assign(std::initializer_list<argument> values) { return try_assign_range(values); }
   template <std::ranges::input_range R>
-  [[nodiscard]] bool try_assign(const R& range) {
+  [[nodiscard]] bool try_assign(R&& range) {
     return try_assign_range(range);
   }
 
@@ -425,7 +429,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     cap_ = 0;
   }
   template <class R>
-  [[nodiscard]] bool situ_store(const R& range) {
+  [[nodiscard]] bool situ_store(R&& range) {
     return try_assign_range(range);
   }
   [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
@@ -518,7 +522,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   /// Becomes a copy of a range that is built beside the old elements: the range may be made of them, and a
   /// failure changes nothing.
   template <std::ranges::input_range R>
-  [[nodiscard, gnu::noinline]] bool replace_by(const R& range) {
+  [[nodiscard, gnu::noinline]] bool replace_by(R& range) {
     staged fresh(region());
     if constexpr (std::ranges::sized_range<R>) {
       if (!fresh.reserve(static_cast<size_type>(std::ranges::size(range)))) return false;
@@ -609,11 +613,11 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
 
   /// Whether copying a range is copying bytes.
   template <class R>
-  static constexpr bool is_bytes = region_detail::is_dense<T>&& std::ranges::contiguous_range<const R>&&
-      std::is_same_v<std::ranges::range_value_t<const R>, T>;
+  static constexpr bool is_bytes = region_detail::is_dense<T>&& std::ranges::contiguous_range<R>&&
+      std::is_same_v<std::ranges::range_value_t<R>, T>;
   /// Makes `count` elements of a range in zeroed memory; when there is no room, there are none again.
   template <class R>
-  [[nodiscard]] bool make_elements(T* at, size_type count, const R& range) {
+  [[nodiscard]] bool make_elements(T* at, size_type count, R& range) {
     if constexpr (is_bytes<R>) {
       if (count != 0) std::memcpy(static_cast<void*>(at), std::ranges::data(range), bytes(count));
       return true;
@@ -630,7 +634,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   }
   /// The block has room for what is inserted.
   template <class R>
-  [[nodiscard]] bool insert_here(size_type index, size_type count, const R& range) {
+  [[nodiscard]] bool insert_here(size_type index, size_type count, R& range) {
     if constexpr (is_bytes<R>) {
       const T* const from = std::ranges::data(range);
       if (count != 0 && (std::less_equal<>()(from + count, data()) || !std::less<>()(from, data() + len_))) {
@@ -650,7 +654,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   }
   /// The elements move to another block, once those that are inserted have been made there.
   template <class R>
-  [[nodiscard]] bool insert_moving(const new_room& to, size_type index, size_type count, const R& range) {
+  [[nodiscard]] bool insert_moving(const new_room& to, size_type index, size_type count, R& range) {
     if (!make_elements(to.block + index, count, range)) {
       region_detail::deallocate(region(), to.block, bytes(to.capacity));
       return false;
@@ -717,3 +721,5 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
 };
 
 }  // namespace situ
+
+#include "situ/region/vector_compare.hpp"
