@@ -56,6 +56,11 @@ struct Forms {
 SITU_REGION(Forms, text, numbers, names, lists, flat_map, hash_map, ordered_map, pairs, flat_set, hash_set,
             hash_names, ordered_set, flat_names, count, nickname, only, shared, value)
 
+struct Plainer {
+  situ::region_vector<situ::region_string> names;
+};
+SITU_REGION(Plainer, names)
+
 }  // namespace situ_test
 
 namespace {
@@ -508,6 +513,46 @@ TEST(RegionInterface, assign) {
   EXPECT_THROW(situ::assign(*small, *other), situ::region_error);
   EXPECT_EQ(small->text, "before");
   EXPECT_TRUE(small->names.empty());
+}
+
+TEST(RegionInterface, regions_compare) {
+  region<Forms> r;
+  region<Forms> other;
+  EXPECT_EQ(r, other);
+  r->hash_map = {{"a", "b"}, {"c", "d"}};
+  EXPECT_NE(r, other);
+  other->hash_map.reserve(100);
+  other->hash_map = {{"c", "d"}, {"a", "b"}};
+  EXPECT_EQ(r, other);
+  // By what links lead to, and by which lead to one.
+  r->shared.emplace(7);
+  other->shared.emplace(7);
+  EXPECT_EQ(r, other);
+  *other->shared = 8;
+  EXPECT_NE(r, other);
+  region<situ_test::Plainer> plain;
+  region<situ_test::Plainer> same;
+  plain->names = {"a"};
+  EXPECT_NE(plain, same);
+  same->names = {"a"};
+  EXPECT_EQ(plain, same);
+}
+
+TEST(RegionInterface, movable_regions_are_copied) {
+  using situ_test::Plainer;
+  situ::movable_region<Plainer> r;
+  const auto names = r.root().member<&Plainer::names>();
+  for (int i = 0; i < 100; ++i)
+    names.change([i](auto& to) { return to.try_emplace_back(std::to_string(i)); });
+  situ::movable_region<Plainer> copy(r);
+  copy.root().member<&Plainer::names>().change([](auto& to) { return to.try_emplace_back("one more"); });
+  EXPECT_EQ(copy->names.size(), 101U);
+  EXPECT_EQ(r->names.size(), 100U);
+  copy = r;
+  EXPECT_EQ(copy.canonical(), r.canonical());
+  const auto third = copy.try_copy();
+  ASSERT_TRUE(third);
+  EXPECT_EQ((*third)->names[99], "99");
 }
 
 }  // namespace

@@ -149,6 +149,12 @@ void for_each_operation(const Source& from, const Visit& visit) {
         what + " resize", [=](auto& a) { return member(a).try_resize(200, 'z'); },
         [=](auto& a) { member(a).resize(200, 'z'); });
     visit(
+        what + " assign copies", [=](auto& a) { return member(a).try_assign(200, 'z'); },
+        [=](auto& a) { member(a).assign(200, 'z'); });
+    visit(
+        what + " append copies", [=](auto& a) { return member(a).try_append(200, 'z'); },
+        [=](auto& a) { member(a).append(200, 'z'); });
+    visit(
         what + " reserve", [=](auto& a) { return member(a).try_reserve(200); },
         [=](auto& a) { member(a).reserve(200); });
   };
@@ -217,6 +223,17 @@ void for_each_operation(const Source& from, const Visit& visit) {
       "vector resize to copies", [](auto& a) { return a.texts.try_resize(5, a.texts[1]); },
       [](auto& a) { a.texts.resize(5, a.texts[1]); });
   visit(
+      "vector insert of text", [](auto& a) { return a.texts.try_insert(a.texts.begin(), longer_text); },
+      [](auto& a) { a.texts.insert(a.texts.begin(), longer_text); });
+  visit(
+      "vector of strings = list",
+      [](auto& a) {
+        return a.texts.try_assign({"one", longer_text});
+      },
+      [](auto& a) {
+        a.texts = {"one", longer_text};
+      });
+  visit(
       "vector reserve", [](auto& a) { return a.numbers.try_reserve(100); },
       [](auto& a) { a.numbers.reserve(100); });
   visit(
@@ -248,6 +265,9 @@ void for_each_operation(const Source& from, const Visit& visit) {
       "struct = struct", [&](auto& a) { return situ::try_assign(a.equip, other.equip); },
       [&](auto& a) { a.equip = other.equip; });
   visit(
+      "struct = struct as a whole", [&](auto& a) { return situ::try_assign(a.equip, other.equip); },
+      [&](auto& a) { situ::assign(a.equip, other.equip); });
+  visit(
       "struct in a vector = another one", [](auto& a) { return situ::try_assign(a.equips[0], a.equips[1]); },
       [](auto& a) { a.equips[0] = a.equips[1]; });
   visit(
@@ -277,6 +297,18 @@ void for_each_operation(const Source& from, const Visit& visit) {
           member(a).insert({"one", longer_text});
         });
     visit(
+        what + " = list",
+        [=](auto& a) {
+          return member(a).try_assign({"one", longer_text});
+        },
+        [=](auto& a) {
+          member(a) = {"one", longer_text};
+        });
+    visit(
+        what + " insert with a hint",
+        [=](auto& a) { return member(a).try_insert(longer_text).first != nullptr; },
+        [=](auto& a) { member(a).insert(member(a).begin(), longer_text); });
+    visit(
         what + " = range", [=, &from](auto& a) { return member(a).try_assign(from.keys); },
         [=, &from](auto& a) { member(a) = from.keys; });
     visit(
@@ -299,6 +331,34 @@ void for_each_operation(const Source& from, const Visit& visit) {
     visit(
         what + " insert", [=](auto& a) { return member(a).try_insert(8U, longer_text).first != nullptr; },
         [=](auto& a) { member(a).insert(std::pair(8U, longer_text)); });
+    visit(
+        what + " insert of an entry",
+        [=](auto& a) {
+          return member(a).try_insert({8U, longer_text}).first != nullptr;
+        },
+        [=](auto& a) {
+          member(a).insert({8U, longer_text});
+        });
+    visit(
+        what + " insert of a list",
+        [=](auto& a) {
+          return member(a).try_insert({{1U, "kept"}, {8U, longer_text}});
+        },
+        [=](auto& a) {
+          member(a).insert({{1U, "kept"}, {8U, longer_text}});
+        });
+    visit(
+        what + " insert with a hint",
+        [=](auto& a) { return member(a).try_insert(std::pair(8U, longer_text)).first != nullptr; },
+        [=](auto& a) { member(a).insert(member(a).begin(), std::pair(8U, longer_text)); });
+    visit(
+        what + " = list",
+        [=](auto& a) {
+          return member(a).try_assign({{8U, longer_text}});
+        },
+        [=](auto& a) {
+          member(a) = {{8U, longer_text}};
+        });
     visit(
         what + " []", [=](auto& a) { return member(a).try_insert(7U).first != nullptr; },
         [=](auto& a) { static_cast<void>(member(a)[7U]); });

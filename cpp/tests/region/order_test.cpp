@@ -75,7 +75,6 @@ struct Plain {
   std::uint8_t group = 0;
   std::uint32_t number = 0;
   std::string name;
-  friend bool operator==(const Plain&, const Plain&) = default;
 };
 
 /// Of a number follows all else. Some have blocks, and some have none.

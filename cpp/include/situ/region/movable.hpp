@@ -93,6 +93,15 @@ class movable_region {
     if (!opened) return std::nullopt;
     return movable_region(options, std::move(memory), std::move(*opened));
   }
+  /// A copy in a buffer of its own, compact.
+  movable_region(const movable_region& other) : movable_region(other.copy()) {}
+  movable_region& operator=(const movable_region& other) { return *this = movable_region(other); }
+  /// The same without exceptions: none when there is no memory.
+  [[nodiscard]] std::optional<movable_region> try_copy() const {
+    auto made = adopt(canonical(), options_);
+    if (!made) return std::nullopt;
+    return std::move(*made);
+  }
   movable_region(movable_region&&) noexcept = default;
   movable_region& operator=(movable_region&&) noexcept = default;
 
@@ -156,6 +165,11 @@ class movable_region {
   movable_region(const region_options& options, buffer&& memory, region<T>&& in_it) noexcept
       : options_(options), buffer_(std::move(memory)), region_(std::move(in_it)) {}
 
+  [[nodiscard]] movable_region copy() const {
+    std::optional<movable_region> made = try_copy();
+    if (!made) detail::raise(region_error(region_fault::full, options_.limit));
+    return std::move(*made);
+  }
   static std::size_t first_size(const region_options& options) noexcept {
     const std::size_t image = region_detail::least_size<T>() + options.preallocate + 512;
     return image + region_detail::state_size(image) + 64;

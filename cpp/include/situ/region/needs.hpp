@@ -75,6 +75,13 @@ struct trees {
     typename T::situ_tree;
   };
 };
+/// Links that compare as pointers do.
+struct shared_links {
+  template <class T>
+  static constexpr bool is = container<T>&& requires {
+    typename T::situ_shares;
+  };
+};
 /// One type.
 template <class Wanted>
 struct only {

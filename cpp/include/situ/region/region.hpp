@@ -324,6 +324,13 @@ class region {
     return true;
   }
 
+  /// Whether the values are the same. Where they have shared links, it is their canonical images that are
+  /// compared, for which these are made.
+  friend bool operator==(const region& a, const region& b) {
+    if (region_detail::has<T, region_detail::shared_links>()) return a.canonical() == b.canonical();
+    return region_detail::equal(*a, *b);
+  }
+
   /// The live image: the region as it stands.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {reinterpret_cast<const std::byte*>(header_), header_->size};

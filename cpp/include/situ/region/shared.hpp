@@ -20,6 +20,7 @@ class region_shared {
  public:
   using element_type = T;
   using situ_region_container = region_shared;
+  using situ_shares = void;
 
   region_shared() noexcept = default;
   region_shared(const region_shared&) = delete;
