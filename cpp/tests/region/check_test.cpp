@@ -1,6 +1,7 @@
 // What a check finds in text, booleans and what belongs to nothing, at every length and every place.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -28,6 +29,15 @@ struct Flags {
   situ::region_vector<bool> flags;
 };
 SITU_REGION(Flags, flags)
+
+enum class Answer : bool { no, yes };
+struct Answers {
+  Answer one;
+  std::array<Answer, 2> two;
+  situ::region_vector<Answer> many;
+  situ::region_union<"Reply", Answer, situ::region_case<"why", std::uint32_t, Answer::yes>> reply;
+};
+SITU_REGION(Answers, one, two, many, reply)
 
 struct Gaps {
   std::uint8_t a;
@@ -197,6 +207,27 @@ TEST(RegionCheck, bytes_between_and_behind_members_are_zero_in_a_canonical_image
     ASSERT_EQ(error_of<Gaps>(spoilt), gaps[i] == '-' ? std::optional(wanted) : std::nullopt) << i;
     spoilt[6] = std::byte{1};
     ASSERT_EQ(error_of<Gaps>(spoilt), std::nullopt) << i;
+  }
+}
+
+TEST(RegionCheck, an_enum_of_booleans_is_a_boolean) {
+  situ::region<Answers> r;
+  r->many.assign(20, Answer::yes);
+  for (Bytes image : {Bytes(r.bytes().begin(), r.bytes().end()), r.canonical()}) {
+    const auto refused = [&image](std::size_t at, std::uint8_t value) {
+      Bytes bad = image;
+      bad[at] = std::byte{value};
+      const auto adopted = situ::region<Answers>::adopt(bad);
+      return adopted ? "accepted" : adopted.error().message();
+    };
+    // one, two: 64 to 67; many: 68; reply: 84, rounded up to 16: its block follows at 96.
+    EXPECT_EQ(refused(64, 1), "accepted");
+    EXPECT_EQ(refused(64, 7), "one: 7 is not a boolean; only 0 and 1 are (at offset 64)");
+    EXPECT_EQ(refused(66, 2), "two[1]: 2 is not a boolean; only 0 and 1 are (at offset 66)");
+    EXPECT_EQ(refused(84, 1), "accepted");
+    EXPECT_EQ(refused(84, 5), "reply.discriminator: 5 is not a boolean; only 0 and 1 are (at offset 84)");
+    EXPECT_EQ(refused(96, 0), "accepted");
+    EXPECT_EQ(refused(113, 255), "many[17]: 255 is not a boolean; only 0 and 1 are (at offset 113)");
   }
 }
 

@@ -261,7 +261,7 @@ class checker {
   [[nodiscard]] bool value(const T& value, std::uint32_t at) {
     if constexpr (region_detail::container<T>) {
       return value.situ_check(*this, at);
-    } else if constexpr (std::is_same_v<T, bool>) {
+    } else if constexpr (boolean<T>) {
       const auto byte = std::to_integer<std::uint8_t>(image_[at]);
       return byte <= 1 || fail(region_problem::not_a_bool, at, byte);
     } else if constexpr (is_plain<T> && (!Canonical || is_dense<T>)) {
@@ -289,7 +289,7 @@ class checker {
       return true;
     } else {
       const auto each = [&] {
-        if constexpr (std::is_same_v<T, bool>) {
+        if constexpr (boolean<T>) {
           // All at once first: nearly always, all are booleans.
           constexpr std::uint64_t ones = 0x0101'0101'0101'0101U;
           if ((any_bits(image_ + at, count) & ~ones) == 0) return true;

@@ -42,9 +42,9 @@ namespace region_detail {
 /// What a key is looked up by, and compared and hashed as.
 template <class K>
 struct key_traits {
-  static_assert((std::is_integral_v<K> && !std::is_same_v<K, bool> && !std::is_same_v<K, char>) ||
-                    std::is_enum_v<K>,
-                "the keys of sets and maps in a region are integers, enums and strings");
+  static_assert(scalar<K> && std::is_integral_v<number_of<K>> && !boolean<K> &&
+                    !std::is_same_v<number_of<K>, char>,
+                "the keys of sets and maps in a region are integers, enums of integers, and strings");
   using view = K;
   static view of(const K& key) noexcept { return key; }
   /// A key that stays what it is when its place moves.

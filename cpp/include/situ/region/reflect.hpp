@@ -22,9 +22,17 @@
 namespace situ {
 namespace region_detail {
 
+template <auto Pointer>
+struct member_type;
+template <class T, class M, M T::*Pointer>
+struct member_type<Pointer> {
+  using type = M;
+};
 /// One member of a struct that `SITU_REGION` describes.
 template <auto Pointer, std::size_t Offset>
 struct member {
+  static_assert(!std::is_array_v<typename member_type<Pointer>::type>,
+                "an array in a region is a std::array");
   std::string_view name;
   static constexpr std::size_t offset = Offset;
   template <class T>
@@ -33,12 +41,6 @@ struct member {
   }
 };
 
-template <auto Pointer>
-struct member_type;
-template <class T, class M, M T::*Pointer>
-struct member_type<Pointer> {
-  using type = M;
-};
 template <auto Pointer, std::size_t Offset>
 constexpr auto type_of(const member<Pointer, Offset>&) -> typename member_type<Pointer>::type;
 
@@ -75,9 +77,25 @@ template <class T>
 concept appendable = described<T> && requires(const T* type) {
   situ_region_appendable(type);
 };
+/// What an enum is in a region: the integer, boolean or character that it is declared with.
 template <class T>
-concept scalar = std::is_enum_v<T> ||
-    (std::is_arithmetic_v<T> && !std::is_same_v<T, long double> && !std::is_same_v<T, wchar_t>);
+struct number_type {
+  using type = T;
+};
+template <class T>
+requires std::is_enum_v<T>
+struct number_type<T> {
+  using type = std::underlying_type_t<T>;
+};
+template <class T>
+using number_of = typename number_type<T>::type;
+template <class T>
+concept boolean = std::is_same_v < number_of<T>,
+bool > ;
+/// Numbers that are the same on all platforms, booleans, and characters of one byte.
+template <class T>
+concept scalar = std::is_arithmetic_v<number_of<T>> && sizeof(T) <= 8 &&
+                 !std::is_same_v<number_of<T>, long double> && !std::is_same_v<number_of<T>, wchar_t>;
 template <class T>
 struct array_traits : std::false_type {};
 template <class T, std::size_t N>
@@ -140,7 +158,7 @@ inline constexpr bool has_links = find_links<T>();
 /// Whether any bytes are a value.
 template <class T>
 consteval bool find_plain() {
-  if constexpr (container<T> || std::is_same_v<T, bool>) {
+  if constexpr (container<T> || boolean<T>) {
     return false;
   } else if constexpr (array<T>) {
     return find_plain<typename array_traits<T>::element>();

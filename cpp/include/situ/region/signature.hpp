@@ -104,6 +104,9 @@ class layout_writer {
   /// The lines of a member, element or value and of what is in it.
   template <class T>
   void add_value(const std::string& path, std::size_t offset, const std::string& labels = {}) {
+    static_assert(storable<T>,
+                  "only numbers, enums, region containers, std::array of these, and structs described "
+                  "with SITU_REGION can lie in a region");
     static_assert(
         !appendable<T>,
         "a struct that can be appended to is the root of a region, or what a unique or shared link leads "

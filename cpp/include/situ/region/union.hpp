@@ -69,7 +69,7 @@ struct region_case {
 /// names.
 template <class Cases, class D, class... Ts>
 class basic_region_union {
-  static_assert(std::is_integral_v<D> || std::is_enum_v<D>,
+  static_assert(region_detail::scalar<D> && std::is_integral_v<region_detail::number_of<D>>,
                 "the discriminator of a union is an integer, boolean or enum");
   static_assert(sizeof...(Ts) > 0, "a union has at least one member");
 

@@ -1,0 +1,15 @@
+// An enum is a key as the number that it is declared with: neither booleans nor characters are.
+// EXPECT: the keys of sets and maps in a region are integers, enums of integers, and strings
+#include "situ/region.hpp"
+
+#ifdef SITU_RIGHT
+enum class Side : unsigned char { left, right };
+#else
+enum class Side : bool { left, right };
+#endif
+struct Sample {
+  situ::region_flat_set<Side> sides;
+};
+SITU_REGION(Sample, sides)
+
+situ::region<Sample> r;

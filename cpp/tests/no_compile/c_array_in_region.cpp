@@ -1,0 +1,16 @@
+// Arrays of C, which are not assigned as values are, do not lie in a region.
+// EXPECT: an array in a region is a std::array
+#include <array>
+
+#include "situ/region.hpp"
+
+struct Sample {
+#ifdef SITU_RIGHT
+  std::array<int, 3> values;
+#else
+  int values[3];
+#endif
+};
+SITU_REGION(Sample, values)
+
+situ::region<Sample> r;
