@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "situ/region/staged.hpp"
 #include "situ/region/swap.hpp"
 
 namespace situ {
@@ -62,15 +63,11 @@ class region_shared {
   [[nodiscard]] T* try_emplace(const Args&... args) {
     auto* const made_block = static_cast<std::byte*>(region_detail::allocate(region(), block_bytes()));
     if (made_block == nullptr) return nullptr;
-    T* made = region_detail::begin<T>(region(), made_block + offset());
-    if (!region_detail::store_all(*made, args...)) {
-      region_detail::release(*made);
-      region_detail::deallocate(region(), made_block, block_bytes());
-      return nullptr;
-    }
+    region_detail::unfinished<T> made(region(), made_block + offset(), made_block, block_bytes());
+    if (!region_detail::store_all(*made, args...)) return nullptr;
     reset();
     lead_to(made_block);
-    return made;
+    return made.keep();
   }
   template <class... Args>
   T& emplace(const Args&... args) {

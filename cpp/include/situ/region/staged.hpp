@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "situ/region/permute.hpp"
 
@@ -53,6 +54,36 @@ class staged_value {
   header* header_;
   T* value_ = nullptr;
   alignas(T) std::byte here_[has_links<T> ? 1 : sizeof(T)] = {};
+};
+
+/// A value that is being made where it is to stay. Unless it is kept, and also where what it is made from
+/// throws, what it holds is freed again, with the block in which it lies; or its bytes become zero.
+template <class T>
+class unfinished {
+ public:
+  unfinished(header* h, void* at) noexcept : value_(begin<T>(h, at)) {}
+  unfinished(header* h, void* at, void* block, std::uint64_t bytes) noexcept
+      : header_(h), value_(begin<T>(h, at)), block_(block), bytes_(bytes) {}
+  unfinished(const unfinished&) = delete;
+  unfinished& operator=(const unfinished&) = delete;
+  ~unfinished() {
+    if (value_ == nullptr) return;
+    release(*value_);
+    if (block_ == nullptr) {
+      std::memset(static_cast<void*>(value_), 0, sizeof(T));
+    } else {
+      deallocate(header_, block_, bytes_);
+    }
+  }
+
+  [[nodiscard]] T& operator*() noexcept { return *value_; }
+  T* keep() noexcept { return std::exchange(value_, nullptr); }
+
+ private:
+  header* header_ = nullptr;
+  T* value_;
+  void* block_ = nullptr;
+  std::uint64_t bytes_ = 0;
 };
 
 /// Makes a value of `make(value)` and puts it in the place of the one that is at `to`, in the region of `h`.

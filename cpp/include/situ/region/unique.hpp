@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "situ/region/staged.hpp"
 #include "situ/region/swap.hpp"
 
 namespace situ {
@@ -55,15 +56,11 @@ class region_unique {
   [[nodiscard]] T* try_emplace(const Args&... args) {
     void* block = region_detail::allocate(region(), sizeof(T));
     if (block == nullptr) return nullptr;
-    T* made = region_detail::begin<T>(region(), block);
-    if (!region_detail::store_all(*made, args...)) {
-      region_detail::release(*made);
-      region_detail::deallocate(region(), block, sizeof(T));
-      return nullptr;
-    }
+    region_detail::unfinished<T> made(region(), block, block, sizeof(T));
+    if (!region_detail::store_all(*made, args...)) return nullptr;
     reset();
     data_ = static_cast<std::int32_t>(region_detail::bytes_of(block) - region_detail::bytes_of(this));
-    return made;
+    return made.keep();
   }
   template <class... Args>
   T& emplace(const Args&... args) {

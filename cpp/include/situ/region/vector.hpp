@@ -14,6 +14,7 @@
 #include "situ/region/argument.hpp"
 #include "situ/region/ranges.hpp"
 #include "situ/region/reflect.hpp"
+#include "situ/region/staged.hpp"
 #include "situ/region/vector_order.hpp"
 
 namespace situ {
@@ -109,14 +110,10 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   template <class... Args>
   [[nodiscard]] T* try_emplace_back(const Args&... args) {
     if (len_ < cap_) [[likely]] {
-      T* made = region_detail::begin<T>(region(), data() + len_);
-      if (!region_detail::store_all(*made, args...)) {
-        region_detail::release(*made);
-        discard(made, 1);
-        return nullptr;
-      }
+      region_detail::unfinished<T> made(region(), data() + len_);
+      if (!region_detail::store_all(*made, args...)) return nullptr;
       ++len_;
-      return made;
+      return made.keep();
     }
     return grow_and_emplace(args...);
   }
@@ -582,12 +579,9 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   }
   template <class... Args>
   [[nodiscard, gnu::always_inline]] T* emplace_moving(T* block, std::uint64_t capacity, const Args&... args) {
-    T* made = region_detail::begin<T>(region(), block + len_);
-    if (!region_detail::store_all(*made, args...)) {
-      region_detail::release(*made);
-      region_detail::deallocate(region(), block, bytes(capacity));
-      return nullptr;
-    }
+    region_detail::unfinished<T> made(region(), block + len_, block, bytes(capacity));
+    if (!region_detail::store_all(*made, args...)) return nullptr;
+    made.keep();
     take_block(block, capacity);
     return data() + len_++;
   }
@@ -615,21 +609,28 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   template <class R>
   static constexpr bool is_bytes = region_detail::is_dense<T>&& std::ranges::contiguous_range<R>&&
       std::is_same_v<std::ranges::range_value_t<R>, T>;
-  /// Makes `count` elements of a range in zeroed memory; when there is no room, there are none again.
+  /// Makes `count` elements of a range in zeroed memory; when there is no room, or the range throws, there
+  /// are none again.
   template <class R>
   [[nodiscard]] bool make_elements(T* at, size_type count, R& range) {
     if constexpr (is_bytes<R>) {
       if (count != 0) std::memcpy(static_cast<void*>(at), std::ranges::data(range), bytes(count));
       return true;
     }
-    T* behind = at;
+    struct unfinished {
+      T* first;
+      T* behind;
+      size_type count;
+      ~unfinished() {
+        if (first == nullptr) return;
+        while (behind != first) region_detail::release(*--behind);
+        discard(first, static_cast<std::uint32_t>(count));
+      }
+    } made{at, at, count};
     for (const auto& each : range) {
-      T* const made = region_detail::begin<T>(region(), behind++);
-      if (region_detail::store(*made, each)) continue;
-      while (behind != at) region_detail::release(*--behind);
-      discard(at, static_cast<std::uint32_t>(count));
-      return false;
+      if (!region_detail::store(*region_detail::begin<T>(region(), made.behind++), each)) return false;
     }
+    made.first = nullptr;
     return true;
   }
   /// The block has room for what is inserted.
@@ -655,10 +656,16 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   /// The elements move to another block, once those that are inserted have been made there.
   template <class R>
   [[nodiscard]] bool insert_moving(const new_room& to, size_type index, size_type count, R& range) {
-    if (!make_elements(to.block + index, count, range)) {
-      region_detail::deallocate(region(), to.block, bytes(to.capacity));
-      return false;
-    }
+    struct unfinished {
+      region_vector& vector;
+      const new_room& to;
+      bool done = false;
+      ~unfinished() {
+        if (!done) region_detail::deallocate(vector.region(), to.block, bytes(to.capacity));
+      }
+    } block{*this, to};
+    if (!make_elements(to.block + index, count, range)) return false;
+    block.done = true;
     region_detail::relocate(to.block, data(), index);
     region_detail::relocate(to.block + index + count, data() + index, len_ - index);
     if (data_ != 0) region_detail::deallocate(region(), data(), bytes(cap_));
