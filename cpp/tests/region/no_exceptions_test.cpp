@@ -74,8 +74,12 @@ TEST(RegionNoExceptions, each_operation_is_done_or_changes_nothing) {
   EXPECT_TRUE((*full)->ordered_map.try_insert_range(std::map<std::uint32_t, std::string>{{1, "another"}}));
   EXPECT_TRUE((*full)->hash_set.try_insert({"one"}));
   EXPECT_EQ(full->canonical(), before);
+  // Assigned to, it stays in its buffer.
   EXPECT_TRUE(full->try_assign(*roomy));
-  EXPECT_TRUE((*full)->numbers.try_resize(1000));
+  EXPECT_EQ(full->canonical(), roomy->canonical());
+  EXPECT_EQ(full->bytes().data(), memory.span().data());
+  EXPECT_TRUE((*full)->numbers.try_resize(100));
+  EXPECT_FALSE((*full)->numbers.try_resize(1000));
 }
 
 TEST(RegionNoExceptions, movable_regions) {

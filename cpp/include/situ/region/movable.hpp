@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -43,8 +44,9 @@ class movable_region {
     [[nodiscard]] auto member() const noexcept {
       return region_->handle_of((**this).*Pointer);
     }
-    /// An element of a vector or array.
-    [[nodiscard]] auto operator[](std::size_t index) const noexcept {
+    /// An element of a vector or array. (`[]` of maps may insert: `change([](auto& map) { ... })`.)
+    [[nodiscard]] auto operator[](
+        std::size_t index) const noexcept requires std::ranges::contiguous_range<M> {
       return region_->handle_of((**this)[index]);
     }
 
@@ -102,33 +104,43 @@ class movable_region {
     if (!made) return std::nullopt;
     return std::move(*made);
   }
+  /// What was moved from may be assigned to and ended, and nothing else. Assigned to, a region exchanges what
+  /// it holds.
   movable_region(movable_region&&) noexcept = default;
-  movable_region& operator=(movable_region&&) noexcept = default;
+  movable_region& operator=(movable_region&& other) noexcept {
+    std::swap(options_, other.options_);
+    std::swap(buffer_, other.buffer_);
+    std::swap(region_, other.region_);
+    return *this;
+  }
 
   /// A region that begins as a copy of an image, canonical or live, which is checked first.
   [[nodiscard]] static result<movable_region, region_invalid> adopt(std::span<const std::byte> image,
                                                                     const region_options& options = {}) {
-    std::vector<region_detail::image_granule> copy;
-    if (!region_detail::versions_of<T>().empty()) {
-      std::vector<std::uint64_t> for_large;
-      region_detail::check_bitmap bits(for_large);
-      region_invalid error{};
-      region_detail::image_versions versions;
-      if (!region_detail::check_image<T>(image, bits, versions, error)) return failure{std::move(error)};
-      if (versions.differs) {
-        copy = region_detail::rewritten<T>(image, versions);
-        image = std::as_bytes(std::span(copy));
-      }
-    }
+    region_invalid error{};
     const std::size_t size = image.size() + region_detail::state_size(image.size()) * 2 + 64;
     buffer fresh = make(size);
     if (fresh.memory == nullptr) {
-      region_invalid error{};
       error.problem = region_problem::no_memory;
       error.found = image.size();
       return failure{std::move(error)};
     }
-    std::memcpy(fresh.span().data(), image.data(), image.size());
+    if (!image.empty()) std::memcpy(fresh.memory.get(), image.data(), image.size());
+    const std::span<const std::byte> copy = fresh.span().first(image.size());
+    if (!region_detail::check_header<T>(copy.data(), copy.size(), region_detail::schema_hash_in<T>(),
+                                        region_detail::layout_hash<T>(), error)) {
+      return failure{std::move(error)};
+    }
+    if (!region_detail::versions_of<T>().empty()) {
+      std::vector<std::uint64_t> for_large;
+      region_detail::check_bitmap bits(for_large);
+      region_detail::image_versions versions;
+      if (!region_detail::check_image<T>(copy, bits, versions, error)) return failure{std::move(error)};
+      if (versions.differs) {
+        const auto rewritten = region_detail::rewritten<T>(copy, versions);
+        return adopt(std::as_bytes(std::span(rewritten)), options);
+      }
+    }
     auto adopted = region<T>::adopt_in_place(fresh.span(), options);
     if (!adopted) return failure{std::move(adopted).error()};
     return movable_region(options, std::move(fresh), std::move(*adopted));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -173,6 +174,10 @@ requires(!std::ranges::borrowed_range<R>) result<const T*, region_invalid> view_
 /// A value of type T, with its strings, vectors and maps, in one piece of memory that grows in place:
 /// references to what lies in it stay valid until the container that holds it moves it. T is a struct that
 /// `SITU_REGION` describes. A region is changed by one thread at a time.
+///
+/// A copy is a region in a window of its own. Assigning keeps the memory in which a region lies; moving, and
+/// so `std::swap`, hands it on. A region of which another was made by moving holds nothing and has an empty
+/// image: it may be assigned to, copied and ended, and nothing else.
 template <class T>
 class region {
  public:
@@ -213,18 +218,20 @@ class region {
   region(const region& other) : region(no_memory{}) {
     if (!try_assign(other)) detail::raise(region_error(region_fault::full, other.options().limit));
   }
+  /// Becomes a compact copy where it lies, with its own options. References into the region end. Where there
+  /// is no room for it, nothing has changed.
   region& operator=(const region& other) {
-    if (!try_assign(other)) detail::raise(region_error(region_fault::full, other.options().limit));
+    if (!try_assign(other)) detail::raise(region_error(region_fault::full, capacity()));
     return *this;
   }
   /// The same without exceptions: none, or false and unchanged, when there is no memory.
   [[nodiscard]] std::optional<region> try_copy() const {
     region made(no_memory{});
+    if (header_ == nullptr) return made;
+    const std::vector<std::byte> compacted = canonical();
     const region_options same = options();
     const region_detail::room in = made.open_window(same);
-    if (in.capacity == 0) return std::nullopt;
-    const std::vector<std::byte> compacted = canonical();
-    if (compacted.size() > in.capacity) {
+    if (in.capacity < compacted.size()) {
       made.release_window();
       return std::nullopt;
     }
@@ -233,13 +240,20 @@ class region {
   }
   [[nodiscard]] bool try_assign(const region& other) {
     if (this == &other) return true;
-    std::optional<region> copy = other.try_copy();
-    if (!copy) return false;
-    *this = std::move(*copy);
+    if (header_ == nullptr || other.header_ == nullptr) {
+      std::optional<region> copy = other.try_copy();
+      if (!copy) return false;
+      *this = std::move(*copy);
+      return true;
+    }
+    const std::vector<std::byte> compacted = other.canonical();
+    if (compacted.size() > header_->capacity) return false;
+    assign_image(compacted);
     return true;
   }
   region(region&& other) noexcept
       : header_(std::exchange(other.header_, nullptr)), window_(std::exchange(other.window_, {})) {}
+  /// They exchange what they hold.
   region& operator=(region&& other) noexcept {
     std::swap(header_, other.header_);
     std::swap(window_, other.window_);
@@ -251,24 +265,42 @@ class region {
   /// decoded.
   [[nodiscard]] static result<region, region_invalid> adopt(std::span<const std::byte> image,
                                                             const region_options& options = {}) {
+    using region_detail::root_offset;
+    region_invalid error{};
+    // All that is believed is read from copies: the image may lie anywhere, and change meanwhile.
+    alignas(region_detail::granule) std::byte front[root_offset];
+    if (!image.empty()) std::memcpy(front, image.data(), std::min<std::size_t>(image.size(), root_offset));
+    if (!region_detail::check_header<T>(front, image.size(), region_detail::schema_hash_in<T>(),
+                                        region_detail::layout_hash<T>(), error)) {
+      return failure{std::move(error)};
+    }
+    const std::uint32_t size = reinterpret_cast<const region_detail::header*>(front)->size;
+    region made(no_memory{});
+    region_detail::room in = made.open_window(options);
+    unbegun window{&made};
+    if (in.capacity < size) return failure{no_memory_for(size, in.capacity, std::move(error))};
+    window.used = size;
+    std::memcpy(made.image(), front, root_offset);
+    std::memcpy(made.image() + root_offset, image.data() + root_offset, size - root_offset);
     std::vector<std::uint64_t> for_large;
     region_detail::check_bitmap bits(for_large);
-    region_invalid error{};
     region_detail::image_versions versions;
-    if (!region_detail::check_image<T>(image, bits, versions, error)) return failure{std::move(error)};
-    std::vector<region_detail::image_granule> copy;
+    if (made.header_->form == region_form::live) bits.begin(size);
+    if (!region_detail::check_root<T>(made.image(), bits.words(), versions, error)) {
+      return failure{std::move(error)};
+    }
     if (versions.differs) {
-      copy = region_detail::rewritten<T>(image, versions);
-      image = std::as_bytes(std::span(copy));
+      const auto copy = region_detail::rewritten<T>({made.image(), size}, versions);
+      const auto bytes = std::as_bytes(std::span(copy));
+      if (in.capacity < bytes.size()) {
+        return failure{no_memory_for(bytes.size(), in.capacity, std::move(error))};
+      }
+      in.clean_from = std::max(in.clean_from, size);
+      made.take(bytes, in, options, nullptr);
+    } else {
+      region_detail::resume_region(made.image(), in, options, bits.words());
     }
-    const std::size_t size = reinterpret_cast<const region_detail::header*>(image.data())->size;
-    region made(no_memory{});
-    const region_detail::room in = made.open_window(options);
-    if (in.capacity < size) {
-      made.release_window();
-      return failure{no_memory_for(size, in.capacity, std::move(error))};
-    }
-    made.take(image.first(size), in, options, versions.differs ? nullptr : bits.words());
+    window.made = nullptr;
     return made;
   }
   /// Goes on with the image that lies at the front of a buffer, which is checked first.
@@ -297,7 +329,10 @@ class region {
     return made;
   }
 
-  [[nodiscard]] T* get() noexcept { return reinterpret_cast<T*>(image() + region_detail::root_offset); }
+  [[nodiscard]] T* get() noexcept {
+    assert(header_ != nullptr && "the region was moved from");
+    return reinterpret_cast<T*>(image() + region_detail::root_offset);
+  }
   [[nodiscard]] const T* get() const noexcept { return const_cast<region*>(this)->get(); }
   [[nodiscard]] T* operator->() noexcept { return get(); }
   [[nodiscard]] const T* operator->() const noexcept { return get(); }
@@ -333,7 +368,7 @@ class region {
 
   /// The live image: the region as it stands.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
-    return {reinterpret_cast<const std::byte*>(header_), header_->size};
+    return {reinterpret_cast<const std::byte*>(header_), size()};
   }
   /// The canonical image: equal values have equal bytes.
   [[nodiscard]] std::vector<std::byte> canonical() const {
@@ -354,9 +389,9 @@ class region {
   }
 
   /// Bytes of the live image.
-  [[nodiscard]] std::size_t size() const noexcept { return header_->size; }
+  [[nodiscard]] std::size_t size() const noexcept { return header_ == nullptr ? 0 : header_->size; }
   /// What the live image may grow to.
-  [[nodiscard]] std::size_t capacity() const noexcept { return header_->capacity; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return header_ == nullptr ? 0 : header_->capacity; }
   /// Bytes within the live image that hold nothing, those kept for the next blocks of the same size left out.
   [[nodiscard]] std::size_t free_bytes() const noexcept {
     return std::size_t{region_detail::own_state(header_)->free_granules} * region_detail::granule;
@@ -421,12 +456,20 @@ class region {
         std::min<std::uint64_t>(window_.size - front, region_detail::max_size) / 16 * 16;
     return {capacity, window_.begin, window_.dirty, true};
   }
-  /// Gives a window back in which nothing was begun.
-  void release_window() noexcept {
+  /// Gives a window back in which nothing was begun, but so many bytes of an image may have been written.
+  void release_window(std::uint32_t used = 0) noexcept {
     if (window_.begin == nullptr) return;
-    region_detail::window_pool::instance().give(window_, window_.dirty);
+    region_detail::window_pool::instance().give(window_, std::max(window_.dirty, used));
     window_ = {};
   }
+  /// Does that in the end, unless the region was begun.
+  struct unbegun {
+    region* made;
+    std::uint32_t used = 0;
+    ~unbegun() {
+      if (made != nullptr) made->release_window(used);
+    }
+  };
   /// Gives the window back, if the region lies in one.
   void leave_window() noexcept {
     if (window_.begin == nullptr) return;
