@@ -1,7 +1,8 @@
 //! The macro that describes unions in regions.
 
 /// Describes a union: what its discriminator is, and which member each of its values selects. The members are reached through
-/// two traits, whose names stand behind the union's; `select` makes another one begin with its default value.
+/// two traits, whose names stand behind the union's. `select` chooses a value of the discriminator: a member that was not
+/// selected before begins with its default value.
 ///
 /// ```
 /// use situ_layout::region::{Region, Text, Vector};
@@ -238,7 +239,8 @@ macro_rules! __region_union {
 
             impl $mut for Mut<'_, $name> {
                 fn select(&mut self, discriminator: Selected<$name>) {
-                    union_select(self, discriminator);
+                    let is_same = case(union_discriminator(self.as_ref())) == case(discriminator);
+                    union_select(self, discriminator, is_same);
                 }
                 $(fn $member(&mut self) -> ::core::option::Option<Mut<'_, $type>> {
                     (case(union_discriminator(self.as_ref())) == Case::$member).then(|| self.part(LAYOUT.0))

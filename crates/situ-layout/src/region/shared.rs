@@ -229,15 +229,27 @@ impl<S: Stored> Mut<'_, S> {
             let links = self.memory().u32(block).checked_add(1).ok_or(ShareError::TooMany)?;
             self.memory().set_u32(block, links);
         }
-        let done = to(self.reborrow(), Link { memory, block, time: PhantomData, of: PhantomData });
-        if let Some(block) = block {
-            let links = self.memory().u32(block);
-            self.memory().set_u32(block, links - 1);
-            if links == 1 {
-                T::release(MemoryMut(self.memory()), block + Shared::<T>::VALUE);
-                self.memory().free(block, Shared::<T>::bytes(T::SIZE));
-            }
+        let mut held = Held::<S, T> { of: self.reborrow(), block, to: PhantomData };
+        to(held.of.reborrow(), Link { memory, block, time: PhantomData, of: PhantomData })
+    }
+}
+
+/// The link that holds a value while it is shared; it ends with this, also where that is because of a panic.
+struct Held<'m, S: Stored, T: Stored> {
+    of: Mut<'m, S>,
+    block: Option<u32>,
+    to: PhantomData<fn() -> T>,
+}
+
+impl<S: Stored, T: Stored> Drop for Held<'_, S, T> {
+    fn drop(&mut self) {
+        let Some(block) = self.block else { return };
+        let memory = self.of.memory();
+        let links = memory.u32(block);
+        memory.set_u32(block, links - 1);
+        if links == 1 {
+            T::release(MemoryMut(memory), block + Shared::<T>::VALUE);
+            memory.free(block, Shared::<T>::bytes(T::SIZE));
         }
-        done
     }
 }

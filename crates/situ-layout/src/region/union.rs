@@ -210,11 +210,16 @@ pub fn union_check<U: Union, const CANONICAL: bool>(
     check.zero(at + U::VALUE + size, at + U::SIZE)
 }
 
-/// Selects anew: what the union held is released, and the selected member begins with its default value.
+/// Chooses a discriminator. Unless it selects the member that is selected already, that one ends, and the new one begins with its
+/// default value.
 #[doc(hidden)]
-pub fn union_select<U: Union>(union: &mut Mut<'_, U>, value: Selected<U>) {
+pub fn union_select<U: Union>(union: &mut Mut<'_, U>, value: Selected<U>, is_same: bool) {
     let at = union.at();
-    union_renew::<U>(MemoryMut(union.memory()), at, value);
+    if is_same {
+        U::Discriminator::set(MemoryMut(union.memory()), at, value);
+    } else {
+        union_renew::<U>(MemoryMut(union.memory()), at, value);
+    }
 }
 
 /// The discriminator of a union.

@@ -1,5 +1,7 @@
 //! Trees, unions, shared links and bases, held to the vectors; types and values as in `spec/vectors/region.py`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use situ_layout::region::{Region, ShareError, layout_text, view};
 
 use crate::types::*;
@@ -121,6 +123,35 @@ fn links_make_no_cycles_and_stay_in_their_region() {
 }
 
 #[test]
+fn a_panic_while_a_value_is_shared_leaves_no_link() {
+    let mut r = market().unwrap();
+    let before = r.canonical();
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let mut m = r.root_mut();
+        m.share(|m| m.textures().get(0), |_, _| -> Result<(), ShareError> { panic!("while it is held") })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(r.root().textures().get(0).unwrap().links(), 3);
+    assert_eq!(Region::<Market>::adopt(r.bytes()).unwrap().canonical(), before);
+    // A value whose other links have ended meanwhile ends as well.
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let mut m = r.root_mut();
+        m.share(
+            |m| m.textures().get(0),
+            |mut m, _| -> Result<(), ShareError> {
+                m.textures().clear();
+                m.texture().clear();
+                panic!("while it is held")
+            },
+        )
+    }));
+    assert!(panicked.is_err());
+    r.trim();
+    let taken = Region::<Market>::adopt(r.bytes()).unwrap();
+    assert_eq!((taken.bytes().len(), taken.free_bytes()), (r.bytes().len(), r.free_bytes()));
+}
+
+#[test]
 fn a_union_holds_what_its_discriminator_selects() {
     let mut r = Region::<Market>::new();
     let mut m = r.root_mut();
@@ -129,9 +160,19 @@ fn a_union_holds_what_its_discriminator_selects() {
     assert!(m.flagged().as_ref().number().is_some_and(|number| *number == 0));
     m.shape().select(2);
     m.shape().label().unwrap().set("a text that needs a block").unwrap();
-    // Another label of the same member begins anew as well.
-    m.shape().select(3);
-    assert_eq!(m.shape().label().unwrap().as_ref().as_str(), "");
+    // Another label of the same member leaves it as it is, and so does the same one.
+    for label in [3, 3] {
+        m.shape().select(label);
+        assert_eq!(m.shape().as_ref().discriminator(), label);
+        assert_eq!(m.shape().label().unwrap().as_ref().as_str(), "a text that needs a block");
+    }
+    // Where no member is selected, another discriminator of none is kept, too.
+    let mut choices = m.choices();
+    let mut none = choices.get_mut(0).unwrap();
+    none.select(99);
+    assert_eq!(none.as_ref().discriminator(), 99);
+    assert!(none.as_ref().flag().is_none());
+    none.select(0);
     m.shape().select(1);
     *m.shape().radius().unwrap() = 1.0;
     assert!(m.shape().label().is_none());

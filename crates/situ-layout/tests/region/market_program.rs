@@ -218,11 +218,12 @@ fn shape(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
         1 => {
             *discriminator = i32::from(source.below(6)) - 1;
             shape.select(*discriminator);
-            *drawn = match discriminator {
-                1 => Drawn::Radius(0.0),
-                2 | 3 => Drawn::Label(String::new()),
-                _ => Drawn::Points(Vec::new()),
-            };
+            match (*discriminator, &*drawn) {
+                (1, Drawn::Radius(_)) | (2 | 3, Drawn::Label(_)) | (-1 | 0 | 4, Drawn::Points(_)) => {}
+                (1, _) => *drawn = Drawn::Radius(0.0),
+                (2 | 3, _) => *drawn = Drawn::Label(String::new()),
+                _ => *drawn = Drawn::Points(Vec::new()),
+            }
         }
         _ => match drawn {
             Drawn::Radius(radius) => {
