@@ -127,6 +127,8 @@ TEST_F(Bus, what_outgrows_its_slot_goes_on_by_itself) {
   moved->path.resize(200000);
   moved.compact();
   moved->path.resize(500000);
+  EXPECT_TRUE(moved.try_compact());
+  EXPECT_EQ(moved.bytes().size(), moved.canonical().size());
   moved->skills.reserve(1000);
   moved.compact_in_place();
   EXPECT_EQ(moved->path.capacity(), 500000U);

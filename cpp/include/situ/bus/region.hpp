@@ -107,10 +107,16 @@ class loan<T> : region_detail::growth {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return region_->bytes(); }
   /// The canonical image: equal values have equal bytes.
   [[nodiscard]] std::vector<std::byte> canonical() const { return region_->canonical(); }
-  /// Makes the live image as small as the canonical one. References into the region end.
+  /// Makes the live image as small as the canonical one: see `region::compact`. References into the region
+  /// end.
   void compact() {
-    region_->compact();
+    if (!try_compact()) detail::raise(region_error(region_fault::full, region_->capacity()));
+  }
+  /// The same; false, and unchanged, where the slot has no room for it.
+  [[nodiscard]] bool try_compact() {
+    const bool done = region_->try_compact();
     grows();
+    return done;
   }
 
   /// Closes the gaps between blocks in the slot: see `region::compact_in_place`. References into the region
