@@ -63,6 +63,22 @@ def wait(executor, what, is_done, missing=lambda: ""):
         executor.spin_once(timeout_sec=0.05)
 
 
+def answer_to(executor, what, ask):
+    """What a question is answered with. It is asked again if that takes long: the middleware waits for a tenth of a second until who answers
+    knows the reader of who asks, and then drops the answer."""
+    attempts = 4
+    end = time.monotonic() + PATIENCE
+    for attempt in range(attempts):
+        answered = ask()
+        until = end if attempt == attempts - 1 else time.monotonic() + PATIENCE / attempts
+        while not answered.done() and time.monotonic() < until:
+            executor.spin_once(timeout_sec=0.05)
+        if answered.done():
+            return answered.result()
+        print(f"rclrs.py: {what} was not answered; attempt {attempt + 1} of {attempts}", file=sys.stderr)
+    sys.exit(f"rclrs.py: {what} was not answered within {PATIENCE} s")
+
+
 def check_messages(executor, node):
     types = Types()
     names = [name for name in types.classes if name.split("::")[0] in PACKAGES and "::msg::" in name]
@@ -94,10 +110,10 @@ def check_services(executor, node):
         client = node.create_client(BasicTypes, f"situ/{form}")
         wait(executor, f"the service {form}", client.service_is_ready)
         for number, text in [(0, ""), (2**62, "grüße 😀"), (-1, "x" * 1000)]:
-            answer = client.call_async(BasicTypes.Request(int64_value=number, string_value=text))
-            wait(executor, f"an answer of {form}", answer.done)
-            if (answer.result().int64_value, answer.result().string_value) != (number + 1, text):
-                sys.exit(f"rclrs.py: service {form}: {answer.result()}")
+            request = BasicTypes.Request(int64_value=number, string_value=text)
+            answer = answer_to(executor, f"the service {form}", lambda: client.call_async(request))
+            if (answer.int64_value, answer.string_value) != (number + 1, text):
+                sys.exit(f"rclrs.py: service {form}: {answer}")
     print("rclrs: the service answered in both forms")
 
 
@@ -129,9 +145,8 @@ def check_relayed_services(executor, node):
             if HIDDEN not in request.members:
                 messages += [types.message(Values(mode).make(request), request.name) for mode in modes(3)]
             for message in messages:
-                answered = client.call_async(message)
-                wait(executor, f"an answer of {path}", answered.done)
-                sent, got = types.value(message, request), types.value(answered.result(), response)
+                answered = answer_to(executor, path, lambda: client.call_async(message))
+                sent, got = types.value(message, request), types.value(answered, response)
                 if (asked[-1], got) != (sent, sent):
                     sys.exit(f"rclrs.py: {path}: sent\n{sent}\nwas asked\n{asked[-1]}\ngot back\n{got}")
             total += len(messages)
@@ -194,32 +209,33 @@ class Relay:
 
     def run(self, goal):
         """The status and the result of a goal; `None` if it was refused."""
-        self.feedback.clear()
-        asked = self.client.send_goal_async(goal, feedback_callback=self.came)
-        wait(self.executor, f"the response of {self.path}", asked.done)
-        handle = asked.result()
+        handle = self.ask(goal)
         if not handle.accepted:
             return None
         return self.result(handle)
 
+    def ask(self, goal):
+        """What a goal is answered with."""
+
+        def send():
+            self.feedback.clear()
+            return self.client.send_goal_async(goal, feedback_callback=self.came)
+
+        return answer_to(self.executor, f"a goal of {self.path}", send)
+
     def result(self, handle):
-        result = handle.get_result_async()
-        wait(self.executor, f"the result of {self.path}", result.done)
-        return result.result().status, result.result().result
+        result = answer_to(self.executor, f"the question for a result of {self.path}", handle.get_result_async)
+        return result.status, result.result
 
     def cancel(self, handle):
         """What cancelling a goal is answered with: the code, and which goals are ended."""
-        asked = handle.cancel_goal_async()
-        wait(self.executor, f"the answer to the cancelling of {self.path}", asked.done)
-        return asked.result().return_code, [bytes(it.goal_id.uuid) for it in asked.result().goals_canceling]
+        answer = answer_to(self.executor, f"the cancelling of {self.path}", handle.cancel_goal_async)
+        return answer.return_code, [bytes(it.goal_id.uuid) for it in answer.goals_canceling]
 
     def run_and_cancel(self, goal, after):
         """Cancels a goal when so many pieces of feedback have come; the answer to that, the status and the result."""
-        self.feedback.clear()
         self.pauses_after = after
-        asked = self.client.send_goal_async(goal, feedback_callback=self.came)
-        wait(self.executor, f"the response of {self.path}", asked.done)
-        handle = asked.result()
+        handle = self.ask(goal)
         wait(self.executor, f"feedback of {self.path}", lambda: len(self.feedback) == after)
         code, ended = self.cancel(handle)
         if any(it != bytes(handle.goal_id.uuid) for it in ended):
