@@ -21,15 +21,15 @@
 //! up, and clearing it twice does no harm. An owner that dies frees nothing any more; its slots stay readable until
 //! the pool is unlinked.
 
-use crate::fence::FenceWords;
+use crate::fence::{FenceEnd, FenceWords};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::between_sequentially_consistent;
 
 /// How many readers of a slot can be told apart: one bit each.
 pub const HOLDERS: usize = 256;
 
-/// The part of a slot that owner and readers both write, in host shared memory: one cache line, and an unused one beside
-/// it. (Processors fetch lines in pairs: without the unused one, a reader that pins a slot would take the neighbour's
+/// The part of a slot that owner and readers both write, in host shared memory: one cache line, and one beside it that only emulated devices
+/// use. (Processors fetch lines in pairs: without the second one, a reader that pins a slot would take the neighbour's
 /// line away from the owner, who has just fetched it to reuse it. Measured: 80 ns a message.)
 ///
 /// Zeroed memory is a valid control of a slot that was never used.
@@ -44,22 +44,26 @@ pub struct SlotControl {
     registered: AtomicU64,
     /// One bit a reader, numbered by its place in the topic.
     holders: [AtomicU64; HOLDERS / 64],
+    /// When that was, if an emulated device completed it.
+    fence_end: FenceEnd,
 }
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<SlotControl>() == 128);
 
 #[cfg(all(test, not(loom)))]
-use crate::fence::FIELDS as FENCE;
+use crate::fence::{END_FIELDS as END, FIELDS as FENCE};
 
 /// Where the fields of a control lie: offset, size, name.
 #[cfg(all(test, not(loom)))]
-pub(crate) const FIELDS: [(usize, usize, &str); 5] = [
+pub(crate) const FIELDS: [(usize, usize, &str); 7] = [
     (std::mem::offset_of!(SlotControl, generation), 8, "generation"),
     (std::mem::offset_of!(SlotControl, fence) + FENCE[0].0, FENCE[0].1, FENCE[0].2),
     (std::mem::offset_of!(SlotControl, fence) + FENCE[1].0, FENCE[1].1, FENCE[1].2),
     (std::mem::offset_of!(SlotControl, registered), 8, "registered"),
     (std::mem::offset_of!(SlotControl, holders), HOLDERS / 8, "holders"),
+    (std::mem::offset_of!(SlotControl, fence_end) + END[0].0, END[0].1, END[0].2),
+    (std::mem::offset_of!(SlotControl, fence_end) + END[1].0, END[1].1, END[1].2),
 ];
 
 /// What an owner finds when it retires or revisits a slot.
@@ -81,6 +85,7 @@ impl SlotControl {
             fence: FenceWords::new(0),
             registered: AtomicU64::new(0),
             holders: std::array::from_fn(|_| AtomicU64::new(0)),
+            fence_end: FenceEnd::default(),
         }
     }
 
@@ -94,6 +99,12 @@ impl SlotControl {
     #[inline]
     pub fn fence(&self) -> &FenceWords {
         &self.fence
+    }
+
+    /// Where the end of that fence is noted.
+    #[inline]
+    pub fn fence_end(&self) -> &FenceEnd {
+        &self.fence_end
     }
 
     /// Reader: takes hold of the slot if it still has `generation` (compared in its low 16 bits). `place` is the

@@ -76,6 +76,20 @@ impl FenceWords {
     }
 }
 
+/// When a fence ended, as the device has it that completed it: in host shared memory. Zeroed memory is a valid one.
+///
+/// A device sees the end of a fence when the word is written. One that is emulated sees it when its thread comes to look, which may be much
+/// later where cores are few: so whoever completes a fence at a known moment notes that, before it writes the word. Nobody decides by it
+/// whether anything has ended.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct FenceEnd {
+    /// Of which value the moment is; it is written after that.
+    value: AtomicU64,
+    /// The moment, in nanoseconds of `CLOCK_MONOTONIC`.
+    at_ns: AtomicU64,
+}
+
 /// Where the words lie in their struct: offset, size, name.
 #[cfg(all(test, not(loom)))]
 pub(crate) const FIELDS: [(usize, usize, &str); 2] = [
@@ -83,10 +97,19 @@ pub(crate) const FIELDS: [(usize, usize, &str); 2] = [
     (std::mem::offset_of!(FenceWords, awaited), 8, "awaited"),
 ];
 
+/// The same of its end.
+#[cfg(all(test, not(loom)))]
+pub(crate) const END_FIELDS: [(usize, usize, &str); 2] = [
+    (std::mem::offset_of!(FenceEnd, value), 8, "ended"),
+    (std::mem::offset_of!(FenceEnd, at_ns), 8, "ended_at_ns"),
+];
+
 /// The moment at which the bytes of one message are complete. Keeps the memory of its words mapped.
 #[derive(Clone)]
 pub struct Fence {
     words: NonNull<FenceWords>,
+    /// Where its end is noted, if anywhere.
+    end: Option<NonNull<FenceEnd>>,
     value: u64,
     mapped: Arc<dyn Any + Send + Sync>,
     /// Whom else to tell.
@@ -107,14 +130,22 @@ impl Fence {
     /// # Safety
     /// `words` must stay valid as long as `mapped` lives.
     pub unsafe fn new(words: NonNull<FenceWords>, value: u64, mapped: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { words, value, mapped, then: None }
+        Self { words, end: None, value, mapped, then: None }
+    }
+
+    /// The same fence, whose end is noted there, too.
+    ///
+    /// # Safety
+    /// As of [`new`](Self::new): `end` must stay valid as long as what keeps the words lives.
+    pub unsafe fn noting(self, end: NonNull<FenceEnd>) -> Self {
+        Self { end: Some(end), ..self }
     }
 
     /// A fence of this process alone, which is complete at `value`; so far everything up to `complete` is.
     pub fn of_process(complete: u64, value: u64) -> Self {
-        let words = Arc::new(FenceWords::new(complete));
+        let words = Arc::new((FenceWords::new(complete), FenceEnd::default()));
         // SAFETY: the fence keeps the words.
-        unsafe { Self::new(NonNull::from(&*words), value, words) }
+        unsafe { Self::new(NonNull::from(&words.0), value, words.clone()).noting(NonNull::from(&words.1)) }
     }
 
     /// The same fence, whose end by the CPU of this process is told to somebody else than those who wait for it, too. Of its
@@ -148,6 +179,33 @@ impl Fence {
         &self.mapped
     }
 
+    /// Notes when it ended, in nanoseconds of `CLOCK_MONOTONIC`, before it is completed: for whoever does that, a while later perhaps. Who
+    /// dies in between has noted what nobody reads.
+    pub fn note_end(&self, at_ns: u64) {
+        // SAFETY: valid as long as `mapped` lives, by the promise given to `noting`.
+        if let Some(end) = self.end.map(|end| unsafe { &*end.as_ptr() }) {
+            end.at_ns.store(at_ns, Ordering::Relaxed);
+            // Whoever finds this value there finds its moment, or a later one's (release, paired with the acquire below).
+            end.value.store(self.value, Ordering::Release);
+        }
+    }
+
+    /// Nothing is known of its end: for an owner whose slot begins anew.
+    pub fn forget_end(&self) {
+        // SAFETY: as above.
+        if let Some(end) = self.end.map(|end| unsafe { &*end.as_ptr() }) {
+            end.value.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// When it ended, if whoever completed it has noted that, in nanoseconds of `CLOCK_MONOTONIC`; of a fence that is complete. Should its words
+    /// be in use again, perhaps a later moment. It may be anything, if who wrote it is broken or hostile.
+    pub fn ended_at_ns(&self) -> Option<u64> {
+        // SAFETY: as above.
+        let end = self.end.map(|end| unsafe { &*end.as_ptr() })?;
+        (end.value.load(Ordering::Acquire) == self.value).then(|| end.at_ns.load(Ordering::Relaxed))
+    }
+
     /// How it stands. If complete, everything written before it was completed is visible (acquire).
     pub fn state(&self) -> FenceState {
         match self.word().load(Ordering::Acquire) {
@@ -166,10 +224,10 @@ impl Fence {
     #[cfg(not(loom))]
     pub fn wait(&self, patience: Duration) -> FenceState {
         const SPINS: u32 = 20;
-        const LOOKS: Duration = Duration::from_micros(30);
+        const LOOKS: Duration = Duration::from_micros(80);
         /// A look that took so long was somebody else's turn.
         const TURN: Duration = Duration::from_micros(2);
-        const TURNS: u32 = 4;
+        const TURNS: u32 = 2;
         const LONGEST: Duration = Duration::from_millis(1);
         for _ in 0..SPINS {
             match self.state() {

@@ -64,7 +64,7 @@ pub use domain::{
 pub use domains::{Domains, InvalidDomain, Surveyed, find, survey};
 #[cfg(not(loom))]
 pub use emulated::{EmulatedDomain, EmulatedOptions, EmulatedStream, EmulatedView, FaultPlan, Faults};
-pub use fence::{Fence, FenceState, FenceWords, POISON, Then};
+pub use fence::{Fence, FenceEnd, FenceState, FenceWords, POISON, Then};
 #[cfg(not(loom))]
 pub use host::HostDomain;
 #[cfg(not(loom))]

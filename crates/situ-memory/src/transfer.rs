@@ -31,10 +31,23 @@ pub enum Route {
     Staged,
 }
 
+/// Between which domains, and whether the CPU may touch the memory: of the source, then of the target.
+type Ends = ((DomainId, bool), (DomainId, bool));
+
+/// Which way copies between two domains go, whose stream makes them, and whether that can be enqueued.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    by: DomainId,
+    route: Route,
+    enqueues: bool,
+}
+
 /// Copies between domains. Keeps the streams that it has used in each, and the memory to stage in.
 #[derive(Debug)]
 pub struct Copier {
     domains: Domains,
+    /// Those that were asked for.
+    ways: Vec<(Ends, Way)>,
     /// Those on which it copies in the call.
     streams: Vec<Arc<dyn Stream>>,
     /// Those on which it enqueues copies: others, because those may wait for what takes its time.
@@ -45,7 +58,7 @@ pub struct Copier {
 impl Copier {
     /// A copier between these domains.
     pub fn new(domains: Domains) -> Self {
-        Self { domains, streams: Vec::new(), queues: Vec::new(), staging: Vec::new() }
+        Self { domains, ways: Vec::new(), streams: Vec::new(), queues: Vec::new(), staging: Vec::new() }
     }
 
     /// Copies `len` bytes of `from`, at an offset, to `to`, at another, after a fence if one is given, and waits until it
@@ -72,15 +85,25 @@ impl Copier {
         result
     }
 
-    /// The way from memory to memory, and whose stream goes it.
-    fn way(&self, from: &Arc<dyn Memory>, to: &Arc<dyn Memory>) -> Result<(DomainId, Route), DomainError> {
+    /// The way from memory to memory: asked for once, as who takes a message waits for the answer.
+    fn way(&mut self, from: &Arc<dyn Memory>, to: &Arc<dyn Memory>) -> Result<Way, DomainError> {
+        let end = |memory: &Arc<dyn Memory>| (memory.domain(), memory.host().is_some());
+        let ends = (end(from), end(to));
+        if let Some((_, way)) = self.ways.iter().find(|(known, _)| *known == ends) {
+            return Ok(*way);
+        }
         let reaches = self.domains.get(to.domain())?.reaches(from.domain());
-        Ok(match (from.host(), to.host()) {
+        let (by, route) = match (from.host(), to.host()) {
             _ if reaches => (to.domain(), Route::Direct),
             (Some(_), _) => (to.domain(), Route::FromHost),
             (None, Some(_)) => (from.domain(), Route::ToHost),
             (None, None) => (from.domain(), Route::Staged),
-        })
+        };
+        let enqueues =
+            route != Route::Staged && self.domains.get(by)?.capabilities().order != StreamOrder::Host;
+        let way = Way { by, route, enqueues };
+        self.ways.push((ends, way));
+        Ok(way)
     }
 
     /// The stream on which [`enqueue`](Self::enqueue) can copy from one memory to the other: the one that is given if it can, else
@@ -91,8 +114,8 @@ impl Copier {
         from: &Arc<dyn Memory>,
         to: &Arc<dyn Memory>,
     ) -> Result<Option<Enqueuing<'s>>, DomainError> {
-        let (by, route) = self.way(from, to)?;
-        if route == Route::Staged || self.domains.get(by)?.capabilities().order == StreamOrder::Host {
+        let Way { by, route, enqueues } = self.way(from, to)?;
+        if !enqueues {
             return Ok(None);
         }
         Ok(Some(match given.filter(|stream| stream.domain() == by) {
@@ -139,7 +162,7 @@ impl Copier {
         after: Option<&Fence>,
         patience: Duration,
     ) -> Result<Route, DomainError> {
-        let (by, route) = self.way(from, to)?;
+        let Way { by, route, .. } = self.way(from, to)?;
         let stream = self.stream(by)?;
         if let Some(fence) = after {
             stream.wait(fence, patience)?;

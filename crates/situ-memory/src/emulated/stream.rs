@@ -4,8 +4,9 @@
 //! nobody else, and a long kernel runs beside copies as it does on a device. What streams share is the bus.
 //!
 //! A device does not have to be scheduled before it begins: so the time that a command takes counts from when it was enqueued, or from when
-//! the one before it was done, if that is later, and not from when the thread came to it. A wait is done when somebody has seen that it is
-//! over. And who waits for a stream takes its copies upon itself as long as the thread has not come to them.
+//! the one before it was done, if that is later, and not from when the thread came to it. Nor does it have to be scheduled to see that a wait is
+//! over: that is done when the device that completes the fence says it was, or else when somebody has seen it. Its threads go before those of
+//! programs, where that is allowed (it takes the right to raise priorities). And who waits for a stream takes its copies upon itself as long as the thread has not come to them.
 //!
 //! When a command fails, those behind it are not done either: signals poison their fences, so that nobody takes garbage
 //! for a message. `synchronize` tells what failed, and the stream goes on with what comes after.
@@ -24,6 +25,9 @@ use crate::fence::{Fence, FenceState};
 
 /// How long a wait looks at its fence before it asks whether the device is still there.
 const SLICE: Duration = Duration::from_millis(20);
+
+/// The nice value of its threads: a device does not wait until those who use it are done with the core.
+const PRIORITY: i32 = -10;
 
 /// From which patience on who waits helps.
 const HELPFUL: Duration = Duration::from_secs(1);
@@ -248,15 +252,17 @@ impl EmulatedStream {
         }
         let mut work = self.queue.work();
         let mut waited = false;
-        while !work.busy && work.commands.front().is_some_and(|(command, _)| command.is_over()) {
-            work.commands.pop_front();
+        while !work.busy
+            && let Some((Command::Wait(fence, _), since)) =
+                work.commands.pop_front_if(|(command, _)| command.is_over())
+        {
+            // No thread had to be woken for that.
+            work.free_at = work.free_at.max(since).max(end_of(&fence));
             work.done += 1;
             waited = true;
         }
         let at = Instant::now();
         if waited {
-            // No thread had to be woken for that. What was waited for may have come at this moment only.
-            work.free_at = work.free_at.max(at);
             (work, _) = self.queue.tell(work);
         }
         work.enqueued += 1;
@@ -399,6 +405,8 @@ impl Stream for EmulatedStream {
 /// core that still works when another one wakes somebody on it has to be interrupted, which takes five times as long as waking an idle one
 /// where cores are virtual.
 fn work_off(queue: &Queue) {
+    // Whether or not that is allowed.
+    let _ = rustix::process::setpriority_process(None, PRIORITY);
     const YIELDS: u32 = 2;
     let mut looks = 0;
     loop {
@@ -459,13 +467,15 @@ fn perform(queue: &Queue, command: Command, since: Instant) -> Result<Instant, D
                     return Err(DomainError::TimedOut { domain: device.id, waited: patience });
                 }
             }
-            Ok(Instant::now())
+            Ok(since.max(end_of(&fence)))
         }
         Command::Signal(fence) => {
+            fence.note_end(clock_ns(since));
             fence.complete();
             Ok(since)
         }
         Command::CompleteCopy(fence, source, kept) => {
+            fence.note_end(clock_ns(since));
             fence.complete_unless_poisoned(source.as_ref());
             // Pins among it come free before anybody who waits for the stream goes on.
             drop(kept);
@@ -480,6 +490,20 @@ fn perform(queue: &Queue, command: Command, since: Instant) -> Result<Instant, D
             Ok(Instant::now())
         }
     }
+}
+
+/// When a fence ended that is complete: now, unless who completed it says so.
+fn end_of(fence: &Fence) -> Instant {
+    let now = Instant::now();
+    let ago = fence.ended_at_ns().map_or(0, |at| clock_ns(now).saturating_sub(at));
+    now.checked_sub(Duration::from_nanos(ago)).unwrap_or(now)
+}
+
+/// A moment that has been, in nanoseconds of `CLOCK_MONOTONIC`, which is the same in all processes.
+fn clock_ns(at: Instant) -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let now = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    now.saturating_sub(u64::try_from(at.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// A copy, in the time that it takes from that moment on. Both ranges were checked, or vouched for by who enqueued it.
@@ -597,6 +621,48 @@ mod tests {
         // Pending when it was enqueued, and over when the thread came to it.
         let done = perform(&stream.queue, Command::Wait(fence, PATIENCE), since).unwrap();
         assert!(done >= before);
+    }
+
+    #[test]
+    fn a_wait_is_over_when_its_fence_ended_and_not_when_a_thread_came_to_look() {
+        let (_domain, stream) = stream_with(Duration::ZERO);
+        let now = Instant::now();
+        let ago =
+            |seconds| now.checked_sub(Duration::from_secs(seconds)).expect("the machine has run for so long");
+        let wait = |fence: &Fence, since| {
+            fence.complete();
+            perform(&stream.queue, Command::Wait(fence.clone(), PATIENCE), since).unwrap()
+        };
+        let about = |found: Instant, expected: Instant| {
+            let apart = found.max(expected) - found.min(expected);
+            assert!(apart < Duration::from_millis(1), "{apart:?} apart");
+        };
+        let ended = Fence::of_process(0, 1);
+        ended.note_end(super::clock_ns(ago(20)));
+        // When it was completed, though that was before the thread looked; but not before the wait began.
+        about(wait(&ended, ago(30)), ago(20));
+        about(wait(&ended, ago(10)), ago(10));
+        // A moment that has yet to come is none.
+        let mut late = Fence::of_process(0, 1);
+        late.note_end(super::clock_ns(now) + 1_000_000_000_000);
+        let before = Instant::now();
+        let found = wait(&late, ago(30));
+        assert!(before <= found && found <= Instant::now());
+        late = Fence::of_process(0, 1);
+        let before = Instant::now();
+        assert!(wait(&late, ago(30)) >= before, "nobody has said when");
+    }
+
+    #[test]
+    fn streams_say_when_they_have_completed_something() {
+        let (_domain, stream) = stream_with(Duration::ZERO);
+        let fence = Fence::of_process(0, 1);
+        assert_eq!(fence.ended_at_ns(), None);
+        let before = super::clock_ns(Instant::now());
+        stream.signal(&fence).unwrap();
+        stream.synchronize(PATIENCE).unwrap();
+        let ended = fence.ended_at_ns().expect("it was noted");
+        assert!(before <= ended + 1000 && ended <= super::clock_ns(Instant::now()), "{before} {ended}");
     }
 
     #[test]

@@ -143,14 +143,10 @@ impl PoolOwner {
     /// The fence of what an allocated slot is being filled with.
     pub fn fence(&self, slot: SlotId) -> Fence {
         let control = self.control(slot);
-        // SAFETY: the word lies in the mapping of the control file, which the fence keeps.
-        unsafe {
-            Fence::new(
-                NonNull::from(control.fence()),
-                control.generation().wrapping_add(1),
-                self.table.mapped.clone(),
-            )
-        }
+        let (words, end) = (NonNull::from(control.fence()), NonNull::from(control.fence_end()));
+        let value = control.generation().wrapping_add(1);
+        // SAFETY: the words lie in the mapping of the control file, which the fence keeps.
+        unsafe { Fence::new(words, value, self.table.mapped.clone()).noting(end) }
     }
 
     /// The first byte of an allocated slot, and how many there are: none where the CPU may not touch them.

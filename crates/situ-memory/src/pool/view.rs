@@ -94,8 +94,9 @@ impl PoolMetadata {
     pub fn fence(&self, slot: SlotId) -> Option<Fence> {
         let control = self.control(slot)?;
         let value = control.generation().wrapping_add(1);
-        // SAFETY: the word lies in the mapping of the controls, which the fence keeps.
-        Some(unsafe { Fence::new(NonNull::from(control.fence()), value, self.controls.clone()) })
+        let (words, end) = (NonNull::from(control.fence()), NonNull::from(control.fence_end()));
+        // SAFETY: the words lie in the mapping of the controls, which the fence keeps.
+        Some(unsafe { Fence::new(words, value, self.controls.clone()).noting(end) })
     }
 
     /// Where a pinned slot lies in the pool's memory: offset and length. Nothing if the directory, which another process
