@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, HOST, Held, Memory,
+    AllocateError, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, HOST, Memory,
     PoolOptions, PoolOwner, Registered, Sharing, SlotId, Strategy, Stream, Then, ViewError,
 };
 
-use crate::clock::now_ns;
+use crate::copy_pool::{CopyPool, Made, begin_fence};
 use crate::deaths::{Deaths, wait_for_the_dying};
 use crate::entry::{Entry, Found};
 use crate::fences::look_after;
@@ -29,10 +29,10 @@ use crate::hook::{self, Step};
 use crate::liveness::{NodeId, is_alive, unique};
 use crate::node::NodeInner;
 use crate::pools::{Mapped, Pin};
-use crate::publisher::capacity_of;
-use crate::ring::{Look, Reference};
-use crate::topic::format::{domain_from_word, state};
-use crate::topic::{RegisterError, Topic, active_places};
+use crate::publisher::{WARM_SIZE, capacity_of};
+use crate::ring::Reference;
+use crate::topic::format::state;
+use crate::topic::{RegisterError, Topic};
 
 /// What a pool may take unless told otherwise, in bytes, where its memory is taken as a whole: that of a device, and a ring.
 const DEVICE_CAPACITY: u64 = 256 << 20;
@@ -122,28 +122,6 @@ pub(crate) struct Brought {
     pub ordered: bool,
 }
 
-/// A copy that was made, and what tells that nobody wants it any more.
-struct Made {
-    number: u64,
-    slot: SlotId,
-    keeps: bool,
-    origin: Option<(Arc<Mapped>, SlotId, u16)>,
-}
-
-/// The pool of copies of one participant in one domain.
-struct Own {
-    entry: usize,
-    pool: PoolOwner,
-    /// What of it is registered with devices.
-    registered: Registered,
-    /// The rows of the topic when it was made.
-    rows: u64,
-    made: VecDeque<Made>,
-    /// Retired while somebody held them, or a stream was still copying into them: until its fence is not pending.
-    held: VecDeque<(SlotId, Option<Fence>)>,
-    deaths: Deaths,
-}
-
 /// The copies that one participant makes into one domain.
 pub(crate) struct Copies {
     topic: Arc<Topic>,
@@ -151,11 +129,19 @@ pub(crate) struct Copies {
     domain: DomainId,
     column: usize,
     capacity: Option<u64>,
-    own: Option<Own>,
+    own: Option<CopyPool>,
     /// Pools that became too small when the topic grew, until nobody wants what is in them.
-    outgrown: Vec<Own>,
-    /// A copier for each domain that something came from.
-    copiers: Vec<(DomainId, Copier)>,
+    outgrown: Vec<CopyPool>,
+    /// What copies from each domain that something came from.
+    origins: Vec<Origin>,
+}
+
+/// What it takes to copy from one domain: asked for once, as who takes a message waits for it.
+struct Origin {
+    domain: DomainId,
+    copier: Copier,
+    /// The domain that copies, if its driver wants to know what lies in host memory.
+    registers: Option<Arc<dyn Domain>>,
 }
 
 impl std::fmt::Debug for Copies {
@@ -221,7 +207,7 @@ impl Copies {
         (column, domain): (usize, DomainId),
         capacity: Option<u64>,
     ) -> Self {
-        Self { topic, node, domain, column, capacity, own: None, outgrown: Vec::new(), copiers: Vec::new() }
+        Self { topic, node, domain, column, capacity, own: None, outgrown: Vec::new(), origins: Vec::new() }
     }
 
     pub(crate) fn domain(&self) -> DomainId {
@@ -235,10 +221,28 @@ impl Copies {
         &mut self,
         number: u64,
         source: &Source<'_>,
+        how: How<'_>,
+        share: impl FnMut(Reference, &dyn Fn() -> bool) -> Result<Option<Pin>, ViewError>,
+    ) -> Result<Option<Brought>, CopyError> {
+        // A large one is to lie where the last one was, whose pages are warm; a small one does not wait for that.
+        let is_large = source.len >= WARM_SIZE as u64;
+        if is_large {
+            self.tidy(0);
+        }
+        let brought = self.share_or_copy(number, source, how, share);
+        if !is_large {
+            self.tidy(0);
+        }
+        brought
+    }
+
+    fn share_or_copy(
+        &mut self,
+        number: u64,
+        source: &Source<'_>,
         mut how: How<'_>,
         mut share: impl FnMut(Reference, &dyn Fn() -> bool) -> Result<Option<Pin>, ViewError>,
     ) -> Result<Option<Brought>, CopyError> {
-        self.tidy(0);
         let topic = self.topic.clone();
         let entry = topic.entry(self.column, number);
         let mut ordered = false;
@@ -294,9 +298,10 @@ impl Copies {
         Err(CopyError::Contended)
     }
 
-    /// Copies message `number` if nobody has or does: enqueues the copy on this stream, if its completion was enqueued there; else copies it if it
-    /// is complete, or enqueues the copy on a stream of its own that waits for it. Gives the copy's fence if it is pending: until
-    /// then the source must stay as it is. Who sleeps until something is complete is woken by what ends that fence.
+    /// Copies message `number` if nobody has or does: enqueues the copy on this stream, if its completion was enqueued there, else on a
+    /// stream of its own, behind what completes the message. What is complete already is copied in the call if it is for the host, where
+    /// whoever looks now finds it, or if nothing can be enqueued. Gives the copy's fence if it is pending: until then the source must stay as it
+    /// is. Who sleeps until something is complete is woken by what ends that fence.
     pub(crate) fn bring_if_absent(
         &mut self,
         number: u64,
@@ -307,17 +312,20 @@ impl Copies {
         let entry = topic.entry(self.column, number);
         let (Found::Absent, word) = entry.look() else { return Ok(None) };
         let complete = source.fence.is_none_or(|fence| fence.state() == FenceState::Complete);
-        let stream = if complete && on.is_none() { None } else { self.stream_for(on, source)? };
+        let in_call = complete && on.is_none() && self.domain == HOST;
+        let stream = if in_call { None } else { self.stream_for(on, source)? };
         // What is enqueued keeps the node, so that nobody takes the copier for dead before the stream has passed.
-        let node = self.node.clone();
+        let node = Box::new(self.node.clone());
         match stream {
-            // The stream itself completes the message, or has: there is nothing to wait for, and nobody who publishes on a stream waits.
+            // The stream itself completes the message, or has: there is nothing to wait for.
             Some(stream) if stream.is_given() => {
-                self.enqueue_copy(&stream, entry, word, number, source, Box::new(node))
+                self.enqueue_copy(&stream, entry, word, number, source, node)
+            }
+            Some(stream) if self.domain != HOST || !complete => {
+                self.copy_on(&stream, entry, word, number, source, node)
             }
             _ if complete => self.copy(entry, word, number, source).map(|()| None),
-            Some(stream) => self.copy_on(&stream, entry, word, number, source, Box::new(node)),
-            None => Ok(None),
+            _ => Ok(None),
         }
     }
 
@@ -415,11 +423,11 @@ impl Copies {
         self.topic.wake().notify();
         // What may still be written to is never used again.
         if reuse {
-            self.retire(slot);
+            self.give_up(slot);
         }
     }
 
-    /// The copy is complete, or will be: shows it, if the claim was not taken over. It counts in either case, unless the process dies here.
+    /// The copy is complete, or will be: shows it. Not if the claim was taken over: then the slot is given back.
     fn finish(
         &mut self,
         entry: Entry<'_>,
@@ -427,15 +435,12 @@ impl Copies {
         number: u64,
         source: &Source<'_>,
         complete: bool,
-    ) {
-        let ready = entry.finish(claim);
-        let counters = self.topic.copies(self.column);
-        counters.copies.fetch_add(1, Ordering::Relaxed);
-        counters.bytes.fetch_add(source.len, Ordering::Relaxed);
-        if ready.is_none() {
-            return self.retire(slot);
+    ) -> bool {
+        if entry.finish(claim).is_none() {
+            self.give_up(slot);
+            return false;
         }
-        let Some(own) = &mut self.own else { return };
+        let Some(own) = &mut self.own else { return false };
         let origin = source.origin.map(|(mapped, slot, generation)| (mapped.clone(), slot, generation));
         own.made.push_back(Made { number, slot, keeps: source.keeps, origin });
         if complete {
@@ -444,6 +449,14 @@ impl Copies {
             // Those who wait for the entry: they do not sleep until something is complete.
             self.topic.wake().notify_early();
         }
+        true
+    }
+
+    /// A copy was made, or enqueued, whoever comes to share it. If the process dies right before, it does not count.
+    fn count(&self, len: u64) {
+        let counters = self.topic.copies(self.column);
+        counters.copies.fetch_add(1, Ordering::Relaxed);
+        counters.bytes.fetch_add(len, Ordering::Relaxed);
     }
 
     /// Claims the entry from the word that was seen, copies, and says that it is done. That somebody else came first, at
@@ -465,6 +478,7 @@ impl Copies {
         if let Some(own) = &self.own {
             own.pool.fence(claimed.0).complete();
         }
+        self.count(source.len);
         self.finish(entry, claimed, number, source, true);
         Ok(())
     }
@@ -489,7 +503,7 @@ impl Copies {
         self.enqueue_copy(stream, entry, seen, number, source, kept)
     }
 
-    /// Claims the entry, enqueues the copy and its completion, and shows the entry `READY`: what comes of it, the fence says.
+    /// Claims the entry, shows it `READY`, and enqueues the copy and its completion: what comes of it, the fence says.
     fn enqueue_copy(
         &mut self,
         stream: &Enqueuing<'_>,
@@ -502,20 +516,28 @@ impl Copies {
         let Some(claimed) = self.claim(entry, seen, source.len)? else { return Ok(None) };
         let topic = self.topic.clone();
         let _step = self.tell_copying(&topic, number, source);
-        // Whether or not that works: it is copied with a detour then.
+        // Whether or not that works: it is copied with a detour otherwise. Before anybody's stream can wait for this copy: a driver may wait for
+        // its device here.
         let _ = self.register(claimed.0, source);
+        // Before it is enqueued: whoever else wants it can have its stream wait for the fence, while this one's thread is woken, and takes the core perhaps. Who
+        // dies before this has claimed and not finished, and is taken over. Who dies after it, also before anything is enqueued, has left a
+        // fence that is pending: it is poisoned when the process has ended, and then the copy is made anew.
+        if !self.finish(entry, claimed, number, source, false) {
+            return Ok(None);
+        }
         let Some(own) = &self.own else { return Ok(None) };
         let fence = own.pool.fence(claimed.0);
         let fence = if self.domain == HOST { fence.telling(self.sleepers()) } else { fence };
         let (from, to) = ((source.memory, source.offset), (own.pool.bytes(), own.pool.place(claimed.0).0));
         let enqueued = Copier::enqueue(stream, from, to, source.len, (&fence, source.fence), kept);
         if let Err(error) = enqueued {
-            self.abandon(entry, claimed, false);
+            // Its fence is poisoned: somebody else may try. What may still be written to is never used again.
+            if let Some(own) = &mut self.own {
+                own.made.retain(|made| made.slot != claimed.0);
+            }
             return Err(error.into());
         }
-        // Who dies before this has claimed and not finished, and who dies after it has left a fence that is pending: the one is
-        // taken over, the other poisoned when the process has ended, and then taken over.
-        self.finish(entry, claimed, number, source, false);
+        self.count(source.len);
         Ok(Some(fence))
     }
 
@@ -535,35 +557,32 @@ impl Copies {
 
     /// Has the driver of the domain that copies know what lies in host memory, be it copied from or to.
     fn register(&mut self, slot: SlotId, source: &Source<'_>) -> Result<(), DomainError> {
-        let Some(own) = &mut self.own else { return Ok(()) };
-        let to_host = own.pool.bytes().host().is_some();
-        let by = if to_host { source.memory.domain() } else { self.domain };
-        let domains = self.node.domains_with(by)?;
-        let domain = domains.get(by)?.as_ref();
-        if !domain.registers() {
-            return Ok(());
-        }
+        let Some(domain) = self.origin(source)?.registers.clone() else { return Ok(()) };
         if source.memory.host().is_some() {
-            (source.register)(domain);
-        } else if to_host {
+            (source.register)(domain.as_ref());
+        } else if let Some(own) = self.own.as_mut().filter(|own| own.pool.bytes().host().is_some()) {
             let slot = (own.pool.control(slot), own.pool.place(slot));
-            own.registered.add(domain, own.pool.bytes(), source.len, slot);
+            own.registered.add(domain.as_ref(), own.pool.bytes(), source.len, slot);
         }
         Ok(())
     }
 
-    /// The copier from the source's domain.
-    fn copier(&mut self, from: DomainId) -> Result<&mut Copier, DomainError> {
-        let index = match self.copiers.iter().position(|(known, _)| *known == from) {
+    /// What copies from the source's domain, into the own pool.
+    fn origin(&mut self, source: &Source<'_>) -> Result<&mut Origin, DomainError> {
+        let from = source.memory.domain();
+        let index = match self.origins.iter().position(|origin| origin.domain == from) {
             Some(index) => index,
             None => {
+                let to_host = self.own.as_ref().is_some_and(|own| own.pool.bytes().host().is_some());
                 self.node.domains_with(self.domain)?;
-                let copier = Copier::new(self.node.domains_with(from)?);
-                self.copiers.push((from, copier));
-                self.copiers.len() - 1
+                let domains = self.node.domains_with(from)?;
+                let copies = domains.get(if to_host { from } else { self.domain })?.clone();
+                let registers = copies.registers().then_some(copies);
+                self.origins.push(Origin { domain: from, copier: Copier::new(domains), registers });
+                self.origins.len() - 1
             }
         };
-        Ok(&mut self.copiers[index].1)
+        Ok(&mut self.origins[index])
     }
 
     /// The stream on which a copy can be enqueued, if there is any: see [`Copier::stream_for`].
@@ -574,14 +593,14 @@ impl Copies {
     ) -> Result<Option<Enqueuing<'s>>, CopyError> {
         self.make_own()?;
         let Some(to) = self.own.as_ref().map(|own| own.pool.bytes().clone()) else { return Ok(None) };
-        Ok(self.copier(source.memory.domain())?.stream_for(given, source.memory, &to)?)
+        Ok(self.origin(source)?.copier.stream_for(given, source.memory, &to)?)
     }
 
     fn transfer(&mut self, slot: SlotId, source: &Source<'_>) -> Result<(), DomainError> {
         self.register(slot, source)?;
         let Some(own) = &self.own else { return Ok(()) };
         let (to, (offset, _)) = (own.pool.bytes().clone(), own.pool.place(slot));
-        let copier = self.copier(source.memory.domain())?;
+        let copier = &mut self.origin(source)?.copier;
         copier.copy((source.memory, source.offset), (&to, offset), source.len, None, PATIENCE).map(drop)
     }
 
@@ -627,7 +646,7 @@ impl Copies {
         Ok(slot)
     }
 
-    fn make_pool(&self) -> Result<Own, CopyError> {
+    fn make_pool(&self) -> Result<CopyPool, CopyError> {
         let domains = self.node.domains_with(self.domain)?;
         let domain = domains.get(self.domain)?;
         let rows = self.topic.ring().depth();
@@ -645,7 +664,7 @@ impl Copies {
             .map_err(|error| CopyError::Register(Box::new(error)))?;
         let Some(pool) = pool else { unreachable!("an entry is only taken with a pool") };
         let (made, held, deaths) = (VecDeque::new(), VecDeque::new(), Deaths::default());
-        Ok(Own { entry, pool, registered: Registered::default(), rows, made, held, deaths })
+        Ok(CopyPool { entry, pool, registered: Registered::default(), rows, made, held, deaths })
     }
 
     /// Takes out of circulation what nobody can still want: what was overwritten, what its publisher has retired (or is
@@ -664,95 +683,14 @@ impl Copies {
         }
     }
 
-    fn retire(&mut self, slot: SlotId) {
+    /// Takes back a slot that nobody was shown, and that nothing writes to any more.
+    fn give_up(&mut self, slot: SlotId) {
         if let Some(own) = &mut self.own {
+            // Nobody else ends its fence, and it would never be used again.
+            own.pool.fence(slot).poison();
             own.retire(slot);
         }
     }
-}
-
-impl Own {
-    fn tidy(&mut self, topic: &Topic, node: &NodeInner, domain: DomainId, oldest: u64) {
-        if self.made.is_empty() && self.held.is_empty() {
-            return;
-        }
-        let mut passed = None;
-        while let Some(made) = self.made.front() {
-            let retired = |(mapped, slot, generation): &(Arc<Mapped>, SlotId, u16)| {
-                mapped.view.control(*slot).is_none_or(|control| control.generation() as u16 != *generation)
-            };
-            let over = made.number < oldest
-                || !matches!(topic.ring_of(made.number).look(made.number), Look::Here(..))
-                || made.origin.as_ref().is_some_and(retired)
-                || (!made.keeps && made.number < *passed.get_or_insert_with(|| slowest(topic, domain)));
-            if !over {
-                break;
-            }
-            let slot = made.slot;
-            self.made.pop_front();
-            self.retire(slot);
-        }
-        self.give_back(2);
-        if !self.held.is_empty() && self.deaths.noticed(topic, node, now_ns()) {
-            topic.repair_if_free();
-            self.give_back(usize::MAX);
-        }
-    }
-
-    fn retire(&mut self, slot: SlotId) {
-        // Of the generation that it has now: retiring changes that.
-        let fence = Some(self.pool.fence(slot)).filter(|fence| fence.state() == FenceState::Pending);
-        match self.pool.control(slot).retire() {
-            Held::No if fence.is_none() => self.pool.deallocate(slot),
-            Held::Yes | Held::No => {
-                if fence.is_none() {
-                    self.settle(slot);
-                }
-                self.held.push_back((slot, fence));
-            }
-        }
-    }
-
-    /// What is complete in a retired slot that somebody still holds stays so: should this process die, its fence looks complete also in the
-    /// slot's new generation, of which there is nothing yet, and repair does not take it for pending.
-    fn settle(&self, slot: SlotId) {
-        let fence = self.pool.fence(slot);
-        if fence.state() == FenceState::Pending {
-            fence.complete();
-        }
-    }
-
-    /// Looks at the next so many slots that were held, and frees those that are not any more.
-    fn give_back(&mut self, most: usize) {
-        for _ in 0..self.held.len().min(most) {
-            let Some((slot, mut fence)) = self.held.pop_front() else { return };
-            if fence.take_if(|fence| fence.state() != FenceState::Pending).is_some() {
-                self.settle(slot);
-            }
-            match self.pool.control(slot).held() {
-                Held::No if fence.is_none() => self.pool.deallocate(slot),
-                Held::Yes | Held::No => self.held.push_back((slot, fence)),
-            }
-        }
-    }
-}
-
-/// The fence of what comes into a slot that is lent again is pending, whatever a stream that failed, or its owner when it retired what was
-/// here before, has left in the word. Nobody knows of what comes, and whoever still waits for an older generation goes on.
-pub(crate) fn begin_fence(pool: &PoolOwner, slot: SlotId) {
-    let control = pool.control(slot);
-    if control.fence().word().load(Ordering::Relaxed) > control.generation() {
-        control.fence().word().store(control.generation(), Ordering::Relaxed);
-    }
-}
-
-/// The smallest cursor of those who take in this domain.
-fn slowest(topic: &Topic, domain: DomainId) -> u64 {
-    active_places(topic)
-        .filter(|place| domain_from_word(&place.domain) == domain)
-        .map(|place| place.cursor.load(Ordering::SeqCst))
-        .min()
-        .unwrap_or(u64::MAX)
 }
 
 impl Drop for Copies {

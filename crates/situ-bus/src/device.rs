@@ -11,7 +11,8 @@ use situ_memory::{
     Strategy, Stream, StreamOrder, ViewError,
 };
 
-use crate::copies::{Brought, CopyError, How, Source, await_fence, begin_fence};
+use crate::copies::{Brought, CopyError, How, Source, await_fence};
+use crate::copy_pool::begin_fence;
 use crate::entry::Found;
 use crate::liveness::NodeId;
 use crate::pools::{Mapped, Pin};
@@ -29,7 +30,8 @@ pub struct Placement {
     /// as much as there is where memory is used piece by piece (the host), and 256 MiB where it is taken at once.
     pub capacity: Option<u64>,
     /// Whether a publisher copies its messages into every domain with a subscriber, right after publishing, instead of
-    /// leaving that to the first who takes there.
+    /// leaving that to the first who takes there. Copies into a device are enqueued, and made while the publisher goes on; a publisher that is
+    /// faster than the device leaves some to those who take. One that is dropped waits for them, for a second at most.
     pub eager_copies: bool,
     /// How a publisher's pool of messages, or of bodies if they lie on a device, is allocated. A ring is of 256 MiB unless `capacity` tells
     /// otherwise, and one message that is held for long exhausts it.
@@ -124,13 +126,11 @@ pub(crate) struct Bodies {
     pub(crate) pool: PoolOwner,
     /// The body of each head, by their slots.
     of: Vec<SlotId>,
-    /// Copies that are enqueued, with the head whose body they are of.
-    copies: Vec<(SlotId, Fence)>,
 }
 
 impl Bodies {
     pub(crate) fn new(entry: usize, pool: PoolOwner) -> Self {
-        Self { entry, pool, of: Vec::new(), copies: Vec::new() }
+        Self { entry, pool, of: Vec::new() }
     }
 
     /// Gives a head that is lent a body of so many bytes.
@@ -153,18 +153,10 @@ impl Bodies {
         self.of(head).map(|slot| self.pool.fence(slot))
     }
 
-    /// Whether a device is still filling the body, or copying it elsewhere. Then its slot must not be used again yet: a signal that
-    /// comes late would undo that of the next message, and a copy would hold some of that.
+    /// Whether a device is still filling the body. Then its slot must not be used again yet: a signal that comes late would undo that of the
+    /// next message.
     pub(crate) fn is_pending(&self, head: SlotId) -> bool {
-        let is_pending = |fence: &Fence| fence.state() == FenceState::Pending;
-        self.fence(head).is_some_and(|fence| is_pending(&fence))
-            || self.copies.iter().any(|(of, fence)| *of == head && is_pending(fence))
-    }
-
-    /// Notes copies of a head's body that are only enqueued.
-    pub(crate) fn note_copies(&mut self, head: SlotId, fences: Vec<Fence>) {
-        self.copies.retain(|(_, fence)| fence.state() == FenceState::Pending);
-        self.copies.extend(fences.into_iter().map(|fence| (head, fence)));
+        self.fence(head).is_some_and(|fence| fence.state() == FenceState::Pending)
     }
 
     /// The fences of all bodies that a device is still filling.
@@ -293,7 +285,7 @@ impl RawSample {
     /// Has the work that is enqueued on `stream` from now on wait until the payload is complete. The call itself waits only
     /// where the device cannot (see [`order`](Self::order)), at most for `patience`.
     ///
-    /// Should the publisher die before, the wait ends too: look at the [`fence`](Self::fence) when the work is done.
+    /// Should who completes it, or copies it, die or fail before, the wait ends too: look at the [`fence`](Self::fence) when the work is done.
     pub fn wait_on(
         &self,
         stream: &dyn situ_memory::Stream,

@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Domain, DomainId, Fence, FenceState, Registered, SlotId, Stream};
 
 use crate::copies::{Copies, Source};
 use crate::node::NodeInner;
-use crate::publisher::{Inner, RawPublisher};
+use crate::publisher::{Inner, RawPublisher, WARM_SIZE};
 use crate::qos::Durability;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, domain_from_word};
 use crate::topic::{Topic, active_places};
@@ -19,12 +20,40 @@ pub(crate) struct Eager {
     node: Arc<NodeInner>,
     /// Where its bodies lie.
     from: DomainId,
-    /// The copies into each domain that somebody was found in.
-    copies: Vec<Copies>,
+    /// The copies into each domain that somebody was found in, and whether there still is somebody.
+    copies: Vec<(Copies, bool)>,
     /// What of the publisher's pool is registered with devices.
     registered: RefCell<Registered>,
     /// The last message that was brought, or found to be none of ours.
     done: Option<u64>,
+}
+
+/// Copies that are only enqueued, with the slots of the messages that they are of: no other message is to lie there meanwhile.
+#[derive(Default)]
+pub(crate) struct Enqueued(Vec<(SlotId, Fence)>);
+
+impl Enqueued {
+    /// Whether something is still copied from this slot.
+    #[inline]
+    pub(crate) fn use_slot(&self, slot: SlotId) -> bool {
+        self.0.iter().any(|(of, fence)| *of == slot && fence.state() == FenceState::Pending)
+    }
+
+    /// How many are not over.
+    fn pending(&self) -> usize {
+        self.0.iter().filter(|(_, fence)| fence.state() == FenceState::Pending).count()
+    }
+
+    /// Forgets those that are over.
+    fn forget(&mut self) {
+        self.0.retain(|(_, fence)| fence.state() == FenceState::Pending);
+    }
+
+    /// Waits until one of them is over, at most so long. Whether there was one, and it is.
+    pub(crate) fn wait_for_one(&mut self, patience: Duration) -> bool {
+        self.forget();
+        self.0.first().is_some_and(|(_, fence)| fence.wait(patience) != FenceState::Pending)
+    }
 }
 
 impl Eager {
@@ -44,8 +73,11 @@ impl Eager {
         on: Option<&dyn Stream>,
     ) -> bool {
         let mut wakes = false;
-        let oldest = inner.published.front().map_or(u64::MAX, |(number, _)| *number);
-        self.copies.iter_mut().for_each(|copies| copies.tidy(oldest));
+        // Large copies are to lie where the last ones were, whose pages are warm; small ones do not wait for that.
+        let size = inner.published.back().map_or(0, |(_, slot)| Self::size_of(inner, *slot));
+        if size >= WARM_SIZE {
+            self.tidy(inner);
+        }
         self.look_around();
         let fresh = inner.published.iter().filter(|(number, _)| self.done.is_none_or(|done| *number > done));
         let fresh = fresh.count();
@@ -56,11 +88,25 @@ impl Eager {
             let on = on.filter(|_| index + 1 == last);
             let pending = self.copy_one(publisher, inner, (number, slot), on);
             wakes = pending.iter().any(Fence::tells);
-            if let Some(bodies) = &mut inner.bodies {
-                bodies.note_copies(slot, pending);
-            }
+            inner.enqueued.0.extend(pending.into_iter().map(|fence| (slot, fence)));
+        }
+        if size < WARM_SIZE {
+            self.tidy(inner);
         }
         wakes
+    }
+
+    /// Takes out of circulation what nobody can still want.
+    fn tidy(&mut self, inner: &mut Inner) {
+        let oldest = inner.published.front().map_or(u64::MAX, |(number, _)| *number);
+        self.copies.iter_mut().for_each(|(copies, _)| copies.tidy(oldest));
+        inner.enqueued.forget();
+    }
+
+    /// How large what is copied of a slot may be: its body's size, or that of its slot.
+    fn size_of(inner: &Inner, slot: SlotId) -> usize {
+        let body = inner.bodies.as_ref().and_then(|bodies| Some(bodies.pool.place(bodies.of(slot)?).1));
+        body.unwrap_or_else(|| inner.pool.place(slot).1) as usize
     }
 
     /// Copies one message into all domains. Gives the fences of copies that are only enqueued.
@@ -110,19 +156,27 @@ impl Eager {
             origin: None,
             register: &register,
         };
-        let others = self.copies.iter_mut().filter(|copies| copies.domain() != from);
-        others.filter_map(|copies| copies.bring_if_absent(number, &source, on).ok().flatten()).collect()
+        // Who is faster than the bus makes no queue of copies that nobody wants any more when they come: takers make those that they want.
+        let is_late = on.is_none() && body.is_none() && inner.enqueued.pending() > publisher.qos.depth;
+        let others =
+            self.copies.iter_mut().filter(|(copies, wanted)| *wanted && !is_late && copies.domain() != from);
+        others.filter_map(|(copies, _)| copies.bring_if_absent(number, &source, on).ok().flatten()).collect()
     }
 
-    /// Finds domains that somebody takes in.
+    /// Looks in which domains somebody takes.
     fn look_around(&mut self) {
+        self.copies.iter_mut().for_each(|(_, wanted)| *wanted = false);
         for place in active_places(&self.topic) {
             let domain = domain_from_word(&place.domain);
-            let known = self.copies.iter().any(|copies| copies.domain() == domain);
             // Even its own domain counts: what lies in host memory may be wanted on the device, and the other way round.
-            if !known && let Some(column) = self.topic.column(domain) {
-                let (topic, node) = (self.topic.clone(), self.node.clone());
-                self.copies.push(Copies::new(topic, node, (column, domain), None));
+            match self.copies.iter_mut().find(|(copies, _)| copies.domain() == domain) {
+                Some((_, wanted)) => *wanted = true,
+                None => {
+                    if let Some(column) = self.topic.column(domain) {
+                        let (topic, node) = (self.topic.clone(), self.node.clone());
+                        self.copies.push((Copies::new(topic, node, (column, domain), None), true));
+                    }
+                }
             }
         }
     }

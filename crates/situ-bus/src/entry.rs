@@ -25,14 +25,13 @@
 //! patience with it) and claims the entry from the very word that it saw. If the former claimant was slow rather than
 //! dead, its `finish` fails, because the word is another; it gives its slot back and shares the other's copy.
 //!
-//! A copy may also be *enqueued* on a stream, and the entry be `READY` before it is made. Then the fence of its slot is pending, and who shares
-//! it waits for that. Whatever is found behind a poisoned fence is none: it is claimed from the word that was seen, like one by the dead.
-//! Step by step, who dies after
+//! A copy may also be *enqueued* on a stream. Then the entry is `READY` before it is, so that nobody waits until the stream has been told: the fence
+//! of its slot is pending, and who shares it waits for that, or has a stream wait. Whatever is found behind a poisoned fence is none: it is claimed from
+//! the word that was seen, like one by the dead. Step by step, who dies after
 //!
 //! * the claim leaves `COPYING`, which is taken over;
-//! * the copy was enqueued, the same: its stream writes to its own slot, if at all;
-//! * `finish` leaves `READY` and a pending fence. Repair poisons it when the process has ended and its devices have let go; it holds
-//!   the message until then, so nobody has written over what was being copied. Then it is taken over;
+//! * `finish` leaves `READY` and a pending fence, whether the copy was enqueued or not. Repair poisons it when the process has ended and its
+//!   devices have let go; it holds the message until then, so nobody has written over what was being copied. Then it is taken over;
 //! * the fence was completed leaves a copy as good as any.
 //!
 //! `finish` releases the copied bytes, `look` acquires them (of a copy that is enqueued, the fence does both). A copy that is `READY` is held like a message: by a holder bit in

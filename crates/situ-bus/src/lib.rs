@@ -22,6 +22,8 @@ mod clock;
 #[cfg(not(loom))]
 mod copies;
 #[cfg(not(loom))]
+mod copy_pool;
+#[cfg(not(loom))]
 mod deaths;
 #[cfg(not(loom))]
 mod device;

@@ -6,7 +6,7 @@ use situ_memory::{AllocateError, Fence, SlotId, Stream};
 
 use crate::device::DeviceSpan;
 use crate::hook;
-use crate::publisher::{Inner, LoanError, PublishError, RawPublisher, free, is_filled};
+use crate::publisher::{Inner, LoanError, PublishError, RawPublisher, free, is_idle};
 use crate::topic::Encoding;
 use crate::topic::format::{BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, Descriptor};
 
@@ -243,7 +243,7 @@ impl Drop for RawLoan<'_> {
         }
         let inner = &mut *self.publisher.inner.borrow_mut();
         // It was never published in this generation, so nobody can hold it. But a stream may be about to fill it.
-        if self.signalled && !is_filled(inner, self.slot) {
+        if self.signalled && !is_idle(inner, self.slot) {
             let _ = inner.pool.control(self.slot).retire();
             inner.held.push_back(self.slot);
         } else {

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
@@ -15,7 +15,7 @@ use crate::clock::{Deadline, now_ns};
 use crate::copies::pool_options;
 use crate::deaths::{Deaths, wait_for_the_dying};
 use crate::device::{Bodies, Placement};
-use crate::eager::Eager;
+use crate::eager::{Eager, Enqueued};
 use crate::fences::FenceWatch;
 use crate::hook::{self, Began};
 use crate::loan::RawLoan;
@@ -37,7 +37,9 @@ const EAGER_SIZE: usize = 64 << 10;
 /// From this size on it pays to look right before the loan rather than after publishing, so that a message which has
 /// been passed meanwhile is overwritten where it lies, in memory that is still at hand (measured: filling 1 MiB takes 18 us in
 /// the same slot again and 25 us in two slots by turns; 4 MiB, 140 us and 247 us).
-const WARM_SIZE: usize = 512 << 10;
+pub(crate) const WARM_SIZE: usize = 512 << 10;
+/// How long to wait for the end of copies.
+const COPYING: Duration = Duration::from_secs(1);
 /// With more subscribers than this, looking at all their cursors costs more than warm memory saves.
 const EAGER_PLACES: u32 = 8;
 /// How long a blocked publisher sleeps before it looks whether who blocks it is dead.
@@ -131,8 +133,9 @@ pub(crate) struct Inner {
     pub(crate) pool: PoolOwner,
     /// The bodies, if they lie in another domain than the heads.
     pub(crate) bodies: Option<Box<Bodies>>,
-    /// Copies that are made without being asked for.
+    /// Copies that are made without being asked for, and those of them that are only enqueued.
     eager: Option<Box<Eager>>,
+    pub(crate) enqueued: Enqueued,
     /// What was published and is still available, oldest first.
     pub(crate) published: VecDeque<(u64, SlotId)>,
     /// What was taken out of circulation while a reader held it, in the order in which it is looked at again.
@@ -231,6 +234,7 @@ impl RawPublisher {
                 pool,
                 bodies,
                 eager,
+                enqueued: Enqueued::default(),
                 published: VecDeque::with_capacity(depth + 2),
                 held: VecDeque::with_capacity(depth + 2),
                 next,
@@ -444,7 +448,17 @@ impl RawPublisher {
             result = Some(allocated);
             enough
         });
-        result.unwrap_or_else(|| allocate(inner))
+        let start = Instant::now();
+        let mut result = result.unwrap_or_else(|| allocate(inner));
+        // What is still being copied comes free soon.
+        while matches!(result, Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)))
+            && let Some(left) = COPYING.checked_sub(start.elapsed())
+            && inner.enqueued.wait_for_one(left)
+        {
+            give_back(inner, usize::MAX);
+            result = allocate(inner);
+        }
+        result
     }
 
     /// Looks at everything that may have come free, also by death.
@@ -700,6 +714,13 @@ impl RawPublisher {
 
 impl Drop for RawPublisher {
     fn drop(&mut self) {
+        let start = Instant::now();
+        let inner = self.inner.get_mut();
+        // Should the process end now, who has a stream wait for such a copy would lose what is complete.
+        while inner.bodies.is_none()
+            && let Some(left) = COPYING.checked_sub(start.elapsed())
+            && inner.enqueued.wait_for_one(left)
+        {}
         let bodies = self.inner.get_mut().bodies.as_ref();
         for fence in bodies.iter().flat_map(|bodies| bodies.pending()) {
             FenceWatch::keep_until(&self.node, &self.topic, &fence);
@@ -725,7 +746,7 @@ fn places(topic: &Topic) -> impl Iterator<Item = (u32, u64)> + '_ {
 #[inline]
 fn retire(inner: &mut Inner, slot: SlotId) {
     match inner.pool.control(slot).retire() {
-        Held::No if is_filled(inner, slot) => {
+        Held::No if is_idle(inner, slot) => {
             free(inner, slot);
             let memory = inner.pool.memory(slot).0;
             prefetch_for_write(memory);
@@ -735,10 +756,10 @@ fn retire(inner: &mut Inner, slot: SlotId) {
     }
 }
 
-/// Whether no device is still filling the body of a slot.
+/// Whether no device is still filling the body of a slot, or copying what is in it elsewhere: a copy would hold some of the next message.
 #[inline]
-pub(crate) fn is_filled(inner: &Inner, slot: SlotId) -> bool {
-    inner.bodies.as_ref().is_none_or(|bodies| !bodies.is_pending(slot))
+pub(crate) fn is_idle(inner: &Inner, slot: SlotId) -> bool {
+    inner.bodies.as_ref().is_none_or(|bodies| !bodies.is_pending(slot)) && !inner.enqueued.use_slot(slot)
 }
 
 /// Frees a slot, and its body with it.
@@ -757,7 +778,7 @@ fn give_back(inner: &mut Inner, most: usize) {
         // In turns: those that are held for long must not hide those behind them.
         let Some(slot) = inner.held.pop_front() else { return };
         match inner.pool.control(slot).held() {
-            Held::No if is_filled(inner, slot) => free(inner, slot),
+            Held::No if is_idle(inner, slot) => free(inner, slot),
             Held::Yes | Held::No => inner.held.push_back(slot),
         }
     }

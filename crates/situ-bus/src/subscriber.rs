@@ -238,7 +238,7 @@ impl RawSubscriber {
     ///
     /// Where the CPU itself would read the copy (a subscriber on the host), this is [`take`](Self::take).
     ///
-    /// Should who completes the message, or copies it, die before: see [`RawSample::wait_on`].
+    /// Should who completes the message, or copies it, die or fail before: see [`RawSample::wait_on`].
     pub fn take_on(&self, stream: &dyn Stream) -> Result<Option<RawSample>, TakeError> {
         let on = Some(stream).filter(|_| self.domain != HOST);
         match hook::watcher() {

@@ -133,7 +133,7 @@ impl<T, F> PublisherBuilder<T, F> {
     }
 
     /// Copies each message right after publishing it into every domain with a subscriber, instead of leaving that to the first
-    /// who takes there.
+    /// who takes there: see [`Placement::eager_copies`].
     pub fn eager_copies(mut self) -> Self {
         self.placement.eager_copies = true;
         self

@@ -134,12 +134,85 @@ fn eager_copies_follow_the_kernel() {
 struct HeldUp {
     stream: Arc<dyn Stream>,
     gate: Fence,
-    /// How long it takes to enqueue a copy to the host.
+    /// How long it takes to tell its domain, which is asked for before a copy is enqueued.
     slow: Duration,
+}
+
+/// A stream that enqueues copies from the host when it is let, or refuses them.
+#[derive(Debug)]
+struct Gated {
+    stream: Arc<dyn Stream>,
+    /// It was asked to.
+    asked: Fence,
+    gate: Fence,
+    refuses: bool,
+}
+
+impl Stream for Gated {
+    fn domain(&self) -> DomainId {
+        self.stream.domain()
+    }
+    unsafe fn copy_from_host(
+        &self,
+        from: *const u8,
+        to: &Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        self.asked.complete();
+        assert_eq!(self.gate.wait(PATIENCE), FenceState::Complete);
+        if self.refuses {
+            let (action, reason) = ("copy".to_owned(), "it was told to".to_owned());
+            return Err(DomainError::Refused { domain: self.domain(), action, reason });
+        }
+        // SAFETY: the caller promises the same.
+        unsafe { self.stream.copy_from_host(from, to, offset, len) }
+    }
+    unsafe fn copy_to_host(
+        &self,
+        from: &Arc<dyn Memory>,
+        offset: u64,
+        to: *mut u8,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        // SAFETY: the caller promises the same.
+        unsafe { self.stream.copy_to_host(from, offset, to, len) }
+    }
+    fn copy(
+        &self,
+        from: &Arc<dyn Memory>,
+        from_offset: u64,
+        to: &Arc<dyn Memory>,
+        to_offset: u64,
+        len: u64,
+    ) -> Result<(), DomainError> {
+        self.stream.copy(from, from_offset, to, to_offset, len)
+    }
+    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
+        self.stream.wait(fence, patience)
+    }
+    fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
+        self.stream.signal(fence)
+    }
+    fn complete_copy(
+        &self,
+        fence: &Fence,
+        source: Option<&Fence>,
+        kept: Box<dyn Any + Send>,
+    ) -> Result<(), DomainError> {
+        self.stream.complete_copy(fence, source, kept)
+    }
+    fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {
+        self.stream.synchronize(patience)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
 }
 
 impl Stream for HeldUp {
     fn domain(&self) -> DomainId {
+        std::thread::sleep(self.slow);
         self.stream.domain()
     }
     unsafe fn copy_from_host(
@@ -159,7 +232,6 @@ impl Stream for HeldUp {
         to: *mut u8,
         len: u64,
     ) -> Result<(), DomainError> {
-        std::thread::sleep(self.slow);
         // SAFETY: the caller promises the same.
         unsafe { self.stream.copy_to_host(from, offset, to, len) }
     }
@@ -412,8 +484,8 @@ fn who_needs_no_copy_is_woken_before_the_publisher_makes_one() {
     let slow = Duration::from_millis(300);
     let device = EmulatedDomain::new(EmulatedOptions { latency: slow, ..Default::default() });
     let node = scratch.node("publisher").with_domain(Arc::new(device));
-    let publisher = publisher(&node, HOST, true);
-    let [near, far] = [HOST, DEVICE].map(|domain| subscriber(&scratch.node("subscriber"), domain));
+    let publisher = publisher(&node, DEVICE, true);
+    let [near, far] = [DEVICE, HOST].map(|domain| subscriber(&scratch.node("subscriber"), domain));
     let attempt = |value: u8| {
         let woken = std::thread::scope(|scope| {
             // SAFETY: only this thread uses it until it is joined.
@@ -424,15 +496,129 @@ fn who_needs_no_copy_is_woken_before_the_publisher_makes_one() {
                 Instant::now()
             });
             std::thread::sleep(SHORT);
-            publish_on_host(&publisher, value);
+            // Complete already: whoever looks in host memory then finds it.
+            publisher.loan(8, 8, BODY).unwrap().publish().unwrap();
             let published = Instant::now();
             published.checked_duration_since(woken.join().unwrap())
         });
-        assert_eq!(copies(&scratch, DEVICE).0, u64::from(value), "made by the publisher");
+        assert_eq!(copies(&scratch, HOST).0, u64::from(value), "made by the publisher");
         assert!(far.take().unwrap().is_some() && near.take().unwrap().is_some());
         woken > Some(slow - 2 * SHORT)
     };
     assert!((1..=8).any(attempt), "woken when the copy was made, or by the clock");
+}
+
+/// What lies in host memory is brought to a device while its publisher goes on: nothing is lent again before it is there, and who takes it
+/// has its stream wait. Who is faster than the device makes no queue of copies, and where nobody takes any more, nothing is brought.
+#[test]
+fn eager_copies_into_a_device_are_made_while_the_publisher_goes_on() {
+    let scratch = Scratch::new();
+    let slow = Duration::from_secs(1);
+    let device = EmulatedDomain::new(EmulatedOptions { latency: slow, ..Default::default() });
+    let node = scratch.node("publisher").with_domain(Arc::new(device));
+    let publisher = publisher(&node, HOST, true);
+    let subscriber = subscriber(&scratch.node("subscriber"), DEVICE);
+    let start = Instant::now();
+    let used = [1, 2].map(|value| publish_on_host(&publisher, value));
+    assert_eq!(copies(&scratch, DEVICE), (2, 2 * BODY as u64), "enqueued");
+    let stream = stream(DEVICE);
+    let second = subscriber.take_on(&*stream).unwrap().unwrap();
+    assert_eq!((second.was_brought(), second.fence().unwrap().state()), (true, FenceState::Pending));
+    // Beyond its depth and one more: left to who takes it.
+    let third = publish_on_host(&publisher, 3);
+    assert_eq!(copies(&scratch, DEVICE).0, 2);
+    assert!(start.elapsed() < slow, "the publisher waited for a copy");
+    assert!(used[0] != used[1] && !used.contains(&third), "a slot was lent while it was copied");
+    let third = subscriber.take_on(&*stream).unwrap().unwrap();
+    assert_eq!((copies(&scratch, DEVICE).0, third.was_brought()), (3, true));
+    let mut seen = [vec![0; BODY], vec![0; BODY]];
+    for (sample, seen) in [&second, &third].into_iter().zip(&mut seen) {
+        read_on(&*stream, sample.span().memory(), sample.span().offset(), seen);
+    }
+    stream.synchronize(PATIENCE).unwrap();
+    assert_eq!(seen, [vec![2; BODY], vec![3; BODY]]);
+    drop((second, third, subscriber));
+    // The copies are over: the slots come free.
+    assert!((4..20).any(|value| used.contains(&publish_on_host(&publisher, value))));
+    assert_eq!(copies(&scratch, DEVICE).0, 3, "nobody takes there any more");
+}
+
+/// A publisher whose memory is in use by copies that are under way waits for one of them; and one that goes, for all of them.
+#[test]
+fn memory_that_is_being_copied_comes_free() {
+    let scratch = Scratch::new();
+    let slow = Duration::from_millis(100);
+    let device = EmulatedDomain::new(EmulatedOptions { latency: slow, ..Default::default() });
+    let node = scratch.node("publisher").with_domain(Arc::new(device));
+    let placement =
+        Placement { capacity: Some(5 * BODY as u64 / 2), eager_copies: true, ..Default::default() };
+    let qos = PublisherQos { depth: 1, ..Default::default() };
+    let publisher = RawPublisher::create_in(&node, "image", &numbers(), qos, &placement).unwrap();
+    let subscriber = subscriber(&scratch.node("subscriber"), DEVICE);
+    // There is room for two.
+    for value in 1..=6 {
+        publish_on_host(&publisher, value);
+    }
+    drop(subscriber);
+    let subscriber = self::subscriber(&scratch.node("another"), DEVICE);
+    std::thread::sleep(4 * slow);
+    let before = copies(&scratch, DEVICE).0;
+    publish_on_host(&publisher, 7);
+    assert_eq!(copies(&scratch, DEVICE).0, before + 1);
+    let stream = stream(DEVICE);
+    let sample = subscriber.take_on(&*stream).unwrap().unwrap();
+    assert_eq!(sample.fence().unwrap().state(), FenceState::Pending);
+    drop(publisher);
+    assert_eq!(sample.fence().unwrap().state(), FenceState::Complete);
+    stream.synchronize(PATIENCE).unwrap();
+}
+
+/// Who makes a copy shows it before its stream has been told: another one's stream waits for it meanwhile. If it cannot be told, the copy is made
+/// by whoever comes next.
+#[test]
+fn a_copy_is_shown_before_it_is_enqueued() {
+    let scratch = Scratch::new();
+    let publisher = publisher(&scratch.node("publisher"), HOST, false);
+    for refuses in [false, true] {
+        let takers = [0, 1, 2].map(|_| subscriber(&scratch.node("taker"), DEVICE));
+        let before = copies(&scratch, DEVICE).0;
+        publish_on_host(&publisher, 7);
+        let streams = [stream(DEVICE), stream(DEVICE)];
+        let [asked, gate] = [gate(), gate()];
+        let gated = Gated { stream: streams[0].clone(), asked: asked.clone(), gate: gate.clone(), refuses };
+        std::thread::scope(|scope| {
+            // SAFETY: only this thread uses it until it is joined.
+            let first = Alone(&takers[0]);
+            let taking = scope.spawn(move || {
+                let first = first;
+                first.0.take_on(&gated).map(|sample| sample.is_some())
+            });
+            assert_eq!(asked.wait(PATIENCE), FenceState::Complete);
+            let start = Instant::now();
+            let sample = takers[1].take_on(&*streams[1]).unwrap().unwrap();
+            assert!(
+                !taking.is_finished() && start.elapsed() < PATIENCE / 8,
+                "it waited for the other one's call"
+            );
+            let fence = sample.fence().unwrap().clone();
+            assert_eq!(fence.state(), FenceState::Pending);
+            gate.complete();
+            assert_eq!(
+                fence.wait(PATIENCE),
+                if refuses { FenceState::Poisoned } else { FenceState::Complete }
+            );
+            assert_eq!(taking.join().unwrap().is_ok_and(|taken| taken), !refuses);
+            if !refuses {
+                let mut seen = vec![0; BODY];
+                read_on(&*streams[1], sample.span().memory(), sample.span().offset(), &mut seen);
+                streams[1].synchronize(PATIENCE).unwrap();
+                assert_eq!(seen, [7; BODY]);
+            }
+        });
+        // What was refused does not count, and who comes next makes another.
+        assert!(takers[2].take().unwrap().unwrap().was_brought());
+        assert_eq!(copies(&scratch, DEVICE).0 - before, 1);
+    }
 }
 
 /// A taker's copy goes onto its own stream: others share it before it is done, and the message is not overwritten while it is copied,
