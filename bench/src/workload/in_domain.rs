@@ -19,6 +19,10 @@ use crate::session::Session;
 use crate::systems::situ::wrap;
 
 const NAME: &str = "situ";
+/// Sizes of messages that a node on the host has copied to the device at once, by a thread of its own, while those who take them are woken. Waking
+/// that thread takes longer than copying less; of more, the wake-up is a small part, and the cores that take have time to copy
+/// it. Nodes on the device enqueue copies behind their kernels, whatever the size.
+const EAGER: std::ops::Range<usize> = 32 << 10..256 << 10;
 
 /// A process of Situ.
 pub struct InDomain {
@@ -152,8 +156,8 @@ impl Rails for InDomain {
             .iter()
             .map(|&from| entered.subscriber(&topic(from), domain, graph.nodes[from].size))
             .collect::<Result<_, _>>()?;
-        // The copy to the host is then enqueued right behind the kernel.
-        let eager = own.device && own.outputs.iter().any(|&to| !graph.nodes[to].device);
+        let elsewhere = own.outputs.iter().any(|&to| graph.nodes[to].device != own.device);
+        let eager = elsewhere && (own.device || EAGER.contains(&own.size));
         let output = if own.outputs.is_empty() {
             None
         } else {
