@@ -192,9 +192,10 @@ fn hold_for_ever(node: &Node, domain: DomainId, random: &mut Random, beat: impl 
     }
 }
 
-const ROLES: [&str; 9] = [
+const ROLES: [&str; 10] = [
     "publish emulated:0",
     "publish host",
+    "eager host",
     "eager emulated:0",
     "hold host",
     "hold host",
@@ -232,7 +233,7 @@ fn processes_are_killed_at_random() {
 fn processes_are_killed_at_random_on_vulkan() {
     const ROLES: [&str; 7] = [
         "publish vulkan:0",
-        "publish host",
+        "eager host",
         "eager vulkan:0",
         "hold host",
         "hold vulkan:0",
