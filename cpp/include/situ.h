@@ -205,7 +205,8 @@ typedef struct situ_placement {
    * there is on the host, 256 MiB where memory is taken at once. */
   uint64_t capacity;
   /* Not 0: a publisher copies its messages into every domain with a subscriber, right after publishing,
-   * instead of leaving that to the first who takes there. */
+   * instead of leaving that to the first who takes there. Copies into a device are made while the publisher
+   * goes on; destroying it waits for them, for a second at most. */
   uint32_t eager_copies;
   /* A situ_strategy, of a publisher. */
   uint32_t strategy;

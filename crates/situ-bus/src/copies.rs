@@ -519,9 +519,9 @@ impl Copies {
         // Whether or not that works: it is copied with a detour otherwise. Before anybody's stream can wait for this copy: a driver may wait for
         // its device here.
         let _ = self.register(claimed.0, source);
-        // Before it is enqueued: whoever else wants it can have its stream wait for the fence, while this one's thread is woken, and takes the core perhaps. Who
-        // dies before this has claimed and not finished, and is taken over. Who dies after it, also before anything is enqueued, has left a
-        // fence that is pending: it is poisoned when the process has ended, and then the copy is made anew.
+        // Before it is enqueued: whoever else wants it can have its stream wait for the fence, while this one's thread is woken, and takes the
+        // core perhaps. Who dies before this has claimed and not finished, and is taken over. Who dies after it, also before anything is
+        // enqueued, has left a fence that is pending: it is poisoned when the process has ended, and then the copy is made anew.
         if !self.finish(entry, claimed, number, source, false) {
             return Ok(None);
         }

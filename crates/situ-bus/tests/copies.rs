@@ -129,27 +129,39 @@ fn eager_copies_follow_the_kernel() {
     stream.synchronize(PATIENCE).unwrap();
 }
 
-/// A stream that is done with what it is told to complete, and then held up.
+/// A stream that is held up at one place or another.
 #[derive(Debug)]
-struct HeldUp {
+struct Hindered {
     stream: Arc<dyn Stream>,
-    gate: Fence,
     /// How long it takes to tell its domain, which is asked for before a copy is enqueued.
     slow: Duration,
+    /// What it waits for when it is done with what it was told to complete.
+    behind_signals: Option<Fence>,
+    copies: CopiesFromHost,
 }
 
-/// A stream that enqueues copies from the host when it is let, or refuses them.
+/// What becomes of a copy from the host that is to be enqueued.
 #[derive(Debug)]
-struct Gated {
-    stream: Arc<dyn Stream>,
-    /// It was asked to.
-    asked: Fence,
-    gate: Fence,
-    refuses: bool,
+enum CopiesFromHost {
+    AtOnce,
+    /// The call completes the first fence and waits for the second; then it enqueues the copy, or refuses it.
+    Gated {
+        asked: Fence,
+        gate: Fence,
+        refuses: bool,
+    },
 }
 
-impl Stream for Gated {
+impl Hindered {
+    /// One that nothing holds up yet.
+    fn new(stream: Arc<dyn Stream>) -> Self {
+        Self { stream, slow: Duration::ZERO, behind_signals: None, copies: CopiesFromHost::AtOnce }
+    }
+}
+
+impl Stream for Hindered {
     fn domain(&self) -> DomainId {
+        std::thread::sleep(self.slow);
         self.stream.domain()
     }
     unsafe fn copy_from_host(
@@ -159,11 +171,13 @@ impl Stream for Gated {
         offset: u64,
         len: u64,
     ) -> Result<(), DomainError> {
-        self.asked.complete();
-        assert_eq!(self.gate.wait(PATIENCE), FenceState::Complete);
-        if self.refuses {
-            let (action, reason) = ("copy".to_owned(), "it was told to".to_owned());
-            return Err(DomainError::Refused { domain: self.domain(), action, reason });
+        if let CopiesFromHost::Gated { asked, gate, refuses } = &self.copies {
+            asked.complete();
+            assert_eq!(gate.wait(PATIENCE), FenceState::Complete);
+            if *refuses {
+                let (action, reason) = ("copy".to_owned(), "it was told to".to_owned());
+                return Err(DomainError::Refused { domain: self.stream.domain(), action, reason });
+            }
         }
         // SAFETY: the caller promises the same.
         unsafe { self.stream.copy_from_host(from, to, offset, len) }
@@ -192,66 +206,10 @@ impl Stream for Gated {
         self.stream.wait(fence, patience)
     }
     fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
-        self.stream.signal(fence)
-    }
-    fn complete_copy(
-        &self,
-        fence: &Fence,
-        source: Option<&Fence>,
-        kept: Box<dyn Any + Send>,
-    ) -> Result<(), DomainError> {
-        self.stream.complete_copy(fence, source, kept)
-    }
-    fn synchronize(&self, patience: Duration) -> Result<(), DomainError> {
-        self.stream.synchronize(patience)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-impl Stream for HeldUp {
-    fn domain(&self) -> DomainId {
-        std::thread::sleep(self.slow);
-        self.stream.domain()
-    }
-    unsafe fn copy_from_host(
-        &self,
-        from: *const u8,
-        to: &Arc<dyn Memory>,
-        offset: u64,
-        len: u64,
-    ) -> Result<(), DomainError> {
-        // SAFETY: the caller promises the same.
-        unsafe { self.stream.copy_from_host(from, to, offset, len) }
-    }
-    unsafe fn copy_to_host(
-        &self,
-        from: &Arc<dyn Memory>,
-        offset: u64,
-        to: *mut u8,
-        len: u64,
-    ) -> Result<(), DomainError> {
-        // SAFETY: the caller promises the same.
-        unsafe { self.stream.copy_to_host(from, offset, to, len) }
-    }
-    fn copy(
-        &self,
-        from: &Arc<dyn Memory>,
-        from_offset: u64,
-        to: &Arc<dyn Memory>,
-        to_offset: u64,
-        len: u64,
-    ) -> Result<(), DomainError> {
-        self.stream.copy(from, from_offset, to, to_offset, len)
-    }
-    fn wait(&self, fence: &Fence, patience: Duration) -> Result<(), DomainError> {
-        self.stream.wait(fence, patience)
-    }
-    fn signal(&self, fence: &Fence) -> Result<(), DomainError> {
         self.stream.signal(fence)?;
+        let Some(gate) = &self.behind_signals else { return Ok(()) };
         self.stream.synchronize(PATIENCE)?;
-        self.stream.wait(&self.gate, PATIENCE)
+        self.stream.wait(gate, PATIENCE)
     }
     fn complete_copy(
         &self,
@@ -276,7 +234,8 @@ fn eager_copies_of_what_is_complete_are_enqueued_too() {
     let node = scratch.node("all");
     let publisher = publisher(&node, DEVICE, true);
     let subscriber = subscriber(&node, HOST);
-    let stream = HeldUp { stream: stream(DEVICE), gate: gate(), slow: Duration::ZERO };
+    let gate = gate();
+    let stream = Hindered { behind_signals: Some(gate.clone()), ..Hindered::new(stream(DEVICE)) };
     let loan = publisher.loan(8, 8, BODY).unwrap();
     let fence = loan.fence().unwrap();
     loan.publish_on(&stream).unwrap();
@@ -291,7 +250,7 @@ fn eager_copies_of_what_is_complete_are_enqueued_too() {
         });
         std::thread::sleep(SHORT);
         assert!(!waiting.is_finished(), "the stream has yet to copy it");
-        stream.gate.complete();
+        gate.complete();
         assert!(waiting.join().unwrap().unwrap());
     });
     stream.synchronize(PATIENCE).unwrap();
@@ -312,12 +271,13 @@ fn a_descriptor_tells_again_of_what_was_put_off() {
     };
     // Long enough for the watch to look by the clock.
     let slow = Duration::from_millis(400);
-    let stream = HeldUp { stream: stream(DEVICE), gate: gate(), slow };
+    let gate = gate();
+    let stream = Hindered { slow, behind_signals: Some(gate.clone()), ..Hindered::new(stream(DEVICE)) };
     publisher.loan(8, 8, BODY).unwrap().publish_on(&stream).unwrap();
     assert!(readable(), "it was complete while the copy was not enqueued yet");
     descriptor.clear();
     assert!(subscriber.take().unwrap().is_none(), "the copy is not complete");
-    stream.gate.complete();
+    gate.complete();
     assert!(readable());
     assert!(subscriber.take().unwrap().is_some());
     stream.synchronize(PATIENCE).unwrap();
@@ -330,7 +290,8 @@ fn a_copy_that_was_waited_for_in_vain_is_made_anew_at_once() {
     let node = scratch.node("all");
     let publisher = publisher(&node, DEVICE, true);
     let subscriber = subscriber(&node, HOST);
-    let stream = HeldUp { stream: stream(DEVICE), gate: gate(), slow: Duration::ZERO };
+    let gate = gate();
+    let stream = Hindered { behind_signals: Some(gate.clone()), ..Hindered::new(stream(DEVICE)) };
     publisher.loan(8, 8, BODY).unwrap().publish_on(&stream).unwrap();
     assert!(subscriber.take().unwrap().is_none(), "the copy is not complete");
     assert!(subscriber.wait(Some(PATIENCE)), "it takes longer than a copy may");
@@ -339,7 +300,7 @@ fn a_copy_that_was_waited_for_in_vain_is_made_anew_at_once() {
     assert!(start.elapsed() < Duration::from_millis(500), "it took {:?}", start.elapsed());
     assert_eq!(sample.body().len(), BODY);
     assert_eq!(copies(&scratch, HOST).0, 2);
-    stream.gate.complete();
+    gate.complete();
     stream.synchronize(PATIENCE).unwrap();
 }
 
@@ -585,7 +546,8 @@ fn a_copy_is_shown_before_it_is_enqueued() {
         publish_on_host(&publisher, 7);
         let streams = [stream(DEVICE), stream(DEVICE)];
         let [asked, gate] = [gate(), gate()];
-        let gated = Gated { stream: streams[0].clone(), asked: asked.clone(), gate: gate.clone(), refuses };
+        let copies_from_host = CopiesFromHost::Gated { asked: asked.clone(), gate: gate.clone(), refuses };
+        let gated = Hindered { copies: copies_from_host, ..Hindered::new(streams[0].clone()) };
         std::thread::scope(|scope| {
             // SAFETY: only this thread uses it until it is joined.
             let first = Alone(&takers[0]);
@@ -619,6 +581,29 @@ fn a_copy_is_shown_before_it_is_enqueued() {
         assert!(takers[2].take().unwrap().unwrap().was_brought());
         assert_eq!(copies(&scratch, DEVICE).0 - before, 1);
     }
+}
+
+/// A copy that failed leaves nothing behind: its memory is used for the next.
+#[test]
+fn failed_copies_use_no_memory_up() {
+    let scratch = Scratch::new();
+    let device = EmulatedDomain::default();
+    let node = scratch.node("taker").with_domain(Arc::new(device.clone()));
+    // Room for two.
+    let placement = Placement { domain: DEVICE, capacity: Some(5 * BODY as u64 / 2), ..Default::default() };
+    let taker =
+        RawSubscriber::create_in(&node, "image", &numbers(), SubscriberQos::default(), &placement).unwrap();
+    let publisher = publisher(&scratch.node("publisher"), HOST, false);
+    for _ in 0..5 {
+        device.faults().plan(FaultPlan { fail_copy: Some(0), ..Default::default() });
+        publish_on_host(&publisher, 1);
+        let error = taker.take().unwrap_err();
+        assert!(matches!(error, TakeError::Copy { source: CopyError::Domain(_), .. }), "{error}");
+    }
+    device.faults().plan(FaultPlan::default());
+    publish_on_host(&publisher, 2);
+    assert!(taker.take().unwrap().unwrap().was_brought());
+    assert_eq!(copies(&scratch, DEVICE).0, 1, "what failed does not count");
 }
 
 /// A taker's copy goes onto its own stream: others share it before it is done, and the message is not overwritten while it is copied,

@@ -199,7 +199,7 @@ impl Fence {
     }
 
     /// When it ended, if whoever completed it has noted that, in nanoseconds of `CLOCK_MONOTONIC`; of a fence that is complete. Should its words
-    /// be in use again, perhaps a later moment. It may be anything, if who wrote it is broken or hostile.
+    /// just come into use again, perhaps a later moment. It may be anything, if who wrote it is broken or hostile.
     pub fn ended_at_ns(&self) -> Option<u64> {
         // SAFETY: as above.
         let end = self.end.map(|end| unsafe { &*end.as_ptr() })?;
@@ -219,8 +219,8 @@ impl Fence {
     ///
     /// Who completes it by [`complete`](Self::complete) wakes who waits. Devices write the word without telling anybody, so
     /// this looks, too: for some microseconds without a pause, then in pauses that grow to a millisecond. It may be on this very core
-    /// that the bytes are to be written or copied: so after a moment every look lets others go first. If nobody wants to, that goes on for as long
-    /// as a wake-up takes; if somebody does, a few times only: should others wait likewise, each time is a change between threads.
+    /// that the bytes are to be written or copied: so after a moment every look lets others go first. If nobody wants to, that goes on for a few
+    /// times as long as a wake-up takes; if somebody does, twice only: should others wait likewise, each time is a change between threads.
     #[cfg(not(loom))]
     pub fn wait(&self, patience: Duration) -> FenceState {
         const SPINS: u32 = 20;
@@ -356,6 +356,20 @@ mod tests {
         fence.complete();
         assert_eq!(waiting.join().unwrap(), FenceState::Complete);
         assert_eq!(fence.wait(Duration::ZERO), FenceState::Complete);
+    }
+
+    #[test]
+    fn an_end_is_noted_for_its_value_until_it_is_forgotten() {
+        let fence = Fence::of_process(0, 1);
+        assert_eq!(fence.ended_at_ns(), None);
+        fence.note_end(17);
+        assert_eq!(fence.ended_at_ns(), Some(17));
+        let later = Fence { value: 2, ..fence.clone() };
+        assert_eq!(later.ended_at_ns(), None, "that was another one's");
+        later.note_end(18);
+        assert_eq!((fence.ended_at_ns(), later.ended_at_ns()), (None, Some(18)));
+        later.forget_end();
+        assert_eq!(later.ended_at_ns(), None);
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! A device does not have to be scheduled before it begins: so the time that a command takes counts from when it was enqueued, or from when
 //! the one before it was done, if that is later, and not from when the thread came to it. Nor does it have to be scheduled to see that a wait is
 //! over: that is done when the device that completes the fence says it was, or else when somebody has seen it. Its threads go before those of
-//! programs, where that is allowed (it takes the right to raise priorities). And who waits for a stream takes its copies upon itself as long as the thread has not come to them.
+//! programs, where that is allowed (it takes the right to raise priorities). And who waits for a stream takes its copies upon itself as long as the
+//! thread has not come to them.
 //!
 //! When a command fails, those behind it are not done either: signals poison their fences, so that nobody takes garbage
 //! for a message. `synchronize` tells what failed, and the stream goes on with what comes after.
