@@ -34,8 +34,8 @@ struct placement {
   /// as there is on the host, 256 MiB where memory is taken at once.
   std::uint64_t capacity = 0;
   /// A publisher copies its messages into every domain with a subscriber, right after publishing, instead of
-  /// leaving that to the first who takes there. Copies into a device are made while the publisher goes on; its
-  /// destructor waits for them, for a second at most.
+  /// leaving that to the first who takes there. Copies into a device are made while the publisher goes on;
+  /// its destructor waits for them, for a second at most.
   bool eager_copies = false;
   /// How a publisher's memory is allocated.
   situ::strategy strategy = situ::strategy::size_classes;
