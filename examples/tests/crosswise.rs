@@ -260,7 +260,7 @@ fn waiting() {
 
 #[test]
 fn tracing() {
-    alone("tracing", &[Language::Rust, Language::Cpp], "4 of 10 poses were far away\n");
+    alone("tracing", &[Language::Rust, Language::Cpp, Language::C], "4 of 10 poses were far away\n");
 }
 
 #[test]

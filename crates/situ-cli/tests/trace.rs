@@ -6,6 +6,8 @@ mod common;
 mod perfetto;
 #[path = "../../situ-trace/tests/people/rules.rs"]
 mod rules;
+#[path = "../../situ-trace/tests/people/strict.rs"]
+mod strict;
 
 use std::io::{BufRead, BufReader};
 use std::process::ChildStdout;

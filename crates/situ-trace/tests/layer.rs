@@ -6,6 +6,8 @@ mod perfetto;
 mod rules;
 #[path = "people/session.rs"]
 mod session;
+#[path = "people/strict.rs"]
+mod strict;
 
 use perfetto::Value;
 use rules::Checked;

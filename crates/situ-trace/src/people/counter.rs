@@ -6,7 +6,7 @@ use situ_wire::protobuf::Message;
 
 use super::category::Category;
 use super::event::{introduce_category, put_category};
-use super::names::{Name, Sent};
+use super::names::{Name, Sent, Table};
 use super::process::{mix, now_ns, process_track};
 use super::thread;
 use crate::proto::{TracePacketWriter, counter_descriptor, track_event::Type};
@@ -84,7 +84,7 @@ impl Counter {
         let mut packet = TracePacketWriter(message);
         packet.set_timestamp(at_ns);
         packet.set_sequence_flags(2);
-        if !sent.has(self.category.name().number()) {
+        if !sent.has(Table::Categories, self.category.name().number()) {
             introduce_category(&mut packet.set_interned_data(), self.category, sent);
         }
         let mut event = packet.set_track_event();

@@ -3,7 +3,7 @@
 use situ_wire::protobuf::Message;
 
 use super::category::Category;
-use super::names::{MOST_INTERNED, Name, Sent};
+use super::names::{MOST_INTERNED, Name, Sent, Table};
 use super::value::Value;
 use crate::proto::{
     DebugAnnotationWriter, InternedDataWriter, TracePacketWriter, TrackEventWriter, track_event::Type,
@@ -90,9 +90,9 @@ impl Event<'_> {
     /// Whether all its names were sent.
     #[inline(always)]
     fn is_known(&self, sent: &Sent) -> bool {
-        self.category.is_none_or(|category| sent.has(category.name().number()))
-            && self.name.is_none_or(|name| sent.has(name.number()))
-            && self.arguments.iter().all(|argument| sent.has(argument.name.number()))
+        self.category.is_none_or(|category| sent.has(Table::Categories, category.name().number()))
+            && self.name.is_none_or(|name| sent.has(Table::Events, name.number()))
+            && self.arguments.iter().all(|argument| sent.has(Table::Arguments, argument.name.number()))
     }
 
     /// Sends those that were not, grouped as the format wants it.
@@ -103,14 +103,14 @@ impl Event<'_> {
             introduce_category(data, category, sent);
         }
         if let Some(name) = self.name
-            && sent.add(name.number())
+            && sent.add(Table::Events, name.number())
         {
             let mut entry = data.add_event_names();
             entry.set_iid(u64::from(name.number()));
             entry.set_name(name.text());
         }
         for Argument { name, .. } in self.arguments {
-            if sent.add(name.number()) {
+            if sent.add(Table::Arguments, name.number()) {
                 let mut entry = data.add_debug_annotation_names();
                 entry.set_iid(u64::from(name.number()));
                 entry.set_name(name.text());
@@ -145,7 +145,7 @@ pub(super) fn put_category(event: &mut TrackEventWriter<'_>, category: &Category
 
 pub(super) fn introduce_category(data: &mut InternedDataWriter<'_>, category: &Category, sent: &mut Sent) {
     let name = category.name();
-    if sent.add(name.number()) {
+    if sent.add(Table::Categories, name.number()) {
         let mut entry = data.add_event_categories();
         entry.set_iid(u64::from(name.number()));
         entry.set_name(name.text());

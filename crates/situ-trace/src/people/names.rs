@@ -61,33 +61,61 @@ pub(super) fn take_number() -> u32 {
     NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1)).unwrap_or(u32::MAX)
 }
 
-/// What a writer has sent since its state was last cleared.
+/// Where a reader looks a name's number up. A name may stand in several: C++ has one for each literal, and in C and Rust a program may
+/// use one name for an event and for an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Table {
+    /// `event_categories`.
+    Categories = 0,
+    /// `event_names`.
+    Events = 1,
+    /// `debug_annotation_names`.
+    Arguments = 2,
+    /// The tracks of counters: no table of interned data, but described once, too.
+    Counters = 3,
+}
+
+/// How many tables there are.
+const TABLES: u32 = 4;
+const WORDS: usize = (MOST_INTERNED * TABLES / 64) as usize;
+
+/// What a writer has sent since its state was last cleared: a bit for each table, those of a name beside each other.
 #[derive(Debug)]
-pub(super) struct Sent([u64; (MOST_INTERNED / 64) as usize]);
+pub(super) struct Sent([u64; WORDS]);
 
 impl Sent {
     pub(super) const fn nothing() -> Self {
-        Self([0; (MOST_INTERNED / 64) as usize])
+        Self([0; WORDS])
     }
 
     pub(super) fn clear(&mut self) {
         self.0.fill(0);
     }
 
-    /// Whether it was sent. Of what is never interned: yes.
+    /// Whether it was sent into this table. Of what is never interned: yes.
     #[inline(always)]
-    pub(super) fn has(&self, number: u32) -> bool {
-        self.0.get((number / 64) as usize).is_none_or(|word| word >> (number % 64) & 1 != 0)
+    pub(super) fn has(&self, table: Table, number: u32) -> bool {
+        let (word, bit) = place(table, number);
+        self.0.get(word).is_none_or(|word| word & bit != 0)
     }
 
-    /// Notes that it is sent; whether it was not before.
-    pub(super) fn add(&mut self, number: u32) -> bool {
-        let is_new = !self.has(number);
-        if let Some(word) = self.0.get_mut((number / 64) as usize) {
-            *word |= 1 << (number % 64);
+    /// Notes that it is sent into this table; whether it was not before.
+    pub(super) fn add(&mut self, table: Table, number: u32) -> bool {
+        let is_new = !self.has(table, number);
+        let (word, bit) = place(table, number);
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= bit;
         }
         is_new
     }
+}
+
+/// The word of a name's bit, and the bit.
+#[inline(always)]
+fn place(table: Table, number: u32) -> (usize, u64) {
+    let names = 64 / TABLES;
+    ((number / names) as usize, 1 << (number % names * TABLES + table as u32))
 }
 
 #[cfg(test)]
@@ -105,12 +133,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_is_known_until_it_is_cleared() {
+    fn what_was_sent_is_known_in_its_table_until_it_is_cleared() {
+        use Table::{Arguments, Categories, Counters, Events};
         let mut sent = Sent::nothing();
-        assert!(!sent.has(70) && sent.add(70) && sent.has(70) && !sent.add(70));
-        assert!(!sent.has(6) && !sent.has(71));
-        assert!(sent.has(MOST_INTERNED), "never interned, so never missing");
+        let tables = [Categories, Events, Arguments, Counters];
+        for number in [1, 15, 16, 70, MOST_INTERNED - 1] {
+            for (index, table) in tables.into_iter().enumerate() {
+                assert!(!sent.has(table, number) && sent.add(table, number) && !sent.add(table, number));
+                for (other, table) in tables.into_iter().enumerate() {
+                    assert_eq!(sent.has(table, number), other <= index, "{number} in {table:?}");
+                    assert!(!sent.has(table, number + 1) || number + 1 >= MOST_INTERNED);
+                }
+            }
+        }
+        assert!(sent.has(Events, MOST_INTERNED), "never interned, so never missing");
         sent.clear();
-        assert!(!sent.has(70));
+        assert!(!tables.iter().any(|table| sent.has(*table, 70)));
     }
 }

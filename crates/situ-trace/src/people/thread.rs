@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::counter::Counter;
 use super::event::Event;
-use super::names::{MOST_INTERNED, Sent};
+use super::names::{MOST_INTERNED, Sent, Table};
 use super::process::{self, Description, Process};
 use crate::Writer;
 
@@ -76,12 +76,12 @@ impl Thread {
         if !self.is_ready() {
             return;
         }
-        let is_known = self.sent.has(counter.number());
+        let is_known = self.sent.has(Table::Counters, counter.number());
         if counter.is_repeated(value) && is_known {
             return;
         }
         // One whose number is too high to be remembered is described each time.
-        let is_new = counter.number() >= MOST_INTERNED || self.sent.add(counter.number());
+        let is_new = counter.number() >= MOST_INTERNED || self.sent.add(Table::Counters, counter.number());
         if is_new && !self.describe(|message, _| counter.describe(message)) {
             return;
         }

@@ -4,6 +4,7 @@
 mod perfetto;
 mod rules;
 mod session;
+mod strict;
 
 use std::time::Duration;
 
@@ -11,7 +12,10 @@ use perfetto::Value;
 use rules::Checked;
 use session::Recording;
 use situ_bus::{Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TypeDescription};
-use situ_trace::{CollectorOptions, Policy, Unit, category, counter, instant, slice};
+use situ_trace::{
+    Argument, CollectorOptions, Event, Kind, Name, Policy, Unit, category, counter, instant, slice,
+    write_event,
+};
 
 category!(PLANNER, "planner");
 category!(UNWANTED, "unwanted");
@@ -31,6 +35,7 @@ fn numbers() -> TypeDescription {
 fn what_happens_is_in_the_trace() {
     let recording = Recording::new();
     events_have_names_arguments_and_flows(&recording);
+    a_name_may_be_that_of_an_event_and_of_an_argument(&recording);
     categories_are_on_only_if_they_are_wanted(&recording);
     threads_have_tracks_of_their_own(&recording);
     messages_of_the_bus_have_arrows(&recording);
@@ -93,6 +98,37 @@ fn events_have_names_arguments_and_flows(recording: &Recording) {
         let said: Vec<f64> =
             trace.events.iter().filter(|it| it.track == *track).filter_map(|it| it.value).collect();
         assert_eq!(said, values, "{name}");
+    }
+}
+
+/// One `Name`, as C++ has one for each literal: its number is explained in each table that it is looked up in.
+fn a_name_may_be_that_of_an_event_and_of_an_argument(recording: &Recording) {
+    static STEP: Name = Name::new("step");
+    static TURN: Name = Name::new("turn");
+    let event = |name, argument, value| {
+        write_event(&Event {
+            kind: Kind::Instant,
+            at_ns: situ_trace::now_ns(),
+            category: Some(&PLANNER),
+            name: Some(name),
+            flows: &[],
+            last_flows: &[],
+            arguments: &[Argument { name: argument, value: situ_trace::Value::Uint(value) }],
+        });
+    };
+    let bytes = recording.record("", || {
+        // Both in one packet; then the argument's name becomes an event's.
+        event(&STEP, &STEP, 1);
+        event(&STEP, &TURN, 2);
+        event(&TURN, &STEP, 3);
+    });
+    let trace = Checked::read(&bytes);
+    let said: Vec<_> = trace.events.iter().filter(|event| !event.arguments.is_empty()).collect();
+    let expected = [("step", "step", 1), ("step", "turn", 2), ("turn", "step", 3)];
+    assert_eq!(said.len(), expected.len());
+    for (said, (name, argument, value)) in said.iter().zip(expected) {
+        assert_eq!(said.name, name);
+        assert_eq!(said.arguments, [(argument.to_owned(), Value::Uint(value))]);
     }
 }
 

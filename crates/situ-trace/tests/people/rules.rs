@@ -1,4 +1,5 @@
-//! The rules of the format, held against a whole trace: every reference is explained before it is used, time does not run backwards on
+//! The rules of the format, held against a whole trace as Perfetto's trace processor reads it: no unknown field; every number is
+//! explained before it is used, in its own table, on its own sequence, since that was cleared last; time does not run backwards on
 //! a track, slices nest. Gives what was said, with names in place of numbers.
 
 use std::collections::HashMap;
@@ -6,6 +7,7 @@ use std::collections::HashMap;
 use prost::Message;
 
 use super::perfetto::{Packet, Trace, Value};
+use super::strict;
 
 /// An event with its names.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +58,7 @@ struct Sequence {
 
 impl Checked {
     pub fn read(bytes: &[u8]) -> Self {
+        strict::check(bytes);
         let trace = Trace::decode(bytes).expect("it is protobuf");
         let mut checked = Self::default();
         let mut sequences: HashMap<u32, Sequence> = HashMap::new();
@@ -88,7 +91,10 @@ impl Checked {
                 &data.debug_annotation_names,
             ]) {
                 for entry in entries {
-                    names.insert(entry.iid.unwrap(), entry.name.clone().unwrap());
+                    let (iid, name) = (entry.iid.unwrap(), entry.name.clone().unwrap());
+                    assert!(iid != 0, "0 is no number: {packet:?}");
+                    let old = names.insert(iid, name.clone());
+                    assert!(old.is_none_or(|old| old == name), "{iid} has two names: {packet:?}");
                 }
             }
         }
@@ -104,6 +110,7 @@ impl Checked {
             }
         }
         let Some(event) = &packet.track_event else { return };
+        assert!(flags & 2 != 0, "who uses numbers needs the state: {packet:?}");
         assert!(packet.timestamp_clock_id.is_none_or(|clock| clock == 6), "the boot time");
         let name = |which: usize, iid: &u64| {
             sequence.names[which]

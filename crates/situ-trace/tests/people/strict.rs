@@ -1,0 +1,106 @@
+//! Every field of a trace, held against Perfetto's public schema: a number or a type of field that the schema does not have there
+//! is a defect of what wrote it. Written down by hand, like `perfetto.rs`, which passes over what it does not know.
+
+/// What a field may be.
+#[derive(Clone, Copy)]
+enum Kind {
+    Varint,
+    Fixed64,
+    Text,
+    Message(&'static [(u64, Kind)]),
+}
+
+use Kind::{Fixed64, Message, Text, Varint};
+
+const TRACE: &[(u64, Kind)] = &[(1, Message(PACKET))];
+const PACKET: &[(u64, Kind)] = &[
+    (6, Message(CLOCK_SNAPSHOT)),
+    (8, Varint),
+    (10, Varint),
+    (11, Message(TRACK_EVENT)),
+    (12, Message(INTERNED_DATA)),
+    (13, Varint),
+    (42, Varint),
+    (58, Varint),
+    (59, Message(DEFAULTS)),
+    (60, Message(TRACK_DESCRIPTOR)),
+    (87, Varint),
+];
+const CLOCK_SNAPSHOT: &[(u64, Kind)] = &[(1, Message(CLOCK)), (2, Varint)];
+const CLOCK: &[(u64, Kind)] = &[(1, Varint), (2, Varint)];
+const TRACK_EVENT: &[(u64, Kind)] = &[
+    (3, Varint),
+    (4, Message(ANNOTATION)),
+    (9, Varint),
+    (10, Varint),
+    (11, Varint),
+    (22, Text),
+    (23, Text),
+    (30, Varint),
+    (44, Fixed64),
+    (47, Fixed64),
+    (48, Fixed64),
+];
+const ANNOTATION: &[(u64, Kind)] =
+    &[(1, Varint), (2, Varint), (3, Varint), (4, Varint), (5, Fixed64), (6, Text), (10, Text)];
+const INTERNED_DATA: &[(u64, Kind)] = &[(1, Message(ENTRY)), (2, Message(ENTRY)), (3, Message(ENTRY))];
+const ENTRY: &[(u64, Kind)] = &[(1, Varint), (2, Text)];
+const DEFAULTS: &[(u64, Kind)] = &[(11, Message(EVENT_DEFAULTS)), (58, Varint)];
+const EVENT_DEFAULTS: &[(u64, Kind)] = &[(11, Varint)];
+const TRACK_DESCRIPTOR: &[(u64, Kind)] = &[
+    (1, Varint),
+    (2, Text),
+    (3, Message(PROCESS)),
+    (4, Message(THREAD)),
+    (5, Varint),
+    (8, Message(COUNTER)),
+];
+const PROCESS: &[(u64, Kind)] = &[(1, Varint), (2, Text), (6, Text)];
+const THREAD: &[(u64, Kind)] = &[(1, Varint), (2, Varint), (5, Text)];
+const COUNTER: &[(u64, Kind)] = &[(3, Varint)];
+
+/// Panics unless the bytes are a trace, field by field.
+pub fn check(bytes: &[u8]) {
+    message("trace", bytes, TRACE);
+}
+
+fn message(place: &str, mut rest: &[u8], known: &[(u64, Kind)]) {
+    while !rest.is_empty() {
+        let tag = varint(place, &mut rest);
+        let (number, wire) = (tag >> 3, tag & 7);
+        let place = format!("{place}.{number}");
+        let kind = known.iter().find(|(known, _)| *known == number);
+        let (_, kind) = kind.unwrap_or_else(|| panic!("no field of the schema: {place}"));
+        match (kind, wire) {
+            (Varint, 0) => _ = varint(&place, &mut rest),
+            (Fixed64, 1) => _ = take(&place, &mut rest, 8),
+            (Text | Message(_), 2) => {
+                let length = varint(&place, &mut rest);
+                let bytes = take(&place, &mut rest, usize::try_from(length).unwrap());
+                match kind {
+                    Message(known) => message(&place, bytes, known),
+                    _ => _ = std::str::from_utf8(bytes).unwrap_or_else(|e| panic!("{place}: {e}")),
+                }
+            }
+            _ => panic!("{place} has the wire type {wire}"),
+        }
+    }
+}
+
+fn varint(place: &str, rest: &mut &[u8]) -> u64 {
+    let mut value = 0;
+    for index in 0..10 {
+        let byte = take(place, rest, 1)[0];
+        value |= u64::from(byte & 0x7f) << (7 * index);
+        if byte < 0x80 {
+            return value;
+        }
+    }
+    panic!("{place}: a number of more than ten bytes");
+}
+
+fn take<'a>(place: &str, rest: &mut &'a [u8], length: usize) -> &'a [u8] {
+    let (taken, behind) = rest.split_at_checked(length).unwrap_or_else(|| panic!("{place} is cut off"));
+    *rest = behind;
+    taken
+}

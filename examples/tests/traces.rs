@@ -1,0 +1,95 @@
+//! The traces that the tracing example leaves in each language, read packet by packet as Perfetto's trace processor reads them.
+
+#[allow(dead_code, reason = "messages of another crate's tests, of which this one needs a part")]
+#[path = "../../crates/situ-trace/tests/people/perfetto.rs"]
+mod perfetto;
+#[allow(dead_code, reason = "as above")]
+#[path = "../../crates/situ-trace/tests/people/rules.rs"]
+mod rules;
+#[path = "../../crates/situ-trace/tests/people/strict.rs"]
+mod strict;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use perfetto::Value;
+use rules::Checked;
+use situ::memory::Root;
+use situ::trace::{Collector, CollectorOptions};
+
+/// How often a program is run until a trace has all of it: it does not wait for its recorder.
+const RUNS: usize = 20;
+
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A trace of one run.
+fn record(program: &Path, language: &str) -> Vec<u8> {
+    let scratch = Scratch(PathBuf::from(format!("/dev/shm/situ-traces-{language}-{}", std::process::id())));
+    let root = Root::at(&scratch.0, None);
+    root.prepare_only(&[]).unwrap();
+    let file = scratch.0.join("run.pftrace");
+    let collector = Collector::start(&root, CollectorOptions::to_file(&file)).unwrap();
+    let run = Command::new(program).env("SITU_ROOT", &scratch.0).stdout(Stdio::null()).status();
+    assert!(run.unwrap().success(), "{}", program.display());
+    collector.stop().unwrap();
+    std::fs::read(&file).unwrap()
+}
+
+/// Runs the example until a trace has its last steps. The rules are checked by reading, in every run.
+fn check(program: &Path, language: &str) {
+    for _ in 0..RUNS {
+        let trace = Checked::read(&record(program, language));
+        let steps = trace.named("step");
+        let moments: Vec<_> = trace.events.iter().filter(|event| event.name == "turn").collect();
+        if steps.len() < 3 || moments.is_empty() {
+            continue;
+        }
+        for step in steps {
+            assert_eq!((step.category.as_str(), &step.flows[..]), ("planner", &[1][..]), "{language}");
+            let [(name, value)] = &step.arguments[..] else { panic!("{language}: {step:?}") };
+            assert!(
+                name == "step" && matches!(value, Value::Int(_) | Value::Uint(_)),
+                "{language}: {value:?}"
+            );
+        }
+        let reason = ("reason".to_owned(), Value::Text("the end of the road".to_owned()));
+        assert!(moments.iter().all(|moment| moment.arguments == [reason.clone()]), "{language}: {moments:?}");
+        assert!(trace.counters.values().any(|(name, _)| name == "far"), "{language}");
+        assert!(!trace.named("publish tracing/poses").is_empty(), "{language}: what the bus does");
+        return;
+    }
+    panic!("{language}: no trace of {RUNS} has what the program did");
+}
+
+fn built(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("SITU_CPP_EXAMPLES").map(PathBuf::from);
+    let folder = folder
+        .unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../build/cpp/examples")));
+    let program = folder.join(name);
+    if !program.is_file() {
+        eprintln!("SKIPPED: {} is not built", program.display());
+        return None;
+    }
+    Some(program)
+}
+
+#[test]
+fn a_trace_of_rust_keeps_the_rules() {
+    check(Path::new(env!("CARGO_BIN_EXE_tracing")), "rust");
+}
+
+#[test]
+fn a_trace_of_cpp_keeps_the_rules() {
+    built("tracing").iter().for_each(|program| check(program, "cpp"));
+}
+
+#[test]
+fn a_trace_of_c_keeps_the_rules() {
+    built("tracing-c").iter().for_each(|program| check(program, "c"));
+}
