@@ -434,6 +434,11 @@ choice = Union("i32", ([1], Member("number", "i16", 5)), ([2], Member("text", St
 pick = Union("i16", ([1], ("number", "i64")), ([2], ("text", String())), kind="appendable")
 tree = Struct(("name", String()))
 tree.own += [Member("children", Sequence(tree), 1), Member("ages", Map(String(), "i32"), 2)]
+thicket = Struct(("name", String()))
+thicket.own += [
+    Member("by_number", Map("i32", Sequence(thicket)), 1), Member("rows", Sequence(Sequence(thicket)), 2),
+    Member("maybe", Sequence(thicket), 3, optional=True),
+]  # fmt: skip
 heaped = Struct(
     ("wide_text", WString()), ("flags", Sequence("bool")), ("words", Sequence(String())), ("names", Map("i32", String())),
     ("growing", Sequence(growing)), ("choice", choice), ("other_choice", choice), ("pick", pick),
@@ -445,6 +450,10 @@ LABEL1 = {"text": "hé", "place": P1}
 LABEL2 = {"text": "12345678", "place": None}
 GROWING1 = {"first": -2, "maybe": 7, "second": "two", "bytes": [1, 2, 3]}
 GROWING2 = {"first": 3, "maybe": None, "second": "", "bytes": []}
+def bush(name, rows=(), maybe=None):
+    return {"name": name, "by_number": {}, "rows": list(rows), "maybe": maybe}
+
+
 CASES = {
     "primitives": (primitives, {
         "truth": True, "byte": 0xFE, "letter": ord("k"), "wide_letter": 0x20AC, "tiny": -7, "small_": 200,
@@ -486,6 +495,12 @@ CASES = {
             "children": [{"name": "leaf", "ages": {}, "children": []}, {"name": "", "ages": {"": 3}, "children": []}],
         },
         "behind": 6.5,
+    }),
+    "thicket": (thicket, {
+        "name": "root",
+        "by_number": {-1: [bush("left"), bush("right")], 7: []},
+        "rows": [[bush("a")], [], [bush("b", maybe=[bush("below b")]), bush("c")]],
+        "maybe": [bush("perhaps", rows=[[bush("a name that is long")]])],
     }),
 }  # fmt: skip
 FLAT = ["primitives", "containers", "optionals", "unions", "derived"]

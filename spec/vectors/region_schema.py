@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Writes the vectors of region forms of types that schemas declare (tests/generated/schema: region.idl, bazaar.idl, profile.idl and
-profile_before.idl), from the words of spec/region.md and spec/schema.md; shares no code with Situ."""
+profile_before.idl; kitchen.idl), from the words of spec/region.md and spec/schema.md; shares no code with Situ."""
 
 import hashlib
 import pathlib
 import struct
 
+import kitchen
 from region import (
     BOOL, F32, F64, I16, I32, U8, U16, U32, U64, Appendable, Array, FlatMap, FlatSet, HashMap, HashSet, Image, Optional,
     OrderedMap, OrderedSet, Scalar, Shared, String, Struct, Union, Unique, Vector,
@@ -54,6 +55,25 @@ PROFILE = Appendable("game::Profile").define(
     ("id", U64), ("name", String()), ("best", Unique(RECORD)), ("level", U8), ("tags", FlatSet(String())),
     ("rival", Shared(RECORD)),
 )  # fmt: skip
+
+THICKET = Struct("kitchen::Thicket")
+THICKET.define(
+    ("name", String()), ("by_number", FlatMap(I32, Vector(THICKET))), ("rows", Vector(Vector(THICKET))),
+    ("maybe", Optional(Vector(THICKET))),
+)  # fmt: skip
+THICKET_IDENTITY = """\
+module kitchen {
+struct Thicket;
+};
+module kitchen {
+@final struct Thicket {
+  string name;
+  map<int32, sequence<::kitchen::Thicket>> by_number;
+  sequence<sequence<::kitchen::Thicket>> rows;
+  @optional(TRUE) sequence<::kitchen::Thicket> maybe;
+};
+};
+"""
 
 PANTRY_IDENTITY = """\
 module game {
@@ -302,6 +322,10 @@ PROFILE_VALUE = OLD_PROFILE_VALUE | {
 }  # fmt: skip
 
 
+# The value of the same name in kitchen.py.
+THICKET_VALUE = kitchen.CASES["thicket"][1]
+
+
 def schema_hash(name, identity):
     text = f"schema-v1 {name}\n{identity}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
@@ -310,6 +334,7 @@ def schema_hash(name, identity):
 # What can be appended to has no schema hash in its header.
 VALUES = {
     "pantry": (PANTRY, PANTRY_VALUE, schema_hash("game::Pantry", PANTRY_IDENTITY)),
+    "thicket": (THICKET, THICKET_VALUE, schema_hash("kitchen::Thicket", THICKET_IDENTITY)),
     "bazaar": (BAZAAR, BAZAAR_VALUE, schema_hash("game::Bazaar", BAZAAR_IDENTITY)),
     "game_profile.before": (OLD_PROFILE, OLD_PROFILE_VALUE, 0),
     "game_profile.after": (PROFILE, PROFILE_VALUE, 0),

@@ -18,6 +18,7 @@ fn main() {
     BuildScript::new(file("spec/vectors/kitchen.idl")).file_stem("kitchen").run();
     BuildScript::new(file("schema/situ/sensor.idl")).run();
     BuildScript::new(file("tests/generated/schema/edges.idl")).file_stem("edges").run();
+    BuildScript::new(file("tests/generated/schema/recursion.idl")).file_stem("recursion").run();
 
     BuildScript::new(file("tests/generated/schema/region.idl")).file_stem("region").run();
     BuildScript::new(file("tests/generated/schema/bazaar.idl")).file_stem("bazaar").run();

@@ -223,6 +223,31 @@ inline void fill(kitchen::Heaped& m) {
   m.behind = 6.5;
 }
 
+/// In any storage.
+inline void fill_thicket(auto& m) {
+  m.name = "root";
+  m.by_number[-1].resize(2);
+  m.by_number[-1][0].name = "left";
+  m.by_number[-1][1].name = "right";
+  m.by_number[7];
+  m.rows.resize(3);
+  m.rows[0].resize(1);
+  m.rows[0][0].name = "a";
+  m.rows[2].resize(2);
+  m.rows[2][0].name = "b";
+  m.rows[2][0].maybe.emplace().resize(1);
+  (*m.rows[2][0].maybe)[0].name = "below b";
+  m.rows[2][1].name = "c";
+  m.maybe.emplace().resize(1);
+  auto& perhaps = (*m.maybe)[0];
+  perhaps.name = "perhaps";
+  perhaps.rows.resize(1);
+  perhaps.rows[0].resize(1);
+  perhaps.rows[0][0].name = "a name that is long";
+}
+
+inline void fill(kitchen::Thicket& m) { fill_thicket(m); }
+
 /// The content of a file beneath spec/vectors.
 inline std::vector<std::byte> vector_file(const std::string& name) {
   const std::filesystem::path path = std::filesystem::path(SITU_VECTORS) / name;

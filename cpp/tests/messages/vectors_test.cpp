@@ -6,6 +6,7 @@
 #include "messages/kitchen_values.hpp"
 #include "situ/cdr.hpp"
 #include "situ/convert.hpp"
+#include "situ/region.hpp"
 #include "situ/validate.hpp"
 
 namespace {
@@ -45,6 +46,10 @@ struct vector_of<kitchen::Changing> {
 template <>
 struct vector_of<kitchen::Heaped> {
   static constexpr const char* name = "heaped";
+};
+template <>
+struct vector_of<kitchen::Thicket> {
+  static constexpr const char* name = "thicket";
 };
 
 /// The message of a vector, with the storage of T.
@@ -114,7 +119,7 @@ class CdrVector : public testing::Test {
 };
 using all_types =
     testing::Types<kitchen::Primitives, kitchen::Containers, kitchen::Optionals, kitchen::Unions,
-                   kitchen::Derived, kitchen::Growing, kitchen::Changing, kitchen::Heaped>;
+                   kitchen::Derived, kitchen::Growing, kitchen::Changing, kitchen::Heaped, kitchen::Thicket>;
 TYPED_TEST_SUITE(CdrVector, all_types);
 
 template <class T>
@@ -171,6 +176,25 @@ TYPED_TEST(CdrVector, is_read_or_refused_wherever_it_ends) {
         ASSERT_FALSE(read.error().message().empty());
       }
     }
+  }
+}
+
+/// What contains itself through several containers lies in a region as Rust writes it.
+TEST(RegionVector, thicket) {
+  using in_region = situ::rebind<kitchen::Thicket, situ::in_region>;
+  situ::region<in_region> r;
+  fill_thicket(*r);
+  const auto canonical = vector_file("region/thicket.canonical.bin");
+  EXPECT_EQ(r.canonical(), canonical);
+  kitchen::Thicket expected;
+  fill(expected);
+  for (const char* form : {"canonical", "live"}) {
+    const auto taken =
+        situ::region<in_region>::adopt(vector_file(std::string("region/thicket.") + form + ".bin"));
+    ASSERT_TRUE(taken) << taken.error().message();
+    kitchen::Thicket message;
+    ASSERT_TRUE(situ::convert(**taken, message));
+    EXPECT_EQ(message, expected);
   }
 }
 

@@ -49,7 +49,7 @@ pub use message::{Action, FlatForm, FlatFormError, FlatMessage, Message, RegionF
 #[doc(hidden)]
 pub use message::{read_flat, read_region, write_flat};
 pub use ros::{Ros, RosSequence, RosString, RosWString};
-pub use storage::{Flat, Heap, Storage, StorageKind, Unbounded};
+pub use storage::{Flat, Heap, Held, Storage, StorageKind, Unbounded};
 pub use take::{TakeFrom, convert, convert_owned};
 pub use value::{
     InPlace, Key, Plain, SelfContained, Validation, Value, assert_self_contained, boxed, clone_value,

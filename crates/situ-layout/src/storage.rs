@@ -63,6 +63,28 @@ pub trait Unbounded: Storage {
     type UnboundedSequence<T: Value>: List<T> + Value;
     /// `map<K, V>`.
     type UnboundedMap<K: Key, V: Value>: Table<K, V> + Value;
+
+    /// `sequence<T, N>` of something [`Held`].
+    type SequenceOf<H: Held<Self>, const N: usize>: List<H::Type> + Value;
+    /// `map<K, V, N>` of something [`Held`].
+    type MapOf<K: Key, H: Held<Self>, const N: usize>: Table<K, H::Type> + Value;
+    /// `@optional T` of something [`Held`].
+    type OptionalOf<H: Held<Self>>: Maybe<H::Type> + Value;
+    /// `sequence<T>` of something [`Held`].
+    type UnboundedSequenceOf<H: Held<Self>>: List<H::Type> + Value;
+    /// `map<K, V>` of something [`Held`].
+    type UnboundedMapOf<K: Key, H: Held<Self>>: Table<K, H::Type> + Value;
+}
+
+/// A container within a container of a type that contains itself, such as the `sequence<T>` of `@optional sequence<T>` in `T`.
+/// Generated code names each by a type of its own.
+///
+/// Why it needs a name: to learn the size of `T<Heap>`, the compiler replaces `Heap::Optional<Vec<T<Heap>>>` by what it stands
+/// for, and for that it asks whether `Vec<T<Heap>>` is a [`Value`]. Every implementation for a `Vec` asks whether its element has
+/// a size, and there the circle closes (E0275). That a name is `Held` asks nothing of `T`.
+pub trait Held<S: Unbounded> {
+    /// The container.
+    type Type: Value;
 }
 
 /// Ordinary vectors, strings and maps.
@@ -84,6 +106,11 @@ impl Unbounded for Heap {
     type UnboundedWString = WString;
     type UnboundedSequence<T: Value> = Vec<T>;
     type UnboundedMap<K: Key, V: Value> = BTreeMap<K, V>;
+    type SequenceOf<H: Held<Self>, const N: usize> = BoundedVec<H::Type, N>;
+    type MapOf<K: Key, H: Held<Self>, const N: usize> = BoundedMap<K, H::Type, N>;
+    type OptionalOf<H: Held<Self>> = Option<H::Type>;
+    type UnboundedSequenceOf<H: Held<Self>> = Vec<H::Type>;
+    type UnboundedMapOf<K: Key, H: Held<Self>> = BTreeMap<K, H::Type>;
 }
 
 /// Bounded, inline, plain memory: the same bytes in every process and language.

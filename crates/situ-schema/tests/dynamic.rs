@@ -8,7 +8,7 @@ use situ_schema::{Format, Loader, Schema};
 use situ_wire::Encoding;
 
 /// The values of the vectors, by name and type, written down by hand from `kitchen.py`.
-const CASES: [(&str, &str, &str); 8] = [
+const CASES: [(&str, &str, &str); 9] = [
     ("primitives", "kitchen::Primitives", include_str!("dynamic/primitives.yaml")),
     ("containers", "kitchen::Containers", include_str!("dynamic/containers.yaml")),
     ("optionals", "kitchen::Optionals", include_str!("dynamic/optionals.yaml")),
@@ -17,6 +17,7 @@ const CASES: [(&str, &str, &str); 8] = [
     ("growing", "kitchen::Growing", include_str!("dynamic/growing.yaml")),
     ("changing", "kitchen::Changing", include_str!("dynamic/changing.yaml")),
     ("heaped", "kitchen::Heaped", include_str!("dynamic/heaped.yaml")),
+    ("thicket", "kitchen::Thicket", include_str!("dynamic/thicket.yaml")),
 ];
 const FLAT: usize = 5;
 

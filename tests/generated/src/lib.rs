@@ -15,6 +15,11 @@ pub mod edges {
     include!(concat!(env!("OUT_DIR"), "/edges.rs"));
 }
 
+/// `schema/recursion.idl`: types that contain themselves through several containers.
+pub mod recursion {
+    include!(concat!(env!("OUT_DIR"), "/recursion.rs"));
+}
+
 /// `schema/region.idl`: what lies in regions.
 pub mod region {
     include!(concat!(env!("OUT_DIR"), "/region.rs"));

@@ -1,8 +1,13 @@
 //! Names, defaults and sizes at the edge, and messages that change over time.
 
-use situ::layout::{AssignFrom, Flat, FlatMessage, Heap, Message, StorageKind, boxed};
+use std::collections::BTreeMap;
+
+use situ::layout::region::Region;
+use situ::layout::visit::Structure;
+use situ::layout::{AssignFrom, Flat, FlatMessage, Heap, Message, Ros, StorageKind, boxed, convert};
 use situ::wire::{Encoding, decode, encode_to_vec};
 use situ_generated::edges::edges::*;
+use situ_generated::recursion::recursion;
 use situ_generated::{edges, sensor};
 
 #[test]
@@ -62,6 +67,62 @@ fn types_that_contain_themselves() {
     bounded.add_children().unwrap().add_children().unwrap().value = 5;
     assert_eq!(bounded.children[0].children[0].value, 5);
     assert_eq!(Bounded::<Heap>::FLAT_FORM, None);
+}
+
+/// `situ_generated::recursion` compiles: a list in something optional, in a list, in a map, in an array. Such a type is used as any
+/// other, in each storage that it has, and where the compiler has to know its size.
+#[test]
+fn types_that_contain_themselves_through_several_containers() {
+    fn comes_back<H, R>(message: &H)
+    where
+        H: Message + Structure + Default + AssignFrom<R>,
+        R: Message + Structure + Default + AssignFrom<H>,
+    {
+        for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
+            let bytes = encode_to_vec(message, encoding).unwrap();
+            let (mut back, mut ros) = (H::default(), R::default());
+            decode(&mut back, &bytes).unwrap();
+            assert_eq!(&back, message);
+            decode(&mut ros, &bytes).unwrap();
+            assert_eq!(encode_to_vec(&ros, encoding).unwrap(), bytes);
+            ros.assign_from(message).unwrap();
+            assert_eq!(convert::<H, _>(&ros).unwrap(), *message);
+        }
+    }
+    use recursion::*;
+    let leaf = |value| Node { value, ..Node::new() };
+    let mut node = Node {
+        value: 1,
+        children: Some(vec![leaf(2), leaf(3)]),
+        rows: vec![vec![], vec![leaf(4)]],
+        couples: vec![[leaf(5), leaf(6)]],
+        deep: Some(vec![vec![BTreeMap::from([(7, vec![leaf(8)])])]]),
+        pair: [vec![leaf(9)], vec![]],
+        ..Node::new()
+    };
+    node.by_name.insert("ten".into(), vec![leaf(10)]);
+    node.by_number.entry(11).or_default().insert("twelve".into(), leaf(12));
+    comes_back::<Node, Node<Ros>>(&node);
+    let region = Region::<NodeRegion>::of(&node, &[]).unwrap();
+    assert_eq!(region.root().to_message::<Node>().unwrap(), node);
+
+    let only = Only { more: Some(vec![Only { more: None }, Only { more: Some(vec![]) }]) };
+    comes_back::<Only, Only<Ros>>(&only);
+
+    let mut bounded = Bounded::new();
+    bounded.add_rows().unwrap().try_push(Bounded::new()).unwrap();
+    bounded.insert_by_number(5, bounded.rows[0].clone()).unwrap();
+    assert_eq!(bounded.rows[0].capacity(), 2);
+    comes_back::<Bounded, Bounded<Ros>>(&bounded);
+
+    let right = Right { name: "right".into(), lefts: BTreeMap::from([("no".into(), vec![])]) };
+    comes_back::<Left, Left<Ros>>(&Left { value: 1, rights: Some(vec![right]) });
+
+    let (mut text, mut table, mut json) = (Json::default(), Json::default(), Json::default());
+    text.set_text("text".into());
+    table.set_table(vec![vec![text.clone()], vec![text]]);
+    json.set_document(Document { members: BTreeMap::from([("table".into(), vec![table])]) });
+    comes_back::<Document, Document<Ros>>(json.document().unwrap());
 }
 
 #[test]

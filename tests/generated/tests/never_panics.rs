@@ -66,6 +66,7 @@ fn decode_all(bytes: &[u8]) {
     decode_heap::<Growing>(bytes);
     decode_heap::<Changing>(bytes);
     decode_heap::<Heaped>(bytes);
+    decode_heap::<Thicket>(bytes);
     decode_heap::<edges::Node>(bytes);
     decode_heap::<edges::Version2>(bytes);
     decode_flat::<Containers<Flat>>(bytes);
@@ -84,8 +85,17 @@ fn validate_all(head: &[u8], body_len: usize) {
     validate::<edges::HoldsPlain>(head, body_len);
 }
 
-const CDR: [&str; 8] =
-    ["primitives", "containers", "optionals", "unions", "derived", "growing", "changing", "heaped"];
+const CDR: [&str; 9] = [
+    "primitives",
+    "containers",
+    "optionals",
+    "unions",
+    "derived",
+    "growing",
+    "changing",
+    "heaped",
+    "thicket",
+];
 const FLAT: [&str; 5] = ["primitives", "containers", "optionals", "unions", "derived"];
 
 /// A vector with some bytes changed.

@@ -3,8 +3,9 @@
 mod common;
 
 use common::{Memory, flat, vector};
+use situ::layout::region::Region;
 use situ::layout::visit::Structure;
-use situ::layout::{Flat, FlatMessage, Heap, Message};
+use situ::layout::{Flat, FlatMessage, Heap, Message, Ros, convert};
 use situ::wire::{
     Encoding, bulk_lengths, decode, decode_with_body, encode_to_vec, encode_to_vec_with_body, encoded_size,
     encoded_size_with_body,
@@ -116,6 +117,30 @@ fn changing() {
 #[test]
 fn heaped() {
     check_cdr("heaped", &common::heaped());
+}
+
+#[test]
+fn thicket() {
+    check_cdr("thicket", &common::thicket());
+}
+
+/// What contains itself through several containers is the same in ROS storage and in regions.
+#[test]
+fn thicket_in_other_storages() {
+    let thicket = common::thicket();
+    let ros: Thicket<Ros> = convert(&thicket).unwrap();
+    assert_eq!(convert::<Thicket, _>(&ros).unwrap(), thicket);
+    assert_eq!(format!("{ros:?}"), format!("{thicket:?}"));
+    for (encoding, version) in ENCODINGS {
+        let bytes = vector(&format!("cdr/thicket.{version}.le.bin"));
+        assert_eq!(encode_to_vec(&ros, encoding).unwrap(), bytes);
+    }
+    let region = Region::<ThicketRegion>::of(&thicket, &[]).unwrap();
+    assert_eq!(region.canonical(), vector("region/thicket.canonical.bin"));
+    for form in ["canonical", "live"] {
+        let taken = Region::<ThicketRegion>::adopt(&vector(&format!("region/thicket.{form}.bin"))).unwrap();
+        assert_eq!(taken.root().to_message::<Thicket>().unwrap(), thicket);
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod wstring;
 use std::collections::BTreeMap;
 
 use crate::heap::BoundedMap;
-use crate::storage::{Storage, StorageKind, Unbounded};
+use crate::storage::{Held, Storage, StorageKind, Unbounded};
 use crate::value::{Key, Plain, Value};
 
 pub(crate) use given::within;
@@ -63,4 +63,9 @@ impl Unbounded for Ros {
     type UnboundedWString = RosWString;
     type UnboundedSequence<T: Value> = RosSequence<T>;
     type UnboundedMap<K: Key, V: Value> = BTreeMap<K, V>;
+    type SequenceOf<H: Held<Self>, const N: usize> = RosSequence<H::Type, N>;
+    type MapOf<K: Key, H: Held<Self>, const N: usize> = BoundedMap<K, H::Type, N>;
+    type OptionalOf<H: Held<Self>> = Option<H::Type>;
+    type UnboundedSequenceOf<H: Held<Self>> = RosSequence<H::Type>;
+    type UnboundedMapOf<K: Key, H: Held<Self>> = BTreeMap<K, H::Type>;
 }

@@ -246,3 +246,17 @@ pub fn heaped() -> Heaped {
     it.nothing_picked.select(9);
     it
 }
+
+pub fn thicket() -> Thicket {
+    let bush = |name: &str| Thicket { name: name.into(), ..Thicket::new() };
+    Thicket {
+        name: "root".into(),
+        by_number: BTreeMap::from([(-1, vec![bush("left"), bush("right")]), (7, Vec::new())]),
+        rows: vec![
+            vec![bush("a")],
+            Vec::new(),
+            vec![Thicket { maybe: Some(vec![bush("below b")]), ..bush("b") }, bush("c")],
+        ],
+        maybe: Some(vec![Thicket { rows: vec![vec![bush("a name that is long")]], ..bush("perhaps") }]),
+    }
+}

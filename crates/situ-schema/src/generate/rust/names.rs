@@ -5,6 +5,9 @@ use crate::model::Name;
 /// The module of the canonical schemas.
 pub const SCHEMAS: &str = "situ_schemas";
 
+/// The module of the names for what containers of recursive types hold.
+pub const HELD: &str = "situ_held";
+
 /// Words that Rust reserves, in alphabetical order.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else",
@@ -33,6 +36,11 @@ pub fn ident(name: &str) -> String {
 /// The name of the constant that holds a type's canonical schema.
 pub fn schema_constant(name: &Name) -> String {
     name.as_str().replace("::", "__")
+}
+
+/// The name of something that containers of recursive types hold.
+pub fn held(index: usize) -> String {
+    format!("Held{index}")
 }
 
 /// `point_cloud` as `PointCloud`.
@@ -66,6 +74,11 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// Within a module of the root.
+    pub fn of(module: &str) -> Self {
+        Self { modules: vec![module.to_owned()] }
+    }
+
     /// Into a module.
     pub fn enter(&mut self, module: &str) {
         self.modules.push(module.to_owned());
@@ -102,9 +115,16 @@ impl Scope {
 
     /// The path from here to a constant of the module of schemas.
     pub fn schema(&self, name: &Name) -> String {
-        let up = "super::".repeat(self.modules.len());
-        let root = if up.is_empty() { "self::" } else { &up };
-        format!("{root}{SCHEMAS}::{}", schema_constant(name))
+        format!("{}{SCHEMAS}::{}", self.root(), schema_constant(name))
+    }
+
+    /// The path from here to a name of the module of what is held.
+    pub fn held(&self, index: usize) -> String {
+        format!("{}{HELD}::{}", self.root(), held(index))
+    }
+
+    fn root(&self) -> String {
+        if self.is_root() { "self::".to_owned() } else { "super::".repeat(self.modules.len()) }
     }
 }
 

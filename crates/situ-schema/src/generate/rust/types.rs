@@ -2,6 +2,7 @@
 
 use super::Generator;
 use super::names::{self, Scope};
+use super::page::Page;
 use crate::Schema;
 use crate::model::{Kind, Literal, Member, Primitive, Type, TypeId};
 
@@ -59,6 +60,16 @@ pub fn storage_of(schema: &Schema, id: TypeId) -> Dependence {
     match dependence {
         Dependence::Storage if !schema.is_flattable(id) => Dependence::Unbounded,
         other => other,
+    }
+}
+
+/// Whether a type names one that contains itself.
+fn holds_recursive(schema: &Schema, ty: &Type) -> bool {
+    match schema.resolve(ty) {
+        Type::Sequence { element, .. } | Type::Array { element, .. } => holds_recursive(schema, element),
+        Type::Map { value, .. } => holds_recursive(schema, value),
+        Type::Named(id) => schema.is_recursive(*id),
+        Type::Primitive(_) | Type::String { .. } | Type::WString { .. } => false,
     }
 }
 
@@ -132,6 +143,11 @@ impl Generator<'_> {
     /// A type; `storage` and `unbounded` are what the containers are looked for in.
     fn spell_in(&self, scope: &Scope, ty: &Type, storage: &str, unbounded: &str) -> String {
         let inner = |ty: &Type| self.spell_in(scope, ty, storage, unbounded);
+        // What a container holds, by its own name or, with `Of` behind the container's, by that of its `Held`.
+        let content = |ty: &Type| match self.held(scope, ty) {
+            Some(held) => ("Of", held),
+            None => ("", inner(ty)),
+        };
         let text = |what: &str, bound: &Option<u32>| match bound {
             Some(bound) => format!("{storage}::{what}<{bound}>"),
             None => format!("{unbounded}::Unbounded{what}"),
@@ -140,20 +156,24 @@ impl Generator<'_> {
             Type::Primitive(of) => primitive(*of).to_owned(),
             Type::String { bound } => text("String", bound),
             Type::WString { bound } => text("WString", bound),
-            Type::Sequence { element, bound: Some(bound) } => {
-                format!("{storage}::Sequence<{}, {bound}>", inner(element))
-            }
-            Type::Sequence { element, bound: None } => {
-                format!("{unbounded}::UnboundedSequence<{}>", inner(element))
+            Type::Sequence { element, bound } => {
+                let (of, what) = content(element);
+                match bound {
+                    Some(bound) if of.is_empty() => format!("{storage}::Sequence<{what}, {bound}>"),
+                    Some(bound) => format!("{unbounded}::Sequence{of}<{what}, {bound}>"),
+                    None => format!("{unbounded}::UnboundedSequence{of}<{what}>"),
+                }
             }
             Type::Array { element, dimensions } => {
                 dimensions.iter().rev().fold(inner(element), |inner, length| format!("[{inner}; {length}]"))
             }
-            Type::Map { key, value, bound: Some(bound) } => {
-                format!("{storage}::Map<{}, {}, {bound}>", inner(key), inner(value))
-            }
-            Type::Map { key, value, bound: None } => {
-                format!("{unbounded}::UnboundedMap<{}, {}>", inner(key), inner(value))
+            Type::Map { key, value, bound } => {
+                let (key, (of, what)) = (inner(key), content(value));
+                match bound {
+                    Some(bound) if of.is_empty() => format!("{storage}::Map<{key}, {what}, {bound}>"),
+                    Some(bound) => format!("{unbounded}::Map{of}<{key}, {what}, {bound}>"),
+                    None => format!("{unbounded}::UnboundedMap{of}<{key}, {what}>"),
+                }
             }
             Type::Named(id) => {
                 let path = scope.path(self.schema.name(*id));
@@ -169,11 +189,55 @@ impl Generator<'_> {
     pub fn spell_member(&self, scope: &Scope, member: &Member) -> String {
         match self.bulk(scope, member) {
             Some((element, bound)) => format!("{}::Bulk<{element}, {bound}>", self.storage),
-            None if member.optional => {
-                format!("{}::Optional<{}>", self.storage, self.spell(scope, &member.ty))
-            }
+            None if member.optional => match self.held(scope, &member.ty) {
+                Some(held) => format!("{}::OptionalOf<{held}>", self.storage),
+                None => format!("{}::Optional<{}>", self.storage, self.spell(scope, &member.ty)),
+            },
             None => self.spell(scope, &member.ty),
         }
+    }
+
+    /// The path of the type that names `ty` where it is held by a container: for containers and arrays of types that contain
+    /// themselves (see `situ::layout::Held`).
+    fn held(&self, scope: &Scope, ty: &Type) -> Option<String> {
+        let ty = self.schema.resolve(ty);
+        if matches!(ty, Type::Named(_)) || !holds_recursive(self.schema, ty) {
+            return None;
+        }
+        let mut held = self.held.borrow_mut();
+        let index = held.iter().position(|it| it == ty).unwrap_or_else(|| {
+            held.push(ty.clone());
+            held.len() - 1
+        });
+        Some(scope.held(index))
+    }
+
+    /// The types that name what containers of recursive types hold.
+    pub fn held_types(&self, page: &mut Page) {
+        if self.held.borrow().is_empty() {
+            return;
+        }
+        page.gap();
+        page.line("/// Names for what containers of types that contain themselves hold.");
+        page.block(format!("mod {}", names::HELD), |page| {
+            let scope = &Scope::of(names::HELD);
+            let get = |index: usize| self.held.borrow().get(index).cloned();
+            // To write one may need another.
+            let mut index = 0;
+            while let Some(ty) = get(index) {
+                page.gap();
+                page.line(format!("pub enum {} {{}}", names::held(index)));
+                page.gap();
+                let (storage, held) = (self.storage, self.layout("Held"));
+                let head = format!(
+                    "impl<{storage}: {}> {held}<{storage}> for {}",
+                    self.layout("Unbounded"),
+                    names::held(index)
+                );
+                page.block(head, |page| page.assign("type Type", &self.spell(scope, &ty), ";"));
+                index += 1;
+            }
+        });
     }
 
     /// The element and the bound of a bulk member.
