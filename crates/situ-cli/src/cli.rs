@@ -285,7 +285,7 @@ pub struct RecordArgs {
     /// Only this category, or those that begin so (`plan*`); with `-` in front, not this. May be given several times
     #[arg(short, long = "category", value_name = "PATTERN", allow_hyphen_values = true)]
     pub categories: Vec<String>,
-    /// Shared memory for what each program has written and the recorder has not read
+    /// Shared memory for what each program has written and the recorder has not read; programs give at most 64MiB
     #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = size)]
     pub buffer: u64,
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use situ_memory::Root;
-use situ_trace::{Collector, CollectorOptions, Policy, Producer, Sink, StartError, Writer};
+use situ_trace::{Collector, CollectorOptions, Limits, Policy, Producer, Sink, StartError, Writer};
 
 const ROUNDS: u32 = 150;
 const PACKETS: u32 = 8_000;
@@ -84,7 +84,12 @@ fn through(
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = format!("/dev/shm/situ-packet-cost-{}", std::process::id());
     let root = Root::at(&path, None);
-    let producer = Producer::connect(&root, "packet_cost", |_| {})?;
+    let producer = Producer::connect_within(
+        &root,
+        "packet_cost",
+        Limits::new().stall(Duration::from_secs(600)),
+        |_| {},
+    )?;
     let mut writer = producer.writer();
     println!("no session: {:.2} ns", least(&mut writer, tiny, Duration::ZERO));
     println!("{:>8} {:>12} {:>12} {:>12}", "chunk", "2 fields", "30 bytes", "through");

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use situ_memory::wake::SLICE;
 use situ_wire::protobuf::{Chunk, Delegate, MAX_LEVELS, Patch, PatchListFull};
 
 use crate::format::{CHUNK_HEADER, EntryState, PATCH, PATCHES, PREFIX, WriterEntry};
@@ -228,14 +227,14 @@ impl State {
         true
     }
 
-    /// The same, waiting as long as the session's policy says.
+    /// The same, waiting as long as the session's policy says, and not longer than the process allows.
     fn take_patiently(&mut self, first_continues: bool) -> bool {
         if self.take(first_continues) {
             return true;
         }
-        let Some(patience) = self.ring.as_ref().and_then(|ring| ring.patience_ns()) else { return false };
+        let Some(asked) = self.ring.as_ref().and_then(|ring| ring.patience_ns()) else { return false };
         let (Some(ring), Some(shared)) = (self.ring.clone(), self.shared.clone()) else { return false };
-        let deadline = now_ns().saturating_add(patience);
+        let begun = now_ns();
         loop {
             let room = &ring.parts.words().room;
             let announced = room.announce();
@@ -243,10 +242,15 @@ impl State {
                 return true;
             }
             let now = now_ns();
-            if now >= deadline || shared.session().load(Ordering::Relaxed) != self.session {
+            let left = asked.saturating_sub(now - begun);
+            let portion = shared.patience().take(left);
+            // The word that it sleeps on is shared memory, and may change all the time: what ends this is the time.
+            if portion == 0 || shared.session().load(Ordering::Relaxed) != self.session {
+                shared.patience().give_back(portion);
                 return false;
             }
-            room.sleep(announced, SLICE.min(Duration::from_nanos(deadline - now)));
+            room.sleep(announced, Duration::from_nanos(portion));
+            shared.patience().give_back(portion.saturating_sub(now_ns() - now));
             if self.take(first_continues) {
                 return true;
             }

@@ -21,6 +21,10 @@
 
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+/// How often a taker tries. Each time that it fails another taker of its process has got a chunk; so it never fails that often, unless
+/// somebody writes over the words who should not.
+const MOST_TRIES: u32 = 4096;
+
 /// Both ends, each alone on a pair of cache lines (processors fetch lines in pairs).
 #[repr(C, align(128))]
 #[derive(Debug)]
@@ -48,7 +52,7 @@ pub struct FreeList<'a> {
 impl FreeList<'_> {
     /// Writer: takes the number of a free chunk, and tells how many are left. Nothing: none is free.
     pub fn take(&self) -> Option<(u32, u64)> {
-        loop {
+        for _ in 0..MOST_TRIES {
             let head = self.head.0.load(Ordering::Acquire);
             let tail = self.tail.0.load(Ordering::Acquire);
             // In this order `tail` is at least what it was when `head` was `head`.
@@ -67,6 +71,7 @@ impl FreeList<'_> {
                 return Some((number, left - 1));
             }
         }
+        None
     }
 
     /// Collector: gives a chunk back. `freed` is how many it gave before.

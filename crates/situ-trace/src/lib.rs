@@ -44,6 +44,8 @@ mod fork;
 mod format;
 pub mod free;
 #[cfg(not(loom))]
+mod patience;
+#[cfg(not(loom))]
 mod people;
 #[cfg(not(loom))]
 mod producer;
@@ -77,6 +79,6 @@ pub use self::{
         write_event,
     },
     producer::{ConnectError, Producer},
-    session::{Policy, Session},
+    session::{Limits, Policy, Session},
     writer::{Lost, Packet, Writer},
 };

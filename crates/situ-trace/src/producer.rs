@@ -1,7 +1,8 @@
 //! A process that can be traced: waits for sessions on a thread of its own, and makes a ring for each.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -11,14 +12,21 @@ use situ_memory::Root;
 
 use crate::control::{Control, ControlError};
 use crate::fork::{Hold, Registered, register};
+use crate::patience::Patience;
 use crate::ring::Ring;
-use crate::session::Session;
+use crate::session::{Limits, Session};
 use crate::writer::Writer;
 
 /// How long to sleep without a session before looking whether the control file is still there.
 const LONG: Duration = Duration::from_secs(1);
 /// How long to sleep in a session before looking whether its collector lives.
 const SHORT: Duration = Duration::from_millis(100);
+/// The least time between two looks, and between the beginnings of two sessions. Whoever writes to the control file without a pause
+/// costs this process no more than that.
+const LOOKS: Duration = Duration::from_millis(1);
+const SESSIONS: Duration = Duration::from_millis(50);
+/// How many rings of ended sessions wait for their collectors.
+const MOST_ENDED: usize = 4;
 
 /// Why a process cannot be traced.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +48,7 @@ pub(crate) struct Shared {
     /// Notified when `current` changes.
     changed: Condvar,
     closing: AtomicBool,
+    patience: Patience,
     inherited: Arc<AtomicBool>,
     _session: Registered,
     _inherited: Registered,
@@ -67,6 +76,7 @@ impl Shared {
             current: Mutex::new(Current { ring: Some(ring), control: None, is_told: true }),
             changed: Condvar::new(),
             closing: AtomicBool::new(false),
+            patience: Patience::new(Duration::MAX),
         })
     }
 }
@@ -75,6 +85,11 @@ impl Shared {
     #[inline(always)]
     pub(crate) fn session(&self) -> &AtomicU32 {
         &self.session
+    }
+
+    /// How long its writers may still wait.
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     fn lock(&self) -> MutexGuard<'_, Current> {
@@ -97,10 +112,20 @@ impl Producer {
     /// Takes part in sessions, the present one included, under a name for people to read (at most 256 bytes of it are kept).
     ///
     /// `changed` is called on the thread that waits: with a session when it begins and writers write, with nothing when it has
-    /// ended.
+    /// ended. The process gives what [`Limits::from_environment`] says.
     pub fn connect(
         root: &Root,
         name: &str,
+        changed: impl Fn(Option<&Session>) + Send + 'static,
+    ) -> Result<Self, ConnectError> {
+        Self::connect_within(root, name, Limits::from_environment(), changed)
+    }
+
+    /// The same with limits of one's own.
+    pub fn connect_within(
+        root: &Root,
+        name: &str,
+        limits: Limits,
         changed: impl Fn(Option<&Session>) + Send + 'static,
     ) -> Result<Self, ConnectError> {
         let control = Arc::new(Control::open(root)?);
@@ -113,10 +138,14 @@ impl Producer {
             current: Mutex::new(Current { ring: None, control: Some(control.clone()), is_told: true }),
             changed: Condvar::new(),
             closing: AtomicBool::new(false),
+            patience: Patience::new(limits.stall),
         });
         let waiter = Waiter {
             root: root.clone(),
             name: name.to_owned(),
+            limits,
+            begun: None,
+            refilled: Instant::now(),
             shared: shared.clone(),
             control,
             ended: Vec::new(),
@@ -144,6 +173,11 @@ impl Producer {
     /// The session that there is.
     pub fn session(&self) -> Option<Session> {
         self.shared.lock().ring.as_ref().map(|ring| ring.session.clone())
+    }
+
+    /// How long its writers have waited for room in this session, all together.
+    pub fn stalled(&self) -> Duration {
+        self.shared.patience.waited()
     }
 
     /// Waits until there is a session, at most so long. Whether there is one.
@@ -209,6 +243,10 @@ impl Drop for Producer {
 struct Waiter<F> {
     root: Root,
     name: String,
+    limits: Limits,
+    /// When a session began last, and when writers last got all of their time.
+    begun: Option<Instant>,
+    refilled: Instant,
     shared: Arc<Shared>,
     control: Arc<Control>,
     /// Rings of sessions that have ended, until the collector has read them.
@@ -221,16 +259,23 @@ struct Waiter<F> {
 impl<F: Fn(Option<&Session>)> Waiter<F> {
     fn run(mut self) {
         while !self.shared.closing.load(Ordering::Acquire) {
-            let generation = self.control.generation();
+            let (generation, looked) = (self.control.generation(), Instant::now());
             self.look(generation);
             let is_calm = self.ended.is_empty() && self.shared.session.load(Ordering::Relaxed) == 0;
-            self.control.sleep(generation, if is_calm { LONG } else { SHORT });
+            let time = if is_calm { LONG } else { SHORT };
+            self.control.sleep(generation, if self.is_early() { SESSIONS } else { time });
+            std::thread::sleep(LOOKS.saturating_sub(looked.elapsed()));
         }
         self.end();
         // The collector takes the rings of those who are gone; without one, nobody does.
         if !self.control.is_collected() {
             self.ended.iter().for_each(|ring| ring.abandon());
         }
+    }
+
+    /// Whether a session began just now, so that another one has to wait.
+    fn is_early(&self) -> bool {
+        self.begun.is_some_and(|begun| begun.elapsed() < SESSIONS)
     }
 
     /// Finds out what there is to do.
@@ -247,6 +292,7 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
         } else if is_on
             && mine != generation
             && is_collected
+            && !self.is_early()
             && let Some(session) = self.control.session()
         {
             self.begin(&session);
@@ -273,8 +319,28 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
         }
     }
 
+    /// Whether the session is of somebody whom this process gives its trace to. The kernel says who made its directory; all else that is
+    /// known of it anybody may have written who can write to the control file.
+    fn is_welcome(&self, directory: &Path) -> bool {
+        let own = rustix::process::geteuid().as_raw();
+        std::fs::symlink_metadata(directory).is_ok_and(|directory| {
+            directory.is_dir() && (self.limits.other_users || [own, 0].contains(&directory.uid()))
+        })
+    }
+
     fn begin(&mut self, session: &Session) {
         let directory: PathBuf = self.control.rings(session.id);
+        if !self.is_welcome(&directory) {
+            self.given_up = session.generation;
+            return;
+        }
+        self.begun = Some(Instant::now());
+        if self.refilled.elapsed() >= Limits::REFILL {
+            self.refilled = Instant::now();
+            self.shared.patience.refill();
+        }
+        let session =
+            &Session { ring_bytes: session.ring_bytes.min(self.limits.ring_bytes), ..session.clone() };
         let inherited = self.shared.inherited.clone();
         let made = Ring::create(&self.root, &directory, session, &self.name, &self.control, inherited);
         let Ok(ring) = made else {
@@ -308,6 +374,9 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
         };
         (self.changed)(None);
         ring.quiet();
+        if self.ended.len() == MOST_ENDED {
+            self.ended.remove(0).abandon();
+        }
         self.ended.push(ring);
         self.told();
     }

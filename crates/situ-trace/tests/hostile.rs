@@ -1,5 +1,6 @@
 //! A producer whose ring is overwritten at random, and rings that are lies from the start: the collector neither crashes nor hangs,
-//! and the packets of others are whole.
+//! and the packets of others are whole. And sessions that nobody collects, written by hand into the control file: a process that is
+//! traced gives them what it has decided to give.
 #![cfg(not(loom))]
 
 mod common;
@@ -8,13 +9,14 @@ use std::fs::{self, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use common::process::{Random, Role, role, say};
 use common::{PATIENCE, Scratch, write};
 use situ_memory::{Access, Mapping};
-use situ_trace::{Collector, Producer};
+use situ_trace::{Collector, Limits, Producer};
 
 fn rounds(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| kills.parse::<u64>().unwrap() / 20 + 1)
@@ -161,4 +163,138 @@ fn what_is_no_ring_is_named_in_the_summary() {
     let given_up = summary.producers.iter().filter(|producer| producer.given_up.is_some()).count();
     assert_eq!((given_up, summary.producers.len()), (4, 5), "{summary:?}");
     assert_eq!(scratch.left(), ["control"]);
+}
+
+/// The control file, as whoever may write to it sees it, while a collector holds its lock.
+struct Forger {
+    map: Mapping,
+    directory: PathBuf,
+    _collector: Collector,
+}
+
+impl Forger {
+    fn new(scratch: &Scratch) -> Self {
+        let collector = scratch.collect(|_| {});
+        let directory = scratch.root().trace();
+        let file = OpenOptions::new().read(true).write(true).open(directory.join("control")).unwrap();
+        let map = Mapping::new(file.as_fd(), 0, 4096, Access::ReadWrite).unwrap();
+        Self { map, directory, _collector: collector }
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU32 {
+        assert!(offset <= 4092);
+        // SAFETY: the place lies in the mapping and is aligned; atomics may be shared with anybody.
+        unsafe { &*self.map.base().add(offset).cast::<AtomicU32>() }
+    }
+
+    /// Where a session that is forged has its rings.
+    fn rings(&self, id: u64) -> PathBuf {
+        self.directory.join(format!("{id:016x}"))
+    }
+
+    /// Announces a session that waits for ever and wants rings without an end. Its words are where `spec/trace.md` says.
+    fn announce(&self, id: u64) {
+        self.word(128).fetch_and(!1, Ordering::SeqCst);
+        for (offset, value) in [(640, id), (648, u64::MAX)] {
+            // SAFETY: as in `word`; the offsets are multiples of 8.
+            let word = unsafe { &*self.map.base().add(offset).cast::<AtomicU64>() };
+            word.store(value, Ordering::SeqCst);
+        }
+        for (offset, value) in [(660, 256), (664, 1), (668, u32::MAX), (672, u32::MAX)] {
+            self.word(offset).store(value, Ordering::SeqCst);
+        }
+        self.word(128).fetch_add(3, Ordering::SeqCst);
+    }
+}
+
+/// A session says to wait for 49 days for each packet, and nobody reads.
+#[test]
+fn a_session_that_is_forged_does_not_stop_those_who_write() {
+    const THREADS: u64 = 3;
+    const PACKETS: u64 = 4000;
+    let scratch = Scratch::new();
+    let forger = Forger::new(&scratch);
+    fs::create_dir(forger.rings(1)).unwrap();
+    forger.announce(1);
+    let limits = Limits::new().ring_bytes(1 << 20);
+    let producer = Producer::connect_within(&scratch.root(), "victim", limits, |_| {}).unwrap();
+    assert!(producer.wait_for_session(PATIENCE));
+    let (done, all_done) = mpsc::channel();
+    for _ in 0..THREADS {
+        let (mut writer, done) = (producer.writer(), done.clone());
+        std::thread::spawn(move || {
+            assert!((0..PACKETS).all(|number| write(&mut writer, number, 200, 1)));
+            done.send(writer.lost().packets).unwrap();
+        });
+    }
+    let lost: u64 = (0..THREADS).map(|_| all_done.recv_timeout(PATIENCE).expect("it goes on")).sum();
+    assert!(lost > 0, "the ring is full");
+    assert_eq!(producer.stalled(), limits.stall, "all of it, and not more");
+    // Nor does it take more memory than the process gives, and some for the list and the entries.
+    let [ring] = &fs::read_dir(forger.rings(1)).unwrap().map(|it| it.unwrap()).collect::<Vec<_>>()[..] else {
+        panic!("one ring")
+    };
+    assert!(ring.metadata().unwrap().len() < (1 << 20) + (1 << 18));
+}
+
+/// Sessions that begin and end without a pause: neither memory nor time goes without an end.
+#[test]
+fn sessions_that_follow_each_other_without_a_pause_cost_little() {
+    let scratch = Scratch::new();
+    let forger = Forger::new(&scratch);
+    fs::create_dir(forger.rings(1)).unwrap();
+    let limits = Limits::new().ring_bytes(1 << 16);
+    let producer = Producer::connect_within(&scratch.root(), "victim", limits, |_| {}).unwrap();
+    let mut writer = producer.writer();
+    let (start, mut sessions) = (Instant::now(), 0u32);
+    while start.elapsed() < Duration::from_millis(600) {
+        forger.announce(1);
+        sessions += 1;
+        write(&mut writer, 0, 10, 0);
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    assert!(sessions > 20, "{sessions} are not many");
+    // One that it is in, at most, and the last four that have ended; one may be just in the making.
+    let rings = fs::read_dir(forger.rings(1)).unwrap().count();
+    assert!((1..=6).contains(&rings), "{rings} rings after {sessions} sessions");
+    assert!(producer.stalled() <= limits.stall);
+    drop(forger);
+    // It takes part in what is real.
+    let collector = scratch.collect(|_| {});
+    let begin = Instant::now();
+    while !write(&mut writer, 7, 10, 0) || producer.session().is_none_or(|it| it.id != collector.session().id)
+    {
+        assert!(begin.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(write(&mut writer, 7, 10, 0));
+    collector.stop().unwrap();
+    assert!(scratch.trace().numbers().contains(&7));
+}
+
+/// Who made the session's directory is asked of the kernel; a link is nobody's.
+#[test]
+fn sessions_of_other_users_are_joined_only_by_those_who_want_to() {
+    const NOBODY: u32 = 65_534;
+    let scratch = Scratch::new();
+    let forger = Forger::new(&scratch);
+    let joins = |limits: Limits, id: u64, should: bool| {
+        forger.announce(id);
+        let producer = Producer::connect_within(&scratch.root(), "victim", limits, |_| {}).unwrap();
+        // It looks at once when it starts: so the one is not how long it takes, but how long nothing happens.
+        let time = if should { PATIENCE } else { Duration::from_millis(200) };
+        assert_eq!(producer.wait_for_session(time), should);
+        assert_eq!(fs::read_dir(forger.rings(id)).unwrap().count(), usize::from(should));
+    };
+    let limits = Limits::new().ring_bytes(1 << 16);
+    fs::create_dir(scratch.0.join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(scratch.0.join("elsewhere"), forger.rings(2)).unwrap();
+    joins(limits.other_users(true), 2, false);
+    fs::create_dir(forger.rings(3)).unwrap();
+    if std::os::unix::fs::chown(forger.rings(3), Some(NOBODY), None).is_err() {
+        eprintln!("SKIPPED: only the superuser can give a directory to somebody else");
+        return;
+    }
+    joins(limits, 3, false);
+    joins(limits.other_users(true), 3, true);
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use common::process::{Random, Role, role, say};
 use common::step::{Steps, Stride, stepped};
-use common::{PATIENCE, Prepared, Scratch, Trace, write};
+use common::{PATIENCE, PATIENT, Prepared, Scratch, Trace, write};
 use situ_trace::{Policy, Producer, Summary};
 
 /// How many kills are made: some, or as many as the environment says.
@@ -35,7 +35,7 @@ fn child() {
         std::thread::sleep(PATIENCE);
         return;
     }
-    let producer = Producer::connect(&scratch.root(), &role, |_| {}).unwrap();
+    let producer = Producer::connect_within(&scratch.root(), &role, PATIENT, |_| {}).unwrap();
     assert!(producer.wait_for_session(PATIENCE));
     let work = |salt: u64| {
         let mut writer = producer.writer();

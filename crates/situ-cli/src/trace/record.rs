@@ -125,7 +125,8 @@ fn show(context: &Context, report: &Report) -> Result<(), CliError> {
     ))?;
     if report.processes.is_empty() {
         output.line(
-            "Nobody took part: no program with a node of this root ran, or all were started with SITU_TRACE=0.",
+            "Nobody took part: no program with a node of this root ran, or all were started with SITU_TRACE=0, or by other \
+             users without SITU_TRACE_OTHER_USERS=1.",
         )?;
         return Ok(());
     }

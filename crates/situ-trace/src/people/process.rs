@@ -31,7 +31,8 @@ pub(super) fn current() -> Option<&'static Process> {
 }
 
 /// Takes part in the sessions of a root directory from now on, under a name for people to read, unless the environment says
-/// `SITU_TRACE=0`. The first directory and the first name stay; a forked child has to ask for itself.
+/// `SITU_TRACE=0`; in sessions of other users only if it says `SITU_TRACE_OTHER_USERS=1`. The first directory and the first name stay; a
+/// forked child has to ask for itself.
 ///
 /// Every node does this by itself, under its own name. That it is not possible (no memory, no thread) is no reason for anybody to fail: then there is
 /// no trace of this process, and [`is_traced`] says so.

@@ -13,11 +13,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use situ_memory::Root;
-use situ_trace::{Collector, CollectorOptions, Producer, Writer};
+use situ_trace::{Collector, CollectorOptions, Limits, Producer, Writer};
 use situ_wire::protobuf::{Fields, Message, Value};
 
 /// More than anything takes.
 pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a process gives that waits for its collector as long as that wants it to.
+pub const PATIENT: Limits = Limits::new().stall(Duration::from_secs(3600));
 
 /// Something that is seldom the same twice.
 pub fn now_ns() -> u64 {
@@ -57,7 +60,7 @@ impl Scratch {
 
     /// A producer that hears of the session.
     pub fn producer(&self, name: &str) -> Producer {
-        let producer = Producer::connect(&self.root(), name, |_| {}).unwrap();
+        let producer = Producer::connect_within(&self.root(), name, PATIENT, |_| {}).unwrap();
         assert!(producer.wait_for_session(PATIENCE));
         producer
     }

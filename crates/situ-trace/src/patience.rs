@@ -1,0 +1,74 @@
+//! How long the writers of a process may still wait for room: what the process gives, not what a session asks for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// As much as a writer takes at once, so that those that wait beside it find something left.
+const PORTION: u64 = 1_000_000;
+
+/// Nanoseconds, which all writers of a process share. What they wait is taken out before they sleep, so the sum over all of them is
+/// never more than what was there. All of it may be relaxed: the number orders nothing but itself.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    most: u64,
+    left: AtomicU64,
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Patience {
+    pub(crate) fn new(most: Duration) -> Self {
+        let most = nanoseconds(most);
+        Self { most, left: AtomicU64::new(most) }
+    }
+
+    /// Takes some of what is left, at most so much; 0 if there is nothing any more.
+    pub(crate) fn take(&self, wanted: u64) -> u64 {
+        let wanted = wanted.min(PORTION);
+        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            (left > 0).then(|| left - left.min(wanted))
+        });
+        taken.map_or(0, |left| left.min(wanted))
+    }
+
+    /// Gives back what was taken and not waited.
+    pub(crate) fn give_back(&self, rest: u64) {
+        // Never more than there was: a refill may have come in between.
+        let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            Some(left.saturating_add(rest).min(self.most))
+        });
+    }
+
+    /// As much as in the beginning.
+    pub(crate) fn refill(&self) {
+        self.left.store(self.most, Ordering::Relaxed);
+    }
+
+    /// How much of it was waited since it was full.
+    pub(crate) fn waited(&self) -> Duration {
+        Duration::from_nanos(self.most.saturating_sub(self.left.load(Ordering::Relaxed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_together_get_no_more_than_there_is() {
+        let patience = Patience::new(Duration::from_micros(2500));
+        assert_eq!(patience.take(u64::MAX), 1_000_000);
+        assert_eq!(patience.take(300_000), 300_000);
+        patience.give_back(200_000);
+        assert_eq!(patience.waited(), Duration::from_micros(1100));
+        assert_eq!(
+            [patience.take(u64::MAX), patience.take(u64::MAX), patience.take(1)],
+            [1_000_000, 400_000, 0]
+        );
+        patience.refill();
+        patience.give_back(1_000_000);
+        assert_eq!((patience.waited(), patience.take(0)), (Duration::ZERO, 0));
+    }
+}
