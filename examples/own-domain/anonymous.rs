@@ -108,8 +108,9 @@ impl Memory for AnonymousMemory {
         self.mapping.base() as u64
     }
 
-    fn host(&self) -> Option<*mut u8> {
-        Some(self.mapping.base())
+    fn host(&self, offset: u64, len: u64) -> Result<Option<*mut u8>, DomainError> {
+        check_range(self, offset, len)?;
+        Ok(Some(self.mapping.base().wrapping_add(offset as usize)))
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {

@@ -54,7 +54,7 @@ fn messages_lie_in_it_and_others_get_one_copy() {
 
     let loan = publisher.loan_with(CloudBulkLengths { points: 1000 }).unwrap();
     let span = loan.span(|cloud| &cloud.points);
-    let points = span.memory().host().expect("the CPU may touch it").wrapping_add(span.offset() as usize);
+    let points = span.memory().host(span.offset(), span.size()).unwrap().expect("the CPU may touch it");
     for index in 0..1000 {
         let point = Point { x: index as f32, y: 2.0, z: -1.0 };
         // SAFETY: the span has room for so many points, aligned, and the loan is ours.
@@ -67,7 +67,7 @@ fn messages_lie_in_it_and_others_get_one_copy() {
         let sample = subscriber.recv(Some(Duration::from_secs(20))).unwrap().unwrap();
         let span = sample.span(|cloud| &cloud.points);
         assert_eq!((span.memory().size(), span.offset()), lies_at, "where it was written");
-        let points = span.memory().host().unwrap().wrapping_add(span.offset() as usize);
+        let points = span.memory().host(span.offset(), span.size()).unwrap().unwrap();
         // SAFETY: the sample holds so many points, which nobody writes any more.
         let last = unsafe { points.cast::<Point>().add(999).read() };
         assert_eq!((last.x, last.y, last.z), (999.0, 2.0, -1.0));

@@ -174,6 +174,11 @@ pub(crate) fn pool_options(
     }
 }
 
+/// Whether the CPU may touch a memory.
+fn is_host(memory: &Arc<dyn Memory>) -> bool {
+    matches!(memory.host(0, 0), Ok(Some(_)))
+}
+
 /// How long somebody else may take for a copy of so many bytes.
 pub(crate) fn patience_with(len: u64) -> Duration {
     SLOW + Duration::from_nanos(len.saturating_mul(SLOW_NS_PER_BYTE))
@@ -558,9 +563,9 @@ impl Copies {
     /// Has the driver of the domain that copies know what lies in host memory, be it copied from or to.
     fn register(&mut self, slot: SlotId, source: &Source<'_>) -> Result<(), DomainError> {
         let Some(domain) = self.origin(source)?.registers.clone() else { return Ok(()) };
-        if source.memory.host().is_some() {
+        if source.memory.host(0, 0)?.is_some() {
             (source.register)(domain.as_ref());
-        } else if let Some(own) = self.own.as_mut().filter(|own| own.pool.bytes().host().is_some()) {
+        } else if let Some(own) = self.own.as_mut().filter(|own| is_host(own.pool.bytes())) {
             let slot = (own.pool.control(slot), own.pool.place(slot));
             own.registered.add(domain.as_ref(), own.pool.bytes(), source.len, slot);
         }
@@ -573,7 +578,7 @@ impl Copies {
         let index = match self.origins.iter().position(|origin| origin.domain == from) {
             Some(index) => index,
             None => {
-                let to_host = self.own.as_ref().is_some_and(|own| own.pool.bytes().host().is_some());
+                let to_host = self.own.as_ref().is_some_and(|own| is_host(own.pool.bytes()));
                 self.node.domains_with(self.domain)?;
                 let domains = self.node.domains_with(from)?;
                 let copies = domains.get(if to_host { from } else { self.domain })?.clone();

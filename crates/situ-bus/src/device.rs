@@ -70,7 +70,11 @@ impl<'a, U> DeviceSpan<'a, U> {
 
     /// Where it begins, as work on the domain's streams sees it. The CPU may use it only if the domain is the host's.
     pub fn address(&self) -> u64 {
-        self.memory.address().wrapping_add(self.offset)
+        let bytes = (self.len as u64).saturating_mul(size_of::<U>() as u64);
+        match self.memory.host(self.offset, bytes) {
+            Ok(Some(first)) => first as u64,
+            _ => self.memory.address().wrapping_add(self.offset),
+        }
     }
 
     /// The number of elements.
@@ -231,7 +235,8 @@ impl RawSample {
         }
         let bytes = if self.body().is_empty() { self.head() } else { self.body() };
         let memory = self.pin().mapped.view.bytes();
-        let offset = (bytes.as_ptr() as u64).wrapping_sub(memory.address());
+        // It was found there when it was taken.
+        let offset = memory.offset_of(bytes.as_ptr() as u64).unwrap_or_default();
         DeviceSpan::new(memory, offset, bytes.len())
     }
 
@@ -421,7 +426,9 @@ impl RawSubscriber {
                 size => (taken.body_offset, size),
             };
             let bytes = pin.mapped.view.bytes();
-            let offset = (*memory as u64).wrapping_sub(bytes.address()) + at as u64;
+            let Some(offset) = bytes.offset_of(*memory as u64 + at as u64) else {
+                return Err(malformed("its slot lies outside of the pool"));
+            };
             let owner = pin.mapped.owner();
             let len = size as u64;
             let register = |domain: &dyn Domain| pin.mapped.register(domain, head_slot, len);
@@ -505,10 +512,11 @@ impl RawSubscriber {
             }
         };
         // Where the CPU may look, the sample shows the payload as if it lay behind the head.
-        let Some(base) = payload.mapped.view.bytes().host() else {
+        let shown = payload.mapped.view.bytes().host(payload.offset, payload.len);
+        let shown = shown.map_err(|source| self.pool_error(*number, source.into()))?;
+        let Some(bytes) = shown.map(<*mut u8>::cast_const) else {
             return Ok(Some((taken.into_sample(head, (head, 0), Some(payload)), ordered)));
         };
-        let bytes = base.wrapping_add(payload.offset as usize).cast_const();
         let head = if whole { bytes } else { head };
         Ok(Some((taken.into_sample(head, (bytes, body_size), Some(payload)), ordered)))
     }

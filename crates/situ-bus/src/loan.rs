@@ -57,8 +57,10 @@ impl RawLoan<'_> {
     #[cold]
     fn body_elsewhere(&self) -> *mut u8 {
         let inner = self.publisher.inner.borrow();
-        let bodies = inner.bodies.as_ref().filter(|bodies| bodies.pool.bytes().host().is_some());
-        let memory = bodies.and_then(|bodies| Some(bodies.pool.memory(bodies.of(self.slot)?).0));
+        let memory = inner.bodies.as_ref().and_then(|bodies| {
+            let (offset, len) = bodies.pool.place(bodies.of(self.slot)?);
+            bodies.pool.bytes().host(offset, len).ok()?
+        });
         memory.unwrap_or(std::ptr::null_mut())
     }
 

@@ -420,7 +420,11 @@ impl RawSubscriber {
             return Ok(None);
         }
         let Some((memory, len)) = pin.mapped.view.memory(slot) else {
-            return Err(malformed("its slot lies outside of the pool").into());
+            return Err(match pin.mapped.view.unreachable(slot) {
+                Some(source) => self.pool_error(number, source),
+                None => malformed("its slot lies outside of the pool"),
+            }
+            .into());
         };
         if len < DESCRIPTOR {
             return Err(malformed("its slot is too small for a descriptor").into());

@@ -210,7 +210,9 @@ pub trait Domain: Send + Sync + fmt::Debug {
     fn create(&self, path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError>;
 
     /// Imports memory that another process made and exported: for reading, as far as the domain can tell the
-    /// difference. `size` is what the pool's header says and has to be checked; the descriptor may be anything.
+    /// difference. `size` is what the pool's header says, and the descriptor may be anything: there must be
+    /// as much, or, with [`Sharing::File`], using a range that the file does not have must be an error
+    /// ([`Memory::host`], work of streams).
     fn import(&self, descriptor: OwnedFd, size: u64) -> Result<Arc<dyn Memory>, DomainError>;
 
     /// A new queue of work.
@@ -257,12 +259,25 @@ pub trait Memory: Send + Sync + fmt::Debug {
     /// How many bytes there are, with and without memory behind them.
     fn size(&self) -> u64;
 
-    /// The address of the first byte as work on the domain's streams sees it. For the CPU it is an address like any other
-    /// only where [`host`](Self::host) gives one.
+    /// The address of the first byte as work on the domain's streams sees it; where the CPU may touch the
+    /// memory, ask [`host`](Self::host).
     fn address(&self) -> u64;
 
-    /// The first byte, where the CPU may touch it. An importer may only read.
-    fn host(&self) -> Option<*mut u8>;
+    /// Where a range begins for the CPU; nothing where the CPU may not touch the memory. An error if the
+    /// range lies outside, or has no memory behind it although it should. The address stays good as long as
+    /// this lives, but another call may give another one: what is beside the range need not lie beside that
+    /// address. An importer may only read.
+    fn host(&self, offset: u64, len: u64) -> Result<Option<*mut u8>, DomainError>;
+
+    /// Where an address of the memory, as [`host`](Self::host) gives them, lies in it.
+    fn offset_of(&self, address: u64) -> Option<u64> {
+        address.checked_sub(self.address()).filter(|offset| *offset <= self.size())
+    }
+
+    /// Sees to it that a range has one address from now on, whichever parts of it get memory later.
+    fn keep_place(&self, offset: u64, len: u64) -> Result<(), DomainError> {
+        check(self.domain(), self.size(), offset, len)
+    }
 
     /// Gives a range real memory: running out is an error here, not when it is used. Only the owner may; an importer is
     /// refused, also for an empty range.
@@ -356,9 +371,12 @@ pub trait Stream: Send + Sync + fmt::Debug {
 
 /// Checks that a range lies in a memory.
 pub fn check_range(memory: &dyn Memory, offset: u64, len: u64) -> Result<(), DomainError> {
-    let size = memory.size();
+    check(memory.domain(), memory.size(), offset, len)
+}
+
+fn check(domain: DomainId, size: u64, offset: u64, len: u64) -> Result<(), DomainError> {
     match offset.checked_add(len) {
         Some(end) if end <= size => Ok(()),
-        _ => Err(DomainError::OutOfRange { domain: memory.domain(), offset, len, size }),
+        _ => Err(DomainError::OutOfRange { domain, offset, len, size }),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::domain::{
     Capabilities, Domain, DomainError, DomainId, HOST, Memory, MemoryRequest, Sharing, Stream, StreamOrder,
     check_range,
 };
+use crate::file_windows::{FileWindows, Source};
 use crate::immediate::ImmediateStream;
-use crate::mapping::{Access, Mapping};
-use crate::pool::{malformed, system};
-use crate::shared_file::{Backing, check_size, create_file, path_of};
+use crate::mapping::Access;
+use crate::shared_file::{Backing, create_file, identify, path_of};
 
 /// The host's shared memory. Its streams do their work at once, in the call.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,15 +38,13 @@ impl Domain for HostDomain {
     }
 
     fn create(&self, path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
-        let file = create_file(path, request)?;
-        Ok(Arc::new(HostMemory::map(path.to_owned(), file, request.size, Access::ReadWrite)?))
+        // It grows as slots get memory.
+        let file = create_file(path, &MemoryRequest { size: 0, ..request.clone() })?;
+        Ok(Arc::new(HostMemory::own(path.to_owned(), file, request.size)?))
     }
 
     fn import(&self, descriptor: OwnedFd, size: u64) -> Result<Arc<dyn Memory>, DomainError> {
-        let file = File::from(descriptor);
-        let path = path_of(&file);
-        check_size(&file, &path, size)?;
-        Ok(Arc::new(HostMemory::map(path, file, size, Access::Read)?))
+        Ok(Arc::new(HostMemory::other(File::from(descriptor), size)?))
     }
 
     fn stream(&self) -> Result<Arc<dyn Stream>, DomainError> {
@@ -54,26 +52,30 @@ impl Domain for HostDomain {
     }
 }
 
-/// A file of host shared memory, mapped.
+/// A file of host shared memory, mapped as far as it is used.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
-    mapping: Mapping,
+    windows: FileWindows,
     backing: Backing,
 }
 
 impl HostMemory {
-    fn map(path: PathBuf, file: File, size: u64, access: Access) -> Result<Self, DomainError> {
-        let len = usize::try_from(size).map_err(|_| malformed(&path, "larger than the address space"))?;
-        let mapping =
-            Mapping::new(file.as_fd(), 0, len, access).map_err(|source| system("map", &path, source))?;
-        Ok(Self { mapping, backing: Backing::new(path, file, access) })
+    fn own(path: PathBuf, file: File, size: u64) -> Result<Self, DomainError> {
+        let file = Arc::new(file);
+        let windows = FileWindows::new(path.clone(), Source::Own(file.clone()), Access::ReadWrite, size)?;
+        Ok(Self { windows, backing: Backing::own(path, file) })
     }
-}
 
-impl HostMemory {
-    /// Where it is mapped.
-    pub(crate) fn mapping(&self) -> &Mapping {
-        &self.mapping
+    fn other(file: File, size: u64) -> Result<Self, DomainError> {
+        let path = path_of(&file);
+        let source = identify(&file, &path)?;
+        let windows = FileWindows::new(path.clone(), source, Access::Read, size)?;
+        Ok(Self { windows, backing: Backing::other(path) })
+    }
+
+    /// The windows through which it is seen.
+    pub(crate) fn windows(&self) -> &FileWindows {
+        &self.windows
     }
 }
 
@@ -83,15 +85,26 @@ impl Memory for HostMemory {
     }
 
     fn size(&self) -> u64 {
-        self.mapping.len() as u64
+        self.windows.limit()
     }
 
     fn address(&self) -> u64 {
-        self.mapping.base() as u64
+        self.windows.base() as u64
     }
 
-    fn host(&self) -> Option<*mut u8> {
-        Some(self.mapping.base())
+    fn host(&self, offset: u64, len: u64) -> Result<Option<*mut u8>, DomainError> {
+        check_range(self, offset, len)?;
+        Ok(Some(self.windows.reach(offset + len)?.wrapping_add(offset as usize)))
+    }
+
+    fn offset_of(&self, address: u64) -> Option<u64> {
+        self.windows.offset_of(address)
+    }
+
+    fn keep_place(&self, offset: u64, len: u64) -> Result<(), DomainError> {
+        check_range(self, offset, len)?;
+        self.windows.cover(offset + len)?;
+        Ok(())
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
@@ -99,7 +112,7 @@ impl Memory for HostMemory {
         if !self.backing.is_owned() {
             return Err(read_only());
         }
-        Ok(self.backing.back(&self.mapping, offset, len)?)
+        Ok(self.backing.back(&self.windows, offset, len)?)
     }
 
     fn unback(&self, offset: u64, len: u64) {

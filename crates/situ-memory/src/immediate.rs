@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{DomainError, DomainId, Memory, Stream, check_range};
+use crate::domain::{DomainError, DomainId, Memory, Stream};
 use crate::fence::{Fence, FenceState};
 
 /// A queue that is always empty, of a domain with [host access](crate::Capabilities::host_access). Its order is
@@ -23,17 +23,18 @@ impl ImmediateStream {
     /// Where a range lies, for reading.
     fn source(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<*mut u8, DomainError> {
         let foreign = DomainError::Foreign { domain: self.domain, found: memory.domain() };
-        let base = memory.host().filter(|_| memory.domain() == self.domain).ok_or(foreign)?;
-        check_range(memory.as_ref(), offset, len)?;
-        Ok(base.wrapping_add(offset as usize))
+        if memory.domain() != self.domain {
+            return Err(foreign);
+        }
+        memory.host(offset, len)?.ok_or(foreign)
     }
 
     /// Where a range lies, for writing.
     fn target(&self, memory: &Arc<dyn Memory>, offset: u64, len: u64) -> Result<*mut u8, DomainError> {
-        let base = self.source(memory, offset, len)?;
+        let target = self.source(memory, offset, len)?;
         // Only who owns memory may give a part of it, be it an empty one, something to lie in.
         memory.back(offset, 0)?;
-        Ok(base)
+        Ok(target)
     }
 }
 

@@ -29,6 +29,8 @@ mod domains;
 mod emulated;
 mod fence;
 #[cfg(not(loom))]
+mod file_windows;
+#[cfg(not(loom))]
 mod host;
 #[cfg(not(loom))]
 mod immediate;

@@ -9,6 +9,8 @@ use std::ptr::NonNull;
 use rustix::fs::FallocateFlags;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 
+const PAGE: usize = 4096;
+
 /// What a mapping may do with the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -18,6 +20,16 @@ pub enum Access {
     Read,
     /// Reading and writing.
     ReadWrite,
+}
+
+impl Access {
+    fn protection(self) -> MprotectFlags {
+        match self {
+            Self::None => MprotectFlags::empty(),
+            Self::Read => MprotectFlags::READ,
+            Self::ReadWrite => MprotectFlags::READ | MprotectFlags::WRITE,
+        }
+    }
 }
 
 /// Why a file of shared memory could not be made or mapped.
@@ -41,6 +53,21 @@ pub enum MemoryError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Other processes' files take too many of this process' addresses.
+    #[error(
+        "{path} is not mapped: it would take {wanted} bytes of addresses, {mapped} are taken by other participants' files, and \
+         at most {limit} may be; a participant has made its files too large: look for it with `situ doctor`"
+    )]
+    TooMuchMapped {
+        /// The file.
+        path: PathBuf,
+        /// How much it would take, in bytes.
+        wanted: u64,
+        /// How much is taken.
+        mapped: u64,
+        /// How much may be.
+        limit: u64,
+    },
 }
 
 /// What to do about the errors that people meet.
@@ -51,6 +78,12 @@ fn advice(error: &io::Error) -> &'static str {
         }
         Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
             " (it belongs to another user: see SITU_ROOT and the group setting)"
+        }
+        Some(rustix::io::Errno::AGAIN) => {
+            " (the program locks its memory, and may not lock so much: raise `ulimit -l`)"
+        }
+        Some(rustix::io::Errno::NOMEM) => {
+            " (no addresses or no mappings are left: see `ulimit -v` and /proc/sys/vm/max_map_count)"
         }
         Some(rustix::io::Errno::MFILE) => " (too many open files: raise `ulimit -n`)",
         _ => "",
@@ -119,6 +152,34 @@ impl Mapping {
         Ok(Self { base, len, access })
     }
 
+    /// Maps the first `len` bytes of `file`, which may be fewer, without taking memory for its holes.
+    ///
+    /// Where the program has called `mlockall(MCL_FUTURE)`, the kernel finds memory for every page of a new
+    /// mapping, those in holes of the file included: that would fill the file system. So the mapping begins
+    /// without access, of which nothing can be filled; then, if it is locked, it becomes one whose pages are
+    /// locked as they are used (`MLOCK_ONFAULT`).
+    pub fn without_filling(file: BorrowedFd<'_>, len: usize, access: Access) -> io::Result<Self> {
+        let mut map = Self::new(file, 0, len, Access::None)?;
+        let first = map.base.as_ptr().cast::<c_void>();
+        // SAFETY: the range is this mapping; asking to invalidate it changes nothing of a memory file
+        // system's pages.
+        let locked = unsafe { rustix::mm::msync(first, PAGE.min(len), rustix::mm::MsyncFlags::INVALIDATE) };
+        if locked == Err(rustix::io::Errno::BUSY) {
+            // SAFETY: as above; locking does not change contents.
+            let lazily = unsafe { rustix::mm::mlock_with(first, len, rustix::mm::MlockFlags::ONFAULT) };
+            if lazily.is_err() {
+                // SAFETY: as above.
+                unsafe { rustix::mm::munlock(first, len) }?;
+            }
+        }
+        if access != Access::None {
+            // SAFETY: as above; nobody has a pointer to it yet.
+            unsafe { rustix::mm::mprotect(first, len, access.protection()) }?;
+            map.access = access;
+        }
+        Ok(map)
+    }
+
     /// The first byte.
     #[inline]
     pub fn base(&self) -> *mut u8 {
@@ -176,7 +237,7 @@ impl Mapping {
         if self.access != Access::Read {
             return Ok(work());
         }
-        assert!(offset.checked_add(len).is_some_and(|end| end <= self.len.next_multiple_of(4096)));
+        assert!(offset.checked_add(len).is_some_and(|end| end <= self.len.next_multiple_of(PAGE)));
         allow(MprotectFlags::READ | MprotectFlags::WRITE)?;
         let done = work();
         allow(MprotectFlags::READ)?;
@@ -186,7 +247,6 @@ impl Mapping {
     /// Makes pages present for writing, so that using them costs no page fault. Best effort: an older kernel
     /// (before 5.14) faults them in one by one as ever.
     pub fn populate(&self, offset: usize, len: usize) {
-        const PAGE: usize = 4096;
         let start = offset / PAGE * PAGE;
         let end = offset.saturating_add(len).min(self.len);
         if start < end && self.access == Access::ReadWrite {

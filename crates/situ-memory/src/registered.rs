@@ -42,7 +42,11 @@ impl Registered {
         len: u64,
         (slot, (offset, size)): (&SlotControl, (u64, u64)),
     ) {
-        if len < LEAST || self.refusals >= MOST_REFUSALS || memory.host().is_none() || !domain.registers() {
+        if len < LEAST
+            || self.refusals >= MOST_REFUSALS
+            || !matches!(memory.host(0, 0), Ok(Some(_)))
+            || !domain.registers()
+        {
             return;
         }
         // Mappings are whole pages.

@@ -2,11 +2,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::domain::MemoryRequest;
-use crate::mapping::{Access, Mapping, MemoryError, find_memory};
+use crate::file_windows::{FileWindows, Source};
+use crate::mapping::{MemoryError, find_memory};
 use crate::pool::{malformed, system};
 
 const PAGE: u64 = 4096;
@@ -30,13 +32,17 @@ pub(crate) fn create_file(path: &Path, request: &MemoryRequest) -> Result<File, 
     Ok(file)
 }
 
-/// Whether a file has the bytes that a header promises: beyond its end a mapping is a trap.
-pub(crate) fn check_size(file: &File, path: &Path, promised: u64) -> Result<(), MemoryError> {
-    let size = file.metadata().map_err(|source| system("look at", path, source))?.len();
-    if size < promised {
-        return Err(malformed(path, format!("{size} bytes, {promised} promised")));
+/// What identifies a file that another process made: a regular one, and not a device or a pipe, which have no
+/// bytes to map. Whether it has the bytes that a header promises is looked at where they are used, since it
+/// grows.
+pub(crate) fn identify(file: &File, path: &Path) -> Result<Source, MemoryError> {
+    let metadata = file.metadata().map_err(|source| system("look at", path, source))?;
+    if !metadata.is_file() {
+        return Err(malformed(path, "it is no regular file"));
     }
-    Ok(())
+    let flags = rustix::fs::fcntl_getfl(file).map_err(|source| system("look at", path, source.into()))?;
+    let writable = flags.intersection(rustix::fs::OFlags::ACCMODE) == rustix::fs::OFlags::RDWR;
+    Ok(Source::Other { identity: (metadata.dev(), metadata.ino()), writable })
 }
 
 /// What a descriptor refers to, for errors.
@@ -49,25 +55,32 @@ pub(crate) fn path_of(file: &File) -> PathBuf {
 #[derive(Debug)]
 pub(crate) struct Backing {
     path: PathBuf,
-    owned: Option<File>,
+    owned: Option<Arc<File>>,
 }
 
 impl Backing {
-    /// Of a file that was mapped with this access.
-    pub(crate) fn new(path: PathBuf, file: File, access: Access) -> Self {
-        Self { path, owned: (access == Access::ReadWrite).then_some(file) }
+    /// Of a file that this process made.
+    pub(crate) fn own(path: PathBuf, file: Arc<File>) -> Self {
+        Self { path, owned: Some(file) }
+    }
+
+    /// Of another process' file.
+    pub(crate) fn other(path: PathBuf) -> Self {
+        Self { path, owned: None }
     }
 
     pub(crate) fn is_owned(&self) -> bool {
         self.owned.is_some()
     }
 
-    /// Owner: gives a range memory, also in its mapping. The range lies in both.
-    pub(crate) fn back(&self, mapping: &Mapping, offset: u64, len: u64) -> Result<(), MemoryError> {
+    /// Owner: gives a range memory, also in its windows. The file grows if it ends before that.
+    pub(crate) fn back(&self, windows: &FileWindows, offset: u64, len: u64) -> Result<(), MemoryError> {
         let Some(file) = self.owned.as_ref().filter(|_| len > 0) else { return Ok(()) };
         find_memory(file.as_fd(), offset, len)
             .map_err(|source| system("find memory for", &self.path, source))?;
-        mapping.populate(offset as usize, len as usize);
+        // Memory that has no address is of no use.
+        windows.reach(offset + len).inspect_err(|_| self.unback(offset, len))?;
+        windows.populate(offset, len);
         Ok(())
     }
 

@@ -87,17 +87,19 @@ impl Copier {
 
     /// The way from memory to memory: asked for once, as who takes a message waits for the answer.
     fn way(&mut self, from: &Arc<dyn Memory>, to: &Arc<dyn Memory>) -> Result<Way, DomainError> {
-        let end = |memory: &Arc<dyn Memory>| (memory.domain(), memory.host().is_some());
-        let ends = (end(from), end(to));
+        let end = |memory: &Arc<dyn Memory>| -> Result<_, DomainError> {
+            Ok((memory.domain(), memory.host(0, 0)?.is_some()))
+        };
+        let ends = (end(from)?, end(to)?);
         if let Some((_, way)) = self.ways.iter().find(|(known, _)| *known == ends) {
             return Ok(*way);
         }
         let reaches = self.domains.get(to.domain())?.reaches(from.domain());
-        let (by, route) = match (from.host(), to.host()) {
+        let (by, route) = match (ends.0.1, ends.1.1) {
             _ if reaches => (to.domain(), Route::Direct),
-            (Some(_), _) => (to.domain(), Route::FromHost),
-            (None, Some(_)) => (from.domain(), Route::ToHost),
-            (None, None) => (from.domain(), Route::Staged),
+            (true, _) => (to.domain(), Route::FromHost),
+            (false, true) => (from.domain(), Route::ToHost),
+            (false, false) => (from.domain(), Route::Staged),
         };
         let enqueues =
             route != Route::Staged && self.domains.get(by)?.capabilities().order != StreamOrder::Host;
@@ -281,16 +283,14 @@ fn begin(
     (to, to_offset): (&Arc<dyn Memory>, u64),
     len: u64,
 ) -> Result<(), DomainError> {
-    match (route, from.host(), to.host()) {
-        (Route::FromHost, Some(base), _) => {
-            let source = base.wrapping_add(from_offset as usize).cast_const();
+    match route {
+        Route::FromHost if let Some(source) = from.host(from_offset, len)? => {
             // SAFETY: the range is checked, and mapped as long as `from` is, which the caller keeps. That nobody writes it meanwhile
             // is the bus' protocol; if somebody does all the same, the copy holds a mixture, as with any message of a
             // broken publisher.
             unsafe { stream.copy_from_host(source, to, to_offset, len) }
         }
-        (Route::ToHost, _, Some(base)) => {
-            let target = base.wrapping_add(to_offset as usize);
+        Route::ToHost if let Some(target) = to.host(to_offset, len)? => {
             // SAFETY: as above; the target is the caller's own.
             unsafe { stream.copy_to_host(from, from_offset, target, len) }
         }

@@ -297,7 +297,7 @@ fn copies_between_domains_take_the_shortest_way() {
         .map(|(index, domain)| scratch.memory(domain.as_ref(), &format!("{index}.data"), size))
         .collect();
     let [host, first, second] = &memories[..] else { unreachable!() };
-    let base = host.host().unwrap();
+    let base = host.host(0, host.size()).unwrap().unwrap();
     let pattern: Vec<u8> = (0..size).map(|byte| (byte % 251) as u8).collect();
     // SAFETY: the memory has so many bytes, and nobody else uses it.
     unsafe { base.copy_from_nonoverlapping(pattern.as_ptr(), size as usize) };

@@ -304,3 +304,62 @@ fn malformed_files_are_refused() {
     file.set_len(100).unwrap();
     assert!(matches!(open(&scratch), Err(ViewError::Memory(MemoryError::Malformed { .. }))));
 }
+
+/// As a peer patches them that wants a reader's addresses: as large as may be, with a slot at the end of
+/// everything.
+fn patched(scratch: &Scratch, capacity: u64) {
+    let file = fs::OpenOptions::new().read(true).write(true).open(scratch.control()).unwrap();
+    file.write_all_at(&capacity.to_le_bytes(), 64).unwrap();
+    file.write_all_at(&(capacity - 4096).to_le_bytes(), 4096).unwrap();
+    file.write_all_at(&4096_u64.to_le_bytes(), 4096 + 8).unwrap();
+    let data = fs::OpenOptions::new().write(true).open(scratch.control().with_extension("data")).unwrap();
+    data.set_len(capacity).unwrap();
+}
+
+#[test]
+fn patched_pools_take_a_limited_part_of_a_readers_addresses() {
+    const MOST: u64 = 1 << 38;
+    const MOST_IN_ALL: u64 = 1 << 44;
+    let scratch = Scratch::new("patched");
+    let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 1 << 20)).unwrap();
+    owner.allocate(64).unwrap();
+    patched(&scratch, MOST * 2);
+    let error = open(&scratch).unwrap_err().to_string();
+    assert!(error.contains(&MOST.to_string()) && error.contains(&(MOST * 2).to_string()), "{error}");
+    patched(&scratch, MOST);
+    let mut views = Vec::new();
+    let refused = loop {
+        let view = open(&scratch).unwrap();
+        if view.memory(0).is_none() {
+            break view;
+        }
+        views.push(view);
+        assert!(views.len() as u64 * MOST <= MOST_IN_ALL, "{} views", views.len());
+    };
+    match refused.unreachable(0) {
+        Some(ViewError::Memory(MemoryError::TooMuchMapped { wanted, mapped, limit, .. })) => {
+            assert!(limit == MOST_IN_ALL && wanted <= MOST && mapped + wanted > limit);
+        }
+        other => panic!("{other:?}"),
+    }
+    drop(views);
+    assert!(refused.memory(0).is_some(), "when the others are gone, there is room");
+}
+
+#[test]
+fn a_slot_that_lies_behind_the_end_of_its_file_is_not_given_out() {
+    let scratch = Scratch::new("behind");
+    let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 1 << 30)).unwrap();
+    owner.allocate(64).unwrap();
+    patched(&scratch, 1 << 30);
+    let data = scratch.control().with_extension("data");
+    let view = open(&scratch).unwrap();
+    fs::OpenOptions::new().write(true).open(&data).unwrap().set_len(1 << 20).unwrap();
+    assert!(view.memory(0).is_none());
+    let error = view.unreachable(0).unwrap().to_string();
+    assert!(error.contains(&(1 << 20).to_string()) && error.contains(&(1 << 30).to_string()), "{error}");
+    // Nor is another file taken for it.
+    fs::remove_file(&data).unwrap();
+    fs::write(&data, []).unwrap();
+    assert!(view.unreachable(0).unwrap().to_string().contains("replaced"));
+}

@@ -300,7 +300,7 @@ fn work_of_ones_own_takes_its_turn() {
     stream.signal(&filled).unwrap();
     assert_eq!(filled.wait(PATIENCE), FenceState::Complete);
     assert_eq!(read(&domain, &memory, 4088, 8), [1, 2, 3, 4, 1, 2, 3, 4]);
-    assert!(memory.address() != 0 && memory.host().is_none());
+    assert!(memory.address() != 0 && memory.host(0, 0).unwrap().is_none());
 }
 
 #[test]

@@ -23,14 +23,14 @@ fn host(seed: u8) -> Arc<dyn Memory> {
     memory.back(0, SIZE).unwrap();
     for at in 0..SIZE as usize {
         // SAFETY: the memory has so many bytes, and nobody else uses it.
-        unsafe { memory.host().unwrap().add(at).write((at % 251) as u8 ^ seed) };
+        unsafe { memory.host(0, memory.size()).unwrap().unwrap().add(at).write((at % 251) as u8 ^ seed) };
     }
     memory
 }
 
 fn bytes(memory: &Arc<dyn Memory>, offset: usize, len: usize) -> &[u8] {
     // SAFETY: as above; what the device writes is waited for.
-    unsafe { std::slice::from_raw_parts(memory.host().unwrap().add(offset), len) }
+    unsafe { std::slice::from_raw_parts(memory.host(0, memory.size()).unwrap().unwrap().add(offset), len) }
 }
 
 /// Copies there and back, and checks that nothing changed on the way.
@@ -42,7 +42,7 @@ fn there_and_back(
 ) {
     let (begin, len) = (5000, 600_000);
     stream.copy(from, begin, device, 7, len).unwrap();
-    let target = to.host().unwrap().wrapping_add(begin as usize);
+    let target = to.host(0, to.size()).unwrap().unwrap().wrapping_add(begin as usize);
     // SAFETY: the memory is kept until the stream has passed, and nobody else uses it.
     unsafe { stream.copy_to_host(device, 7, target, len) }.unwrap();
     stream.synchronize(PATIENCE).unwrap();
@@ -102,7 +102,7 @@ fn registered_pages_are_imported_once_and_go_when_nothing_uses_them() {
     assert!(gone.upgrade().is_some(), "a copy from it is under way");
     fence.complete();
     // SAFETY: the memory is kept until the stream has passed, and nobody else uses it.
-    unsafe { stream.copy_to_host(&device, 0, to.host().unwrap(), 200_000) }.unwrap();
+    unsafe { stream.copy_to_host(&device, 0, to.host(0, to.size()).unwrap().unwrap(), 200_000) }.unwrap();
     stream.synchronize(PATIENCE).unwrap();
     assert!(bytes(&to, 0, 200_000) == left.as_slice());
     assert!(gone.upgrade().is_none(), "nobody needs it");

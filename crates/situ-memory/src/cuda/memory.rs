@@ -376,8 +376,9 @@ impl Memory for CudaMemory {
         self.device_pointer()
     }
 
-    fn host(&self) -> Option<*mut u8> {
-        None
+    fn host(&self, offset: u64, len: u64) -> Result<Option<*mut u8>, DomainError> {
+        crate::domain::check_range(self, offset, len)?;
+        Ok(None)
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {

@@ -455,13 +455,13 @@ impl Stream for CudaStream {
         if len == 0 {
             return Ok(());
         }
-        if let Some(host) = from.host() {
+        if let Some(host) = from.host(from_offset, len)? {
             return self.enqueue(|state| {
                 state.keep_memory(from);
                 state.keep_memory(to);
                 // SAFETY: both memories are kept until the stream has passed the copy; nobody writes to a message that is
                 // held, which is the caller's to see to as with every copy.
-                unsafe { self.upload(host.wrapping_add(from_offset as usize), target, len) }
+                unsafe { self.upload(host, target, len) }
             });
         }
         let foreign = || DomainError::Foreign { domain: self.device.id(), found: from.domain() };

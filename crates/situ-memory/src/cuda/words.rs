@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use cudarc::driver::sys::{self, CUresult};
 
 use super::driver::{Device, lock};
-use crate::domain::{DomainError, Memory, check_range};
+use crate::domain::{DomainError, Memory};
 use crate::fence::{Fence, FenceState};
 use crate::host::HostMemory;
 use crate::mapping::{Access, Mapping};
@@ -217,12 +217,11 @@ impl HostRegistration {
         len: u64,
     ) -> Result<Self, DomainError> {
         const ACTION: &str = "register host memory";
-        check_range(memory.as_ref(), offset, len)?;
-        let Some(base) = memory.host().filter(|_| len > 0) else {
+        let Some(begin) = memory.host(offset, len)?.filter(|_| len > 0) else {
             return Err(device.refuse(ACTION, "there is nothing that the CPU may touch"));
         };
         // Whole pages: the driver pins no less, and two registrations may not share one. Mappings are whole pages too.
-        let begin = base as usize + offset as usize;
+        let begin = begin as usize;
         let first = begin / PAGE * PAGE;
         let end = (begin + len as usize).next_multiple_of(PAGE);
         let entered = device.enter()?;
@@ -231,16 +230,15 @@ impl HostRegistration {
             unsafe { sys::cuMemHostRegister_v2(first as *mut _, end - first, flags) }
         };
         let portable = sys::CU_MEMHOSTREGISTER_PORTABLE;
-        let result = match memory.as_any().downcast_ref::<HostMemory>().map(HostMemory::mapping) {
+        let result = match memory.as_any().downcast_ref::<HostMemory>().map(HostMemory::windows) {
             // Of another process' pool. Most drivers register only what may be written; it may be that, but for this moment.
-            Some(mapping) if mapping.access() == Access::Read && !device.read_only => {
-                let allowed =
-                    mapping.while_writable(first - base as usize, end - first, || register(portable));
+            Some(windows) if windows.access() == Access::Read && !device.read_only => {
+                let allowed = windows.while_writable(first as u64, end - first, || register(portable));
                 allowed.map_err(|error| {
                     device.refuse(ACTION, format!("it may only be read ({error}), and the device wants more"))
                 })?
             }
-            Some(mapping) if mapping.access() == Access::Read => {
+            Some(windows) if windows.access() == Access::Read => {
                 register(portable | sys::CU_MEMHOSTREGISTER_READ_ONLY)
             }
             _ => register(portable),

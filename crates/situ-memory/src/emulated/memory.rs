@@ -2,24 +2,24 @@
 
 use std::any::Any;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::Device;
 use crate::domain::{DomainError, DomainId, Memory, MemoryRequest, check_range};
-use crate::mapping::{Access, Mapping};
-use crate::pool::{malformed, system};
-use crate::shared_file::{Backing, check_size, create_file, path_of};
+use crate::file_windows::{FileWindows, Source};
+use crate::mapping::Access;
+use crate::shared_file::{Backing, create_file, identify, path_of};
 
 /// A file that only the device may read, and only its owner's device may write.
 #[derive(Debug)]
 pub(super) struct EmulatedMemory {
     device: Arc<Device>,
     /// What the program sees: an address to name bytes by, and a trap.
-    trap: Mapping,
+    trap: FileWindows,
     /// What the device sees.
-    bytes: Mapping,
+    bytes: FileWindows,
     backing: Backing,
 }
 
@@ -34,45 +34,52 @@ impl EmulatedMemory {
             let action = format!("make memory of {} bytes", request.size);
             return Err(device.refused(action, "it was made to fail"));
         }
-        let file = create_file(path, request)?;
-        Self::map(device, path.to_owned(), file, request.size, Access::ReadWrite)
+        // It grows as slots get memory.
+        let file = Arc::new(create_file(path, &MemoryRequest { size: 0, ..request.clone() })?);
+        let backing = Backing::own(path.to_owned(), file.clone());
+        Self::of(device, path, Source::Own(file), Access::ReadWrite, request.size, backing)
     }
 
     pub(super) fn import(device: &Arc<Device>, descriptor: OwnedFd, size: u64) -> Result<Self, DomainError> {
         device.check()?;
         let file = File::from(descriptor);
         let path = path_of(&file);
-        check_size(&file, &path, size)?;
-        Self::map(device, path, file, size, Access::Read)
+        let source = identify(&file, &path)?;
+        Self::of(device, &path, source, Access::Read, size, Backing::other(path.clone()))
     }
 
-    fn map(
+    fn of(
         device: &Arc<Device>,
-        path: PathBuf,
-        file: File,
-        size: u64,
+        path: &Path,
+        source: Source,
         access: Access,
+        size: u64,
+        backing: Backing,
     ) -> Result<Self, DomainError> {
-        let len = usize::try_from(size).map_err(|_| malformed(&path, "larger than the address space"))?;
-        let map = |access| {
-            Mapping::new(file.as_fd(), 0, len, access).map_err(|source| system("map", &path, source))
-        };
-        let (trap, bytes) = (map(Access::None)?, map(access)?);
-        Ok(Self { device: device.clone(), trap, bytes, backing: Backing::new(path, file, access) })
+        let windows = |access| FileWindows::new(path.to_owned(), source.clone(), access, size);
+        let (trap, bytes) = (windows(Access::None)?, windows(access)?);
+        // It has an address from the start.
+        trap.cover(size.min(1))?;
+        Ok(Self { device: device.clone(), trap, bytes, backing })
     }
 
     /// Where the device finds a range, for reading.
     pub(super) fn source(&self, offset: u64, len: u64) -> Result<*const u8, DomainError> {
         check_range(self, offset, len)?;
-        Ok(self.bytes.base().wrapping_add(offset as usize).cast_const())
+        Ok(self.bytes.reach(offset + len)?.wrapping_add(offset as usize).cast_const())
     }
 
     /// Where the device finds a range, for writing.
     pub(super) fn target(&self, offset: u64, len: u64) -> Result<*mut u8, DomainError> {
-        if !self.backing.is_owned() {
-            return Err(self.device.refused("write", "the memory belongs to another process"));
-        }
+        self.check_owned()?;
         Ok(self.source(offset, len)?.cast_mut())
+    }
+
+    fn check_owned(&self) -> Result<(), DomainError> {
+        if self.backing.is_owned() {
+            return Ok(());
+        }
+        Err(self.device.refused("write", "the memory belongs to another process"))
     }
 }
 
@@ -82,23 +89,26 @@ impl Memory for EmulatedMemory {
     }
 
     fn size(&self) -> u64 {
-        self.trap.len() as u64
+        self.bytes.limit()
     }
 
     fn address(&self) -> u64 {
         self.trap.base() as u64
     }
 
-    fn host(&self) -> Option<*mut u8> {
-        None
+    fn host(&self, offset: u64, len: u64) -> Result<Option<*mut u8>, DomainError> {
+        check_range(self, offset, len)?;
+        Ok(None)
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         self.device.check()?;
-        let _ = self.target(offset, len)?;
+        self.check_owned()?;
+        check_range(self, offset, len)?;
         if self.device.faults.strikes_allocation() {
             return Err(self.device.refused(format!("allocate {len} bytes"), "it was made to fail"));
         }
+        self.trap.cover(offset + len)?;
         Ok(self.backing.back(&self.bytes, offset, len)?)
     }
 

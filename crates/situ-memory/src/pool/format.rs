@@ -11,7 +11,7 @@ use crate::sync::atomic::AtomicU64;
 
 pub(crate) const PAGE: usize = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"SITUPOOL");
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// The slot's number in a row has 16 bits.
 pub(crate) const MOST_SLOTS: u32 = 1 << 16;
 

@@ -36,7 +36,10 @@ pub(super) struct Table {
     pub(super) mapped: Arc<Mapping>,
     control: Base,
     pub(super) bytes: Arc<dyn Memory>,
+    /// Where the CPU finds all slots that have memory; null where it may not touch them, and before the first
+    /// one.
     data: Base,
+    host: bool,
     pub(super) places: Vec<Place>,
     pub(super) statistics: PoolStatistics,
     /// Sizes are multiples of so many granules, a power of two, and with them offsets.
@@ -45,13 +48,14 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(header: PoolHeader, mapped: Mapping, bytes: Arc<dyn Memory>) -> Self {
-        let host = bytes.host();
+        let host = matches!(bytes.host(0, 0), Ok(Some(_)));
         Self {
             header,
             control: Base(mapped.base()),
             mapped: Arc::new(mapped),
-            data: Base(host.unwrap_or(std::ptr::null_mut())),
-            unit: if host.is_some() { 1 } else { (DEVICE_GRANULE / GRANULE) as u32 },
+            data: Base(std::ptr::null_mut()),
+            host,
+            unit: if host { 1 } else { (DEVICE_GRANULE / GRANULE) as u32 },
             bytes,
             places: Vec::new(),
             statistics: PoolStatistics::default(),
@@ -84,8 +88,14 @@ impl Table {
     }
 
     /// Gives a range in granules real memory.
-    pub(super) fn back(&self, offset: u32, size: u32) -> Result<(), DomainError> {
-        self.bytes.back(u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64)
+    pub(super) fn back(&mut self, offset: u32, size: u32) -> Result<(), DomainError> {
+        let (offset, size) = (u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
+        self.bytes.back(offset, size)?;
+        // All that had memory before is found from there, too; loans go on with the address that they have.
+        if let Some(data) = self.bytes.host(0, offset + size)? {
+            self.data = Base(data);
+        }
+        Ok(())
     }
 
     /// Gives the memory behind a range in granules back. Not of a pool of which somebody has registered a slot with a device: a range may be
@@ -121,7 +131,7 @@ impl Table {
     /// Marks a slot as handed out.
     #[inline]
     pub(super) fn lend(&mut self, slot: SlotId) {
-        if self.data.0.is_null() {
+        if !self.host {
             self.heal(slot);
         }
         self.places[slot as usize].lent = true;

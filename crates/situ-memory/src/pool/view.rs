@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::atomic::AtomicPtr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::format::{DirectoryEntry, data_path, parts, read_header};
@@ -18,7 +19,8 @@ use crate::domains::Domains;
 use crate::fence::Fence;
 use crate::mapping::{Access, Mapping};
 use crate::share::{self, Answer};
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 
 /// How long an owner may take to hand out a descriptor: it does nothing else, unless it is stopped.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -152,8 +154,12 @@ impl PoolMetadata {
 pub struct PoolView {
     metadata: PoolMetadata,
     bytes: Arc<dyn Memory>,
-    /// The first byte of `bytes`; null where the CPU may not touch them.
-    base: Base,
+    /// Whether the CPU may touch the bytes.
+    host: bool,
+    /// Where the CPU finds everything before `reach`. Stored before that, both under the lock.
+    base: AtomicPtr<u8>,
+    reach: AtomicU64,
+    reaching: Mutex<()>,
 }
 
 impl PoolView {
@@ -165,8 +171,9 @@ impl PoolView {
         if let Some(fence) = metadata.fence(0) {
             domain.expect(&fence);
         }
-        let base = Base(bytes.host().unwrap_or(std::ptr::null_mut()));
-        Ok(Self { metadata, bytes, base })
+        let host = bytes.host(0, 0)?.is_some();
+        let (base, reach) = (AtomicPtr::new(std::ptr::null_mut()), AtomicU64::new(0));
+        Ok(Self { metadata, bytes, host, base, reach, reaching: Mutex::new(()) })
     }
 
     /// What is known of the pool without its bytes.
@@ -206,9 +213,29 @@ impl PoolView {
     #[inline]
     pub fn memory(&self, slot: SlotId) -> Option<(*const u8, usize)> {
         let (offset, len) = self.metadata.place(slot)?;
-        // As large as the capacity, which fits the address space: it is mapped.
-        (!self.base.0.is_null())
-            .then(|| (self.base.0.wrapping_add(offset as usize).cast_const(), len as usize))
+        // Acquire: whoever stored this `reach` stored a base from which it can be reached before.
+        if offset + len > self.reach.load(Acquire) && self.reach(offset + len).is_err() {
+            return None;
+        }
+        self.host.then(|| (self.base.load(Relaxed).wrapping_add(offset as usize).cast_const(), len as usize))
+    }
+
+    /// Why [`memory`](Self::memory) gives nothing of a slot whose place lies in the pool, if the reason is
+    /// that it cannot be mapped.
+    pub fn unreachable(&self, slot: SlotId) -> Option<ViewError> {
+        let (offset, len) = self.metadata.place(slot)?;
+        self.reach(offset + len).err().map(ViewError::from)
+    }
+
+    /// Maps everything before `end`, if that was not done before.
+    #[cold]
+    fn reach(&self, end: u64) -> Result<(), DomainError> {
+        let _alone = self.reaching.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(base) = self.bytes.host(0, end)? {
+            self.base.store(base, Relaxed);
+        }
+        self.reach.fetch_max(end, Release);
+        Ok(())
     }
 
     /// See [`PoolMetadata::release_all`].
@@ -256,6 +283,8 @@ fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<Arc<dyn Memory
             }
         },
     };
+    // A file has as much as its owner has used so far: what is beyond is looked at when a slot is said to lie
+    // there.
     let bytes = domain.import(descriptor, capacity)?;
     if bytes.size() < capacity {
         return Err(malformed(path, format!("{} bytes, {capacity} promised", bytes.size())).into());

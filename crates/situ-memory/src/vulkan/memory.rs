@@ -246,8 +246,9 @@ impl Memory for VulkanMemory {
         self.address
     }
 
-    fn host(&self) -> Option<*mut u8> {
-        None
+    fn host(&self, offset: u64, len: u64) -> Result<Option<*mut u8>, DomainError> {
+        crate::domain::check_range(self, offset, len)?;
+        Ok(None)
     }
 
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {

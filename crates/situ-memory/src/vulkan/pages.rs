@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use ash::vk;
 
 use super::device::{Device, lock};
-use crate::domain::{DomainError, Memory, check_range};
+use crate::domain::{DomainError, Memory};
 
 /// From this size on, importing pages for one copy is cheaper than copying them.
 const IMPORT_FROM: u64 = 64 << 10;
@@ -146,15 +146,14 @@ impl Registration {
     ) -> Result<Self, DomainError> {
         const ACTION: &str = "register host memory";
         device.check()?;
-        check_range(memory.as_ref(), offset, len)?;
         let refuse = |reason: &str| DomainError::Refused {
             domain: device.id(),
             action: ACTION.to_owned(),
             reason: reason.to_owned(),
         };
-        let base = memory.host().filter(|_| len > 0);
+        let begin = memory.host(offset, len)?.filter(|_| len > 0);
         // Mappings are whole pages.
-        let pages = base.and_then(|base| whole_pages(base as usize + offset as usize, len as usize));
+        let pages = begin.and_then(|begin| whole_pages(begin as usize, len as usize));
         let Some((first, size)) = pages else {
             return Err(refuse("there is nothing that the CPU may touch"));
         };

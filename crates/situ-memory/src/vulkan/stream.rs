@@ -22,7 +22,7 @@ use super::device::{Device, lock};
 use super::memory::VulkanMemory;
 use super::transfer::{Kept, Place, Transfer};
 use crate::device::DeviceStream;
-use crate::domain::{DomainError, DomainId, Memory, Stream, check_range};
+use crate::domain::{DomainError, DomainId, Memory, Stream};
 use crate::fence::{Fence, FenceState};
 
 /// How long a wait looks at its fence before it asks whether anybody still has the stream.
@@ -343,12 +343,11 @@ impl Stream for VulkanStream {
         len: u64,
     ) -> Result<(), DomainError> {
         let to = self.target(to, to_offset, len)?;
-        if let Some(host) = from.host() {
-            check_range(from.as_ref(), from_offset, len)?;
+        if let Some(host) = from.host(from_offset, len)? {
             if len == 0 {
                 return Ok(());
             }
-            let from_host = HostAddress(host.wrapping_add(from_offset as usize));
+            let from_host = HostAddress(host);
             return self.enqueue(Command::Upload { from: from_host, keep: Some(from.clone()), to, len });
         }
         let place = self.source(from, from_offset, len)?;

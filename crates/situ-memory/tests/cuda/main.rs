@@ -182,7 +182,7 @@ fn registered_host_memory_is_read_and_written_without_a_detour() {
     let host = HostDomain.create(Path::new(&path), &request).unwrap();
     std::fs::remove_file(&path).unwrap();
     host.back(0, 1 << 20).unwrap();
-    let base = host.host().unwrap();
+    let base = host.host(0, host.size()).unwrap().unwrap();
     let bytes = pattern(600_000, 8);
     // SAFETY: the memory has so many bytes, and nobody else uses it.
     unsafe { base.add(5000).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
@@ -260,14 +260,21 @@ fn memory_of_others_is_registered_if_its_file_may_be_written_or_the_device_only_
     owner.back(0, 1 << 20).unwrap();
     let bytes = pattern(600_000, 8);
     // SAFETY: the memory has so many bytes, and nobody else uses it.
-    unsafe { owner.host().unwrap().add(5000).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    unsafe {
+        owner
+            .host(0, owner.size())
+            .unwrap()
+            .unwrap()
+            .add(5000)
+            .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+    };
     for write in [true, false] {
         let file = std::fs::OpenOptions::new().read(true).write(write).open(&path).unwrap();
         let imported = HostDomain.import(file.into(), 1 << 20).unwrap();
         let registration = domain.register_host(&imported, 4096, 700_000);
         assert_eq!(registration.is_ok(), write || reads_only, "{registration:?}");
         for page in [0, 4096, 700_000, 710_000] {
-            assert_eq!(protection(imported.host().unwrap() as usize + page), "r--s");
+            assert_eq!(protection(imported.host(0, 0).unwrap().unwrap() as usize + page), "r--s");
         }
         let (memory, stream) = (create(&domain, 1 << 20), domain.stream().unwrap());
         stream.copy(&imported, 5000, &memory, 7, 600_000).unwrap();

@@ -1,0 +1,146 @@
+//! What pools take of a process' addresses, of its mappings, and of memory where the program locks its own.
+
+mod common;
+
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+
+use common::process::{Role, command, role, say};
+use common::{Scratch, numbers, publish, take};
+use rustix::io::Errno;
+use situ_bus::{PublisherQos, RawPublisher, RawSubscriber, SubscriberQos};
+
+/// How many topics the child has. Thousands would take the same for each, and the test longer.
+const TOPICS: usize = 200;
+
+/// The addresses, in bytes, and the mappings of this process.
+fn addresses_and_maps() -> (usize, usize) {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = statm.split_whitespace().next().unwrap().parse().unwrap();
+    (pages * 4096, std::fs::read_to_string("/proc/self/maps").unwrap().lines().count())
+}
+
+fn memory_of(scratch: &Scratch) -> u64 {
+    scratch.files().iter().map(|path| path.metadata().unwrap().blocks() * 512).sum()
+}
+
+fn both_sides(scratch: &Scratch, topics: usize) -> Vec<(RawPublisher, RawSubscriber)> {
+    let node = scratch.node("both");
+    let made = |index: usize| {
+        let (topic, qos) = (format!("topic{index}"), (PublisherQos::default(), SubscriberQos::default()));
+        let publisher = RawPublisher::create(&node, &topic, &numbers(), qos.0).unwrap();
+        let subscriber = RawSubscriber::create(&node, &topic, &numbers(), qos.1).unwrap();
+        for value in 0..20 {
+            publish(&publisher, value, 1000);
+            assert_eq!(take(&subscriber).map(|(_, value)| value), Some(value));
+        }
+        (publisher, subscriber)
+    };
+    (0..topics).map(made).collect()
+}
+
+#[test]
+#[ignore = "a role that the tests start"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    match role.as_str() {
+        "many" => {
+            drop(both_sides(&scratch, 1));
+            let (addresses, maps) = addresses_and_maps();
+            let _topics = both_sides(&scratch, TOPICS);
+            let (then, maps_then) = addresses_and_maps();
+            say(&format!("addresses {}", (then - addresses) / TOPICS));
+            say(&format!("maps {}", (maps_then - maps).div_ceil(TOPICS)));
+        }
+        "locks" => {
+            use rustix::mm::{MlockAllFlags, mlockall};
+            match mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE) {
+                Err(Errno::PERM | Errno::NOMEM) => return say("memory 0"),
+                result => result.unwrap(),
+            }
+            let topics = both_sides(&scratch, 20);
+            for (publisher, subscriber) in &topics {
+                publish(publisher, 3, 1 << 20);
+                assert_eq!(take(subscriber).map(|(_, value)| value), Some(3));
+            }
+            say(&format!("memory {}", memory_of(&scratch)));
+            // Also when everything that is mapped by now is locked at once.
+            mlockall(MlockAllFlags::CURRENT).unwrap();
+            say(&format!("memory {}", memory_of(&scratch)));
+        }
+        role => panic!("{role}"),
+    }
+}
+
+#[test]
+fn topics_take_few_addresses_and_mappings() {
+    let scratch = Scratch::new();
+    let mut child = Role::of(command(&scratch, "many"));
+    let addresses = child.number("addresses");
+    assert!(addresses < 8 << 20, "{addresses} bytes of addresses for both sides of a topic");
+    let maps = child.number("maps");
+    assert!(maps <= 8, "{maps} mappings for both sides of a topic");
+    assert!(child.end(std::time::Duration::from_secs(60)).success());
+}
+
+#[test]
+fn they_do_so_on_a_large_file_system_and_where_addresses_are_limited() {
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(&scratch.0).unwrap();
+    let of_a_test = command(&scratch, "many");
+    // As many topics as are to fit 128 TiB 25 times over get a 2000th of that.
+    let script = "mount -t tmpfs -o size=1T,mode=0700 none \"$SITU_TEST_ROOT\" && ulimit -v 4000000 && echo limited && exec \"$0\" \"$@\"";
+    let mut limited = Command::new("unshare");
+    limited.args(["--mount", "--map-root-user", "sh", "-c", script]).arg(of_a_test.get_program());
+    limited.args(of_a_test.get_args());
+    limited.envs(of_a_test.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = limited.output();
+    match output {
+        Ok(output) if output.stdout.starts_with(b"limited") => {
+            let told = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && told.contains("maps "), "{told}");
+        }
+        _ => eprintln!("skipped: this system does not let a test mount a file system of its own"),
+    }
+}
+
+#[test]
+fn a_program_that_locks_its_memory_takes_what_it_uses() {
+    let scratch = Scratch::new();
+    let mut child = Role::of(command(&scratch, "locks"));
+    for when in ["before", "after"] {
+        let memory = child.number("memory");
+        assert!(memory < 128 << 20, "{when}: 20 topics, with a message of 1 MiB each, take {memory} bytes");
+    }
+    assert!(child.end(std::time::Duration::from_secs(60)).success());
+}
+
+#[test]
+fn loans_and_samples_stay_where_they_are_while_their_pool_grows() {
+    let scratch = Scratch::new();
+    let node = scratch.node("grows");
+    let qos = PublisherQos { depth: 200, ..PublisherQos::default() };
+    let publisher = RawPublisher::create(&node, "grows", &numbers(), qos).unwrap();
+    let subscriber = RawSubscriber::create(&node, "grows", &numbers(), SubscriberQos::default()).unwrap();
+    publish(&publisher, 7, 1000);
+    let first = subscriber.take().unwrap().unwrap();
+    let mut loan = publisher.loan(8, 8, 1000).unwrap();
+    let (head, body) = (loan.head(), loan.body());
+    // From the smallest window to one of more than a hundred times as much.
+    let kept: Vec<_> = (0..150)
+        .map(|value| {
+            publish(&publisher, value, 1 << 20);
+            subscriber.take().unwrap().unwrap()
+        })
+        .collect();
+    assert_eq!((loan.head(), loan.body()), (head, body));
+    loan.head_bytes().copy_from_slice(&9_u64.to_ne_bytes());
+    loan.body_bytes().fill(9);
+    loan.publish().unwrap();
+    assert_eq!(take(&subscriber).map(|(_, value)| value), Some(9));
+    assert!(first.body().len() == 1000 && first.body().iter().all(|byte| *byte == 7));
+    for (value, sample) in kept.iter().enumerate() {
+        assert!(sample.body().iter().all(|byte| *byte == value as u8), "{value}");
+        assert_eq!(sample.span().offset() % 64, 0);
+    }
+}
