@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the code of the testees: generate.py <folder of the runner's .proto files> <protoc-gen-situ> <out>.
 
-protoc reads the test messages, editions included; groups are taken out, so that readers take them for unknown fields; the
-plugin makes readers and writers in Rust and C++, and this program the functions that copy every field from one to the other.
+protoc reads the test messages, editions included; the plugin makes readers and writers in Rust and C++, and this program the
+functions that copy every field from one to the other.
 """
 
 import pathlib
@@ -40,15 +40,6 @@ def descriptors(protos, out):
     return files, found, pool
 
 
-def without_groups(message, resolved):
-    """Takes the groups out of a message's descriptor."""
-    kept = [it for it in message.field if resolved.fields_by_name[it.name].type != Field.TYPE_GROUP]
-    del message.field[:]
-    message.field.extend(kept)
-    for nested in message.nested_type:
-        without_groups(nested, resolved.nested_types_by_name[nested.name])
-
-
 def plugin(program, request, lang, out):
     request.parameter = f"lang={lang}"
     answer = subprocess.run([program], input=request.SerializeToString(), stdout=subprocess.PIPE, check=True)
@@ -80,8 +71,8 @@ def names(message):
     return path
 
 
-def fields(message):
-    return [field for field in message.fields if field.type != Field.TYPE_GROUP]
+def is_message(field):
+    return field.type in (Field.TYPE_MESSAGE, Field.TYPE_GROUP)
 
 
 def is_map(field):
@@ -97,7 +88,7 @@ def reachable(pool):
         if message.full_name in {it.full_name for it in found}:
             continue
         found.append(message)
-        waiting += [field.message_type for field in fields(message) if field.type == Field.TYPE_MESSAGE]
+        waiting += [field.message_type for field in message.fields if is_message(field)]
     return found
 
 
@@ -119,7 +110,7 @@ class Rust:
         name, is_text = field.name, field.type == Field.TYPE_STRING
         own = "r#" + name if name in {"type", "match"} else name
         again = "?" if is_text else ""
-        if field.type == Field.TYPE_MESSAGE and not (is_map(field) and self.is_plain_map(field)):
+        if is_message(field) and not (is_map(field) and self.is_plain_map(field)):
             copy = self.function(field.message_type)
             if field.is_repeated:
                 return f"for each in from.{own}() {{ {copy}(&each?, &mut to.add_{name}())?; }}"
@@ -147,12 +138,12 @@ class Rust:
         lines = [
             f"fn {self.function(message)}(from: &{self.of(message, 'Reader')}<'_>, to: &mut {self.of(message, 'Writer')}<'_>) -> Result<(), ReadError> {{"
         ]
-        lines += ["    " + self.field(field) for field in fields(message)]
+        lines += ["    " + self.field(field) for field in message.fields]
         lines += ["    from.unknown_fields().for_each(|field| to.0.raw(field.bytes));", "    Ok(())", "}", ""]
         return "\n".join(lines)
 
     def main(self, pool):
-        enums = {it.enum_type for all in reachable(pool) for it in fields(all) if it.type == Field.TYPE_ENUM}
+        enums = {it.enum_type for all in reachable(pool) for it in all.fields if it.type == Field.TYPE_ENUM}
         lines = []
         for it in sorted(enums, key=lambda it: it.full_name):
             lines.append(f"impl IsZero for {self.of(it, '')} {{ fn is_zero(&self) -> bool {{ self.0 == 0 }} }}")
@@ -198,7 +189,7 @@ class Cpp:
             else:
                 body = f"to.add_{name}({read[0]}, {read[1]});"
             return f"for (const {reader}& each : from.{own}()) {{ good(each.error()); {body} }}"
-        if field.type == Field.TYPE_MESSAGE:
+        if is_message(field):
             reader = self.of(field.message_type, "Reader")
             if field.is_repeated:
                 return f"for (const {reader}& each : from.{own}()) {{ auto child = to.add_{name}(); copy(each, child); }}"
@@ -217,7 +208,7 @@ class Cpp:
     def message(self, message):
         head = f"void copy(const {self.of(message, 'Reader')}& from, {self.of(message, 'Writer')}& to)"
         lines = [head + " {", "  good(from.error());"]
-        lines += ["  " + self.field(field) for field in fields(message)]
+        lines += ["  " + self.field(field) for field in message.fields]
         lines += ["  for (const auto& field : from.unknown_fields()) to.raw(field.bytes);", "}", ""]
         return head + ";", "\n".join(lines)
 
@@ -241,17 +232,13 @@ def main():
     protos, program, out = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
     out.mkdir(parents=True, exist_ok=True)
     files, found, pool = descriptors(protos, out)
-    for file in found.file:
-        resolved = pool.FindFileByName(file.name)
-        for message in file.message_type:
-            without_groups(message, resolved.message_types_by_name[message.name])
     request = plugin_pb2.CodeGeneratorRequest(proto_file=found.file)
     request.file_to_generate.extend(it.name for it in found.file)
     plugin(program, request, "rust", out)
     plugin(program, request, "cpp", out)
     messages = reachable(pool)
     rust = Rust()
-    plain = {it.message_type.full_name for all in messages for it in fields(all) if is_map(it) and rust.is_plain_map(it)}
+    plain = {it.message_type.full_name for all in messages for it in all.fields if is_map(it) and rust.is_plain_map(it)}
     text = [rust.message(it) for it in messages if it.full_name not in plain]
     (out / "rust" / "copy.rs").write_text("\n".join([*text, rust.main(pool)]))
     cpp = Cpp()

@@ -40,6 +40,7 @@ fn main() {
         .file(protobuf.join("kitchen.proto"))
         .file(schema.join("legacy.proto"))
         .file(schema.join("edition.proto"))
+        .file(schema.join("edition_2024.proto"))
         .file_stem("protobuf")
         .run();
     ProtoBuild::new()

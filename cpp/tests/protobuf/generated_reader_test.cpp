@@ -164,4 +164,51 @@ TEST(protobuf_generated_reader, an_edition_has_the_features_that_it_asks_for) {
   EXPECT_EQ(unknown, (std::vector<std::uint32_t>{5, 9}));
 }
 
+TEST(protobuf_generated_reader, groups_and_extensions) {
+  using namespace situ::legacy;
+  const bytes message = vector_file("grouped.bin");
+  const GroupedReader it(message);
+  EXPECT_EQ(it.single().x(), -1);
+  const auto single = it.single();
+  const auto inner = single.inner();
+  EXPECT_EQ(inner.text(), "in");
+  std::vector<std::int32_t> many;
+  for (const auto& each : it.many()) many.push_back(each.x());
+  EXPECT_EQ(many, (std::vector<std::int32_t>{1, 0, 300}));
+  EXPECT_TRUE(it.picked().yes());
+  EXPECT_EQ(it.foo_bar() + it.fooBar(), 11);
+  EXPECT_EQ(PlainExtensionReader(it).plain(), 7);
+  const PackedNumbersExtensionReader numbers(it);
+  EXPECT_EQ(all<std::int32_t>(numbers.packed_numbers()), (std::vector<std::int32_t>{-1, 2}));
+  const auto extra = ExtraExtensionReader(it).extra();
+  EXPECT_EQ(extra.text(), "more");
+  std::vector<Legacy_Side> sides;
+  for (const auto& each : InnersExtensionReader(it).inners()) sides.push_back(each.side());
+  EXPECT_EQ(sides, (std::vector<Legacy_Side>{Legacy_Side::LEFT, Legacy_Side::RIGHT}));
+  EXPECT_EQ(ModeExtensionReader(it).mode(), Mode::FAST);
+  const NotesExtensionReader notes(it);
+  EXPECT_EQ(all<std::string_view>(notes.notes()), (std::vector<std::string_view>{"a", "b"}));
+  const Scope_RawExtensionReader raw(it);
+  EXPECT_EQ(raw.raw().size(), 2U);
+  EXPECT_EQ(ModeExtensionReader(GroupedReader()).mode(), Mode::SLOW);
+
+  // Groups that come again are merged, and their extensions hold what they are made of.
+  bytes twice = message;
+  twice.insert(twice.end(), {0x0b, 0x08, 9, 0x0c});
+  const auto merged = GroupedReader(twice).single();
+  EXPECT_EQ(merged.x(), 9);
+  const auto still = merged.inner();
+  EXPECT_EQ(still.text(), "in");
+
+  const bytes delimited = vector_file("delimited.bin");
+  const situ::edition::EditionReader edition(delimited);
+  EXPECT_EQ(edition.child().plain(), 2);
+  EXPECT_EQ(edition.delimited().plain(), 3);
+  EXPECT_TRUE(edition.delimited().has_delimited());
+  std::vector<std::int32_t> plain;
+  for (const auto& each : edition.each()) plain.push_back(each.plain());
+  EXPECT_EQ(plain, (std::vector<std::int32_t>{4, 7}));
+  EXPECT_TRUE(situ::edition::FurtherExtensionReader(edition).further());
+}
+
 }  // namespace

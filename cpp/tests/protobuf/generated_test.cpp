@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "edition_2024.situ.hpp"
 #include "kitchen.situ.hpp"
 #include "legacy.situ.hpp"
 
@@ -84,6 +85,74 @@ TEST(protobuf_generated, legacy) {
                                            0xff, 0xff, 0x01, 0x5a, 2,    0x08, 5,    0x52,
                                            6,    0x08, 2,    0x1a, 2,    0x08, 4};
   EXPECT_EQ(std::vector<std::uint8_t>(buffer.written().begin(), buffer.written().end()), expected);
+}
+
+std::vector<std::uint8_t> vector_file(const std::string& name) {
+  std::ifstream file(SITU_VECTORS "/" + name, std::ios::binary);
+  EXPECT_TRUE(file) << name;
+  return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(file), {});
+}
+
+template <class Writer, class Fill>
+std::vector<std::uint8_t> written(Fill&& fill) {
+  situ::protobuf::growing_buffer buffer;
+  situ::protobuf::writer out(buffer);
+  {
+    Writer it(out);
+    fill(it);
+  }
+  EXPECT_EQ(out.finish(), write_error::none);
+  return {buffer.written().begin(), buffer.written().end()};
+}
+
+TEST(protobuf_generated, groups_and_extensions) {
+  using namespace situ::legacy;
+  const auto grouped = written<GroupedWriter>([](GroupedWriter& it) {
+    {
+      auto single = it.set_single();
+      single.set_x(-1);
+      single.set_inner().set_text("in");
+    }
+    it.add_many().set_x(1);
+    { const auto empty = it.add_many(); }
+    it.add_many().set_x(300);
+    it.set_picked().set_yes(true);
+    it.set_foo_bar(5);
+    it.set_fooBar(6);
+    PlainExtensionWriter(it).set_plain(7);
+    PackedNumbersExtensionWriter(it).set_packed_numbers(std::array{-1, 2});
+    ExtraExtensionWriter(it).set_extra().set_text("more");
+    {
+      InnersExtensionWriter inners(it);
+      inners.add_inners().set_side(Legacy_Side::LEFT);
+      const auto empty = inners.add_inners();
+    }
+    ModeExtensionWriter(it).set_mode(Mode::FAST);
+    NotesExtensionWriter(it).add_notes("a");
+    NotesExtensionWriter(it).add_notes("b");
+    Scope_RawExtensionWriter(it).set_raw(std::array<std::uint8_t, 2>{0, 0xff});
+  });
+  EXPECT_EQ(grouped, vector_file("grouped.bin"));
+
+  using situ::newest::NewestWriter;
+  const auto newest = written<NewestWriter>([](NewestWriter& it) {
+    it.set_number(1);
+    it.set_detail().set_text("a");
+    it.set_older().set_plain(2);
+    it.set_kind(situ::newest::Kind::KIND_KNOWN);
+    situ::newest::FurtherDetailExtensionWriter(it).set_further_detail().set_text("b");
+  });
+  EXPECT_EQ(newest, vector_file("newest.bin"));
+
+  // A message is not written while an extension of it is.
+  situ::protobuf::growing_buffer buffer;
+  situ::protobuf::writer out(buffer);
+  {
+    GroupedWriter it(out);
+    const PlainExtensionWriter plain(it);
+    it.set_other(1);
+  }
+  EXPECT_EQ(out.finish(), write_error::wrong_order);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "situ/protobuf/fields.hpp"
+
 namespace {
 
 using situ::protobuf::fixed_buffer;
@@ -237,6 +239,90 @@ TEST(protobuf, messages_nest_to_the_last_level) {
   // 63 levels have lengths of one byte (0 to 126), the others of two.
   EXPECT_EQ(buffer.written().size(), 64 * 2 + 64 * 3);
   EXPECT_EQ(write(buffer, [](message& it) { nest(it, 129); }), write_error::too_deep);
+}
+
+/// A message of numbers, messages and groups, and its bytes as an encoder writes them that knows all sizes.
+struct node {
+  std::uint32_t field = 1;
+  bool is_group = false;
+  std::vector<node> children;
+
+  void write(message& it) const {
+    it.uint32(1, field);
+    for (const node& child : children) {
+      if (child.is_group) {
+        auto inner = it.group(child.field);
+        child.write(inner);
+      } else {
+        auto inner = it.nested(child.field);
+        child.write(inner);
+      }
+    }
+    it.uint64(2, std::uint64_t{1} << 40);
+  }
+
+  [[nodiscard]] bytes encoded() const {
+    bytes all{8, static_cast<std::uint8_t>(field)};
+    for (const node& child : children) {
+      const bytes content = child.encoded();
+      all.push_back(static_cast<std::uint8_t>(child.field << 3U | (child.is_group ? 3U : 2U)));
+      if (!child.is_group) {
+        std::uint8_t length[situ::protobuf::detail::max_varint];
+        const std::uint8_t* const end = situ::protobuf::detail::put_varint(length, content.size());
+        all.insert(all.end(), static_cast<const std::uint8_t*>(length), end);
+      }
+      all.insert(all.end(), content.begin(), content.end());
+      if (child.is_group) all.push_back(static_cast<std::uint8_t>(child.field << 3U | 4U));
+    }
+    for (const int byte : {0x10, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20})
+      all.push_back(static_cast<std::uint8_t>(byte));
+    return all;
+  }
+
+  /// The same from bytes whose lengths may be redundant.
+  static node read(std::span<const std::uint8_t> content, std::uint32_t field, bool is_group) {
+    node it{field, is_group, {}};
+    situ::protobuf::fields all(content);
+    for (const auto& each : all) {
+      if (each.number == 1) {
+        EXPECT_EQ(each.value, field);
+      } else if (each.number != 2) {
+        it.children.push_back(read(each.content, each.number, each.wire == situ::protobuf::wire_type::group));
+      }
+    }
+    EXPECT_FALSE(all.error());
+    return it;
+  }
+};
+
+node tree(std::uint32_t levels, std::uint32_t& random, std::uint32_t field = 1) {
+  node it{field, (random >> 16U) % 2 == 1, {}};
+  for (std::uint32_t i = 0; levels > 0 && i < 3; ++i) {
+    random = random * 1664525U + 1013904223U;
+    it.children.push_back(tree(levels - 1, random, 3 + i));
+  }
+  return it;
+}
+
+TEST(protobuf, groups_begin_and_end_with_tags_in_memory_of_every_kind) {
+  std::uint32_t random = 1;
+  for (int round = 0; round < 4; ++round) {
+    const node root = tree(4, random);
+    const bytes expected = root.encoded();
+    for (std::size_t less = 0; less < 30; ++less) {
+      bytes memory(expected.size() - less);
+      fixed_buffer buffer{std::span(memory)};
+      EXPECT_EQ(write(buffer, [&](message& it) { root.write(it); }),
+                less == 0 ? write_error::none : write_error::full);
+      EXPECT_EQ(memory == expected, less == 0);
+    }
+    for (std::size_t size = 5; size < 100; ++size) {
+      scattered_buffer buffer(size);
+      ASSERT_EQ(write(buffer, [&](message& it) { root.write(it); }), write_error::none);
+      const bytes all = buffer.to_vector();
+      ASSERT_EQ(node::read(all, 1, false).encoded(), expected) << size;
+    }
+  }
 }
 
 }  // namespace

@@ -152,13 +152,27 @@ fn what_is_no_message_is_refused_with_its_place() {
 
 #[test]
 fn nesting_is_bounded() {
-    let mut bytes = Vec::new();
-    for _ in 0..2 * MAX_READ_LEVELS {
-        let mut outer = Vec::new();
-        prost::encoding::bytes::encode(16, &bytes, &mut outer);
-        bytes = outer;
-    }
-    let error = Everything::read(&Table::new(&bytes).unwrap()).unwrap_err();
+    let nested = |is_group: &dyn Fn(u32) -> bool| {
+        (0..2 * MAX_READ_LEVELS).fold(Vec::new(), |bytes, level| {
+            if is_group(level) {
+                return [&[0xbb, 1], &bytes[..], &[0xbc, 1]].concat();
+            }
+            let mut outer = Vec::new();
+            prost::encoding::bytes::encode(16, &bytes, &mut outer);
+            outer
+        })
+    };
+    let messages = [nested(&|_| false), nested(&|level| level % 2 == 1)];
+    let read = move || {
+        for bytes in messages {
+            let error = Everything::read(&Table::new(&bytes).unwrap()).unwrap_err();
+            assert_eq!(error.problem, ReadProblem::TooDeep);
+        }
+    };
+    // A frame for a hundred levels of the largest message, without optimization.
+    std::thread::Builder::new().stack_size(16 << 20).spawn(read).unwrap().join().unwrap();
+    // The ends of groups are looked for at once.
+    let error = Table::<Known, COUNT>::new(&nested(&|_| true)).unwrap_err();
     assert_eq!(error.problem, ReadProblem::TooDeep);
 }
 

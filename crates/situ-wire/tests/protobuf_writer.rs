@@ -42,6 +42,11 @@ fn bytes_are_those_of_the_encoding_guide() {
     assert_eq!(written(|it| it.packed_sint64(1, &[])), []);
     assert_eq!(written(|it| it.packed_fixed(1, &[1u32, 2])), [0x0a, 8, 1, 0, 0, 0, 2, 0, 0, 0]);
     assert_eq!(written(|it| it.packed_bool(1, &[true, false])), [0x0a, 2, 1, 0]);
+    assert_eq!(written(|it| it.group(3).int32(1, 150)), [0x1b, 0x08, 0x96, 0x01, 0x1c]);
+    assert_eq!(
+        written(|it| drop(it.group(MAX_FIELD).group(1))),
+        b"\xfb\xff\xff\xff\x0f\x0b\x0c\xfc\xff\xff\xff\x0f"
+    );
 }
 
 #[test]
@@ -213,6 +218,18 @@ fn messages_nest_to_the_last_level() {
         let mut writer = Writer::new(&mut buffer);
         nest(&mut writer.message(), MAX_LEVELS + 1);
         assert_eq!(writer.finish(), Err(WriteError::TooDeep));
+        fn groups(message: &mut Message<'_>, levels: usize) {
+            if levels > 0 {
+                groups(&mut message.group(1), levels - 1);
+            }
+        }
+        let mut writer = Writer::new(&mut buffer);
+        groups(&mut writer.message(), MAX_LEVELS);
+        assert_eq!(writer.finish(), Ok(2 * MAX_LEVELS as u64));
+        assert_eq!(buffer.to_vec(), [[0x0b; MAX_LEVELS], [0x0c; MAX_LEVELS]].concat());
+        let mut writer = Writer::new(&mut buffer);
+        groups(&mut writer.message(), MAX_LEVELS + 1);
+        assert_eq!(writer.finish(), Err(WriteError::TooDeep));
     }
 }
 
@@ -223,6 +240,7 @@ fn mistakes_are_told_at_the_end() {
         let mut writer = Writer::new(&mut buffer);
         let mut message = writer.message();
         message.message(field).bool(1, true);
+        message.group(field).bool(1, true);
         message.int32(1, 1);
         drop(message);
         assert_eq!(writer.finish(), Err(WriteError::InvalidField { field }));
@@ -259,6 +277,12 @@ fn a_leaked_handle_ends_with_its_parent() {
         parent.bool(3, true);
     });
     assert_eq!(bytes, [0x0a, 4, 0x12, 2, 0x18, 1]);
+    let bytes = written(|it| {
+        let mut parent = it.group(1);
+        std::mem::forget(parent.group(2));
+        parent.bool(3, true);
+    });
+    assert_eq!(bytes, [0x0b, 0x13, 0x18, 1, 0x14, 0x0c]);
 }
 
 #[test]

@@ -7,10 +7,13 @@ use situ::wire::protobuf::{Growing, ReadError, Writer};
 use situ_generated::protobuf::situ::edition::{self, EditionReader, EditionWriter, Loose};
 use situ_generated::protobuf::situ::kitchen::{Fruit, KitchenReader, KitchenWriter};
 use situ_generated::protobuf::situ::legacy::legacy::Side;
-use situ_generated::protobuf::situ::legacy::{LegacyReader, LegacyWriter, Mode, NothingReader};
+use situ_generated::protobuf::situ::legacy::*;
+use situ_generated::protobuf::situ::newest::{
+    FurtherDetailExtensionReader, FurtherDetailExtensionWriter, Kind, NewestReader, NewestWriter,
+};
 
-fn vector() -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/protobuf/kitchen.bin");
+fn vector(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/protobuf").join(name);
     fs::read(path).unwrap()
 }
 
@@ -60,12 +63,12 @@ fn the_kitchen_is_written_as_protoc_writes_it() {
         named.set_value().set_string("x");
     }
     writer.finish().unwrap();
-    assert_eq!(buffer.written(), vector());
+    assert_eq!(buffer.written(), vector("kitchen.bin"));
 }
 
 #[test]
 fn the_kitchen_is_read() -> Result<(), ReadError> {
-    let bytes = vector();
+    let bytes = vector("kitchen.bin");
     let it = KitchenReader::new(&bytes)?;
     assert_eq!((it.int32(), it.int64(), it.uint32(), it.uint64()), (-1, i64::MIN, u32::MAX, u64::MAX));
     assert_eq!((it.sint32(), it.sint64(), it.sfixed32(), it.sfixed64()), (-2, i64::MIN, -7, -8));
@@ -156,7 +159,7 @@ fn an_edition_has_the_features_that_it_asks_for() -> Result<(), ReadError> {
         it.set_mode(edition::Mode(9));
         it.set_loose(Loose(9));
         it.set_child().set_plain(5);
-        it.add_modes("x", edition::Mode::FAST);
+        it.add_modes("x", edition::Pace::RUNNING);
         it.set_other(6);
         it.set_one(edition::Mode(9));
         it.set_all(&[edition::Mode::FAST, edition::Mode(9), edition::Mode::SLOW]);
@@ -176,5 +179,122 @@ fn an_edition_has_the_features_that_it_asks_for() -> Result<(), ReadError> {
     assert_eq!(all, [edition::Mode::FAST, edition::Mode::SLOW]);
     assert_eq!(it.unknown_fields().map(|it| it.number).collect::<Vec<_>>(), [5, 9]);
     assert_eq!(it.child()?.unwrap().plain(), 5);
+    Ok(())
+}
+
+#[test]
+fn groups_and_extensions_are_written_as_protoc_writes_them() {
+    let mut buffer = Growing::default();
+    let mut writer = Writer::new(&mut buffer);
+    {
+        let mut it = GroupedWriter(writer.message());
+        let mut single = it.set_single();
+        single.set_x(-1);
+        single.set_inner().set_text("in");
+        drop(single);
+        it.add_many().set_x(1);
+        drop(it.add_many());
+        it.add_many().set_x(300);
+        it.set_picked().set_yes(true);
+        it.set_foo_bar(5);
+        it.set_fooBar(6);
+        PlainExtensionWriter::from(&mut it).set_plain(7);
+        PackedNumbersExtensionWriter::from(&mut it).set_packed_numbers(&[-1, 2]);
+        ExtraExtensionWriter::from(&mut it).set_extra().set_text("more");
+        let mut inners = InnersExtensionWriter::from(&mut it);
+        inners.add_inners().set_side(Side::LEFT);
+        drop(inners.add_inners());
+        drop(inners);
+        ModeExtensionWriter::from(&mut it).set_mode(Mode::FAST);
+        let mut notes = NotesExtensionWriter::from(&mut it);
+        notes.add_notes("a");
+        notes.add_notes_in_pieces().push("b");
+        drop(notes);
+        scope::RawExtensionWriter::from(&mut it).set_raw(&[0, 0xff]);
+    }
+    writer.finish().unwrap();
+    assert_eq!(buffer.written(), vector("grouped.bin"));
+
+    let mut buffer = Growing::default();
+    let mut writer = Writer::new(&mut buffer);
+    {
+        let mut it = NewestWriter(writer.message());
+        it.set_number(1);
+        it.set_detail().set_text("a");
+        it.set_older().set_plain(2);
+        it.set_kind(Kind::KIND_KNOWN);
+        FurtherDetailExtensionWriter::from(&mut it).set_further_detail().set_text("b");
+    }
+    writer.finish().unwrap();
+    assert_eq!(buffer.written(), vector("newest.bin"));
+
+    let mut buffer = Growing::default();
+    let mut writer = Writer::new(&mut buffer);
+    {
+        let mut it = EditionWriter(writer.message());
+        it.set_plain(1);
+        it.set_child().set_plain(2);
+        let mut delimited = it.set_delimited();
+        delimited.set_plain(3);
+        drop(delimited.set_delimited());
+        drop(delimited);
+        it.add_each().set_plain(4);
+        it.add_each().set_text("x");
+        let mut entry = it.add_never_delimited();
+        entry.set_key(5);
+        entry.set_value().set_plain(6);
+        drop(entry);
+        edition::FurtherExtensionWriter::from(&mut it).set_further(true);
+    }
+    writer.finish().unwrap();
+    assert_eq!(buffer.written(), vector("delimited.bin"));
+}
+
+#[test]
+fn groups_and_extensions_are_read() -> Result<(), ReadError> {
+    let bytes = vector("grouped.bin");
+    let it = GroupedReader::new(&bytes)?;
+    let single = it.single()?.unwrap();
+    assert_eq!((single.x(), single.inner()?.unwrap().text()?), (-1, "in"));
+    assert_eq!(it.many().map(|it| it.unwrap().x()).collect::<Vec<_>>(), [1, 0, 300]);
+    assert!(it.picked()?.unwrap().yes() && !it.has_other());
+    assert_eq!((it.foo_bar(), it.fooBar()), (5, 6));
+    assert_eq!(PlainExtensionReader::try_from(&it)?.plain(), 7);
+    let numbers = PackedNumbersExtensionReader::try_from(&it)?;
+    assert_eq!(numbers.packed_numbers().collect::<Result<Vec<_>, _>>()?, [-1, 2]);
+    assert_eq!(ExtraExtensionReader::try_from(&it)?.extra()?.unwrap().text()?, "more");
+    let inners = InnersExtensionReader::try_from(&it)?;
+    assert_eq!(inners.inners().map(|it| it.unwrap().side()).collect::<Vec<_>>(), [Side::LEFT, Side::RIGHT]);
+    assert_eq!(ModeExtensionReader::try_from(&it)?.mode(), Mode::FAST);
+    let notes = NotesExtensionReader::try_from(&it)?;
+    assert_eq!(notes.notes().collect::<Result<Vec<_>, _>>()?, ["a", "b"]);
+    assert_eq!(scope::RawExtensionReader::try_from(&it)?.raw(), [0, 0xff]);
+    assert_eq!(it.unknown_fields().count(), 9);
+    // An extension that is not there has its default.
+    let empty = GroupedReader::new(&[])?;
+    let mode = ModeExtensionReader::try_from(&empty)?;
+    assert_eq!((mode.has_mode(), mode.mode()), (false, Mode::SLOW));
+    assert!(empty.single()?.is_none() && empty.many().next().is_none());
+    // Groups that come again are merged; a message with a length is another field.
+    let twice = [&bytes[..], &[0x0b, 0x08, 9, 0x0c, 0x0a, 0]].concat();
+    let it = GroupedReader::new(&twice)?;
+    let single = it.single()?.unwrap();
+    assert_eq!((single.x(), single.inner()?.unwrap().text()?), (9, "in"));
+    assert_eq!(it.unknown_fields().count(), 10);
+
+    let bytes = vector("delimited.bin");
+    let it = EditionReader::new(&bytes)?;
+    let delimited = it.delimited()?.unwrap();
+    assert_eq!((it.child()?.unwrap().plain(), delimited.plain()), (2, 3));
+    assert!(delimited.delimited()?.is_some() && delimited.delimited()?.unwrap().delimited()?.is_none());
+    let each = it.each().collect::<Result<Vec<_>, _>>()?;
+    assert_eq!((each[0].plain(), each[1].text()?), (4, "x"));
+    let entry = it.never_delimited().next().unwrap()?;
+    assert_eq!((entry.key(), entry.value()?.unwrap().plain()), (5, 6));
+    assert!(edition::FurtherExtensionReader::try_from(&it)?.further());
+    let bytes = vector("newest.bin");
+    let it = NewestReader::new(&bytes)?;
+    assert_eq!((it.number(), it.detail()?.unwrap().text()?, it.kind()), (1, "a", Kind::KIND_KNOWN));
+    assert_eq!(FurtherDetailExtensionReader::try_from(&it)?.further_detail()?.unwrap().text()?, "b");
     Ok(())
 }

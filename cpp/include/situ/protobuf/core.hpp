@@ -5,7 +5,8 @@
 // ends, its content is moved by a few bytes if the length needs more or fewer, so that every length is
 // minimal. For each open narrow slot `spare` bytes at the end of the chunk are kept free, so that widening
 // always finds room: fields need to look at one bound only. When the chunk is left, all narrow slots in it
-// become wide ones, patched when their messages end.
+// become wide ones, patched when their messages end. A group is a level, too, but has a tag at its end
+// instead of a length: its slot has no bytes and never grows.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +24,8 @@ namespace situ::protobuf::detail {
 inline constexpr std::size_t spare = wide - 1;
 /// How many levels have a remembered width, three bits each.
 inline constexpr std::uint32_t remembered = 21;
+/// Stands in level::chunk_or_width of a group, which has no slot.
+inline constexpr std::uint32_t is_group = std::numeric_limits<std::uint32_t>::max();
 /// More levels than there can be.
 inline constexpr std::uint32_t all_levels = std::numeric_limits<std::uint32_t>::max();
 
@@ -174,7 +177,15 @@ class core : public place {
     }
     cursor_ = put_varint(cursor_, head) + width;
     end_ -= spare;
-    push(width);
+    push(static_cast<std::uint32_t>(width), 0);
+  }
+
+  /// Begins a group, which has no length but a tag at its end.
+  SITU_PROTOBUF_OUT_OF_LINE void open_group(std::uint32_t field) {
+    if (!valid(field)) fail(write_error::invalid_field);
+    if (depth_ >= max_levels) fail(write_error::too_deep);
+    if (error_ == write_error::none) put_slow(tag(field, wire_type::group));
+    begin_level(0, is_group, tag(field, wire_type::group_end));
   }
 
   /// Ends the innermost message.
@@ -209,8 +220,18 @@ class core : public place {
       std::uint8_t* content;   ///< Narrow: where its content begins.
       std::uint64_t position;  ///< Wide: where it begins from the beginning of the whole message.
     };
-    std::uint32_t chunk_or_width;  ///< Wide: the chunk of its slot. Narrow: the width of its slot.
-    std::uint32_t slot;            ///< Wide: where in that chunk the slot is.
+    std::uint32_t
+        chunk_or_width;  ///< Wide: the chunk of its slot. Narrow: the width of its slot. Or is_group.
+    std::uint32_t slot;  ///< Wide: where in that chunk the slot is. A group: the tag of its end.
+
+    /// Narrow: how many bytes the slot has.
+    [[nodiscard]] std::size_t width() const noexcept {
+      return chunk_or_width == is_group ? 0 : chunk_or_width;
+    }
+    /// Narrow: by how many bytes the slot grows when it becomes wide.
+    [[nodiscard]] std::size_t growth() const noexcept {
+      return chunk_or_width == is_group ? 0 : wide - chunk_or_width;
+    }
   };
 
   [[nodiscard]] bool tight() const noexcept { return quick_below_ == 0; }
@@ -220,10 +241,11 @@ class core : public place {
     end_ = chunk_end_ = memory.start == nullptr ? nullptr : memory.start + memory.size;
   }
 
-  SITU_PROTOBUF_INLINE void push(std::size_t width) noexcept {
+  SITU_PROTOBUF_INLINE void push(std::uint32_t width, std::uint32_t slot) noexcept {
     level& it = levels_[depth_++];
     it.content = cursor_;
-    it.chunk_or_width = static_cast<std::uint32_t>(width);
+    it.chunk_or_width = width;
+    it.slot = slot;
   }
 
   /// A tag.
@@ -242,12 +264,17 @@ class core : public place {
     if (!valid(field)) fail(write_error::invalid_field);
     if (depth_ >= max_levels) fail(write_error::too_deep);
     if (error_ == write_error::none) put_slow(tag(field, wire_type::bytes));
+    begin_level(1, 1, 0);
+  }
+
+  /// Makes room for a slot of so many bytes and what becomes spare, and begins a level there.
+  void begin_level(std::size_t bytes, std::uint32_t width, std::uint32_t slot) {
     while (error_ == write_error::none) {
-      const std::size_t needed = tight() ? 1 : wide;
+      const std::size_t needed = bytes + (tight() ? 0 : spare);
       if (room() >= needed) {
-        ++cursor_;
+        cursor_ += bytes;
         if (!tight()) end_ -= spare;
-        return push(1);
+        return push(width, slot);
       }
       if (cursor_ == start_ && !tight()) {
         if (!grow(wide)) fail(write_error::chunk_too_small);
@@ -259,8 +286,10 @@ class core : public place {
     ++depth_;
   }
 
-  /// Writes a length into a slot of `width` bytes, moving the content if it needs more or fewer.
+  /// Writes a length into a slot of `width` bytes, moving the content if it needs more or fewer; or the end
+  /// of a group.
   SITU_PROTOBUF_OUT_OF_LINE void close_moving(std::size_t width, std::size_t length) {
+    if (width == is_group) return put_slow(levels_[depth_].slot);
     if (length > max_length) return fail(write_error::too_long);
     const std::size_t needed = varint_size(length);
     if (needed > width && static_cast<std::size_t>(chunk_end_ - cursor_) < needed - width) {
@@ -287,6 +316,7 @@ class core : public place {
     }
     narrow_from_ = depth_;
     if (!tight()) slow_below_ = depth_;
+    if (it.chunk_or_width == is_group) return put_slow(it.slot);
     const std::uint64_t length = position() - it.position;
     if (length > max_length) return fail(write_error::too_long);
     patch what{it.chunk_or_width, it.slot, {}};
@@ -315,11 +345,12 @@ class core : public place {
     for (std::uint32_t i = narrow_from_; i < depth_; ++i) {
       level& it = levels_[i];
       const std::uint8_t* const behind =
-          i + 1 < depth_ ? levels_[i + 1].content - levels_[i + 1].chunk_or_width : cursor_;
-      shrunk += it.chunk_or_width - 1;
+          i + 1 < depth_ ? levels_[i + 1].content - levels_[i + 1].width() : cursor_;
+      // By one byte less than it has; a group has nothing that could shrink.
+      if (it.chunk_or_width != is_group) shrunk += it.chunk_or_width - 1;
       std::memmove(it.content - shrunk, it.content, static_cast<std::size_t>(behind - it.content));
       it.content -= shrunk;
-      it.chunk_or_width = 1;
+      if (it.chunk_or_width != is_group) it.chunk_or_width = 1;
     }
     cursor_ -= shrunk;
     end_ = chunk_end_;
@@ -369,23 +400,27 @@ class core : public place {
   /// slot moves behind it by as much as all slots up to it grow.
   std::size_t widen() noexcept {
     std::size_t growth = 0;
-    for (std::uint32_t i = narrow_from_; i < depth_; ++i) growth += wide - levels_[i].chunk_or_width;
+    std::size_t pending = depth_ - narrow_from_;
+    for (std::uint32_t i = narrow_from_; i < depth_; ++i) growth += levels_[i].growth();
     const std::uint8_t* behind = cursor_;
     cursor_ += growth;
     for (std::uint32_t i = depth_; i-- > narrow_from_;) {
       level& it = levels_[i];
       std::uint8_t* const content = it.content;
-      const std::size_t width = it.chunk_or_width;
+      const std::size_t width = it.width();
       std::memmove(content + growth, content, static_cast<std::size_t>(behind - content));
-      growth -= wide - width;
+      behind = content - width;
+      if (it.chunk_or_width == is_group) {
+        --pending;
+        continue;
+      }
+      growth -= it.growth();
       std::uint8_t* const slot = content - width + growth;
       put_padded_varint(slot, 0, wide);
-      behind = content - width;
       it.slot = static_cast<std::uint32_t>(slot - start_);
       it.position = before_ + it.slot + wide;
       it.chunk_or_width = number_;
     }
-    const std::size_t pending = depth_ - narrow_from_;
     narrow_from_ = slow_below_ = depth_;
     return pending;
   }

@@ -276,6 +276,8 @@ class table {
 
   /// What is wrong with the message.
   [[nodiscard]] const read_error& error() const noexcept { return error_; }
+  /// The message, to be read with a layout of other fields: of its extensions.
+  [[nodiscard]] const nested& message() const noexcept { return message_; }
   /// The message as bytes; none after an error.
   [[nodiscard]] std::span<const std::uint8_t> bytes() const& noexcept { return message_.bytes(); }
   std::span<const std::uint8_t> bytes() const&& = delete;
@@ -321,10 +323,16 @@ class table {
   [[nodiscard]] Reader get_message(int slot) const {
     const entry& it = entry_of(slot);
     if (it.last == 0) return Reader();
-    if (!it.is_repeated) return Reader(nested(message_, get_bytes(slot)));
-    std::vector<std::uint8_t> pieces;
-    for (const auto piece : all_of(slot)) pieces.insert(pieces.end(), piece.begin(), piece.end());
-    return Reader(nested(message_, std::move(pieces)));
+    return it.is_repeated ? merged<Reader>(slot) : Reader(nested(message_, get_bytes(slot)));
+  }
+  /// A nested message that is a group, as get_message() gives others.
+  template <class Reader>
+  [[nodiscard]] Reader get_group(int slot) const {
+    const entry& it = entry_of(slot);
+    if (it.last == 0) return Reader();
+    if (it.is_repeated) return merged<Reader>(slot);
+    auto single = all_of(slot);
+    return single.advance() ? Reader(nested(message_, single.current())) : Reader();
   }
 
   /// The numbers of a repeated field, packed or not.
@@ -342,7 +350,7 @@ class table {
     return strings<Layout>(all_of(slot));
   }
   strings<Layout> all_strings(int) const&& = delete;
-  /// The elements of a repeated message, or the entries of a map.
+  /// The elements of a repeated message, groups or not, or the entries of a map.
   template <class Reader>
   [[nodiscard]] messages<Reader, Layout> all_messages(int slot) const noexcept {
     return messages<Reader, Layout>(all_of(slot), message_);
@@ -355,6 +363,14 @@ class table {
     std::uint32_t last = 0;    ///< Where the value of the last one begins; 0: there is none.
     bool is_repeated = false;  ///< Whether there is more than one.
   };
+
+  /// All occurrences of a message as one.
+  template <class Reader>
+  [[nodiscard]] Reader merged(int slot) const {
+    std::vector<std::uint8_t> pieces;
+    for (const auto piece : all_of(slot)) pieces.insert(pieces.end(), piece.begin(), piece.end());
+    return Reader(nested(message_, std::move(pieces)));
+  }
 
   void build() noexcept {
     protobuf::fields all(message_.bytes());

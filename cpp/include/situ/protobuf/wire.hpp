@@ -33,7 +33,7 @@ inline constexpr std::uint32_t max_read_levels = 100;
 /// begin in.
 inline constexpr std::size_t wide = 5;
 
-/// How a field is stored. Groups are read as unknown fields, and never written.
+/// How a field is stored.
 enum class wire_type : std::uint8_t {
   varint = 0,
   fixed64 = 1,

@@ -43,6 +43,11 @@ template <class T>
 concept plain_number =
     (std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8)) || std::same_as<T, bool>;
 
+/// The number of a field that is a group: it has a tag at its end instead of a length in front.
+struct group_field {
+  std::uint32_t number;
+};
+
 /// An open message, and a scope guard: it ends where its scope ends. While a message in it is open it cannot
 /// be written (`write_error::wrong_order`). It can be neither copied nor moved nor made on the heap, so that
 /// messages end in the right order. Fields are appended in the order of the calls; what goes wrong is told by
@@ -58,6 +63,14 @@ class [[nodiscard]] message {
       parent_ = &parent;
       parent.place_ = &detail::closed;
       home_->open(field);
+    }
+  }
+  /// A message in a field of another one that is a group.
+  message(message& parent, group_field field) : place_(parent.place_), home_(parent.home_) {
+    if (home_->owns(parent.place_)) [[likely]] {
+      parent_ = &parent;
+      parent.place_ = &detail::closed;
+      home_->open_group(field.number);
     }
   }
   SITU_PROTOBUF_INLINE ~message() {
@@ -125,6 +138,8 @@ class [[nodiscard]] message {
   }
   /// Begins a field of a message's type.
   SITU_PROTOBUF_INLINE message nested(std::uint32_t field) { return message(*this, field); }
+  /// Begins a field of a message's type that is a group.
+  message group(std::uint32_t field) { return message(*this, group_field{field}); }
   /// Fields that are encoded already, as they are.
   void raw(std::span<const std::uint8_t> fields) { append(fields.data(), fields.size()); }
 
@@ -160,6 +175,13 @@ class [[nodiscard]] message {
   }
 
  protected:
+  /// The same message once more, which takes its place until give_back().
+  struct take_over {};
+  message(take_over, message& other) noexcept : place_(other.place_), home_(other.home_) {
+    other.place_ = &detail::closed;
+  }
+  void give_back(message& other) const noexcept { other.place_ = place_; }
+
   // For what is appended to a field without a tag of its own.
   SITU_PROTOBUF_INLINE void append(const void* data, std::size_t size) {
     if (home_->owns(place_)) [[likely]] {
@@ -201,6 +223,24 @@ class [[nodiscard]] message {
   detail::place* place_;
   detail::core* home_;
   message* parent_ = nullptr;
+};
+
+/// An extension of a message: writes to the message, which cannot be written itself until this ends.
+class [[nodiscard]] extension : public message {
+ public:
+  explicit extension(message& extended) noexcept : message(take_over{}, extended), extended_(&extended) {}
+  ~extension() { give_back(*extended_); }
+  extension(const extension&) = delete;
+  extension& operator=(const extension&) = delete;
+
+  /// What a generated reader reads, for the reader of an extension.
+  template <class Reader>
+  [[nodiscard]] static const auto& message_of(const Reader& reader) noexcept {
+    return reader.table_.message();
+  }
+
+ private:
+  message* extended_;
 };
 
 /// A field of type string or bytes that is being written in pieces.

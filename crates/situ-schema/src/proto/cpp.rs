@@ -155,9 +155,26 @@ pub fn qualified(model: &Model, name: &str, suffix: &str) -> String {
 
 fn message(model: &Model, it: &Message, text: &mut String, bodies: &mut String) {
     let class = class(&it.path);
-    let _ = writeln!(text, "\n/// Writes a `{}`.", &it.full_name[1..]);
-    let _ = writeln!(text, "class [[nodiscard]] {class} : public ::situ::protobuf::message {{\n public:");
-    text.push_str("  using message::message;\n");
+    let full = &it.full_name[1..];
+    if let Some(other) = &it.extends {
+        let _ = writeln!(
+            text,
+            "\n/// Writes `{full}`, an extension of `{}`, which this takes the place of.",
+            &other[1..]
+        );
+        let _ =
+            writeln!(text, "class [[nodiscard]] {class} : public ::situ::protobuf::extension {{\n public:");
+        let other = qualified(model, other, "Writer");
+        let _ = writeln!(text, "  explicit {class}({other}& extended) noexcept;");
+        let _ = writeln!(
+            bodies,
+            "inline {class}::{class}({other}& extended) noexcept : ::situ::protobuf::extension(extended) {{}}"
+        );
+    } else {
+        let _ = writeln!(text, "\n/// Writes a `{full}`.");
+        let _ = writeln!(text, "class [[nodiscard]] {class} : public ::situ::protobuf::message {{\n public:");
+        text.push_str("  using message::message;\n");
+    }
     for each in &it.fields {
         let _ = writeln!(text, "  /// `{}`, field {}.", each.name, each.number);
         field(model, &class, each, text, bodies);
@@ -193,6 +210,11 @@ fn field(model: &Model, class: &str, it: &Field, text: &mut String, bodies: &mut
     if let Kind::Message(other) = &it.kind {
         let writer = qualified(model, other, "Writer");
         let _ = writeln!(text, "  {writer} {verb}_{name}();");
+        let number = if it.is_group {
+            format!("::situ::protobuf::group_field{{{number}}}")
+        } else {
+            number.to_string()
+        };
         let _ = writeln!(
             bodies,
             "inline {writer} {class}::{verb}_{name}() {{ return {writer}(*this, {number}); }}"

@@ -25,8 +25,17 @@ pub fn message(model: &Model, it: &Message, text: &mut String, bodies: &mut Stri
     self::layout(model, &layout, full, &slots, text);
 
     let table = format!("::situ::protobuf::table<{layout}>");
-    let _ =
-        writeln!(text, "\n/// Reads a `{full}` where it lies. Text and bytes are borrowed from the reader.");
+    let _ = match &it.extends {
+        None => writeln!(
+            text,
+            "\n/// Reads a `{full}` where it lies. Text and bytes are borrowed from the reader."
+        ),
+        Some(other) => writeln!(
+            text,
+            "\n/// Reads `{full}`, an extension, of a `{}`. Text and bytes are borrowed from the reader.",
+            &other[1..]
+        ),
+    };
     let _ = writeln!(text, "class [[nodiscard]] {class} {{\n public:");
     let _ = writeln!(text, "  /// A message without fields.\n  {class}() noexcept = default;");
     text.push_str("  /// Finds the fields of an encoded message; if it is none, error() tells, and there are no fields.\n");
@@ -38,6 +47,15 @@ pub fn message(model: &Model, it: &Message, text: &mut String, bodies: &mut Stri
         text,
         "  explicit {class}(::situ::protobuf::nested message) noexcept : table_(std::move(message)) {{}}"
     );
+    if let Some(other) = &it.extends {
+        let other = qualified(model, other, "Reader");
+        let _ = writeln!(text, "  explicit {class}(const {other}& extended) noexcept;");
+        let _ = writeln!(
+            bodies,
+            "inline {class}::{class}(const {other}& extended) noexcept : \
+             {class}(::situ::protobuf::extension::message_of(extended)) {{}}"
+        );
+    }
     text.push_str("  [[nodiscard]] const ::situ::protobuf::read_error& error() const& noexcept { return table_.error(); }\n");
     text.push_str(
         "  [[nodiscard]] ::situ::protobuf::read_error error() const&& noexcept { return table_.error(); }\n",
@@ -50,7 +68,7 @@ pub fn message(model: &Model, it: &Message, text: &mut String, bodies: &mut Stri
     for (slot, field) in slots.iter().enumerate() {
         getter(model, &class, &layout, slot, field, text, bodies);
     }
-    let _ = writeln!(text, "\n private:\n  {table} table_;\n}};");
+    let _ = writeln!(text, "\n private:\n  friend ::situ::protobuf::extension;\n  {table} table_;\n}};");
 }
 
 /// A getter whose result is borrowed from the reader, so that it is not to be had of one that ends at once.
@@ -77,9 +95,9 @@ fn layout(model: &Model, name: &str, full: &str, slots: &[&Field], text: &mut St
     } else {
         text.push_str("    using wire_type = ::situ::protobuf::wire_type;\n    switch (number) {\n");
         for (slot, field) in slots.iter().enumerate() {
-            let wire = field.kind.wire().to_lowercase();
-            let is_number = field.is_repeated && wire != "bytes";
-            let packed = if is_number { " || wire == wire_type::bytes" } else { "" };
+            let wire = if field.is_group { "group".to_owned() } else { field.wire().to_lowercase() };
+            let packed =
+                if field.is_repeated && field.is_numeric() { " || wire == wire_type::bytes" } else { "" };
             let _ = writeln!(
                 text,
                 "      case {}:\n        return wire == wire_type::{wire}{packed} ? {slot} : -1;",
@@ -167,7 +185,8 @@ fn getter(
                     format!("table_.all_messages<{reader}>({slot})"),
                 )
             } else {
-                (reader.clone(), format!("table_.get_message<{reader}>({slot})"))
+                let get = if it.is_group { "get_group" } else { "get_message" };
+                (reader.clone(), format!("table_.{get}<{reader}>({slot})"))
             };
             // Elements hold what they lie in, but only where it is not the program's.
             let _ = writeln!(text, "  {result} {own}() const;");

@@ -5,6 +5,8 @@ use prost::Message;
 
 /// The edition 2023; proto2 and proto3 are older.
 pub const EDITION_2023: i32 = 1000;
+/// The edition 2024.
+pub const EDITION_2024: i32 = 1001;
 
 /// What protoc asks of a plugin.
 #[derive(Clone, PartialEq, Message)]
@@ -61,6 +63,8 @@ pub struct File {
     pub message_type: Vec<MessageType>,
     #[prost(message, repeated, tag = "5")]
     pub enum_type: Vec<EnumType>,
+    #[prost(message, repeated, tag = "7")]
+    pub extension: Vec<Field>,
     #[prost(message, optional, tag = "8")]
     pub options: Option<FileOptions>,
     #[prost(message, optional, tag = "9")]
@@ -81,14 +85,26 @@ pub struct MessageType {
     pub nested_type: Vec<MessageType>,
     #[prost(message, repeated, tag = "4")]
     pub enum_type: Vec<EnumType>,
+    #[prost(message, repeated, tag = "6")]
+    pub extension: Vec<Field>,
+    #[prost(message, repeated, tag = "8")]
+    pub oneof_decl: Vec<Oneof>,
     #[prost(message, optional, tag = "7")]
     pub options: Option<MessageOptions>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Oneof {
+    #[prost(string, tag = "1")]
+    pub name: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Field {
     #[prost(string, tag = "1")]
     pub name: String,
+    #[prost(string, tag = "2")]
+    pub extendee: String,
     #[prost(int32, tag = "3")]
     pub number: i32,
     #[prost(int32, tag = "4")]
@@ -103,6 +119,8 @@ pub struct Field {
     pub options: Option<FieldOptions>,
     #[prost(int32, optional, tag = "9")]
     pub oneof_index: Option<i32>,
+    #[prost(string, optional, tag = "10")]
+    pub json_name: Option<String>,
     #[prost(bool, tag = "17")]
     pub proto3_optional: bool,
 }
@@ -133,10 +151,30 @@ pub struct FileOptions {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct MessageOptions {
+    #[prost(bool, tag = "1")]
+    pub message_set_wire_format: bool,
     #[prost(bool, tag = "7")]
     pub map_entry: bool,
     #[prost(message, optional, tag = "12")]
     pub features: Option<Features>,
+    /// Before a file is resolved, all options stand here.
+    #[prost(message, repeated, tag = "999")]
+    pub uninterpreted: Vec<Uninterpreted>,
+}
+
+/// An option as it stands in a file.
+#[derive(Clone, PartialEq, Message)]
+pub struct Uninterpreted {
+    #[prost(message, repeated, tag = "2")]
+    pub name: Vec<NamePart>,
+    #[prost(string, tag = "3")]
+    pub identifier: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct NamePart {
+    #[prost(string, tag = "1")]
+    pub text: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -153,7 +191,7 @@ pub struct EnumOptions {
     pub features: Option<Features>,
 }
 
-/// What an edition leaves to be chosen, as far as it shows in the bytes; 0: as around.
+/// What an edition leaves to be chosen, as far as it shows in the bytes or is checked here; 0: as around.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub struct Features {
     /// 1: open, 2: closed.
@@ -165,9 +203,40 @@ pub struct Features {
     /// 1: with a length in front, 2: delimited, which is a group.
     #[prost(int32, tag = "5")]
     pub message_encoding: i32,
+    /// 1: names in JSON have to differ, 2: they need not.
+    #[prost(int32, tag = "6")]
+    pub json_format: i32,
+    /// 1: that of the edition 2024, 2: none.
+    #[prost(int32, tag = "7")]
+    pub enforce_naming_style: i32,
+    /// 1: all are exported, 2: those that lie in no message, 3: none, 4: none, nor may those in messages be.
+    #[prost(int32, tag = "8")]
+    pub default_symbol_visibility: i32,
 }
 
 impl Features {
+    /// What `proto2` stands for, in the words of editions.
+    pub const PROTO2: Self = Self {
+        enum_type: 2,
+        repeated_field_encoding: 2,
+        message_encoding: 1,
+        json_format: 2,
+        enforce_naming_style: 2,
+        default_symbol_visibility: 1,
+    };
+
+    /// What `proto3` stands for.
+    pub const PROTO3: Self =
+        Self { enum_type: 1, repeated_field_encoding: 1, json_format: 1, ..Self::PROTO2 };
+
+    /// What an edition begins with.
+    pub fn of_edition(edition: i32) -> Self {
+        if edition < EDITION_2024 {
+            return Self::PROTO3;
+        }
+        Self { enforce_naming_style: 1, default_symbol_visibility: 2, ..Self::PROTO3 }
+    }
+
     /// These, where they say something, otherwise those around.
     pub fn within(own: Option<Self>, around: Self) -> Self {
         let own = own.unwrap_or_default();
@@ -176,6 +245,12 @@ impl Features {
             enum_type: choose(own.enum_type, around.enum_type),
             repeated_field_encoding: choose(own.repeated_field_encoding, around.repeated_field_encoding),
             message_encoding: choose(own.message_encoding, around.message_encoding),
+            json_format: choose(own.json_format, around.json_format),
+            enforce_naming_style: choose(own.enforce_naming_style, around.enforce_naming_style),
+            default_symbol_visibility: choose(
+                own.default_symbol_visibility,
+                around.default_symbol_visibility,
+            ),
         }
     }
 }

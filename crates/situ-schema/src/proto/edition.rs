@@ -1,9 +1,9 @@
-//! Files of the edition 2023, made readable for a parser that knows proto2 alone: features are taken out and kept, what has no
+//! Files of the editions 2023 and 2024, made readable for a parser that knows proto2 alone: features are taken out and kept, what has no
 //! label gets one. Bytes keep their places but for those that are put in, so that messages can name the right place.
 
 use std::collections::BTreeMap;
 
-use super::descriptor::Features;
+use super::descriptor::{EDITION_2023, EDITION_2024, Features};
 
 /// A file of an edition, as proto2.
 #[derive(Debug, Default)]
@@ -14,6 +14,19 @@ pub struct Edition {
     inserted: Vec<(usize, usize)>,
     /// By the path of names from the file to what they stand at; that of the file is empty.
     pub features: BTreeMap<Vec<String>, Features>,
+    /// Its number; 0 for proto2 and proto3.
+    pub number: i32,
+    /// The files that are imported for their options alone.
+    pub option_imports: Vec<String>,
+    /// What messages and enums are marked, by the path of names.
+    pub visibility: BTreeMap<Vec<String>, Visibility>,
+}
+
+/// Whether other files may name a message or enum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visibility {
+    Export,
+    Local,
 }
 
 /// What is wrong with a file of an edition, and where.
@@ -38,13 +51,29 @@ impl Edition {
             return None;
         }
         let name = edition.text(source).trim_matches(['"', '\'']);
-        if name != "2023" {
-            let message = format!("edition {name} is not supported; 2023, proto2 and proto3 are");
-            return Some(Err(EditionError { message, at: edition.start, end: edition.end }));
-        }
-        let mut rewriter = Rewriter { source, tokens: &tokens, at: 4, ..Rewriter::default() };
+        let number = match name {
+            "2023" => EDITION_2023,
+            "2024" => EDITION_2024,
+            _ => {
+                let message = format!("edition {name} is not supported; 2024, 2023, proto2 and proto3 are");
+                return Some(Err(EditionError { message, at: edition.start, end: edition.end }));
+            }
+        };
+        let mut rewriter = Rewriter { source, tokens: &tokens, at: 4, number, ..Rewriter::default() };
         rewriter.blank(first.start, end.end);
         Some(rewriter.body(Body::File, &mut Vec::new()).map(|()| rewriter.finish()))
+    }
+
+    /// Puts more into the text, at places in it.
+    pub fn insert(&mut self, mut more: Vec<(usize, String)>) {
+        more.sort_by_key(|(at, _)| *at);
+        // From the last to the first, so that places stay what they are.
+        for (at, text) in more.into_iter().rev() {
+            let place = (self.original(at), text.len());
+            let index = self.inserted.partition_point(|it| it.0 <= place.0);
+            self.inserted.insert(index, place);
+            self.text.insert_str(at, &text);
+        }
     }
 
     /// The place in the original of a byte of the text.
@@ -130,6 +159,13 @@ struct Rewriter<'a> {
     blanks: Vec<(usize, usize)>,
     inserted: Vec<usize>,
     features: BTreeMap<Vec<String>, Features>,
+    number: i32,
+    option_imports: Vec<String>,
+    visibility: BTreeMap<Vec<String>, Visibility>,
+}
+
+fn is_feature(name: &str) -> bool {
+    name == "features" || name.starts_with("features.")
 }
 
 /// What stands in front of fields in proto2.
@@ -163,7 +199,16 @@ impl Rewriter<'_> {
     fn statement(&mut self, body: Body, path: &mut Vec<String>) -> Result<(), EditionError> {
         let begin = self.at;
         let inner = match (body, self.peek(0)) {
-            (_, "option") if self.peek(1).starts_with("features.") => {
+            (Body::File, "import") => return self.import(),
+            (Body::File | Body::Message, "export" | "local") if self.is_marked() => {
+                let mark = if self.peek(0) == "local" { Visibility::Local } else { Visibility::Export };
+                let (from, to) = self.place(begin);
+                self.blank(from, to);
+                self.visibility.insert([path.as_slice(), &[self.peek(2).to_owned()]].concat(), mark);
+                self.at += 1;
+                return Ok(());
+            }
+            (_, "option") if is_feature(self.peek(1)) => {
                 self.at += 1;
                 let features = self.feature()?;
                 self.keep(path, features);
@@ -203,6 +248,30 @@ impl Rewriter<'_> {
         if names {
             path.pop();
         }
+        Ok(())
+    }
+
+    /// Whether a message or an enum follows that is marked with its visibility. Fields may have these words as types and names.
+    fn is_marked(&self) -> bool {
+        self.number >= EDITION_2024 && matches!(self.peek(1), "message" | "enum") && self.peek(3) == "{"
+    }
+
+    /// `import`, maybe for options alone, which is taken for a whole one and remembered.
+    fn import(&mut self) -> Result<(), EditionError> {
+        let (at, end) = self.place(self.at + 1);
+        let refused = match (self.peek(1), self.number >= EDITION_2024) {
+            ("option", false) => Some("`import option` is there from the edition 2024 on"),
+            ("weak", true) => Some("weak imports ended with the edition 2023; maybe `import option`?"),
+            _ => None,
+        };
+        if let Some(message) = refused {
+            return Err(EditionError { message: message.to_owned(), at, end });
+        }
+        if self.peek(1) == "option" {
+            self.blank(at, end);
+            self.option_imports.push(self.peek(2).trim_matches(['"', '\'']).to_owned());
+        }
+        self.skip_to(";");
         Ok(())
     }
 
@@ -259,7 +328,7 @@ impl Rewriter<'_> {
         let mut comma = None;
         while self.at < self.tokens.len() && self.peek(0) != "]" {
             let begin = self.at;
-            let is_feature = self.peek(0).starts_with("features.");
+            let is_feature = is_feature(self.peek(0));
             if is_feature {
                 let features = self.feature()?;
                 self.keep(path, features);
@@ -308,26 +377,55 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// `features.name = VALUE`, whose end is not passed.
+    /// `features.name = VALUE` or `features = { name: VALUE }`, whose end is not passed.
     fn feature(&mut self) -> Result<Features, EditionError> {
-        let (at, _) = self.place(self.at);
-        let name = self.peek(0).trim_start_matches("features.").to_owned();
-        let value = self.peek(2).to_owned();
-        let (_, end) = self.place(self.at + 2);
+        if self.peek(0) != "features" {
+            return self.one_feature(self.peek(0).trim_start_matches("features."));
+        }
         let mut features = Features::default();
-        match (name.as_str(), value.as_str()) {
+        let begin = self.at;
+        self.at += 3; // `features = {`
+        while !matches!(self.peek(0), "}" | "") {
+            let is_pair = self.peek(1) == ":";
+            let found = if is_pair { self.one_feature(self.peek(0))? } else { Features::default() };
+            features = Features::within(Some(found), features);
+            self.at += if is_pair { 3 } else { 1 };
+        }
+        self.at = begin;
+        Ok(features)
+    }
+
+    /// The feature of this name, whose value is two words further.
+    fn one_feature(&self, name: &str) -> Result<Features, EditionError> {
+        let (at, _) = self.place(self.at);
+        let (_, end) = self.place(self.at + 2);
+        let value = self.peek(2);
+        let is_new = self.number >= EDITION_2024;
+        let mut features = Features::default();
+        match (name, value) {
             ("enum_type", "OPEN") => features.enum_type = 1,
             ("enum_type", "CLOSED") => features.enum_type = 2,
             ("repeated_field_encoding", "PACKED") => features.repeated_field_encoding = 1,
             ("repeated_field_encoding", "EXPANDED") => features.repeated_field_encoding = 2,
             ("message_encoding", "LENGTH_PREFIXED") => features.message_encoding = 1,
             ("message_encoding", "DELIMITED") => features.message_encoding = 2,
+            ("json_format", "ALLOW") => features.json_format = 1,
+            ("json_format", "LEGACY_BEST_EFFORT") => features.json_format = 2,
+            ("enforce_naming_style", "STYLE2024") if is_new => features.enforce_naming_style = 1,
+            ("enforce_naming_style", "STYLE_LEGACY") if is_new => features.enforce_naming_style = 2,
+            ("default_symbol_visibility", "EXPORT_ALL") if is_new => features.default_symbol_visibility = 1,
+            ("default_symbol_visibility", "EXPORT_TOP_LEVEL") if is_new => {
+                features.default_symbol_visibility = 2;
+            }
+            ("default_symbol_visibility", "LOCAL_ALL") if is_new => features.default_symbol_visibility = 3,
+            ("default_symbol_visibility", "STRICT") if is_new => features.default_symbol_visibility = 4,
             ("field_presence", "EXPLICIT" | "IMPLICIT" | "LEGACY_REQUIRED") => {}
-            ("utf8_validation", "VERIFY" | "NONE") | ("json_format", "ALLOW" | "LEGACY_BEST_EFFORT") => {}
+            ("utf8_validation", "VERIFY" | "NONE") => {}
             // Those of one language: `features.(pb.cpp).string_type`.
-            ("", "pb.cpp" | "pb.java" | "pb.go" | "pb.python") => {}
+            ("", language) if language.starts_with("pb.") => {}
             _ => {
-                let message = format!("the edition 2023 has no feature `{name} = {value}`");
+                let edition = if is_new { "2024" } else { "2023" };
+                let message = format!("the edition {edition} has no feature `{name} = {value}`");
                 return Err(EditionError { message, at, end });
             }
         }
@@ -367,13 +465,14 @@ impl Rewriter<'_> {
         }
         text.push_str(&blanked[done..]);
         let inserted = self.inserted.into_iter().map(|at| (at, LABEL.len())).collect();
-        Edition { text, inserted, features: self.features }
+        let Self { features, number, option_imports, visibility, .. } = self;
+        Edition { text, inserted, features, number, option_imports, visibility }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Edition, LABEL};
+    use super::{Edition, LABEL, Visibility};
 
     const SOURCE: &str = r#"// A file.
 edition = "2023";
@@ -395,7 +494,7 @@ message M {
 
     #[test]
     fn an_edition_becomes_proto2() {
-        let edition = Edition::read(&SOURCE.replace("[features = { message_encoding: DELIMITED }]", ""));
+        let edition = Edition::read(SOURCE);
         let edition = edition.expect("it is one").expect("it is right");
         let lines: Vec<&str> = edition.text.lines().map(str::trim).collect();
         assert_eq!(lines[1], "");
@@ -405,7 +504,7 @@ message M {
         assert!(lines[7].starts_with("optional int32 one = 1 [default = 5 "), "{}", lines[7]);
         assert!(!lines[7].contains(','), "{}", lines[7]);
         assert!(lines[8].contains(" deprecated = true];") && !lines[8].contains(','), "{}", lines[8]);
-        assert!(lines[9].starts_with("optional .p.M next = 3"), "{}", lines[9]);
+        assert!(lines[9].starts_with("optional .p.M next = 3  ") && !lines[9].contains('['), "{}", lines[9]);
         assert!(lines[10].starts_with("map<string, M> all = 4  ") && !lines[10].contains('['));
         assert!(lines[11].starts_with("oneof choice { string text = 5; M.In in = 6 "));
         assert_eq!(lines[14], "extend M { optional bool more = 100; }");
@@ -418,20 +517,70 @@ message M {
         assert_eq!(at(&["M", "in"]).map(|it| it.message_encoding), Some(2));
         assert_eq!(at(&["M", "E"]).map(|it| it.enum_type), Some(1));
         // Places lead back.
-        let original = SOURCE.replace("[features = { message_encoding: DELIMITED }]", "");
-        for word in ["one", "next", "more", "package"] {
-            let (now, then) = (edition.text.find(word), original.find(word));
-            assert_eq!(now.map(|at| edition.original(at)), then, "{word}");
-        }
-        assert_eq!(edition.text.len(), original.len() + 3 * LABEL.len());
+        let places_lead_back = |edition: &Edition| {
+            for word in ["one", "next", "more", "package"] {
+                let (now, then) = (edition.text.find(word), SOURCE.find(word));
+                assert_eq!(now.map(|at| edition.original(at)), then, "{word}");
+            }
+        };
+        places_lead_back(&edition);
+        assert_eq!(edition.text.len(), SOURCE.len() + 3 * LABEL.len());
+        // So they do with more in the text.
+        let mut edition = edition;
+        let at = |word: &str| edition.text.find(word).expect("it is there");
+        let more = vec![(at("next"), "more of it ".replace("more", "less")), (at("one"), "a ".to_owned())];
+        edition.insert(more);
+        assert!(
+            edition.text.contains("int32 a one = 1") && edition.text.contains(".p.M less of it next = 3")
+        );
+        places_lead_back(&edition);
+    }
+
+    #[test]
+    fn the_edition_2024_marks_symbols_and_imports_options() {
+        let source = r#"edition = "2024";
+import option "options.proto";
+import "whole.proto";
+local message A { export message B {} export enum E { X = 0; } local message = 1; export export = 2; }
+export enum F { option features = { enum_type: CLOSED json_format: LEGACY_BEST_EFFORT }; Y = 1; }
+"#;
+        let edition = Edition::read(source).expect("it is one").expect("it is right");
+        assert_eq!(edition.option_imports, ["options.proto"]);
+        assert!(edition.text.contains("import        \"options.proto\";"), "{}", edition.text);
+        assert!(
+            edition.text.contains("      message A {        message B {}        enum E {"),
+            "{}",
+            edition.text
+        );
+        assert!(
+            edition.text.contains("optional local message = 1; optional export export = 2;"),
+            "{}",
+            edition.text
+        );
+        let marked: Vec<_> = edition.visibility.iter().map(|(path, mark)| (path.join("."), *mark)).collect();
+        let expected = [("A", Visibility::Local), ("A.B", Visibility::Export), ("A.E", Visibility::Export)];
+        let expected = expected.into_iter().chain([("F", Visibility::Export)]);
+        assert_eq!(marked, expected.map(|(path, mark)| (path.to_owned(), mark)).collect::<Vec<_>>());
+        let features = edition.features[&vec!["F".to_owned()]];
+        assert_eq!((features.enum_type, features.json_format), (2, 2));
     }
 
     #[test]
     fn others_are_left_alone_and_unknown_ones_refused() {
         assert!(Edition::read("syntax = \"proto3\"; message M {}").is_none());
         assert!(Edition::read("").is_none());
-        let error = Edition::read("edition = \"2024\";").expect("it is one").expect_err("it is unknown");
-        assert!(error.message.contains("edition 2024 is not supported"), "{}", error.message);
+        let error = Edition::read("edition = \"2022\";").expect("it is one").expect_err("it is unknown");
+        assert!(error.message.contains("edition 2022 is not supported"), "{}", error.message);
+        for (edition, text, expected) in [
+            ("2023", "import option \"a\";", "from the edition 2024 on"),
+            ("2024", "import weak \"a\";", "weak imports ended"),
+            ("2023", "option features.enforce_naming_style = STYLE2024;", "2023 has no feature"),
+            ("2024", "option features.enforce_naming_style = STYLE2023;", "2024 has no feature"),
+        ] {
+            let error = Edition::read(&format!("edition = \"{edition}\"; {text}"));
+            let error = error.expect("it is one").expect_err("it is wrong");
+            assert!(error.message.contains(expected), "{}", error.message);
+        }
         let error = Edition::read("edition = \"2023\"; option features.enum_type = AJAR;");
         assert!(error.expect("it is one").expect_err("it is wrong").message.contains("enum_type = AJAR"));
         // Text that ends early.

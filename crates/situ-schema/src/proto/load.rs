@@ -10,8 +10,9 @@ use protox::Compiler;
 use protox::file::{File as Parsed, FileResolver, GoogleFileResolver};
 
 use super::ProtoError;
-use super::descriptor::{EDITION_2023, EnumType, Features, File, FileSet, MessageType};
+use super::descriptor::{EnumType, Features, Field, File, FileSet, MessageType};
 use super::edition::Edition;
+use super::rules::{self, Broken, Hidden};
 use crate::diagnostic::{Diagnostic, SchemaError};
 use crate::source::{FileId, Sources, Span};
 
@@ -21,7 +22,6 @@ struct Found {
     path: PathBuf,
     text: String,
     edition: Edition,
-    is_edition: bool,
 }
 
 /// What the resolver has seen.
@@ -59,9 +59,9 @@ impl FileResolver for Resolver {
         });
         let Some(path) = found else { return GoogleFileResolver::new().open_file(name) };
         let text = std::fs::read_to_string(&path).map_err(protox::Error::new)?;
-        let (edition, is_edition) = match Edition::read(&text) {
-            None => (Edition::unchanged(&text), false),
-            Some(Ok(edition)) => (edition, true),
+        let edition = match Edition::read(&text) {
+            None => Edition::unchanged(&text),
+            Some(Ok(edition)) => edition,
             Some(Err(error)) => {
                 let mut sources = Sources::default();
                 let file = sources.add(name, text, true);
@@ -71,12 +71,47 @@ impl FileResolver for Resolver {
                 return Err(protox::Error::new(refused));
             }
         };
-        let parsed = edition.text.clone();
-        let found = Found { path, text, edition, is_edition };
+        let source = edition.text.clone();
+        let found = Found { path, text, edition };
+        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         // Before it is parsed, so that errors find it.
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).files.insert(name.to_owned(), found);
-        Parsed::from_source(name, &parsed)
+        seen().files.insert(name.to_owned(), found);
+        let parsed = Parsed::from_source(name, &source)?;
+        // Names in JSON: what is allowed is made so that protox allows it.
+        let encoded = parsed.file_descriptor_proto().encode_to_vec();
+        let mut file = File::decode(encoded.as_slice()).map_err(protox::Error::new)?;
+        let mut seen = seen();
+        let Some(found) = seen.files.get_mut(name) else { return Ok(parsed) };
+        if found.edition.number != 0 {
+            file.edition = found.edition.number;
+            file.syntax = "editions".to_owned();
+        }
+        match rules::json_names(&file, &found.edition) {
+            Ok(more) if more.is_empty() => Ok(parsed),
+            Ok(more) => {
+                found.edition.insert(more);
+                Parsed::from_source(name, &found.edition.text)
+            }
+            Err(broken) => {
+                let refused = refuse(broken, name, &found.text);
+                seen.refused = Some(refused.clone());
+                Err(protox::Error::new(refused))
+            }
+        }
     }
+}
+
+/// A rule that is broken, as an error with the lines that break it.
+fn refuse(broken: Broken, name: &str, text: &str) -> SchemaError {
+    let mut sources = Sources::default();
+    let file = sources.add(name, text.to_owned(), true);
+    let labels = broken.labels.into_iter();
+    let diagnostic = Diagnostic {
+        message: broken.message,
+        labels: labels.map(|((start, end), label)| (span(file, start as u32, end as u32), label)).collect(),
+        help: Some(broken.help),
+    };
+    SchemaError::new(vec![diagnostic], &sources)
 }
 
 /// The path without `.` in it.
@@ -88,7 +123,6 @@ fn without_dots(path: &Path) -> PathBuf {
 #[derive(Debug)]
 pub struct Loaded {
     pub files: Vec<File>,
-    pub sources: Sources,
     /// The files of the file system among them.
     pub paths: Vec<PathBuf>,
 }
@@ -96,7 +130,9 @@ pub struct Loaded {
 /// Reads files, and all that they import.
 pub fn load(wanted: &[PathBuf], folders: Vec<PathBuf>) -> Result<Loaded, ProtoError> {
     let seen = Shared::default();
-    let mut compiler = Compiler::with_file_resolver(Resolver { folders, seen: Arc::clone(&seen) });
+    let resolver = Resolver { folders, seen: Arc::clone(&seen) };
+    let names: Vec<String> = wanted.iter().filter_map(|it| resolver.resolve_path(it)).collect();
+    let mut compiler = Compiler::with_file_resolver(resolver);
     compiler.include_imports(true).include_source_info(true);
     for file in wanted {
         compiler.open_file(file).map_err(|error| explain(&error, &seen))?;
@@ -104,28 +140,77 @@ pub fn load(wanted: &[PathBuf], folders: Vec<PathBuf>) -> Result<Loaded, ProtoEr
     let encoded = compiler.file_descriptor_set().encode_to_vec();
     let mut descriptors = FileSet::decode(encoded.as_slice())?.file;
     let found = &seen.lock().unwrap_or_else(PoisonError::into_inner).files;
-    let mut sources = Sources::default();
     for file in &mut descriptors {
+        let Some(found) = found.get(&file.name) else { continue };
+        if found.edition.number != 0 {
+            file.edition = found.edition.number;
+            file.syntax = "editions".to_owned();
+            file.dependency.retain(|it| !found.edition.option_imports.contains(it));
+            put_back(file, found);
+        }
+        put_places_back(file, found);
+    }
+    check(&descriptors, found)?;
+    drop_options(&mut descriptors, names);
+    let paths = found.values().map(|it| it.path.clone()).collect();
+    Ok(Loaded { files: descriptors, paths })
+}
+
+/// What protoc checks and protox does not know.
+fn check(files: &[File], found: &BTreeMap<String, Found>) -> Result<(), ProtoError> {
+    let mut hidden = Hidden::new();
+    for file in files {
         if let Some(found) = found.get(&file.name) {
-            sources.add(&file.name, found.text.clone(), true);
-            if found.is_edition {
-                file.edition = EDITION_2023;
-                file.syntax = "editions".to_owned();
-                put_back(file, found);
+            rules::hide(file, &found.edition, &mut hidden);
+        }
+    }
+    for file in files {
+        let Some(found) = found.get(&file.name) else { continue };
+        let for_options = files.iter().filter(|it| found.edition.option_imports.contains(&it.name));
+        let only_options = for_options.flat_map(|it| names(it).map(|name| (name, it.name.clone()))).collect();
+        let broken = rules::naming_style(file, &found.text)
+            .or_else(|| rules::visibility(file, &found.text, &hidden, &only_options));
+        if let Some(broken) = broken {
+            return Err(ProtoError::Schema(Box::new(refuse(broken, &file.name, &found.text))));
+        }
+    }
+    Ok(())
+}
+
+/// The full names of the messages and enums that lie in no message of a file, with a dot in front.
+fn names(file: &File) -> impl Iterator<Item = String> {
+    let scope = if file.package.is_empty() { String::new() } else { format!(".{}", file.package) };
+    let messages = file.message_type.iter().map(|it| &it.name);
+    messages.chain(file.enum_type.iter().map(|it| &it.name)).map(move |it| format!("{scope}.{it}"))
+}
+
+/// Leaves out what is imported for its options alone.
+fn drop_options(files: &mut Vec<File>, mut wanted: Vec<String>) {
+    let mut next = 0;
+    while let Some(name) = wanted.get(next).cloned() {
+        next += 1;
+        let Some(file) = files.iter().find(|it| it.name == name) else { continue };
+        for import in &file.dependency {
+            if !wanted.contains(import) {
+                wanted.push(import.clone());
             }
         }
     }
-    let paths = found.values().map(|it| it.path.clone()).collect();
-    Ok(Loaded { files: descriptors, sources, paths })
+    files.retain(|it| wanted.contains(&it.name));
 }
 
-/// Puts the features back that were taken out, and the places where they were.
+/// Puts the features back that were taken out.
 fn put_back(file: &mut File, found: &Found) {
     let features = |path: &[String]| found.edition.features.get(path).copied();
     let mut path = Vec::new();
     file.options.get_or_insert_default().features = features(&path);
     file.message_type.iter_mut().for_each(|it| message(it, &mut path, &features));
     file.enum_type.iter_mut().for_each(|it| enumeration(it, &mut path, &features));
+    fields(&mut file.extension, &mut path, &features);
+}
+
+/// Makes the places those of the text as it was found.
+fn put_places_back(file: &mut File, found: &Found) {
     for place in file.source_code_info.iter_mut().flat_map(|it| &mut it.location) {
         let Some((begin, end)) = range(&found.edition.text, &place.span) else { continue };
         let original = |at| line_column(&found.text, found.edition.original(at));
@@ -137,14 +222,19 @@ fn put_back(file: &mut File, found: &Found) {
 fn message(it: &mut MessageType, path: &mut Vec<String>, features: &dyn Fn(&[String]) -> Option<Features>) {
     path.push(it.name.clone());
     it.options.get_or_insert_default().features = features(path);
-    for field in &mut it.field {
+    fields(&mut it.field, path, features);
+    fields(&mut it.extension, path, features);
+    it.nested_type.iter_mut().for_each(|it| message(it, path, features));
+    it.enum_type.iter_mut().for_each(|it| enumeration(it, path, features));
+    path.pop();
+}
+
+fn fields(all: &mut [Field], path: &mut Vec<String>, features: &dyn Fn(&[String]) -> Option<Features>) {
+    for field in all {
         path.push(field.name.clone());
         field.options.get_or_insert_default().features = features(path);
         path.pop();
     }
-    it.nested_type.iter_mut().for_each(|it| message(it, path, features));
-    it.enum_type.iter_mut().for_each(|it| enumeration(it, path, features));
-    path.pop();
 }
 
 fn enumeration(it: &mut EnumType, path: &mut Vec<String>, features: &dyn Fn(&[String]) -> Option<Features>) {

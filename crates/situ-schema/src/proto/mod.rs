@@ -13,6 +13,7 @@ mod descriptor;
 mod edition;
 mod load;
 mod model;
+mod rules;
 mod rust;
 
 use std::io::Write;
@@ -23,7 +24,6 @@ use prost::Message as _;
 
 use crate::diagnostic::SchemaError;
 use crate::generate::{GeneratedFile, Language, Options};
-use crate::source::Sources;
 use descriptor::{Generated, Request, Response};
 use model::Model;
 
@@ -35,7 +35,7 @@ pub enum ProtoError {
     #[error(transparent)]
     Schema(Box<SchemaError>),
     /// The file is of an edition that is not known.
-    #[error("{file} is of an edition that is not supported; 2023, proto2 and proto3 are")]
+    #[error("{file} is of an edition that is not supported; 2024, 2023, proto2 and proto3 are")]
     Edition {
         /// The file.
         file: String,
@@ -140,7 +140,7 @@ impl ProtoBuild {
             options.situ_path = path.clone();
         }
         let namespace = self.namespace.as_deref().unwrap_or("");
-        let model = Model::new(&read.files, namespace, &read.sources)?;
+        let model = Model::new(&read.files, namespace)?;
         Ok((generate(&model, &|_| true, &options)?, read.paths))
     }
 
@@ -197,7 +197,7 @@ pub fn answer_protoc(request: &[u8]) -> Vec<u8> {
     let mut response = Response {
         supported_features: Some(PROTO3_OPTIONAL | SUPPORTS_EDITIONS),
         minimum_edition: Some(EDITION_PROTO2),
-        maximum_edition: Some(descriptor::EDITION_2023),
+        maximum_edition: Some(descriptor::EDITION_2024),
         ..Response::default()
     };
     match plugin(request) {
@@ -227,15 +227,7 @@ fn plugin(request: &[u8]) -> Result<Vec<GeneratedFile>, ProtoError> {
             _ => return Err(ProtoError::Option { option: option.to_owned() }),
         }
     }
-    // protoc says where things stand, but not what stands there. Where it runs in the folder of the sources, they are found;
-    // otherwise errors name line and column.
-    let mut sources = Sources::default();
-    for file in &request.proto_file {
-        if let Ok(text) = fs::read_to_string(&file.name) {
-            sources.add(&file.name, text, true);
-        }
-    }
     let wanted = |name: &str| request.file_to_generate.iter().any(|it| it == name);
-    let model = Model::new(&request.proto_file, namespace, &sources)?;
+    let model = Model::new(&request.proto_file, namespace)?;
     generate(&model, &wanted, &Options::new(language))
 }

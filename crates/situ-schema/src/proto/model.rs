@@ -1,14 +1,12 @@
 //! What the generators need to know of `.proto` files, out of their descriptors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use prost_types::field_descriptor_proto::{Label, Type};
 
 use super::ProtoError;
-use super::descriptor::{self, EDITION_2023, EnumType, Features, MessageType};
-use super::load::range;
-use crate::diagnostic::{Diagnostic, MAX_DIAGNOSTICS, SchemaError};
-use crate::source::{Sources, Span};
+use super::descriptor::{self, EDITION_2023, EDITION_2024, EnumType, Features, MessageType};
+use super::rules::defaults;
 
 /// A scalar type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +37,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How a single one is stored.
-    pub fn wire(&self) -> &'static str {
+    /// How a single one is stored, if it is no group.
+    fn wire(&self) -> &'static str {
         match self {
             Self::Scalar(Scalar::Fixed32 | Scalar::Sfixed32 | Scalar::Float) => "Fixed32",
             Self::Scalar(Scalar::Fixed64 | Scalar::Sfixed64 | Scalar::Double) => "Fixed64",
@@ -55,12 +53,26 @@ pub struct Field {
     pub name: String,
     pub number: u32,
     pub kind: Kind,
+    /// Of a message's type, with a tag at its end instead of a length in front.
+    pub is_group: bool,
     pub is_repeated: bool,
     pub is_packed: bool,
     /// The index of the oneof, if it is a real one.
     pub oneof: Option<usize>,
     /// As it stands in the descriptor.
     pub default: Option<String>,
+}
+
+impl Field {
+    /// How a single one is stored.
+    pub fn wire(&self) -> &'static str {
+        if self.is_group { "GroupStart" } else { self.kind.wire() }
+    }
+
+    /// Whether it is a field of numbers, which can be packed.
+    pub fn is_numeric(&self) -> bool {
+        matches!(self.kind, Kind::Scalar(_) | Kind::Enum(_))
+    }
 }
 
 #[derive(Debug)]
@@ -71,6 +83,8 @@ pub struct Message {
     pub path: Vec<String>,
     pub fields: Vec<Field>,
     pub is_map_entry: bool,
+    /// The full name of the message that this extends. Such a message has one field, and is none of its own.
+    pub extends: Option<String>,
 }
 
 #[derive(Debug)]
@@ -119,10 +133,6 @@ pub struct Model {
     pub places: BTreeMap<String, Place>,
 }
 
-/// What `proto2` and `proto3` stand for, in the words of editions.
-const PROTO2: Features = Features { enum_type: 2, repeated_field_encoding: 2, message_encoding: 1 };
-const PROTO3: Features = Features { enum_type: 1, repeated_field_encoding: 1, message_encoding: 1 };
-
 impl Message {
     /// The fields in the order of their places in a reader's table: members of a oneof stand side by side.
     pub fn slots(&self) -> Vec<&Field> {
@@ -133,25 +143,18 @@ impl Message {
 }
 
 impl Model {
-    /// `sources` has the texts of files, as far as they are known.
-    pub fn new(
-        descriptors: &[descriptor::File],
-        namespace: &str,
-        sources: &Sources,
-    ) -> Result<Self, ProtoError> {
+    pub fn new(descriptors: &[descriptor::File], namespace: &str) -> Result<Self, ProtoError> {
         let around: Vec<String> =
             namespace.split(['.', ':']).filter(|it| !it.is_empty()).map(str::to_owned).collect();
         let mut files = Vec::new();
-        let mut diagnostics = Vec::new();
+        let message_sets = message_sets(descriptors);
         for descriptor in descriptors {
-            let features = match descriptor.syntax.as_str() {
-                "proto3" => PROTO3,
-                "editions" if descriptor.edition == EDITION_2023 => PROTO3,
-                "editions" => return Err(ProtoError::Edition { file: descriptor.name.clone() }),
-                _ => PROTO2,
-            };
+            let is_edition = descriptor.syntax == "editions";
+            if is_edition && !(EDITION_2023..=EDITION_2024).contains(&descriptor.edition) {
+                return Err(ProtoError::Edition { file: descriptor.name.clone() });
+            }
             let own = descriptor.options.as_ref().and_then(|it| it.features);
-            let features = Features::within(own, features);
+            let features = Features::within(own, defaults(descriptor));
             let mut package = around.clone();
             package.extend(descriptor.package.split('.').filter(|it| !it.is_empty()).map(str::to_owned));
             let mut file = File {
@@ -161,28 +164,20 @@ impl Model {
                 messages: Vec::new(),
                 enums: Vec::new(),
             };
-            let scope = if descriptor.package.is_empty() {
-                String::new()
-            } else {
-                format!(".{}", descriptor.package)
-            };
-            let mut groups = Vec::new();
-            for (index, message) in (0..).zip(&descriptor.message_type) {
-                file.message(message, &scope, &[], features, &mut vec![4, index], &mut groups);
+            let scope = scope_of(descriptor);
+            for message in &descriptor.message_type {
+                file.message(message, &scope, &[], features);
             }
             for each in &descriptor.enum_type {
                 file.enumeration(each, &scope, &[], features);
             }
-            diagnostics.extend(groups.iter().map(|group| refuse(group, descriptor, sources)));
+            file.extensions(&descriptor.extension, &scope, &[], features);
+            file.messages.retain(|it| it.extends.as_ref().is_none_or(|it| !message_sets.contains(it)));
             files.push(file);
-        }
-        if !diagnostics.is_empty() {
-            diagnostics.truncate(MAX_DIAGNOSTICS);
-            return Err(ProtoError::Schema(Box::new(SchemaError::new(diagnostics, sources))));
         }
         let mut places = BTreeMap::new();
         for file in &files {
-            for it in &file.messages {
+            for it in file.messages.iter().filter(|it| it.extends.is_none()) {
                 let place = Place {
                     package: file.package.clone(),
                     path: it.path.clone(),
@@ -223,83 +218,73 @@ impl Model {
     }
 }
 
-/// A field that is a group: its name, how it came to be one, and its path in the descriptor.
-struct Group {
-    field: String,
-    is_delimited: bool,
-    path: Vec<i32>,
+/// The full names of messages whose extensions are elements of a set, in a form of its own
+/// (`message_set_wire_format`).
+fn message_sets(descriptors: &[descriptor::File]) -> BTreeSet<String> {
+    fn search(messages: &[MessageType], scope: &str, found: &mut BTreeSet<String>) {
+        for it in messages {
+            let name = format!("{scope}.{}", it.name);
+            search(&it.nested_type, &name, found);
+            if it.options.as_ref().is_some_and(|it| it.message_set_wire_format) {
+                found.insert(name);
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    for file in descriptors {
+        search(&file.message_type, &scope_of(file), &mut found);
+    }
+    found
 }
 
-/// Says that a field is a group, and where it stands.
-fn refuse(group: &Group, file: &descriptor::File, sources: &Sources) -> Diagnostic {
-    let message = format!("{} is a group, which Situ does not write", group.field);
-    let (label, help) = if group.is_delimited {
-        ("delimited by tags", "set features.message_encoding = LENGTH_PREFIXED, which changes the bytes")
-    } else {
-        ("a group", "make it a field with a message's type, which changes the bytes")
-    };
-    // Where its name stands is told apart.
-    let name = [group.path.as_slice(), &[1]].concat();
-    let places = || file.source_code_info.iter().flat_map(|it| &it.location);
-    let place = places().find(|it| it.path == name).or_else(|| places().find(|it| it.path == group.path));
-    let source = sources.iter().find(|(_, it)| it.path.to_str() == Some(&file.name));
-    let diagnostic = match (place, source) {
-        (Some(place), Some((id, source))) if range(&source.text, &place.span).is_some() => {
-            let (start, end) = range(&source.text, &place.span).unwrap_or_default();
-            Diagnostic::new(message, Span::new(id, start as u32, end as u32), label)
-        }
-        (Some(descriptor::Location { span, .. }), _) if span.len() > 1 => {
-            Diagnostic::general(format!("{}:{}:{}: {message}", file.name, span[0] + 1, span[1] + 1))
-        }
-        _ => Diagnostic::general(format!("{}: {message}", file.name)),
-    };
-    diagnostic.help(help)
+/// The package with a dot in front, if there is one.
+fn scope_of(file: &descriptor::File) -> String {
+    if file.package.is_empty() { String::new() } else { format!(".{}", file.package) }
 }
 
 impl File {
-    fn message(
-        &mut self,
-        it: &MessageType,
-        scope: &str,
-        outer: &[String],
-        around: Features,
-        at: &mut Vec<i32>,
-        groups: &mut Vec<Group>,
-    ) {
+    fn message(&mut self, it: &MessageType, scope: &str, outer: &[String], around: Features) {
         let features = Features::within(it.options.as_ref().and_then(|it| it.features), around);
         let full_name = format!("{scope}.{}", it.name);
         let path = [outer, std::slice::from_ref(&it.name)].concat();
         let is_map_entry = it.options.as_ref().is_some_and(|options| options.map_entry);
-        let mut fields = Vec::new();
-        for (index, each) in (0..).zip(&it.field) {
+        let fields = it.field.iter().map(|each| {
             // Maps and their entries always have lengths.
             let is_map = |nested: &MessageType| {
                 nested.options.as_ref().is_some_and(|it| it.map_entry)
                     && each.type_name == format!("{full_name}.{}", nested.name)
             };
-            let has_length = is_map_entry || it.nested_type.iter().any(is_map);
-            match field(each, features, has_length) {
-                Ok(field) => fields.push(field),
-                Err(is_delimited) => groups.push(Group {
-                    field: format!("{}.{}", &full_name[1..], each.name),
-                    is_delimited,
-                    path: [at.as_slice(), &[2, index]].concat(),
-                }),
-            }
-        }
+            field(each, features, is_map_entry || it.nested_type.iter().any(is_map))
+        });
+        let fields = fields.collect();
         self.messages.push(Message {
             full_name: full_name.clone(),
             path: path.clone(),
             fields,
             is_map_entry,
+            extends: None,
         });
-        for (index, nested) in (0..).zip(&it.nested_type) {
-            at.extend([3, index]);
-            self.message(nested, &full_name, &path, features, at, groups);
-            at.truncate(at.len() - 2);
+        for nested in &it.nested_type {
+            self.message(nested, &full_name, &path, features);
         }
         for nested in &it.enum_type {
             self.enumeration(nested, &full_name, &path, features);
+        }
+        self.extensions(&it.extension, &full_name, &path, features);
+    }
+
+    /// Each extension as a message of one field. Their names are those of nothing else in their scope, whatever other
+    /// files have in it.
+    fn extensions(&mut self, all: &[descriptor::Field], scope: &str, outer: &[String], around: Features) {
+        for it in all {
+            let own = format!("{}Extension", camel(&it.name));
+            self.messages.push(Message {
+                full_name: format!("{scope}.{}", it.name),
+                path: [outer, &[own]].concat(),
+                fields: vec![field(it, around, false)],
+                is_map_entry: false,
+                extends: Some(it.extendee.clone()),
+            });
         }
     }
 
@@ -314,10 +299,17 @@ impl File {
     }
 }
 
-/// A field; if it is a group, whether an edition's feature made it one.
-fn field(it: &descriptor::Field, around: Features, has_length: bool) -> Result<Field, bool> {
+/// `tour_place` becomes `TourPlace`.
+fn camel(name: &str) -> String {
+    let words = name.split('_').filter(|it| !it.is_empty());
+    words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
+}
+
+/// A field. `has_length`: it is no group, whatever an edition says.
+fn field(it: &descriptor::Field, around: Features, has_length: bool) -> Field {
     let features = Features::within(it.options.as_ref().and_then(|it| it.features), around);
-    let kind = match Type::try_from(it.r#type).unwrap_or(Type::Group) {
+    let kind_of = Type::try_from(it.r#type).unwrap_or(Type::Message);
+    let kind = match kind_of {
         Type::Double => Kind::Scalar(Scalar::Double),
         Type::Float => Kind::Scalar(Scalar::Float),
         Type::Int64 => Kind::Scalar(Scalar::Int64),
@@ -334,20 +326,21 @@ fn field(it: &descriptor::Field, around: Features, has_length: bool) -> Result<F
         Type::String => Kind::String,
         Type::Bytes => Kind::Bytes,
         Type::Enum => Kind::Enum(it.type_name.clone()),
-        Type::Message if features.message_encoding == 2 && !has_length => return Err(true),
-        Type::Message => Kind::Message(it.type_name.clone()),
-        Type::Group => return Err(false),
+        Type::Message | Type::Group => Kind::Message(it.type_name.clone()),
     };
+    let is_delimited = features.message_encoding == 2 && !has_length;
+    let is_group = kind_of == Type::Group || kind_of == Type::Message && is_delimited;
     let is_repeated = it.label == Label::Repeated as i32;
     let asked = it.options.as_ref().and_then(|options| options.packed);
     let is_packed = asked.unwrap_or(features.repeated_field_encoding == 1);
-    Ok(Field {
+    Field {
         name: it.name.clone(),
         number: it.number as u32,
         is_packed: is_repeated && kind.wire() != "Bytes" && is_packed,
         kind,
+        is_group,
         is_repeated,
         oneof: it.oneof_index.filter(|_| !it.proto3_optional).map(|index| index as usize),
         default: it.default_value.clone(),
-    })
+    }
 }

@@ -165,13 +165,30 @@ impl Generator<'_> {
         let slots = it.slots();
         let count = slots.len();
 
-        let _ = writeln!(text, "\n/// Writes a `{full}`. It ends when this is dropped.\n#[derive(Debug)]");
+        let extends = it.extends.as_deref();
+        match extends {
+            None => {
+                let _ = writeln!(text, "\n/// Writes a `{full}`. It ends when this is dropped.");
+            }
+            Some(other) => {
+                let _ = writeln!(text, "\n/// Writes `{full}`, an extension of `{}`.", &other[1..]);
+            }
+        }
+        text.push_str("#[derive(Debug)]\n");
         let _ = writeln!(text, "pub struct {name}Writer<'w>(pub {protobuf}::Message<'w>);\n");
         let _ = writeln!(text, "impl<'w> {name}Writer<'w> {{");
         for field in &it.fields {
             self.setter(field, module, text);
         }
         text.push_str("}\n");
+        if let Some(other) = extends {
+            let other = self.named(other, "Writer", module);
+            let _ = writeln!(
+                text,
+                "\nimpl<'w> From<&'w mut {other}<'_>> for {name}Writer<'w> {{\n    fn from(message: &'w mut {other}<'_>) \
+                 -> Self {{\n        Self(message.0.reborrow())\n    }}\n}}"
+            );
+        }
 
         let _ = writeln!(
             text,
@@ -186,8 +203,8 @@ impl Generator<'_> {
         );
         let _ = writeln!(text, "        use {protobuf}::WireType;\n        match (number, wire) {{");
         for (slot, field) in slots.iter().enumerate() {
-            let wire = field.kind.wire();
-            let packed = if field.is_repeated && wire != "Bytes" { " | WireType::Bytes" } else { "" };
+            let wire = field.wire();
+            let packed = if field.is_repeated && field.is_numeric() { " | WireType::Bytes" } else { "" };
             let _ =
                 writeln!(text, "            ({}, WireType::{wire}{packed}) => Some({slot}),", field.number);
         }
@@ -209,8 +226,15 @@ impl Generator<'_> {
         text.push_str("}\n");
 
         let table = format!("{protobuf}::Table<'a, {name}Layout, {count}>");
-        let _ = writeln!(text, "\n/// Reads a `{full}` where it lies.\n#[derive(Debug)]");
-        let _ = writeln!(text, "pub struct {name}Reader<'a>({table});\n");
+        match extends {
+            None => {
+                let _ = writeln!(text, "\n/// Reads a `{full}` where it lies.");
+            }
+            Some(other) => {
+                let _ = writeln!(text, "\n/// Reads `{full}`, an extension, of a `{}`.", &other[1..]);
+            }
+        }
+        let _ = writeln!(text, "#[derive(Debug)]\npub struct {name}Reader<'a>({table});\n");
         let _ = writeln!(text, "impl<'a> {name}Reader<'a> {{");
         let error = format!("{protobuf}::ReadError");
         let _ = writeln!(
@@ -225,6 +249,16 @@ impl Generator<'_> {
             self.getter(it, slot, field, module, text);
         }
         text.push_str("}\n");
+        if let Some(other) = extends {
+            let other = self.named(other, "Reader", module);
+            let _ = writeln!(
+                text,
+                "\nimpl<'a> TryFrom<&'a {other}<'_>> for {name}Reader<'a> {{\n    type Error = {error};\n\n    fn \
+                 try_from(message: &'a {other}<'_>) -> Result<Self, Self::Error> {{\n        \
+                 message.0.with_layout().map(Self)\n    }}\n}}"
+            );
+            return;
+        }
         let _ = writeln!(
             text,
             "\nimpl<'a> TryFrom<{protobuf}::Nested<'a>> for {name}Reader<'a> {{\n    type Error = {error};\n\n    fn \
@@ -264,9 +298,10 @@ impl Generator<'_> {
         let (value, call) = self.argument(&it.kind, module);
         if let Kind::Message(other) = &it.kind {
             let plain = self.named(other, "Writer", module);
+            let begin = if it.is_group { "group" } else { "message" };
             let _ = writeln!(
                 text,
-                "    pub fn {verb}_{name}(&mut self) -> {value} {{\n        {plain}(self.0.message({number}))\n    }}\n"
+                "    pub fn {verb}_{name}(&mut self) -> {value} {{\n        {plain}(self.0.{begin}({number}))\n    }}\n"
             );
         } else if it.is_packed {
             let body = match &it.kind {
@@ -382,9 +417,10 @@ impl Generator<'_> {
             }
             (Kind::Message(other), false) => {
                 let reader = self.named(other, "Reader", module);
+                let get = if it.is_group { "group" } else { "nested" };
                 (
                     format!("Result<Option<{reader}<'_>>, {error}>"),
-                    format!("self.0.nested({slot})?.map({reader}::try_from).transpose()"),
+                    format!("self.0.{get}({slot})?.map({reader}::try_from).transpose()"),
                 )
             }
             (Kind::Message(other), true) => {

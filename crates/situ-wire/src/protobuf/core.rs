@@ -5,6 +5,8 @@
 //! a few bytes if the length needs more or fewer, so that every length is minimal. For each open narrow slot [`SPARE`] bytes
 //! at the end of the chunk are kept free, so that widening always finds room: fields need to look at one bound only.
 //! When the chunk is left, all narrow slots in it become *wide* ones of [`WIDE`] bytes, patched when their messages end.
+//!
+//! A group is a level, too, but has a tag at its end instead of a length: its slot has no bytes and never grows.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -31,15 +33,30 @@ pub const MIN_CHUNK: usize = WIDE;
 /// How many levels have a remembered width, three bits each.
 const REMEMBERED: u32 = 21;
 
+/// Stands in [`Level::chunk_or_width`] of a group, which has no slot.
+const GROUP: u32 = u32::MAX;
+
 /// An open message.
 #[derive(Clone, Copy)]
 struct Level {
     /// Narrow: where its content begins. Wide: where it begins from the beginning of the whole message, in bytes.
     content: u64,
-    /// Wide: the chunk of its slot. Narrow: the width of its slot.
+    /// Wide: the chunk of its slot. Narrow: the width of its slot. [`GROUP`] for a group.
     chunk_or_width: u32,
-    /// Wide: where in that chunk the slot is.
+    /// Wide: where in that chunk the slot is. A group: the tag of its end.
     slot: u32,
+}
+
+impl Level {
+    /// Narrow: how many bytes the slot has.
+    fn width(&self) -> usize {
+        if self.chunk_or_width == GROUP { 0 } else { self.chunk_or_width as usize }
+    }
+
+    /// Narrow: by how many bytes the slot grows when it becomes wide.
+    fn growth(&self) -> usize {
+        if self.chunk_or_width == GROUP { 0 } else { WIDE - self.chunk_or_width as usize }
+    }
 }
 
 /// The state of a writer. What every field looks at comes first, and what begins as zero lies together: it is stored at once,
@@ -286,8 +303,21 @@ impl Core {
             let content = put_varint(self.cursor, u64::from(tag)).add(width);
             self.cursor = content;
             self.end = self.end.sub(SPARE);
-            self.push(content, width);
+            self.push(content, width as u32, 0);
         }
+    }
+
+    /// Begins a group, which has no length but a tag at its end.
+    pub(super) fn open_group(&mut self, field: u32) {
+        if !self.check(field) {
+            self.depth += 1;
+            return;
+        }
+        if self.depth as usize >= MAX_LEVELS {
+            self.fail(WriteError::TooDeep);
+        }
+        self.put_varint(u64::from(tag(field, WireType::GroupStart)));
+        self.begin_level(0, GROUP, tag(field, WireType::GroupEnd));
     }
 
     /// The width that the length of a message at this depth will probably have.
@@ -299,8 +329,8 @@ impl Core {
     /// # Safety
     /// There must be a place among the levels.
     #[inline(always)]
-    unsafe fn push(&mut self, content: *mut u8, width: usize) {
-        let level = Level { content: content as usize as u64, chunk_or_width: width as u32, slot: 0 };
+    unsafe fn push(&mut self, content: *mut u8, width: u32, slot: u32) {
+        let level = Level { content: content as usize as u64, chunk_or_width: width, slot };
         // SAFETY: as the caller says.
         unsafe { self.levels.get_unchecked_mut(self.depth as usize).write(level) };
         self.depth += 1;
@@ -313,16 +343,22 @@ impl Core {
             self.fail(WriteError::TooDeep);
         }
         self.put_varint(u64::from(tag));
+        self.begin_level(1, 1, 0);
+    }
+
+    /// Makes room for a slot of `bytes` bytes and what becomes spare, and begins a level there.
+    fn begin_level(&mut self, bytes: usize, width: u32, slot: u32) {
         while self.error.is_none() {
-            let needed = if self.is_tight() { 1 } else { WIDE };
+            let needed = if self.is_tight() { bytes } else { bytes + SPARE };
             if self.room() >= needed {
-                // SAFETY: there is room for the slot and for what becomes spare, and a place among the levels.
+                // SAFETY: there is room for the slot and for what becomes spare. There is a place among the levels: where
+                // there is none, that is an error.
                 unsafe {
-                    self.cursor = self.cursor.add(1);
+                    self.cursor = self.cursor.add(bytes);
                     if !self.is_tight() {
                         self.end = self.end.sub(SPARE);
                     }
-                    return self.push(self.cursor, 1);
+                    return self.push(self.cursor, width, slot);
                 }
             }
             if self.cursor == self.start && !self.is_tight() {
@@ -370,9 +406,9 @@ impl Core {
         if depth < self.slow_below {
             return self.close_slow();
         }
-        // SAFETY: the level is narrow and was pushed when there was no error.
+        // SAFETY: the level is narrow, or a group, and was pushed when there was no error.
         let level = unsafe { self.levels.get_unchecked(depth as usize).assume_init_ref() };
-        let (content, width) = (level.content as usize, level.chunk_or_width as usize);
+        let (content, width) = (level.content as usize, level.chunk_or_width);
         // What was spare for this level's slot is room again.
         // SAFETY: it was taken from the chunk's end when the level was opened.
         self.end = unsafe { self.end.add(SPARE) };
@@ -384,9 +420,13 @@ impl Core {
         unsafe { self.cursor.sub(length + 1).write(length as u8) };
     }
 
-    /// Writes a length into a slot of `width` bytes, moving the content if it needs more or fewer.
+    /// Writes a length into a slot of `width` bytes, moving the content if it needs more or fewer; or the end of a group.
     #[inline(never)]
-    fn close_moving(&mut self, width: usize, length: usize) {
+    fn close_moving(&mut self, width: u32, length: usize) {
+        if width == GROUP {
+            return self.close_group();
+        }
+        let width = width as usize;
         if length as u64 > MAX_LENGTH {
             return self.fail(WriteError::TooLong { length: length as u64 });
         }
@@ -413,6 +453,13 @@ impl Core {
         }
     }
 
+    /// Writes the tag at the end of a group that was the innermost level.
+    fn close_group(&mut self) {
+        // SAFETY: there is no error, so it was pushed.
+        let tag = unsafe { self.levels[self.depth as usize].assume_init_ref() }.slot;
+        self.put_varint(u64::from(tag));
+    }
+
     #[cold]
     #[inline(never)]
     fn close_slow(&mut self) {
@@ -423,11 +470,14 @@ impl Core {
         let level = unsafe { self.levels[self.depth as usize].assume_init() };
         if self.depth >= self.narrow_from {
             let length = self.cursor as usize - level.content as usize;
-            return self.close_moving(level.chunk_or_width as usize, length);
+            return self.close_moving(level.chunk_or_width, length);
         }
         self.narrow_from = self.depth;
         if !self.is_tight() {
             self.slow_below = self.depth;
+        }
+        if level.chunk_or_width == GROUP {
+            return self.close_group();
         }
         let length = self.position() - level.content;
         if length > MAX_LENGTH {
@@ -480,21 +530,24 @@ impl Core {
             let behind = if index + 1 < to {
                 // SAFETY: there is no error, so all levels that are open were pushed.
                 let next = unsafe { self.levels[index + 1].assume_init_ref() };
-                next.content as usize - next.chunk_or_width as usize
+                next.content as usize - next.width()
             } else {
                 self.cursor as usize
             };
             // SAFETY: as above.
             let level = unsafe { self.levels[index].assume_init_mut() };
             let content = level.content as usize;
-            shrunk += level.chunk_or_width as usize - 1;
+            // By one byte less than it has; a group has nothing that could shrink.
+            shrunk += level.width().saturating_sub(1);
             // SAFETY: the content lies in the chunk, and the slots in front of it have `shrunk` bytes more than they need.
             unsafe {
                 let start = self.start.add(content - self.start as usize);
                 start.sub(shrunk).copy_from(start, behind - content);
             }
             level.content = (content - shrunk) as u64;
-            level.chunk_or_width = 1;
+            if level.chunk_or_width != GROUP {
+                level.chunk_or_width = 1;
+            }
         }
         // SAFETY: so many bytes were moved away from there.
         self.cursor = unsafe { self.cursor.sub(shrunk) };
@@ -559,30 +612,37 @@ impl Core {
     /// behind it by as much as all slots up to it grow.
     fn widen(&mut self) -> usize {
         let (from, to) = (self.narrow_from as usize, self.depth as usize);
+        let mut pending = to - from;
         // SAFETY: there is no error, so all levels that are open were pushed.
         let narrow = unsafe { &mut *(&raw mut self.levels[from..to] as *mut [Level]) };
-        let mut growth: usize = narrow.iter().map(|level| WIDE - level.chunk_or_width as usize).sum();
+        let mut growth: usize = narrow.iter().map(Level::growth).sum();
         let start = self.start as usize;
         let mut behind = self.cursor as usize;
         // SAFETY: for each slot, as many bytes as it grows by are spare at the chunk's end.
         self.cursor = unsafe { self.cursor.add(growth) };
         for level in narrow.iter_mut().rev() {
-            let (content, width) = (level.content as usize, level.chunk_or_width as usize);
+            let (content, width) = (level.content as usize, level.width());
             // SAFETY: the content lies in the chunk, and `growth` more bytes behind it do.
-            unsafe {
+            let from = unsafe {
                 let from = self.start.add(content - start);
                 from.add(growth).copy_from(from, behind - content);
-                growth -= WIDE - width;
-                put_padded_varint(from.sub(width).add(growth), 0, WIDE);
-            }
+                from
+            };
             behind = content - width;
+            if level.chunk_or_width == GROUP {
+                pending -= 1;
+                continue;
+            }
+            growth -= level.growth();
+            // SAFETY: the slot lies in front of the content, and so many bytes behind where it was are free by now.
+            unsafe { put_padded_varint(from.sub(width).add(growth), 0, WIDE) };
             // Where the slot is now; its own growth is behind it.
             level.slot = (behind - start + growth) as u32;
             level.content = self.before + u64::from(level.slot) + WIDE as u64;
             level.chunk_or_width = self.number;
         }
         (self.narrow_from, self.slow_below) = (self.depth, self.depth);
-        to - from
+        pending
     }
 
     /// Ends the whole message; returns its length in bytes.

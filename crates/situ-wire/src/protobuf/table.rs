@@ -140,19 +140,24 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
     /// A nested message. Of several, one whose fields are those of all: only for that, bytes are copied.
     pub fn nested(&self, slot: usize) -> Result<Option<Nested<'_>>, ReadError> {
         let Some(last) = self.bytes(slot) else { return Ok(None) };
+        self.merged(slot, last).map(Some)
+    }
+
+    /// A nested message that is a group, as [`nested`](Self::nested) gives others.
+    pub fn group(&self, slot: usize) -> Result<Option<Nested<'_>>, ReadError> {
+        let Some(first) = self.all_messages(slot).next() else { return Ok(None) };
+        self.merged(slot, first).map(Some)
+    }
+
+    /// All occurrences of a nested message as one; of a single one, these bytes.
+    fn merged<'s>(&'s self, slot: usize, single: &'s [u8]) -> Result<Nested<'s>, ReadError> {
         let depth = self.deeper()?;
         let bytes = if self.entries[slot].is_repeated {
-            Cow::Owned(
-                self.occurrences(slot)
-                    .filter_map(|field| field.value.as_bytes())
-                    .flatten()
-                    .copied()
-                    .collect(),
-            )
+            Cow::Owned(self.all_messages(slot).flatten().copied().collect())
         } else {
-            Cow::Borrowed(last)
+            Cow::Borrowed(single)
         };
-        Ok(Some(Nested { bytes, depth }))
+        Ok(Nested { bytes, depth })
     }
 
     /// The numbers of a repeated field, packed or not.
@@ -174,11 +179,22 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
         self.all_bytes(slot).map(|bytes| self.text(bytes))
     }
 
-    /// The elements of a repeated message, or the entries of a map.
+    /// The elements of a repeated message, groups or not, or the entries of a map.
     #[inline]
     pub fn all_nested(&self, slot: usize) -> impl Iterator<Item = Result<Nested<'_>, ReadError>> {
         let depth = self.deeper();
-        self.all_bytes(slot).map(move |bytes| Ok(Nested { bytes: Cow::Borrowed(bytes), depth: depth? }))
+        self.all_messages(slot).map(move |bytes| Ok(Nested { bytes: Cow::Borrowed(bytes), depth: depth? }))
+    }
+
+    /// The contents of messages, with a length in front or delimited as the layout says.
+    #[inline]
+    fn all_messages(&self, slot: usize) -> impl Iterator<Item = &[u8]> {
+        self.occurrences(slot).filter_map(|field| field.value.as_bytes().or(field.value.as_group()))
+    }
+
+    /// The same message with a layout of other fields: of its extensions.
+    pub fn with_layout<M: Layout<K>, const K: usize>(&self) -> Result<Table<'_, M, K>, ReadError> {
+        Table::build(Cow::Borrowed(&self.bytes), self.depth)
     }
 
     /// The fields that the layout does not know, in their order.
@@ -294,6 +310,14 @@ impl<'a> Value<'a> {
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The fields of a group; `None` for others.
+    pub fn as_group(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Group(fields) => Some(fields),
             _ => None,
         }
     }

@@ -211,6 +211,13 @@ impl<'w> Message<'w> {
         Message { depth: self.core.depth(), core: self.core }
     }
 
+    /// Begins a field of a message's type that is a group: it has a tag at its end instead of a length in front.
+    #[inline]
+    pub fn group(&mut self, field: u32) -> Message<'_> {
+        self.core.open_group(field);
+        Message { depth: self.core.depth(), core: self.core }
+    }
+
     /// Begins an entry of a map: put the key into field 1 and the value into field 2.
     #[inline]
     pub fn entry(&mut self, field: u32) -> Message<'_> {

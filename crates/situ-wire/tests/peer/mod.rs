@@ -87,6 +87,10 @@ pub struct Everything {
     pub bools: Vec<bool>,
     #[prost(string, repeated, tag = "22")]
     pub strings: Vec<String>,
+    #[prost(group, optional, boxed, tag = "23")]
+    pub group: Option<Box<Everything>>,
+    #[prost(group, repeated, tag = "24")]
+    pub groups: Vec<Everything>,
     #[prost(uint64, repeated, packed = "false", tag = "2047")]
     pub unpacked: Vec<u64>,
     #[prost(btree_map = "string, int32", tag = "2048")]
@@ -99,6 +103,17 @@ impl Everything {
     pub fn random(random: &mut Random, levels: usize) -> Self {
         if levels == 0 {
             return Self { int64: random.number() as i64, string: random.text(), ..Self::default() };
+        }
+        // Messages within have a length in front, or are groups.
+        let (child, group) = match random.below(4) {
+            0 => (Some(Box::new(Self::random(random, levels - 1))), None),
+            1 => (None, Some(Box::new(Self::random(random, levels - 1)))),
+            _ => (None, None),
+        };
+        let (mut children, mut groups) = (Vec::new(), Vec::new());
+        for _ in 0..random.below(3) {
+            let list = if random.below(2) == 1 { &mut children } else { &mut groups };
+            list.push(Self::random(random, levels - 1));
         }
         Self {
             int32: random.number() as i32,
@@ -116,8 +131,10 @@ impl Everything {
             bool: random.below(2) == 1,
             string: random.text(),
             bytes: random.bytes(300),
-            child: (random.below(2) == 1).then(|| Box::new(Self::random(random, levels - 1))),
-            children: (0..random.below(3)).map(|_| Self::random(random, levels - 1)).collect(),
+            child,
+            children,
+            group,
+            groups,
             packed: random.many(|it| it.number() as i32),
             doubles: random.many(|it| it.below(1000) as f64 / 32.0),
             zigzags: random.many(|it| it.number() as i64),
@@ -159,6 +176,12 @@ impl Everything {
         it.packed_sint64(20, &self.zigzags);
         it.packed_bool(21, &self.bools);
         self.strings.iter().for_each(|text| it.string(22, text));
+        if let Some(group) = &self.group {
+            group.write(&mut it.group(23));
+        }
+        for group in &self.groups {
+            group.write(&mut it.group(24));
+        }
         self.unpacked.iter().for_each(|number| it.uint64(2047, *number));
         for (key, value) in &self.scores {
             let mut entry = it.entry(2048);
@@ -182,16 +205,16 @@ impl Everything {
 pub enum Fields {}
 
 /// How many fields it has.
-pub const COUNT: usize = 25;
+pub const COUNT: usize = 27;
 
 impl Layout<COUNT> for Fields {
     fn slot(number: u32, wire: WireType) -> Option<usize> {
         use WireType as W;
         let slot = match number {
-            1..=22 => number as usize - 1,
-            2047 => 22,
-            2048 => 23,
-            536_870_911 => 24,
+            1..=24 => number as usize - 1,
+            2047 => 24,
+            2048 => 25,
+            536_870_911 => 26,
             _ => return None,
         };
         let fits = match number {
@@ -199,6 +222,7 @@ impl Layout<COUNT> for Fields {
             7 | 9 | 11 => wire == W::Fixed32,
             8 | 10 | 12 => wire == W::Fixed64,
             18 | 20 | 21 | 2047 => matches!(wire, W::Varint | W::Bytes),
+            23 | 24 => wire == W::GroupStart,
             19 => matches!(wire, W::Fixed64 | W::Bytes),
             _ => wire == W::Bytes,
         };
@@ -270,7 +294,7 @@ impl Everything {
             zigzags: it.all::<Sint64>(19).collect::<Result<_, _>>()?,
             bools: it.all::<Bool>(20).collect::<Result<_, _>>()?,
             strings: it.all_strings(21).map(|text| text.map(str::to_owned)).collect::<Result<_, _>>()?,
-            unpacked: it.all::<Uint64>(22).collect::<Result<_, _>>()?,
+            unpacked: it.all::<Uint64>(24).collect::<Result<_, _>>()?,
             ..Self::default()
         };
         if let Some(child) = it.nested(15)? {
@@ -279,12 +303,18 @@ impl Everything {
         for child in it.all_nested(16) {
             message.children.push(Self::read(&child?.table()?)?);
         }
-        for entry in it.all_nested(23) {
+        if let Some(group) = it.group(22)? {
+            message.group = Some(Box::new(Self::read(&group.table()?)?));
+        }
+        for group in it.all_nested(23) {
+            message.groups.push(Self::read(&group?.table()?)?);
+        }
+        for entry in it.all_nested(25) {
             let entry: Table<'_, Entry<TextToNumber>, 2> = entry?.table()?;
             let key = entry.string(0)?.unwrap_or_default().to_owned();
             message.scores.insert(key, entry.get::<Int32>(1).unwrap_or_default());
         }
-        for entry in it.all_nested(24) {
+        for entry in it.all_nested(26) {
             let entry: Table<'_, Entry<NumberToMessage>, 2> = entry?.table()?;
             let value = match entry.nested(1)? {
                 Some(value) => Self::read(&value.table()?)?,
