@@ -140,6 +140,14 @@ impl State {
         }
     }
 
+    /// Another thread writes from now on: so the entry says.
+    pub(crate) fn adopt(&mut self) {
+        if let (Some(ring), Some(slot)) = (&self.ring, self.slot) {
+            let thread = rustix::thread::gettid().as_raw_nonzero().get();
+            ring.parts.entry(slot).thread.store(thread.cast_unsigned(), Ordering::Relaxed);
+        }
+    }
+
     /// Leaves the session: hands in what is finished, and gives the entry back.
     pub(crate) fn leave(&mut self) {
         if self.is_open {

@@ -112,6 +112,12 @@ impl Writer {
         unsafe { (*self.inner.as_ref().state.as_ptr()).finished() }
     }
 
+    /// The writer is this thread's from now on.
+    pub(crate) fn adopt(&mut self) {
+        // SAFETY: no packet is open, and nobody else has a reference.
+        unsafe { (*self.inner.as_ref().state.as_ptr()).adopt() }
+    }
+
     /// Hands in what is finished, so that the chunk can serve another writer. The collector does so by itself before long.
     pub fn flush(&mut self) {
         // SAFETY: no packet is open, and nobody else has a reference.

@@ -127,3 +127,59 @@ fn state_without_end_does_not_take_all_memory() {
     assert!(std::fs::metadata(scratch.file()).unwrap().len() <= MOST as u64);
     assert_eq!(scratch.trace().numbers(), (0..100).collect::<Vec<_>>());
 }
+
+/// Writers that come and go, each a sequence with names and a track of its own: together they said more than there is room for, but what
+/// is kept depends on few of them.
+#[test]
+fn what_writers_said_goes_with_their_last_packets() {
+    const WRITERS: u64 = 8000;
+    // Half of it is more than what 1024 writers say, as many as can have gone without the collector having noticed, and less than what
+    // all of them say.
+    const MOST: usize = 1 << 20;
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|options| {
+        options.sink = Sink::Ring { path: scratch.file(), bytes: MOST };
+        options.policy = Policy::Stall { at_most: PATIENCE };
+        options.period = std::time::Duration::from_millis(1);
+    });
+    let producer = scratch.producer("short");
+    // One that stays silent: what it said is needed.
+    let mut silent = producer.writer();
+    introduce(&mut silent, 1, true);
+    describe(&mut silent, 1, "a track of the silent");
+    for number in 0..WRITERS {
+        let mut writer = producer.writer();
+        while writer.finished() == 0 {
+            introduce(&mut writer, 1, true);
+        }
+        describe(&mut writer, 100 + number, "a track");
+        assert!(write(&mut writer, number, 20, 1));
+    }
+    assert!(write(&mut silent, WRITERS, 20, 1));
+    collector.stop().unwrap();
+    assert!(std::fs::metadata(scratch.file()).unwrap().len() <= MOST as u64);
+    let trace = scratch.trace();
+    let mut cleared = std::collections::HashSet::new();
+    let (mut tracks, mut numbers) = (std::collections::HashSet::new(), Vec::new());
+    for packet in &trace.packets {
+        if packet.flags & 1 != 0 {
+            cleared.insert(packet.sequence);
+        }
+        tracks.extend((!packet.tracks.is_empty()).then(|| packet.tracks.clone()));
+        if let Some((number, _)) = packet.test {
+            assert!(cleared.contains(&packet.sequence), "packet {number} comes without its names");
+            let mut descriptor = vec![0x08];
+            let mut uuid = if number == WRITERS { 1 } else { 100 + number };
+            while uuid >= 0x80 {
+                descriptor.push(uuid as u8 | 0x80);
+                uuid >>= 7;
+            }
+            descriptor.push(uuid as u8);
+            assert!(tracks.iter().any(|track| track.starts_with(&descriptor)), "the track of {number}");
+            numbers.push(number);
+        }
+    }
+    assert_eq!(numbers.last(), Some(&WRITERS));
+    // What ended writers said has displaced none of it: most of the memory is for what is newest.
+    assert!(numbers.len() > 1500, "{} packets", numbers.len());
+}

@@ -67,6 +67,10 @@ impl Packets for Both {
         self.file.put(sequence, packet, added);
         self.ring.put(sequence, packet, added);
     }
+
+    fn end(&mut self, sequence: u32) {
+        self.ring.end(sequence);
+    }
 }
 
 /// Runs a program, and gives the trace that it left.
@@ -106,7 +110,7 @@ pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
                 now += u64::from(program.byte());
                 remote.drain(now, program.byte().into(), false, &mut sequences, &mut both);
             }
-            1 => remote.look_after_writers(),
+            1 => remote.look_after_writers(&mut both),
             _ => store(&mut program, &header, &file),
         }
     }
@@ -116,7 +120,7 @@ pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
         rounds += 1;
         assert!(rounds <= chunks, "nobody writes any more, and there is no end");
     }
-    let summary = remote.finish(true);
+    let summary = remote.finish(true, &mut both);
     both.file.finish().expect("memory");
     both.ring.finish().expect("it takes everything");
 

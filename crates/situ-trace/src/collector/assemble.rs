@@ -20,6 +20,9 @@ const FIRST: u32 = 87;
 pub(super) trait Packets {
     /// A packet, and the fields that the collector adds behind it.
     fn put(&mut self, sequence: u32, packet: &[u8], added: &[u8]);
+
+    /// No packet of this sequence comes any more.
+    fn end(&mut self, sequence: u32);
 }
 
 /// What came so far of a packet that is not complete.
@@ -107,8 +110,9 @@ impl Stream {
     }
 
     /// Nothing more comes of this writer.
-    pub(super) fn finish(&mut self) -> WriterSummary {
+    pub(super) fn finish(&mut self, to: &mut dyn Packets) -> WriterSummary {
         self.abandon();
+        to.end(self.summary.sequence);
         std::mem::take(&mut self.summary)
     }
 
@@ -245,6 +249,8 @@ mod tests {
         fn put(&mut self, _: u32, packet: &[u8], _: &[u8]) {
             self.0.push(packet.to_vec());
         }
+
+        fn end(&mut self, _: u32) {}
     }
 
     /// A chunk with these fragments; those of patches are marked.

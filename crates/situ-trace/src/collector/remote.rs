@@ -261,7 +261,7 @@ impl Remote {
                 note(stream, entry);
             }
             self.partial_bytes -= stream.partial_bytes();
-            add(&mut self.summary, stream.finish());
+            add(&mut self.summary, stream.finish(to));
             *place = None;
         }
         let stream = place.get_or_insert_with(|| {
@@ -290,7 +290,7 @@ impl Remote {
     }
 
     /// Looks which writers have left since the last time, and ends their streams when nothing of theirs is out any more.
-    pub(super) fn look_after_writers(&mut self) {
+    pub(super) fn look_after_writers(&mut self, to: &mut dyn Packets) {
         if self.is_given_up() {
             return;
         }
@@ -308,7 +308,7 @@ impl Remote {
             let known = &mut self.left[slot as usize];
             // What it handed in before it left was out by then, and is read before the next time.
             if has_left && *known && !self.waits[slot as usize] {
-                self.end_stream(slot);
+                self.end_stream(slot, to);
                 self.left[slot as usize] = false;
                 let entry = self.parts.entry(slot);
                 entry.state.store(EntryState::Free as u32, Ordering::Release);
@@ -318,14 +318,14 @@ impl Remote {
         }
     }
 
-    fn end_stream(&mut self, slot: u32) {
+    fn end_stream(&mut self, slot: u32, to: &mut dyn Packets) {
         let entry = self.parts.entry(slot);
         let number = entry.number.load(Ordering::Relaxed);
         let state = entry.state.load(Ordering::Relaxed);
         let stream = match self.streams[slot as usize].take() {
             Some(mut stream) if stream.number != number => {
                 self.partial_bytes -= stream.partial_bytes();
-                add(&mut self.summary, stream.finish());
+                add(&mut self.summary, stream.finish(to));
                 None
             }
             stream => stream,
@@ -341,13 +341,13 @@ impl Remote {
         if let Some(mut stream) = stream {
             note(&mut stream, entry);
             self.partial_bytes -= stream.partial_bytes();
-            add(&mut self.summary, stream.finish());
+            add(&mut self.summary, stream.finish(to));
         }
     }
 
     /// Ends everything: what the summary says is final. Removes the file.
-    pub(super) fn finish(&mut self, ended: bool) -> ProducerSummary {
-        (0..self.parts.header.writers).for_each(|slot| self.end_stream(slot));
+    pub(super) fn finish(&mut self, ended: bool, to: &mut dyn Packets) -> ProducerSummary {
+        (0..self.parts.header.writers).for_each(|slot| self.end_stream(slot, to));
         let words = self.parts.words();
         self.summary.crowd = Lost {
             packets: words.crowd_packets.load(Ordering::Relaxed),
@@ -431,6 +431,8 @@ mod tests {
             assert_eq!(first.value, situ_wire::protobuf::Value::Fixed64(*count));
             *count += 1;
         }
+
+        fn end(&mut self, _: u32) {}
     }
 
     /// Writers and the collector over one mapping, so that ThreadSanitizer, which goes by addresses, sees who orders what.
@@ -484,7 +486,7 @@ mod tests {
                 std::thread::yield_now();
             }
         });
-        let summary = remote.finish(true);
+        let summary = remote.finish(true, &mut counted);
         std::fs::remove_dir_all(directory).unwrap();
         assert_eq!(summary.malformed, 0);
         assert_eq!(

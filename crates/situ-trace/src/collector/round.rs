@@ -150,11 +150,11 @@ impl Worker {
         while index < self.rings.len() {
             let ring = &mut self.rings[index];
             if ring.is_alive() {
-                ring.look_after_writers();
+                ring.look_after_writers(&mut self.output);
                 index += 1;
             } else {
                 Self::drain_to_the_end(ring, true, &mut self.sequences, &mut self.output);
-                self.summary.producers.push(ring.finish(true));
+                self.summary.producers.push(ring.finish(true, &mut self.output));
                 self.rings.remove(index);
             }
         }
@@ -184,7 +184,7 @@ impl Worker {
         for mut ring in std::mem::take(&mut self.rings) {
             let is_dead = !ring.is_alive();
             Self::drain_to_the_end(&mut ring, is_dead, &mut self.sequences, &mut self.output);
-            self.summary.producers.push(ring.finish(is_dead));
+            self.summary.producers.push(ring.finish(is_dead, &mut self.output));
         }
         clocks::snapshot(false, &mut self.output);
         let written = self.output.finish();

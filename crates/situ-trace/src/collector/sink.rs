@@ -46,6 +46,7 @@ const OVERHEAD: usize = size_of::<Kept>() + 16;
 impl Ring {
     fn push(&mut self, sequence: u32, bytes: Box<[u8]>) -> u64 {
         self.bytes += bytes.len() + OVERHEAD;
+        self.states.come(sequence);
         self.packets.push_back(Kept { sequence, bytes });
         let mut evicted = 0;
         while self.bytes + self.states.bytes() > self.most
@@ -129,6 +130,12 @@ impl Packets for Output {
             self.evicted += ring.push(sequence, [packet, added].concat().into());
         } else {
             self.write(&[packet, added]);
+        }
+    }
+
+    fn end(&mut self, sequence: u32) {
+        if let Kind::Ring { ring, .. } = &mut self.kind {
+            ring.states.end(sequence);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What packets that have left the ring in memory said, and later ones depend on: interned names, defaults, tracks, clocks.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use situ_wire::protobuf::{Field, Fields, Value};
 
@@ -24,15 +25,37 @@ const CLEARED: u64 = 1;
 /// A packet, and its number in the order in which they came.
 type Numbered = (u64, Box<[u8]>);
 
+/// What one sequence left behind.
+#[derive(Debug, Default)]
+struct Sequence {
+    /// How many of its packets are kept whole: they may depend on what is here.
+    kept: u64,
+    /// No packet comes any more.
+    has_ended: bool,
+    /// What it said since it was cleared last is not here any more, at least in parts; so neither is the rest.
+    is_given_up: bool,
+    /// Names and defaults, since it was cleared last.
+    packets: Vec<Numbered>,
+    /// The tracks that it has described since then.
+    tracks: HashSet<u64>,
+}
+
+/// A track, which belongs to no sequence.
+#[derive(Debug)]
+struct Track {
+    /// The last description.
+    packet: Numbered,
+    /// How many sequences have it among theirs.
+    sequences: usize,
+}
+
 /// The state that packets left behind, in packets of its own.
 #[derive(Debug, Default)]
 pub(super) struct States {
     /// How many there were.
     next: u64,
-    /// By sequence: since its state was cleared last.
-    sequences: HashMap<u32, Vec<Numbered>>,
-    /// Tracks, which belong to no sequence, by their number: the last description of each.
-    tracks: HashMap<u64, Numbered>,
+    sequences: HashMap<u32, Sequence>,
+    tracks: HashMap<u64, Track>,
     /// The last relation of the clocks.
     clocks: Option<Numbered>,
     bytes: usize,
@@ -40,6 +63,8 @@ pub(super) struct States {
 
 /// What a state packet takes beside its bytes.
 const OVERHEAD: usize = 48;
+/// What a sequence takes beside its packets.
+const SEQUENCE: usize = 160;
 
 fn cost(bytes: &[u8]) -> usize {
     bytes.len() + OVERHEAD
@@ -51,8 +76,32 @@ impl States {
         self.bytes
     }
 
-    /// A packet leaves. If there is more state than `most` bytes then, the largest is forgotten, and with it what depends on it.
+    /// A packet of a sequence is kept.
+    pub(super) fn come(&mut self, sequence: u32) {
+        let known = self.sequences.entry(sequence).or_insert_with(|| {
+            self.bytes += SEQUENCE;
+            Sequence::default()
+        });
+        known.kept += 1;
+    }
+
+    /// No packet of a sequence comes any more: what it said goes with its last packet.
+    pub(super) fn end(&mut self, sequence: u32) {
+        if let Some(known) = self.sequences.get_mut(&sequence) {
+            known.has_ended = true;
+            self.remove_if_done(sequence);
+        }
+    }
+
+    /// A packet leaves. If there is more state than `most` bytes then, the largest sequences' are given up, and with them what depends on
+    /// them.
     pub(super) fn leave(&mut self, sequence: u32, packet: &[u8], most: usize) {
+        if let Some(known) = self.sequences.get_mut(&sequence) {
+            known.kept = known.kept.saturating_sub(1);
+        }
+        if self.remove_if_done(sequence) {
+            return;
+        }
         let (mut state, mut is_state, mut clears, mut track) = (Vec::new(), false, false, None);
         let (mut with_track, mut with_clocks) = (Vec::new(), Vec::new());
         for found in Fields::new(packet).flatten() {
@@ -82,16 +131,10 @@ impl States {
             self.forget(sequence);
         }
         if clears || is_state {
-            let number = self.number();
-            self.bytes += cost(&state);
-            self.sequences.entry(sequence).or_default().push((number, state.into()));
+            self.keep_state(sequence, clears, state.into());
         }
         if let Some(uuid) = track {
-            let number = self.number();
-            self.bytes += cost(&with_track);
-            if let Some((_, old)) = self.tracks.insert(uuid, (number, with_track.into())) {
-                self.bytes -= cost(&old);
-            }
+            self.keep_track(sequence, uuid, with_track.into());
         }
         if with_clocks.iter().any(|byte| *byte != 0) && has_clocks(&with_clocks) {
             let number = self.number();
@@ -101,7 +144,8 @@ impl States {
             }
         }
         if self.bytes > most {
-            self.forget_most();
+            // Somewhat more than that, so that not each packet has to look for the largest.
+            self.give_up_the_largest(most - most / 8);
         }
     }
 
@@ -110,29 +154,87 @@ impl States {
         self.next
     }
 
-    fn forget(&mut self, sequence: u32) {
-        for (_, packet) in self.sequences.remove(&sequence).into_iter().flatten() {
-            self.bytes -= cost(&packet);
+    /// Where a sequence is not known (its packets leave although none came), nothing depends on what it said.
+    fn keep_state(&mut self, sequence: u32, clears: bool, packet: Box<[u8]>) {
+        let number = self.number();
+        let Some(known) = self.sequences.get_mut(&sequence) else { return };
+        known.is_given_up &= !clears;
+        if !known.is_given_up {
+            self.bytes += cost(&packet);
+            known.packets.push((number, packet));
         }
     }
 
-    fn forget_most(&mut self) {
-        let size = |packets: &Vec<Numbered>| packets.iter().map(|(_, packet)| cost(packet)).sum::<usize>();
-        let largest = self.sequences.iter().map(|(sequence, packets)| (size(packets), *sequence)).max();
-        let tracks: usize = self.tracks.values().map(|(_, packet)| cost(packet)).sum();
-        match largest {
-            Some((size, sequence)) if size >= tracks => self.forget(sequence),
-            _ => {
-                self.bytes -= tracks;
-                self.tracks.clear();
+    fn keep_track(&mut self, sequence: u32, uuid: u64, packet: Box<[u8]>) {
+        let number = self.number();
+        let Some(known) = self.sequences.get_mut(&sequence) else { return };
+        let is_new = known.tracks.insert(uuid);
+        self.bytes += cost(&packet);
+        match self.tracks.entry(uuid) {
+            Entry::Vacant(place) => {
+                place.insert(Track { packet: (number, packet), sequences: 1 });
+            }
+            Entry::Occupied(mut place) => {
+                let track = place.get_mut();
+                self.bytes -= cost(&track.packet.1);
+                track.packet = (number, packet);
+                track.sequences += usize::from(is_new);
+            }
+        }
+    }
+
+    /// What a sequence said does not count any more: its names and defaults go, and the tracks that no other has described.
+    fn forget(&mut self, sequence: u32) {
+        let Some(known) = self.sequences.get_mut(&sequence) else { return };
+        for (_, packet) in std::mem::take(&mut known.packets) {
+            self.bytes -= cost(&packet);
+        }
+        for uuid in std::mem::take(&mut known.tracks) {
+            if let Entry::Occupied(mut place) = self.tracks.entry(uuid) {
+                place.get_mut().sequences -= 1;
+                if place.get().sequences == 0 {
+                    self.bytes -= cost(&place.remove().packet.1);
+                }
+            }
+        }
+    }
+
+    /// If a sequence has ended, and no packet of it is kept, nothing depends on what it said.
+    fn remove_if_done(&mut self, sequence: u32) -> bool {
+        let is_done = self.sequences.get(&sequence).is_some_and(|known| known.has_ended && known.kept == 0);
+        if is_done {
+            self.forget(sequence);
+            self.sequences.remove(&sequence);
+            self.bytes -= SEQUENCE;
+        }
+        is_done
+    }
+
+    /// Gives up one sequence after another, the largest first, until there are only so many bytes.
+    fn give_up_the_largest(&mut self, most: usize) {
+        let size = |sequence: &Sequence| {
+            let tracks = sequence.tracks.iter().filter_map(|uuid| self.tracks.get(uuid));
+            let tracks: usize = tracks.map(|track| cost(&track.packet.1)).sum();
+            sequence.packets.iter().map(|(_, packet)| cost(packet)).sum::<usize>() + tracks
+        };
+        let mut sizes: Vec<_> =
+            self.sequences.iter().map(|(sequence, known)| (size(known), *sequence)).collect();
+        sizes.sort_unstable();
+        while self.bytes > most
+            && let Some((_, largest)) = sizes.pop()
+        {
+            self.forget(largest);
+            if let Some(known) = self.sequences.get_mut(&largest) {
+                known.is_given_up = true;
             }
         }
     }
 
     /// All of it, in the order in which it came.
     pub(super) fn packets(&self) -> Vec<&[u8]> {
-        let of_sequences = self.sequences.values().flatten();
-        let all = of_sequences.chain(self.tracks.values()).chain(self.clocks.as_ref());
+        let of_sequences = self.sequences.values().flat_map(|known| &known.packets);
+        let of_tracks = self.tracks.values().map(|track| &track.packet);
+        let all = of_sequences.chain(of_tracks).chain(self.clocks.as_ref());
         let mut all: Vec<_> = all.map(|(number, packet)| (*number, &**packet)).collect();
         all.sort_unstable_by_key(|(number, _)| *number);
         all.into_iter().map(|(_, packet)| packet).collect()

@@ -1,6 +1,10 @@
 //! What a thread keeps while it is traced: its writer, and what that has sent.
+//!
+//! A thread that ends leaves it to one that begins. So a thousand threads one after another need one writer, one place in the ring and one
+//! sequence of the trace, and not a thousand, of which the collector would have to free each.
 
 use std::cell::RefCell;
+use std::sync::Mutex;
 
 use super::counter::Counter;
 use super::event::Event;
@@ -9,7 +13,29 @@ use super::process::{self, Description, Process};
 use crate::Writer;
 
 thread_local! {
-    static THREAD: RefCell<Option<Box<Thread>>> = const { RefCell::new(None) };
+    static THREAD: RefCell<Own> = const { RefCell::new(Own(None)) };
+}
+
+/// How many threads' things are kept for others: more than begin and end at once. Each has some 10 KiB, and a place in the ring.
+const MOST_LEFT: usize = 256;
+
+/// What threads have left that have ended. Locked for a moment when a thread begins to write and when it ends, and never waited for: who
+/// does not get it does without. (In a forked child it may be locked for ever.)
+static LEFT: Mutex<Vec<Box<Thread>>> = Mutex::new(Vec::new());
+
+/// A thread's own; left to others when it ends.
+struct Own(Option<Box<Thread>>);
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take()
+            && process::current().is_some_and(|process| std::ptr::eq(process, thread.process))
+            && let Ok(mut left) = LEFT.try_lock()
+            && left.len() < MOST_LEFT
+        {
+            left.push(thread);
+        }
+    }
 }
 
 pub(super) struct Thread {
@@ -31,10 +57,10 @@ pub(super) struct Thread {
 pub(super) fn with(work: impl FnOnce(&mut Thread)) {
     let _ = THREAD.try_with(|thread| {
         let Ok(mut thread) = thread.try_borrow_mut() else { return };
-        match (&mut *thread, process::current()) {
+        match (&mut thread.0, process::current()) {
             (Some(thread), Some(process)) if std::ptr::eq(thread.process, process) => work(thread),
             (_, None) => {}
-            (place, Some(process)) => work(place.insert(Thread::new(process))),
+            (place, Some(process)) => work(place.insert(Thread::begin(process))),
         }
     });
 }
@@ -51,7 +77,21 @@ pub(super) fn count(counter: &'static Counter, at_ns: u64, value: f64) {
 }
 
 impl Thread {
+    /// For a thread that writes for the first time.
     #[cold]
+    fn begin(process: &'static Process) -> Box<Self> {
+        let left = LEFT.try_lock().ok().and_then(|mut left| left.pop());
+        // After a fork they are the parent's.
+        let Some(mut thread) = left.filter(|thread| std::ptr::eq(thread.process, process)) else {
+            return Self::new(process);
+        };
+        thread.writer.adopt();
+        // The sequence begins anew, with this thread's description.
+        thread.epoch = 0;
+        thread.described = (0, Description::new());
+        thread
+    }
+
     fn new(process: &'static Process) -> Box<Self> {
         Box::new(Self {
             writer: process.producer.writer(),

@@ -13,7 +13,7 @@ use rules::Checked;
 use session::Recording;
 use situ_bus::{Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TypeDescription};
 use situ_trace::{
-    Argument, CollectorOptions, Event, Kind, Name, Policy, Unit, category, counter, instant, slice,
+    Argument, CollectorOptions, Event, Kind, Name, Policy, Sink, Unit, category, counter, instant, slice,
     write_event,
 };
 
@@ -38,6 +38,8 @@ fn what_happens_is_in_the_trace() {
     a_name_may_be_that_of_an_event_and_of_an_argument(&recording);
     categories_are_on_only_if_they_are_wanted(&recording);
     threads_have_tracks_of_their_own(&recording);
+    threads_that_follow_each_other_lose_nothing(&recording);
+    threads_that_follow_each_other_leave_a_whole_ring(&recording);
     messages_of_the_bus_have_arrows(&recording);
     losses_take_no_more_than_themselves(&recording);
 }
@@ -165,6 +167,48 @@ fn threads_have_tracks_of_their_own(recording: &Recording) {
             .values()
             .all(|(pid, _, _, parent)| { *pid as u32 == std::process::id() && *parent == process })
     );
+}
+
+/// More threads than a ring has places for writers, and more than it has chunks.
+const THREADS: u64 = 1300;
+
+fn threads_one_after_another() {
+    for number in 0..THREADS {
+        // Threads that stay write in between.
+        instant!(PLANNER, "next", "number" => number);
+        std::thread::spawn(move || drop(slice!(PLANNER, "short", "number" => number))).join().unwrap();
+    }
+}
+
+fn threads_that_follow_each_other_lose_nothing(recording: &Recording) {
+    follow_each_other(&recording.record("", threads_one_after_another));
+    // With a collector that sleeps all the time, and so frees no place of those who have ended.
+    let asleep =
+        |options| CollectorOptions { ring_bytes: 16 << 20, period: Duration::from_secs(60), ..options };
+    follow_each_other(&recording.record_with(asleep, threads_one_after_another));
+}
+
+fn follow_each_other(bytes: &[u8]) {
+    let trace = Checked::read(bytes);
+    let said: Vec<_> = trace.named("short").iter().map(|slice| slice.arguments[0].1.clone()).collect();
+    let missing: Vec<_> = (0..THREADS).filter(|number| !said.contains(&Value::Uint(*number))).collect();
+    assert_eq!((said.len() as u64, missing), (THREADS, vec![]));
+    assert_eq!(trace.losses, 0);
+}
+
+/// Only the newest is kept, but nothing of that depends on what is not.
+fn threads_that_follow_each_other_leave_a_whole_ring(recording: &Recording) {
+    const KEPT: usize = 64 << 10;
+    let to_ring = |mut options: CollectorOptions| {
+        let Sink::File(path) = options.sink else { panic!("a file") };
+        options.sink = Sink::Ring { path, bytes: KEPT };
+        options
+    };
+    let trace = Checked::read(&recording.record_with(to_ring, threads_one_after_another));
+    let last = ("number".to_owned(), Value::Uint(THREADS - 1));
+    assert!(trace.named("short").iter().any(|slice| slice.arguments == [last.clone()]));
+    let count = trace.named("short").len();
+    assert!(count > 50, "{count} slices in {KEPT} bytes: what others need has displaced them");
 }
 
 fn messages_of_the_bus_have_arrows(recording: &Recording) {
