@@ -566,7 +566,7 @@ typedef union situ_trace_value {
   uint64_t as_uint;
   int64_t as_int;
   double as_double;
-  /* UTF-8; its length is the argument's. */
+  /* UTF-8; its length is the argument's. What is invalid in it is replaced by U+FFFD, as in names. */
   const char* as_text;
 } situ_trace_value;
 

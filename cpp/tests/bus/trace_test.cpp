@@ -22,6 +22,9 @@ using namespace std::chrono_literals;
 
 constinit situ::trace::category wanted{"wanted"};
 constinit situ::trace::category unwanted{"unwanted"};
+// Latin 1, as of a program that has not heard of UTF-8 yet.
+constinit situ::trace::category latin{"wanted caf\xe9"};
+constinit situ::trace::counter latin_level{latin, "niveau \xe0"};
 constinit situ::trace::counter level{wanted, "level", situ::trace::unit::bytes};
 
 int computed = 0;
@@ -39,6 +42,9 @@ void work(int round) {
     SITU_TRACE_INSTANT(wanted, "moment", situ::trace::arg<"text">(std::string("some text")),
                        situ::trace::arg<"yes">(true), situ::trace::last_flow(4711));
   }
+  SITU_TRACE_INSTANT(latin, "d\xe9j\xe0 vu", situ::trace::arg<"o\xf9">(std::string("a \xff text")),
+                     situ::trace::arg<"behind">(round));
+  latin_level.set(round);
   SITU_TRACE_SCOPE(unwanted, "never", situ::trace::arg<"computed">(compute()));
   SITU_TRACE_SET(wanted, "rounds", round);
   level.set(2.5);
@@ -69,7 +75,7 @@ TEST_F(Bus, what_a_program_does_is_in_the_trace) {
   const std::string file = root_.path + "/run.pftrace";
   const std::string situ = std::string(SITU_TEST_COMMAND) + " --root " + root_.path + " trace ";
   std::thread recorder([&] {
-    EXPECT_EQ(run(situ + "record --category wanted --duration 20s -o " + file + " >/dev/null"), 0);
+    EXPECT_EQ(run(situ + "record --category 'wanted*' --duration 20s -o " + file + " >/dev/null"), 0);
   });
   ASSERT_TRUE(becomes(wanted, true));
   EXPECT_FALSE(unwanted.is_enabled());
@@ -90,7 +96,10 @@ TEST_F(Bus, what_a_program_does_is_in_the_trace) {
   }
   EXPECT_EQ(view.find("never"), std::string::npos);
   const std::string bytes = read(file);
-  for (const char* expected : {"moment", "some text", "yes", "half", "text"}) {
+  // What is invalid is replaced (by U+FFFD), and nothing is lost with it.
+  for (const char* expected :
+       {"moment", "some text", "yes", "half", "text", "wanted caf\xef\xbf\xbd", "niveau \xef\xbf\xbd",
+        "d\xef\xbf\xbdj\xef\xbf\xbd vu", "o\xef\xbf\xbd", "a \xef\xbf\xbd text", "behind"}) {
     EXPECT_NE(bytes.find(expected), std::string::npos) << expected;
   }
 }

@@ -1,5 +1,6 @@
 //! Traces for C: categories and names in the caller's static memory, and events that the caller describes on its stack.
 
+use std::borrow::Cow;
 use std::ffi::c_char;
 use std::slice;
 
@@ -20,6 +21,8 @@ pub const MOST_ARGUMENTS: usize = 16;
 pub const BEGIN: u32 = 1;
 /// `SITU_TRACE_KIND_INSTANT`.
 pub const INSTANT: u32 = 3;
+/// `SITU_TRACE_TEXT`.
+const TEXT: u32 = 5;
 
 /// `situ_trace_value`.
 #[repr(C)]
@@ -65,11 +68,24 @@ unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
     unsafe { slice::from_raw_parts(first, count) }
 }
 
-/// The value of an argument; nothing for a kind that there is not, or a text that is not UTF-8.
+/// The text of an argument, if it is one; what is not UTF-8 is replaced by U+FFFD, as in names.
 ///
 /// # Safety
 /// The value is of its kind, and a text has its length.
-unsafe fn value(argument: &situ_trace_argument) -> Option<Value<'_>> {
+unsafe fn text(argument: &situ_trace_argument) -> Cow<'_, str> {
+    if argument.kind != TEXT {
+        return Cow::Borrowed("");
+    }
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { list(argument.value.as_text.cast::<u8>(), argument.length) };
+    String::from_utf8_lossy(bytes)
+}
+
+/// The value of an argument, whose text is known; nothing for a kind that there is not.
+///
+/// # Safety
+/// The value is of its kind.
+unsafe fn value<'a>(argument: &situ_trace_argument, text: &'a str) -> Option<Value<'a>> {
     // SAFETY: the caller's promise.
     unsafe {
         Some(match argument.kind {
@@ -77,10 +93,7 @@ unsafe fn value(argument: &situ_trace_argument) -> Option<Value<'_>> {
             2 => Value::Uint(argument.value.as_uint),
             3 => Value::Int(argument.value.as_int),
             4 => Value::Double(argument.value.as_double),
-            5 => {
-                let bytes = list(argument.value.as_text.cast::<u8>(), argument.length);
-                Value::Text(std::str::from_utf8(bytes).ok()?)
-            }
+            TEXT => Value::Text(text),
             _ => return None,
         })
     }
@@ -119,11 +132,16 @@ pub unsafe extern "C" fn situ_trace_write(kind: u32, event: *const situ_trace_ev
         let Some(name) = name else { return };
         // SAFETY: as above.
         let given = unsafe { list(event.arguments, event.argument_count) };
+        let mut texts = [const { Cow::Borrowed("") }; MOST_ARGUMENTS];
+        for (text_of, argument) in texts.iter_mut().zip(given) {
+            // SAFETY: as above.
+            *text_of = unsafe { text(argument) };
+        }
         let mut arguments = [Argument { name, value: Value::Bool(false) }; MOST_ARGUMENTS];
         let mut count = 0;
-        for argument in given.iter().take(MOST_ARGUMENTS) {
+        for (argument, text) in given.iter().zip(&texts) {
             // SAFETY: as above.
-            if let (Some(name), Some(value)) = unsafe { (argument.name.as_ref(), value(argument)) } {
+            if let (Some(name), Some(value)) = unsafe { (argument.name.as_ref(), value(argument, text)) } {
                 arguments[count] = Argument { name, value };
                 count += 1;
             }

@@ -79,7 +79,7 @@ impl Category {
     }
 
     fn decide(&self, wanted: Option<&str>) {
-        let is_wanted = wanted.is_some_and(|wanted| is_wanted(wanted, self.name.text()));
+        let is_wanted = wanted.is_some_and(|wanted| is_wanted(wanted, &self.name.text()));
         self.state.store(if is_wanted { ON } else { OFF }, Ordering::Relaxed);
     }
 }

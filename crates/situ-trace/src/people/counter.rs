@@ -71,7 +71,7 @@ impl Counter {
         let mut track = packet.set_track_descriptor();
         track.set_uuid(self.track());
         track.set_parent_uuid(process_track());
-        track.set_name(self.name.text());
+        track.set_name(&self.name.text());
         track.set_counter().set_unit(match self.unit {
             unit if unit == Unit::Bytes as u32 => counter_descriptor::Unit::UNIT_SIZE_BYTES,
             unit if unit == Unit::Nanoseconds as u32 => counter_descriptor::Unit::UNIT_TIME_NS,

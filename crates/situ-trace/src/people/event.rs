@@ -73,7 +73,7 @@ impl Event<'_> {
         if let Some(name) = self.name {
             match name.number() {
                 number if number < MOST_INTERNED => event.set_name_iid(u64::from(number)),
-                _ => event.set_name(name.text()),
+                _ => event.set_name(&name.text()),
             }
         }
         for flow in self.flows {
@@ -107,13 +107,13 @@ impl Event<'_> {
         {
             let mut entry = data.add_event_names();
             entry.set_iid(u64::from(name.number()));
-            entry.set_name(name.text());
+            entry.set_name(&name.text());
         }
         for Argument { name, .. } in self.arguments {
             if sent.add(Table::Arguments, name.number()) {
                 let mut entry = data.add_debug_annotation_names();
                 entry.set_iid(u64::from(name.number()));
-                entry.set_name(name.text());
+                entry.set_name(&name.text());
             }
         }
     }
@@ -124,7 +124,7 @@ impl Argument<'_> {
     fn write(&self, mut annotation: DebugAnnotationWriter<'_>) {
         match self.name.number() {
             number if number < MOST_INTERNED => annotation.set_name_iid(u64::from(number)),
-            _ => annotation.set_name(self.name.text()),
+            _ => annotation.set_name(&self.name.text()),
         }
         match self.value {
             Value::Bool(value) => annotation.set_bool_value(value),
@@ -139,7 +139,7 @@ impl Argument<'_> {
 pub(super) fn put_category(event: &mut TrackEventWriter<'_>, category: &Category) {
     match category.name().number() {
         number if number < MOST_INTERNED => event.add_category_iids(u64::from(number)),
-        _ => event.add_categories(category.name().text()),
+        _ => event.add_categories(&category.name().text()),
     }
 }
 
@@ -148,6 +148,6 @@ pub(super) fn introduce_category(data: &mut InternedDataWriter<'_>, category: &C
     if sent.add(Table::Categories, name.number()) {
         let mut entry = data.add_event_categories();
         entry.set_iid(u64::from(name.number()));
-        entry.set_name(name.text());
+        entry.set_name(&name.text());
     }
 }

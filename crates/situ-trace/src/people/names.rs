@@ -1,5 +1,6 @@
 //! Names that a writer sends once, and refers to by number after that.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The names up to this number are interned; what comes later is written out each time.
@@ -29,11 +30,13 @@ impl Name {
         Self { text: text.as_ptr(), len: text.len(), number: AtomicU32::new(0) }
     }
 
-    /// The text. What is not UTF-8, which only C can make it, is empty.
-    pub fn text(&self) -> &str {
-        // SAFETY: a `&'static str`, or what C promised to be as good.
-        let bytes = unsafe { std::slice::from_raw_parts(self.text, self.len) };
-        std::str::from_utf8(bytes).unwrap_or_default()
+    /// The text. What is not UTF-8, which only C can make it, is replaced by U+FFFD.
+    pub fn text(&self) -> Cow<'_, str> {
+        if self.text.is_null() {
+            return Cow::Borrowed("");
+        }
+        // SAFETY: a `&'static str`, or what C promised to be as good; not null.
+        String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(self.text, self.len) })
     }
 
     /// Its number in this process.
@@ -130,6 +133,16 @@ mod tests {
         assert_eq!(ONE.number(), number);
         assert_ne!(OTHER.number(), number);
         assert_eq!(ONE.text(), "one");
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_replaced_and_nothing_else() {
+        let name =
+            |text: &'static [u8]| Name { text: text.as_ptr(), len: text.len(), number: AtomicU32::new(0) };
+        assert_eq!(name(b"caf\xe9!").text(), "caf\u{fffd}!");
+        assert_eq!(name("café!".as_bytes()).text(), "café!");
+        let nothing = Name { text: std::ptr::null(), len: 5, number: AtomicU32::new(0) };
+        assert_eq!(nothing.text(), "", "C may leave it out");
     }
 
     #[test]
