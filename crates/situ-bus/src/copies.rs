@@ -669,7 +669,8 @@ impl Copies {
             .map_err(|error| CopyError::Register(Box::new(error)))?;
         let Some(pool) = pool else { unreachable!("an entry is only taken with a pool") };
         let (made, held, deaths) = (VecDeque::new(), VecDeque::new(), Deaths::default());
-        Ok(CopyPool { entry, pool, registered: Registered::default(), rows, made, held, deaths })
+        let column = self.column;
+        Ok(CopyPool { entry, column, pool, registered: Registered::default(), rows, made, held, deaths })
     }
 
     /// Takes out of circulation what nobody can still want: what was overwritten, what its publisher has retired (or is

@@ -25,6 +25,8 @@ pub(crate) struct Made {
 /// The pool of copies of one participant in one domain.
 pub(crate) struct CopyPool {
     pub(crate) entry: usize,
+    /// The domain's column in the topic.
+    pub(crate) column: usize,
     pub(crate) pool: PoolOwner,
     /// What of it is registered with devices.
     pub(crate) registered: Registered,
@@ -53,8 +55,9 @@ impl CopyPool {
             if !over {
                 break;
             }
-            let slot = made.slot;
+            let (number, slot) = (made.number, made.slot);
             self.made.pop_front();
+            topic.entry(self.column, number).forget_slot(self.entry as u8, slot as u16);
             self.retire(slot);
         }
         self.give_back(2);

@@ -458,12 +458,16 @@ impl RawSubscriber {
             return Err(malformed("as a whole it has another size than its head"));
         }
         let entry = (taken.body_pool & BODY_ENTRY) as u8;
-        let word = self.core().topic.publisher(usize::from(entry)).state.load(Ordering::SeqCst);
+        let bodies = self.core().topic.publisher(usize::from(entry));
+        let word = bodies.state.load(Ordering::SeqCst);
+        // After the state: an entry that was given to another since the message was held says so by now.
+        if bodies.tenure.of(*number).is_none() {
+            return Ok(None);
+        }
         if word & state::BODIES == 0 {
             return Err(malformed("its body lies in a pool that is none of bodies"));
         }
         // What lies in this domain is never copied; for anything else, a copy that is there needs no look at the original.
-        let bodies = self.core().topic.publisher(usize::from(entry));
         let here = domain_from_word(&bodies.domain) == self.domain();
         let copy = if here { None } else { self.ready(*number, taken.body_size as u64, how)? };
         let mut ordered = false;
@@ -471,7 +475,7 @@ impl RawSubscriber {
             Some(copy) => payload_of(copy, taken.body_size as u64, body_size, head_pin())
                 .ok_or_else(|| malformed(SHRUNK))?,
             None => {
-                let mapped = match self.pools().get(self.core(), entry) {
+                let mapped = match self.pools().get(self.core(), entry, *number) {
                     Ok(mapped) => mapped,
                     Err(ViewError::Gone(_)) => return Ok(None),
                     Err(source) => return Err(self.pool_error(*number, source)),
@@ -526,7 +530,7 @@ impl RawSubscriber {
         let (Found::Ready(slot), _) = self.core().topic.entry(self.column(), number).look() else {
             return false;
         };
-        let pool = self.pools().get(self.core(), slot.pool).ok();
+        let pool = self.pools().get(self.core(), slot.pool, number).ok();
         let fence = pool.and_then(|pool| pool.view.fence(SlotId::from(slot.slot)));
         // The value of a slot's fence is that of its generation, and 1.
         let this = |fence: &Fence| fence.value().wrapping_sub(1) as u16 == slot.generation;
@@ -538,7 +542,9 @@ impl RawSubscriber {
         let entry = self.core().topic.entry(self.column(), number);
         let (Found::Ready(slot), word) = entry.look() else { return Ok(None) };
         // If it cannot be had, it is brought, and then it is an error.
-        let Some(pin) = self.share(slot, len, &|| entry.still(word)).unwrap_or(None) else { return Ok(None) };
+        let Some(pin) = self.share(slot, number, len, &|| entry.still(word)).unwrap_or(None) else {
+            return Ok(None);
+        };
         let Some(fence) = pin.mapped.view.fence(pin.slot) else { return Ok(None) };
         let fence = match fence.state() {
             FenceState::Complete => None,
@@ -550,7 +556,7 @@ impl RawSubscriber {
 
     /// A copy in this domain, made if need be; nothing if the message has passed.
     fn brought(&self, number: u64, source: &Source<'_>, how: How<'_>) -> Result<Option<Brought>, TakeError> {
-        let share = |slot, still: &dyn Fn() -> bool| self.share(slot, source.len, still);
+        let share = |slot, still: &dyn Fn() -> bool| self.share(slot, number, source.len, still);
         self.copies().bring(number, source, how, share).map_err(|source| TakeError::Copy {
             topic: self.core().topic.name.clone(),
             sequence: number,
@@ -563,10 +569,11 @@ impl RawSubscriber {
     fn share(
         &self,
         reference: Reference,
+        number: u64,
         len: u64,
         still: &dyn Fn() -> bool,
     ) -> Result<Option<Pin>, ViewError> {
-        let mapped = match self.pools().get(self.core(), reference.pool) {
+        let mapped = match self.pools().get(self.core(), reference.pool, number) {
             Ok(mapped) => mapped,
             Err(ViewError::Gone(_)) => return Ok(None),
             Err(error) => return Err(error),

@@ -141,6 +141,17 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// Forgets the copy in this slot, if the word still names it: for its owner, before the slot is used for another message. The words of
+    /// a sealed ring live on, and have only 16 bits of the slot's generation.
+    ///
+    /// A taker that holds the slot and finds the word after that comes before this in the total order, so the owner finds its bit.
+    pub fn forget_slot(&self, pool: u8, slot: u16) {
+        let (found, word) = self.look();
+        if matches!(found, Found::Copying(it) | Found::Ready(it) if it.pool == pool && it.slot == slot) {
+            self.abandon(word);
+        }
+    }
+
     fn swap(&self, from: u64, to: u64) -> bool {
         self.word.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }

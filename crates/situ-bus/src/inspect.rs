@@ -137,7 +137,7 @@ fn describe(topic: &Topic) -> TopicInfo {
                 return None;
             }
             let node = NodeId(entry.node.load(Ordering::Relaxed));
-            let path = topic.pool_path(entry.pool.load(Ordering::Relaxed));
+            let path = topic.pool_path(entry.tenure.pool());
             let (held_slots, slots) = PoolMetadata::open(&path).map_or((0, 0), |pool| pool.usage());
             Some(PublisherInfo {
                 node,

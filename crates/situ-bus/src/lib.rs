@@ -65,6 +65,7 @@ pub mod ring;
 mod spans;
 #[cfg(not(loom))]
 mod subscriber;
+pub mod tenure;
 #[cfg(not(loom))]
 mod topic;
 #[cfg(not(loom))]

@@ -63,7 +63,7 @@ impl Observer {
         let there: Vec<u64> = (0..used)
             .map(|index| self.topic.publisher(index))
             .filter(|entry| entry.state.load(Ordering::SeqCst) & state::ACTIVE != 0)
-            .map(|entry| entry.pool.load(Ordering::Relaxed))
+            .map(|entry| entry.tenure.pool())
             .collect();
         self.pools.retain(|number, _| there.contains(number));
         self.topic.is_current()
@@ -83,12 +83,12 @@ impl Observer {
         }
         self.next = end;
         let sequence = end.checked_sub(1)?;
-        let Look::Here(reference, word) = self.topic.ring_of(sequence).look(sequence) else { return None };
+        let Look::Here(reference) = self.topic.ring_of(sequence).look(sequence) else { return None };
         let entry = usize::from(reference.pool);
         if entry >= PUBLISHERS as usize {
             return None;
         }
-        let number = self.topic.publisher(entry).pool.load(Ordering::Relaxed);
+        let number = self.topic.publisher(entry).tenure.of(sequence)?;
         let path = self.topic.pool_path(number);
         let view = self
             .pools
@@ -115,11 +115,12 @@ impl Observer {
                 .saturating_add(descriptor.body_size.load(Ordering::Relaxed)),
             publisher: NodeId(descriptor.publisher.load(Ordering::Relaxed)),
         };
-        // The loads above come before those below (acquire fence): had any of them seen a later message's bytes, the
-        // generation that was raised before those were written would be seen here.
+        let here = descriptor.sequence.load(Ordering::Relaxed);
+        // The loads above come before that below (acquire fence): had any of them seen a later message's bytes, the
+        // generation that was raised before those were written would be seen here. That it is the row's generation, and not one
+        // whose low bits are the same, is what the message's number says.
         fence(Ordering::Acquire);
-        (control.generation() == generation && self.topic.ring_of(sequence).still(sequence, word))
-            .then_some(seen)
+        (control.generation() == generation && here == sequence.wrapping_add(1)).then_some(seen)
     }
 
     /// Waits until something is published on one of the topics, at most for `timeout`. Whether there is something to look at.

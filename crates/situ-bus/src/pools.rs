@@ -29,6 +29,8 @@ impl Drop for Core {
 #[derive(Debug)]
 pub(crate) struct Mapped {
     pub(crate) number: u64,
+    /// Rows of earlier messages that name its entry mean another pool.
+    since: u64,
     pub(crate) view: PoolView,
     /// What of it is registered with devices. Behind the view, which is to be given up first.
     registered: Mutex<Registered>,
@@ -73,28 +75,34 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// The pool of an entry, mapped when it is first needed.
+    /// The pool of an entry that the row of message `sequence` names, or what belongs to it; mapped when it is first needed.
     #[inline(always)]
-    pub(crate) fn get(&self, core: &Arc<Core>, entry: u8) -> Result<Arc<Mapped>, ViewError> {
-        let number = core.topic.publisher(usize::from(entry)).pool.load(Ordering::Relaxed);
+    pub(crate) fn get(&self, core: &Arc<Core>, entry: u8, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
+        let number = core.topic.publisher(usize::from(entry)).tenure.pool();
         if let Some(Some(mapped)) = self.mapped.borrow().get(usize::from(entry))
             && mapped.number == number
+            && sequence >= mapped.since
         {
             return Ok(mapped.clone());
         }
-        self.map(core, entry, number)
+        self.map(core, entry, number, sequence)
     }
 
     #[cold]
-    fn map(&self, core: &Arc<Core>, entry: u8, number: u64) -> Result<Arc<Mapped>, ViewError> {
+    fn map(&self, core: &Arc<Core>, entry: u8, number: u64, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
         let path = core.topic.pool_path(number);
+        let since = core.topic.publisher(usize::from(entry)).tenure.since();
+        if sequence < since {
+            return Err(ViewError::Gone(path));
+        }
         let view = match PoolView::open(&Domains::host_only(), &path) {
             Err(ViewError::Domain(DomainError::Absent { domain, .. })) => {
                 PoolView::open(&core.node.domains_with(domain)?, &path)?
             }
             view => view?,
         };
-        let mapped = Arc::new(Mapped { number, view, registered: Mutex::default(), core: core.clone() });
+        let mapped =
+            Arc::new(Mapped { number, since, view, registered: Mutex::default(), core: core.clone() });
         self.forget_gone(&core.topic);
         let mut pools = self.mapped.borrow_mut();
         let index = usize::from(entry);
@@ -112,7 +120,7 @@ impl Pools {
             let entry = topic.publisher(index);
             let word = entry.state.load(Ordering::SeqCst);
             let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
-            mapped.take_if(|mapped| !there || mapped.number != entry.pool.load(Ordering::Relaxed));
+            mapped.take_if(|mapped| !there || mapped.number != entry.tenure.pool());
         }
     }
 }

@@ -622,7 +622,7 @@ impl RawPublisher {
         let room = (self.qos.depth as u64).min(ring.depth());
         let (window, epoch) = (&mut inner.window, &self.topic.registry().epoch);
         ring.publish(inner.next, reference, |number| {
-            descriptor.sequence.store(number, Ordering::Relaxed);
+            descriptor.sequence.store(number.wrapping_add(1), Ordering::Relaxed);
             if !reliable || window.admits(number, room, epoch, || self.slowest()) { Ok(()) } else { Err(()) }
         })
     }

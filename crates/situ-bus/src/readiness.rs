@@ -185,9 +185,9 @@ impl Prospect {
     /// What has to end before a message is ready; nothing if it is, or has passed, or makes no sense.
     fn awaited(&mut self, topic: &Topic, number: u64) -> Option<Awaited> {
         self.tidy(topic);
-        let Look::Here(reference, word) = topic.ring_of(number).look(number) else { return None };
+        let Look::Here(reference) = topic.ring_of(number).look(number) else { return None };
         let slot = SlotId::from(reference.slot);
-        let view = head_pool(&mut self.heads, topic, reference.pool)?;
+        let view = head_pool(&mut self.heads, topic, reference.pool, number)?;
         let generation = view.control(slot)?.generation();
         let (memory, len) = view.memory(slot)?;
         if generation as u16 != reference.generation || len < DESCRIPTOR {
@@ -204,7 +204,7 @@ impl Prospect {
         }
         let awaited = match topic.entry(HOST_COLUMN, number).look().0 {
             Found::Ready(copy) => {
-                let pool = other_pool(&mut self.others, topic, copy.pool, state::COPIES);
+                let pool = other_pool(&mut self.others, topic, copy.pool, number, state::COPIES);
                 let of_copy = pool.and_then(|pool| {
                     let fence = pool.fence(SlotId::from(copy.slot))?;
                     // Its value is the generation's and 1.
@@ -223,7 +223,8 @@ impl Prospect {
             Found::Passed => return None,
             Found::Absent | Found::Copying(_) => None,
         };
-        let of_body = other_pool(&mut self.others, topic, (body_pool & BODY_ENTRY) as u8, state::BODIES)
+        let body_entry = (body_pool & BODY_ENTRY) as u8;
+        let of_body = other_pool(&mut self.others, topic, body_entry, number, state::BODIES)
             .and_then(|pool| Some((pool.fence(body_slot)?, NodeId(pool.header().owner))))
             .filter(|(fence, _)| fence.state() == FenceState::Pending);
         let awaited = match (awaited, of_body) {
@@ -233,10 +234,12 @@ impl Prospect {
             (None, of_body) => of_body.map(|(fence, owner)| Awaited { fence, owner, copy: None }),
         };
         // The loads above come before those below (acquire fence): had any of them seen a later message's bytes, the
-        // generation that was raised before those were written would be seen here. The body lives as long as the head.
+        // generation that was raised before those were written would be seen here. The body lives as long as the head. That it is the
+        // row's generation, and not one whose low bits are the same, is what the message's number says.
+        let here = descriptor.sequence.load(Ordering::Relaxed);
         fence(Ordering::Acquire);
-        let control = head_pool(&mut self.heads, topic, reference.pool)?.control(slot)?;
-        awaited.filter(|_| control.generation() == generation && topic.ring_of(number).still(number, word))
+        let control = head_pool(&mut self.heads, topic, reference.pool, number)?.control(slot)?;
+        awaited.filter(|_| control.generation() == generation && here == number.wrapping_add(1))
     }
 
     /// Lets go of the pools of those who are gone: their memory would stay otherwise.
@@ -357,17 +360,16 @@ impl RawSubscriber {
 fn gone(topic: &Topic, index: usize, number: u64) -> bool {
     let entry = topic.publisher(index);
     let word = entry.state.load(Ordering::SeqCst);
-    word & (state::ACTIVE | state::GONE) == 0
-        || word & state::UNLINKED != 0
-        || entry.pool.load(Ordering::Relaxed) != number
+    word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 || entry.tenure.pool() != number
 }
 
 fn head_pool<'p>(
     pools: &'p mut Vec<Option<(u64, PoolView)>>,
     topic: &Topic,
     entry: u8,
+    sequence: u64,
 ) -> Option<&'p PoolView> {
-    let number = known(topic, entry, None)?;
+    let number = known(topic, entry, sequence, None)?;
     opened(pools, entry, number, || PoolView::open(&Domains::host_only(), &topic.pool_path(number)).ok())
 }
 
@@ -375,14 +377,15 @@ fn other_pool<'p>(
     pools: &'p mut Vec<Option<(u64, PoolMetadata)>>,
     topic: &Topic,
     entry: u8,
+    sequence: u64,
     of: u32,
 ) -> Option<&'p PoolMetadata> {
-    let number = known(topic, entry, Some(of))?;
+    let number = known(topic, entry, sequence, Some(of))?;
     opened(pools, entry, number, || PoolMetadata::open(&topic.pool_path(number)).ok())
 }
 
-/// The pool of an entry, if there can be one, and it is of this kind.
-fn known(topic: &Topic, entry: u8, of: Option<u32>) -> Option<u64> {
+/// The pool of an entry, if there can be one, and it is of this kind and what a message of this number means.
+fn known(topic: &Topic, entry: u8, sequence: u64, of: Option<u32>) -> Option<u64> {
     let entry = usize::from(entry);
     if entry >= PUBLISHERS as usize {
         return None;
@@ -391,7 +394,7 @@ fn known(topic: &Topic, entry: u8, of: Option<u32>) -> Option<u64> {
     if of.is_some_and(|of| entry.state.load(Ordering::SeqCst) & of == 0) {
         return None;
     }
-    Some(entry.pool.load(Ordering::Relaxed))
+    entry.tenure.of(sequence)
 }
 
 /// What was opened for an entry, or is now.

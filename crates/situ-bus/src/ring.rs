@@ -67,8 +67,8 @@ impl Reference {
 pub enum Look {
     /// It is not published yet.
     NotYet,
-    /// It is published and this is where. The bits are the row's whole word, to compare with later.
-    Here(Reference, u64),
+    /// It is published and this is where.
+    Here(Reference),
     /// Its row was reused: the row now belongs to this later number.
     Passed(u64),
     /// The ring ends here: this number is the first of the ring behind it.
@@ -154,16 +154,10 @@ impl<'a> Ring<'a> {
         let word = self.row(number).load(Ordering::SeqCst);
         match self.distance(word, number) {
             0 if is_seal(word) => Look::Sealed,
-            0 => Look::Here(Reference::from_bits(word), word),
+            0 => Look::Here(Reference::from_bits(word)),
             ahead @ 1.. => Look::Passed(number.wrapping_add(ahead as u64 * self.depth())),
             _ => Look::NotYet,
         }
-    }
-
-    /// Whether the row of message `number` still holds this word.
-    #[inline]
-    pub fn still(&self, number: u64, word: u64) -> bool {
-        self.row(number).load(Ordering::SeqCst) == word
     }
 
     /// Puts a reference into the order and gives its number.
@@ -270,14 +264,6 @@ impl<'a> Ring<'a> {
         let end = self.end();
         (self.look(end) == Look::Sealed).then_some(end)
     }
-
-    /// Whether any row refers to the given publisher's pool.
-    pub fn refers_to(&self, pool: u8) -> bool {
-        self.rows.iter().any(|row| {
-            let word = row.load(Ordering::SeqCst);
-            word != 0 && !is_seal(word) && Reference::from_bits(word).pool == pool
-        })
-    }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -301,7 +287,7 @@ mod tests {
         for number in 0..1000u64 {
             assert_eq!(ring.end(), number);
             assert_eq!(ring.publish(number, at(number as u16), admit), Ok(number));
-            assert!(matches!(ring.look(number), Look::Here(found, _) if found == at(number as u16)));
+            assert!(matches!(ring.look(number), Look::Here(found) if found == at(number as u16)));
             assert_eq!(ring.look(number + 1), Look::NotYet);
             if number >= 4 {
                 assert_eq!(ring.look(number - 4), Look::Passed(number));

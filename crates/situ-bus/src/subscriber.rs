@@ -22,6 +22,9 @@ use crate::ring::{Look, Reference};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 use crate::topic::{Encoding, RegisterError, Registration, TypeDescription, has_bulk};
 
+/// How often a take goes on nearer to the newest message before it gives up.
+const MOST_ROUNDS: u64 = 32;
+
 /// Why a message could not be taken. The message is passed over; the next call goes on behind it.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
@@ -252,10 +255,10 @@ impl RawSubscriber {
         let number = self.cursor.get();
         // Nearly always the message is there, and everything else is kept out of its way.
         if self.keep_last == 0
-            && let Look::Here(reference, word) = self.core.topic.ring_of(number).look(number)
+            && let Look::Here(reference) = self.core.topic.ring_of(number).look(number)
         {
             let next = number.wrapping_add(1);
-            return match self.pin(reference, number, word, false, on) {
+            return match self.pin(reference, number, false, on) {
                 Ok(Some(sample)) if !sample.is_expired() => {
                     self.note_taken(next);
                     Ok(Some(sample))
@@ -313,9 +316,32 @@ impl RawSubscriber {
         let topic = &self.core.topic;
         let mut ring = topic.ring_of(number);
         let mut chosen = None;
-        // Each step leaves a row behind. Were the rows nonsense, it could go on for ever: so it ends after a few rounds,
-        // and the next call goes on.
-        for _ in 0..4 * ring.depth() {
+        // Each step leaves a row behind. Where publishers overwrite them as fast as it goes, it goes on nearer and nearer to the newest. Were
+        // the rows nonsense, it could go on for ever: so that is an error after a few rounds.
+        let (mut steps, mut rounds) = (4 * ring.depth(), 0);
+        loop {
+            if steps == 0 {
+                rounds += 1;
+                if rounds > MOST_ROUNDS {
+                    self.advance(number);
+                    return Err(TakeError::Malformed {
+                        topic: topic.name.clone(),
+                        sequence: number,
+                        reason:
+                            "its row and those behind it are overwritten faster than they can be read, or \
+                                 contradict each other"
+                                .to_owned(),
+                    });
+                }
+                let near = topic.ring().depth() >> rounds;
+                let nearer = topic.end().saturating_sub(near).max(number);
+                self.count_lost(number, nearer);
+                number = nearer;
+                behind = true;
+                ring = topic.ring_of(number);
+                steps = near + MOST_ROUNDS;
+            }
+            steps -= 1;
             match ring.look(number) {
                 Look::NotYet => break,
                 Look::Sealed => {
@@ -324,7 +350,10 @@ impl RawSubscriber {
                         sequence: number,
                         source: source.into(),
                     })?;
-                    ring = topic.ring_of(number);
+                    let before = std::mem::replace(&mut ring, topic.ring_of(number));
+                    if ring.base() > before.base() {
+                        steps += 4 * ring.depth();
+                    }
                 }
                 Look::Passed(later) => {
                     // The row of `number` holds `later`, so this is the oldest that can still be there.
@@ -334,7 +363,7 @@ impl RawSubscriber {
                     number = oldest;
                     behind = true;
                 }
-                Look::Here(reference, word) => {
+                Look::Here(reference) => {
                     let next = number.wrapping_add(1);
                     if self.keep_last != 0
                         && chosen != Some(number)
@@ -350,7 +379,7 @@ impl RawSubscriber {
                         ring = topic.ring_of(number);
                         continue;
                     }
-                    match self.pin(reference, number, word, behind, on) {
+                    match self.pin(reference, number, behind, on) {
                         Ok(Some(sample)) => {
                             if sample.is_expired() {
                                 self.expired.set(self.expired.get() + 1);
@@ -385,12 +414,11 @@ impl RawSubscriber {
         &self,
         reference: Reference,
         number: u64,
-        word: u64,
         behind: bool,
         on: Option<&dyn Stream>,
     ) -> Result<Option<RawSample>, Missed> {
         let topic = &self.core.topic;
-        let mapped = match self.pools.get(&self.core, reference.pool) {
+        let mapped = match self.pools.get(&self.core, reference.pool, number) {
             Ok(mapped) => mapped,
             Err(ViewError::Gone(_)) => return Ok(None),
             Err(source) => return Err(self.pool_error(number, source).into()),
@@ -416,9 +444,6 @@ impl RawSubscriber {
         }
         // From here on the slot is held, and `Pin` lets go of it on every way out.
         let pin = Pin { mapped, slot };
-        if !topic.ring_of(number).still(number, word) {
-            return Ok(None);
-        }
         let Some((memory, len)) = pin.mapped.view.memory(slot) else {
             return Err(match pin.mapped.view.unreachable(slot) {
                 Some(source) => self.pool_error(number, source),
@@ -432,6 +457,12 @@ impl RawSubscriber {
         // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a descriptor
         // consists of atomics, for which any bits are valid.
         let descriptor = unsafe { &*memory.cast::<Descriptor>() };
+        // The row has 16 bits of the generation, and the rows of a sealed ring live on: it may be a later generation, whose low bits are the
+        // same. Then the pin is none. What was in the slot before has made way for the message of each generation in between, and its
+        // number for a later one; who sees the generation sees that (acquire, release in `retire`).
+        if descriptor.sequence.load(Ordering::Relaxed) != number.wrapping_add(1) {
+            return Ok(None);
+        }
         // Each word is read once and checked: its publisher could change it at any time.
         let head_size = descriptor.head_size.load(Ordering::Relaxed) as usize;
         let body_size = usize::try_from(descriptor.body_size.load(Ordering::Relaxed));

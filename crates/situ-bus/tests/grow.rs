@@ -453,3 +453,42 @@ fn who_removes_a_ring_may_die_at_any_step() {
         "{removed} of {kills}: the steps are not spread over all that it does"
     );
 }
+
+/// The row of a sealed ring says of its slot 16 bits of the generation, and stays as it is while the slot goes on in the ring behind it.
+#[test]
+fn what_is_taken_is_what_was_asked_for_also_when_generations_come_round() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let small = publisher(&node, 1);
+    // Two slots by turns: each has the same low bits again after this many messages, or about as many.
+    let round = 2 << 16;
+    let behind: Vec<_> = (0..8).map(|_| subscriber(&node, History::KeepAll)).collect();
+    publish(&small, 0, 0);
+    let _deep = publisher(&node, 1500);
+    for value in 1..round - 4 {
+        publish(&small, value, 0);
+    }
+    for (subscriber, published) in behind.iter().zip(round - 4..) {
+        publish(&small, published, 0);
+        let (number, value) = take(subscriber).expect("the newest is there");
+        assert_eq!(number, value, "message {value} was taken for {number}");
+        assert_eq!((number, subscriber.lost()), (published, published));
+    }
+}
+
+/// A small ring, then one of many rows, nearly all of whose messages are gone: the way to the few that are there is longer than the small
+/// ring is.
+#[test]
+fn who_is_far_behind_takes_what_is_there_at_once() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let small = publisher(&node, 8);
+    let behind = subscriber(&node, History::KeepAll);
+    publish(&small, 0, 0);
+    let _deep = publisher(&node, 20_000);
+    for value in 1..30_000 {
+        publish(&small, value, 0);
+    }
+    assert_eq!(take(&behind), Some((29_992, 29_992)), "the oldest of the last 8");
+    assert_eq!((behind.lost(), rows(&scratch)), (29_992, 65536));
+}

@@ -17,6 +17,8 @@ mod entries;
 mod fences;
 #[path = "model/sealing.rs"]
 mod sealing;
+#[path = "model/wrapping.rs"]
+mod wrapping;
 
 use std::sync::Arc;
 
@@ -105,7 +107,7 @@ fn order(publish: impl Fn(&Rows, Reference) -> u64 + Copy + Send + Sync + 'stati
         let mut seen = [false; 3];
         for (name, number) in numbers.enumerate() {
             assert!(!std::mem::replace(&mut seen[number as usize], true), "two messages have one number");
-            assert!(matches!(rows.ring().look(number), Look::Here(found, _) if found == slot(name as u16)));
+            assert!(matches!(rows.ring().look(number), Look::Here(found) if found == slot(name as u16)));
         }
         assert_eq!(rows.ring().end(), 3);
     });
@@ -164,7 +166,7 @@ fn what_is_published_is_visible() {
         });
         let (rows, payloads) = &*shared;
         for number in 0..2 {
-            if let Look::Here(found, _) = rows.ring().look(number) {
+            if let Look::Here(found) = rows.ring().look(number) {
                 assert_eq!(payloads.read(found.slot.into()), 10 + u64::from(found.slot));
             }
         }
@@ -181,19 +183,19 @@ fn slot_is_shared(
     pin: impl Fn(&SlotControl, usize, u16) -> bool + Copy + Send + Sync + 'static,
 ) {
     explore(3, move || {
-        let shared = Arc::new((Rows::new(2), SlotControl::new(), Payloads::new(1)));
+        let shared = Arc::new((Rows::new(2), SlotControl::new(), AtomicU64::new(0), Payloads::new(1)));
         let readers: Vec<_> = (0..readers)
             .map(|place| {
                 let shared = shared.clone();
                 thread::spawn(move || {
-                    let (rows, control, payloads) = &*shared;
+                    let (rows, control, sequence, payloads) = &*shared;
                     // Places whose bits lie in different words.
                     let place = place * 64;
                     let number = rows.ring().end().saturating_sub(1);
-                    if let Look::Here(found, word) = rows.ring().look(number)
+                    if let Look::Here(found) = rows.ring().look(number)
                         && pin(control, place, found.generation)
                     {
-                        if rows.ring().still(number, word) {
+                        if sequence.load(Ordering::Relaxed) == number + 1 {
                             assert_eq!(payloads.read(0), 10 + number);
                         }
                         control.release(place);
@@ -201,11 +203,15 @@ fn slot_is_shared(
                 })
             })
             .collect();
-        let (rows, control, payloads) = &*shared;
+        let (rows, control, sequence, payloads) = &*shared;
         let publish = |number: u64| {
             payloads.write(0, 10 + number);
             let reference = Reference { generation: control.generation() as u16, ..slot(0) };
-            assert_eq!(rows.ring().publish(number, reference, admit), Ok(number));
+            let published = rows.ring().publish(number, reference, |number| {
+                sequence.store(number + 1, Ordering::Relaxed);
+                admit(number)
+            });
+            assert_eq!(published, Ok(number));
         };
         publish(0);
         if retire(control) == Held::No {
@@ -489,7 +495,7 @@ fn back_pressure(messages: u64, room: u64, granted: u64) {
         for number in 0..messages {
             shared.wake.sleep_until(|| shared.rows.ring().look(number) != Look::NotYet);
             match shared.rows.ring().look(number) {
-                Look::Here(found, _) => assert_eq!(shared.payloads.read(found.slot.into()), 10 + number),
+                Look::Here(found) => assert_eq!(shared.payloads.read(found.slot.into()), 10 + number),
                 other => panic!("lost a message: {other:?}"),
             }
             // As `RawSubscriber::advance`.

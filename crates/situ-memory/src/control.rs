@@ -27,6 +27,8 @@ use crate::sync::between_sequentially_consistent;
 
 /// How many readers of a slot can be told apart: one bit each.
 pub const HOLDERS: usize = 256;
+/// The bits of a generation that a row has. One for the model checker, so that generations come round soon.
+const GENERATION: u64 = if cfg!(loom) { 1 } else { 0xffff };
 
 /// The part of a slot that owner and readers both write, in host shared memory: one cache line, and one beside it that only emulated devices
 /// use. (Processors fetch lines in pairs: without the second one, a reader that pins a slot would take the neighbour's
@@ -107,8 +109,8 @@ impl SlotControl {
         &self.fence_end
     }
 
-    /// Reader: takes hold of the slot if it still has `generation` (compared in its low 16 bits). `place` is the
-    /// reader's number in the topic, below [`HOLDERS`].
+    /// Reader: takes hold of the slot if it still has `generation` (compared in its low 16 bits: who cannot be sure that fewer than
+    /// 65,536 generations have gone by since makes sure otherwise). `place` is the reader's number in the topic, below [`HOLDERS`].
     ///
     /// On success everything that the owner wrote before it published this generation is visible (the caller has read
     /// the row with acquire ordering), and stays unchanged until [`release`](Self::release).
@@ -119,7 +121,7 @@ impl SlotControl {
         // If the process dies right here, before or after the bit is set, the bit (if any) is found by its place.
         self.holders[word].fetch_or(bit, Ordering::SeqCst);
         between_sequentially_consistent();
-        if self.generation.load(Ordering::SeqCst) as u16 == generation {
+        if (self.generation.load(Ordering::SeqCst) ^ u64::from(generation)) & GENERATION == 0 {
             return true;
         }
         self.holders[word].fetch_and(!bit, Ordering::SeqCst);

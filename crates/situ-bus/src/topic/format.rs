@@ -3,10 +3,11 @@
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use situ_memory::{DomainId, DomainKind};
 
+use crate::tenure::Tenure;
 use crate::wake::WakeWord;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 pub(crate) const PAGE: usize = 4096;
 
 /// How many rows a topic has unless more are asked for: rows are 8 bytes, so plenty.
@@ -88,7 +89,7 @@ pub(crate) mod state {
     pub const BACKPRESSURE: u32 = 4;
     pub const RELIABLE: u32 = 8;
     pub const TRANSIENT_LOCAL: u32 = 16;
-    /// A gone publisher's files were removed; the entry waits until no row names it.
+    /// The files of a gone pool were removed; its entry waits until no bodies belong to it, of copies until no entry of a row names it.
     pub const UNLINKED: u32 = 32;
     /// The entry is of a pool of bodies, whose heads lie in the pool of another entry: its `depth` is that one's number.
     pub const BODIES: u32 = 64;
@@ -139,14 +140,14 @@ pub(crate) struct Place {
 }
 
 /// A publisher's entry. Its number is the `pool` of a row.
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 pub(crate) struct PublisherEntry {
     pub state: AtomicU32,
     /// The encoding of what it publishes, as in a descriptor.
     pub encoding: AtomicU32,
     pub node: AtomicU64,
-    /// The number of its pool, which is also the name of the pool's file.
-    pub pool: AtomicU64,
+    /// Its pool, whose number is also the name of the pool's file, and from which message on.
+    pub tenure: Tenure,
     pub domain: AtomicU64,
     pub layout_hash: AtomicU64,
     pub deadline_ns: AtomicU64,
@@ -156,13 +157,14 @@ pub(crate) struct PublisherEntry {
 
 const _: () = assert!(COUNTERS_OFFSET + DOMAINS as usize * size_of::<CopyCounters>() <= PAGE);
 const _: () = assert!(size_of::<Head>() == 64 && size_of::<WakeWord>() == 64 && size_of::<Registry>() == 64);
-const _: () = assert!(size_of::<Place>() == 128 && size_of::<PublisherEntry>() == 64);
+const _: () = assert!(size_of::<Place>() == 128 && size_of::<PublisherEntry>() == 128);
 
 /// What lies at the beginning of every slot, before the head: written by the publisher, read-only for everybody
 /// else, and checked by them before use.
 #[repr(C, align(64))]
 pub(crate) struct Descriptor {
     pub published_at_ns: AtomicU64,
+    /// The message's number and 1; 0: there was none here yet.
     pub sequence: AtomicU64,
     pub head_size: AtomicU32,
     pub encoding: AtomicU32,
@@ -407,7 +409,16 @@ mod tests {
         );
         assert_eq!(
             table("Publisher"),
-            fields!(PublisherEntry: state, encoding, node, pool, domain, layout_hash, deadline_ns, depth, lifespan_ns)
+            [
+                fields!(PublisherEntry: state, encoding, node),
+                crate::tenure::FIELDS
+                    .map(|(at, size, name)| {
+                        (offset_of!(PublisherEntry, tenure) + at, size, name.to_owned())
+                    })
+                    .to_vec(),
+                fields!(PublisherEntry: domain, layout_hash, deadline_ns, depth, lifespan_ns),
+            ]
+            .concat()
         );
         assert_eq!(
             table("Ring header"),
@@ -454,14 +465,14 @@ mod tests {
     #[test]
     fn the_parts_lie_as_specified() {
         // Worked out by hand for 1024 rows and 100 bytes of text: 4096 + 8192; 32 columns of 8192; 256 places of 128;
-        // 256 publishers of 64.
+        // 256 publishers of 128.
         let parts = Parts {
             rows: 4096,
             columns: 12288,
             places: 274_432,
             publishers: 307_200,
-            text: 323_584,
-            end: 327_680,
+            text: 339_968,
+            end: 344_064,
         };
         assert_eq!(Parts::of(1024, 100), parts);
         assert_eq!(Parts::of(1, 0).columns, 8192);

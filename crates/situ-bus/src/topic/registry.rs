@@ -21,7 +21,7 @@ use super::format::{
     DEPTH, DOMAINS, MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, domain_from_word, domain_to_word,
     state,
 };
-use super::repair::{in_use, remove_files, remove_topic, repair};
+use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
 use super::{Encoding, TypeDescription};
 use crate::liveness::{NodeId, has_ended, is_alive};
 use crate::qos::{QosMismatch, Terms};
@@ -140,7 +140,10 @@ pub enum RegisterError {
         mismatch: QosMismatch,
     },
     /// All places are taken.
-    #[error("topic {topic:?} has no place for another {role}: all {most} are taken by living nodes")]
+    #[error(
+        "topic {topic:?} has no place for another {role}: all {most} are taken, by nodes that live or by messages that a \
+         reliable subscriber has not taken yet (`situ topic info`)"
+    )]
     Full {
         /// The topic.
         topic: String,
@@ -582,11 +585,13 @@ impl NewEntry {
         topic: &Topic,
         create: impl FnOnce(&Path) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
-        let free = (0..usize::from(SEAL_POOL)).find(|index| {
-            let word = topic.publisher(*index).state.load(Ordering::SeqCst);
-            word & (state::ACTIVE | state::GONE | state::UNLINKED) == 0
-        });
-        let Some(index) = free else {
+        let free = || {
+            (0..usize::from(SEAL_POOL)).find(|index| {
+                let word = topic.publisher(*index).state.load(Ordering::SeqCst);
+                word & (state::ACTIVE | state::GONE | state::UNLINKED) == 0
+            })
+        };
+        let Some(index) = free().or_else(|| give_up_oldest(topic).then(free).flatten()) else {
             let role = if self.bits & state::COPIES == 0 { "publisher" } else { "pool of copies" };
             return Err(RegisterError::Full { topic: topic.name.clone(), role, most: u32::from(SEAL_POOL) });
         };
@@ -596,7 +601,9 @@ impl NewEntry {
         let entry = topic.publisher(index);
         let word = entry.state.load(Ordering::Relaxed);
         entry.node.store(self.node.0, Ordering::Relaxed);
-        entry.pool.store(self.pool, Ordering::Relaxed);
+        // Rows of earlier pools of the entry stay for a while: they are below, and mean nothing any more. Copies are of messages from before.
+        let since = if self.bits & state::COPIES == 0 { topic.end() } else { 0 };
+        entry.tenure.begin(self.pool, since);
         entry.encoding.store(self.encoding, Ordering::Relaxed);
         entry.layout_hash.store(self.layout_hash, Ordering::Relaxed);
         entry.domain.store(domain_to_word(self.domain), Ordering::Relaxed);
@@ -726,7 +733,7 @@ impl Topic {
             let entry = self.publisher(index);
             let word = entry.state.load(Ordering::SeqCst);
             // Who dies after the files are gone leaves an entry that is repaired like any: whoever wants its copies finds none.
-            PoolView::unlink(&self.pool_path(entry.pool.load(Ordering::Relaxed)));
+            PoolView::unlink(&self.pool_path(entry.tenure.pool()));
             entry.state.store((word & !state::ACTIVE) | state::GONE | state::UNLINKED, Ordering::SeqCst);
         }
         self.leave();

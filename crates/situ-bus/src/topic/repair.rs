@@ -4,6 +4,7 @@
 //! the place is given to anybody else), pools of dead publishers are removed once nobody can still want their
 //! messages. Each step can be repeated, so it does not matter where a repairer dies.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -11,11 +12,11 @@ use situ_memory::sync::atomic::Ordering;
 use situ_memory::{MemoryError, PoolMetadata, PoolView, ViewError};
 
 use super::file::{FILE, Topic};
-use super::format::{PLACES, PublisherEntry, domain_from_word, state};
+use super::format::{PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
 use super::registry::{Lock, active_places, active_publishers, used_publishers};
 use crate::entry::Entry;
 use crate::liveness::{NodeId, has_ended, is_alive, nodes};
-use crate::ring::Ring;
+use crate::ring::{Look, Reference, Ring};
 use crate::root::{Root, topic_name};
 
 /// Whether any participant lives. Right after [`repair`], so the active ones do.
@@ -54,7 +55,7 @@ fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
     if !has_ended(&topic.root, node) {
         return false;
     }
-    match PoolMetadata::open(&topic.pool_path(entry.pool.load(Ordering::Relaxed))) {
+    match PoolMetadata::open(&topic.pool_path(entry.tenure.pool())) {
         Ok(pool) => _ = pool.poison(),
         // For want of descriptors or memory: another time.
         Err(ViewError::Memory(MemoryError::System { .. })) => return false,
@@ -83,7 +84,7 @@ fn free_places(topic: &Topic, devices: bool) {
         if word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 {
             continue;
         }
-        match PoolMetadata::open(&topic.pool_path(entry.pool.load(Ordering::Relaxed))) {
+        match PoolMetadata::open(&topic.pool_path(entry.tenure.pool())) {
             Ok(pool) => gone.iter().for_each(|place| _ = pool.release_all(*place)),
             // For want of descriptors or memory: the places must keep until their bits can be cleared.
             Err(ViewError::Memory(MemoryError::System { .. })) => return,
@@ -98,63 +99,152 @@ fn free_places(topic: &Topic, devices: bool) {
     topic.room().notify();
 }
 
-/// Removes the pools of publishers that are gone once nobody can still want their messages, and frees their entries
-/// once no row names them. Pools of bodies and copies first: who dies in between leaves the heads' entry to tell. What is pending in them
-/// is poisoned before they go.
+/// Whether an entry is that of a pool of messages, and not of bodies or copies.
+fn is_of_heads(word: u32) -> bool {
+    word & (state::BODIES | state::COPIES) == 0
+}
+
+/// The newest messages of all pools: for each entry the number of the last that a row names.
+struct Newest([Option<u64>; PUBLISHERS as usize]);
+
+impl Newest {
+    /// One walk along all rows that can still be taken.
+    fn of(topic: &Topic, rings: &[Ring<'_>]) -> Self {
+        let mut newest = [None; PUBLISHERS as usize];
+        for ring in rings {
+            for number in numbers_in(ring) {
+                if let Look::Here(Reference { pool, .. }) = ring.look(number)
+                    && topic.publisher(usize::from(pool)).tenure.of(number).is_some()
+                {
+                    newest[usize::from(pool)] = newest[usize::from(pool)].max(Some(number));
+                }
+            }
+        }
+        Self(newest)
+    }
+
+    /// The last message that needs the pool of this entry: of bodies, the last whose head may be in the pool that they belong to.
+    fn that_needs(&self, index: usize, entry: &PublisherEntry) -> Option<u64> {
+        let heads = match entry.state.load(Ordering::SeqCst) & state::BODIES {
+            0 => Some(index),
+            _ => usize::try_from(entry.depth.load(Ordering::Relaxed)).ok(),
+        };
+        heads.and_then(|heads| *self.0.get(heads)?)
+    }
+}
+
+/// The numbers whose rows a ring still has.
+fn numbers_in(ring: &Ring<'_>) -> std::ops::Range<u64> {
+    let end = ring.end();
+    end.saturating_sub(ring.depth()).max(ring.base())..end
+}
+
+/// Removes the pools of publishers that are gone once nobody can still want their messages, and frees their entries. Pools of bodies and
+/// copies first: who dies in between leaves the heads' entry to tell. What is pending in them is poisoned before they go.
+///
+/// Rows that name a free entry mean nothing any more, whoever has it next (see [`tenure`](crate::tenure)). Not so the words of copies,
+/// which are of messages from before their pool was made: those are cleared first.
 fn free_entries(topic: &Topic) {
+    // First who is gone, and then what they have published: whoever leaves meanwhile may have published until then.
+    let gone: Vec<_> = used_publishers(topic).filter(|(_, entry)| is_gone(entry)).collect();
+    if gone.is_empty() {
+        return;
+    }
     let end = topic.end();
     let slowest = active_places(topic).map(|place| place.cursor.load(Ordering::SeqCst)).min().unwrap_or(end);
     let rings = topic.needed_rings();
-    let is_of_pool =
-        |entry: &PublisherEntry| entry.state.load(Ordering::SeqCst) & (state::BODIES | state::COPIES) != 0;
-    let (pools, heads): (Vec<_>, Vec<_>) = used_publishers(topic).partition(|(_, entry)| is_of_pool(entry));
-    // An entry that bodies which are still there belong to is not given to anybody else: they would seem to belong to that one's heads.
-    let has_bodies = |index: usize| {
-        used_publishers(topic).any(|(_, entry)| {
-            let word = entry.state.load(Ordering::SeqCst);
-            let used = word & (state::ACTIVE | state::GONE) != 0 && word & state::BODIES != 0;
-            used && entry.depth.load(Ordering::Relaxed) == index as u64
-        })
-    };
+    let newest = Newest::of(topic, &rings);
+    let (heads, pools): (Vec<_>, Vec<_>) =
+        gone.into_iter().partition(|(_, entry)| is_of_heads(entry.state.load(Ordering::SeqCst)));
     for (index, entry) in pools.into_iter().chain(heads) {
-        let mut word = entry.state.load(Ordering::SeqCst);
-        if word & state::GONE == 0 {
+        let word = entry.state.load(Ordering::SeqCst);
+        if !is_of_heads(word) && word & state::UNLINKED == 0 && !poison(topic, entry) {
             continue;
         }
-        let of_device = word & (state::BODIES | state::COPIES) != 0;
-        if of_device && word & state::UNLINKED == 0 && !poison(topic, entry) {
+        if word & state::COPIES != 0 {
+            free_copies(topic, &rings, index, entry, slowest >= end);
             continue;
         }
-        let mut named = is_named(topic, &rings, index, entry, word);
         let keeps = word & state::TRANSIENT_LOCAL != 0;
-        if word & state::UNLINKED == 0 && (!named || (slowest >= end && !keeps)) {
-            PoolView::unlink(&topic.pool_path(entry.pool.load(Ordering::Relaxed)));
-            word |= state::UNLINKED;
-            entry.state.store(word, Ordering::SeqCst);
-        }
-        if named && word & (state::COPIES | state::UNLINKED) == state::COPIES | state::UNLINKED {
-            // Who still wants one of its messages has to copy it anew. (Rows of slow topics stay for long, and takers that come
-            // and go would use up all entries.)
-            named_by(topic, &rings, entry).for_each(|copy| copy.forget(index as u8));
-            named = false;
-        }
-        if !named && !has_bodies(index) {
-            entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
+        let wanted = newest.that_needs(index, entry).is_some_and(|last| keeps || last >= slowest);
+        if word & state::UNLINKED != 0 || !wanted {
+            free_pool(topic, index, entry);
         }
     }
 }
 
-/// Whether a row, or an entry of a row that is still there, names a pool.
-fn is_named(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &PublisherEntry, word: u32) -> bool {
-    let refers_to = |pool: u8| rings.iter().any(|ring| ring.refers_to(pool));
-    if word & state::BODIES != 0 {
-        let heads = u8::try_from(entry.depth.load(Ordering::Relaxed));
-        return heads.is_ok_and(refers_to);
+fn is_gone(entry: &PublisherEntry) -> bool {
+    entry.state.load(Ordering::SeqCst) & state::GONE != 0
+}
+
+/// Removes the pool of an entry and frees the entry: of heads when no bodies of theirs are left, which would seem to belong to whoever has
+/// it next.
+fn free_pool(topic: &Topic, index: usize, entry: &PublisherEntry) {
+    let mut word = entry.state.load(Ordering::SeqCst);
+    if word & state::UNLINKED == 0 {
+        PoolView::unlink(&topic.pool_path(entry.tenure.pool()));
+        word |= state::UNLINKED;
+        entry.state.store(word, Ordering::SeqCst);
     }
-    if word & state::COPIES != 0 {
-        return named_by(topic, rings, entry).any(|copy| copy.refers_to(index as u8));
+    let has_bodies = || used_publishers(topic).any(|(_, other)| is_body_of(other, index));
+    if word & state::BODIES != 0 || !has_bodies() {
+        entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
     }
-    refers_to(index as u8)
+}
+
+/// Whether an entry is that of bodies whose heads lie in the pool of another.
+fn is_body_of(entry: &PublisherEntry, heads: usize) -> bool {
+    let word = entry.state.load(Ordering::SeqCst);
+    let used = word & (state::ACTIVE | state::GONE) != 0 && word & state::BODIES != 0;
+    used && entry.depth.load(Ordering::Relaxed) == heads as u64
+}
+
+/// The same for a pool of copies, of which `all_passed` says whether everybody has passed all messages.
+fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &PublisherEntry, all_passed: bool) {
+    let mut word = entry.state.load(Ordering::SeqCst);
+    let named = named_by(topic, rings, entry).any(|copy| copy.refers_to(index as u8));
+    if word & state::UNLINKED == 0 && (!named || all_passed) {
+        PoolView::unlink(&topic.pool_path(entry.tenure.pool()));
+        word |= state::UNLINKED;
+        entry.state.store(word, Ordering::SeqCst);
+    }
+    if word & state::UNLINKED != 0 {
+        // Who still wants one of its messages has to copy it anew. (Rows of slow topics stay for long, and takers that come
+        // and go would use up all entries.)
+        named_by(topic, rings, entry).for_each(|copy| copy.forget(index as u8));
+        entry.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
+    }
+}
+
+/// All entries are taken: gives up that of the publisher that is gone and whose newest message is the oldest, with what it published.
+/// Subscribers that come late find that much less, and those that are behind lose it; but not those that publishers wait for, whom
+/// every message has to reach. Gives whether there was one. Under the lock, after [`repair`].
+pub(super) fn give_up_oldest(topic: &Topic) -> bool {
+    let waited_for = active_places(topic)
+        .filter(|place| place.state.load(Ordering::SeqCst) & state::BACKPRESSURE != 0)
+        .map(|place| place.cursor.load(Ordering::SeqCst))
+        .min();
+    let is_heads = |entry: &PublisherEntry| is_of_heads(entry.state.load(Ordering::SeqCst));
+    let gone: Vec<_> =
+        used_publishers(topic).filter(|(_, entry)| is_gone(entry) && is_heads(entry)).collect();
+    // After that: see `free_entries`.
+    let newest = Newest::of(topic, &topic.needed_rings());
+    let mut gone: Vec<_> = gone
+        .into_iter()
+        .map(|(index, entry)| (newest.that_needs(index, entry), index, entry))
+        .filter(|(last, ..)| last.is_none_or(|last| waited_for.is_none_or(|first| last < first)))
+        .collect();
+    gone.sort_by_key(|(last, index, _)| (*last, *index));
+    gone.into_iter().any(|(_, index, entry)| {
+        let bodies: Vec<_> = used_publishers(topic).filter(|(_, other)| is_body_of(other, index)).collect();
+        // What somebody may wait for stays until the process that fills it has ended.
+        if !bodies.iter().all(|(_, bodies)| is_gone(bodies) && poison(topic, bodies)) {
+            return false;
+        }
+        bodies.into_iter().for_each(|(index, bodies)| free_pool(topic, index, bodies));
+        free_pool(topic, index, entry);
+        true
+    })
 }
 
 /// The entries of all messages in the column of the domain of a pool of copies.
@@ -165,19 +255,15 @@ fn named_by<'t>(
 ) -> impl Iterator<Item = Entry<'t>> {
     let column = topic.column(domain_from_word(&pool.domain));
     column.into_iter().flat_map(move |column| {
-        rings.iter().flat_map(move |ring| {
-            let end = ring.end();
-            let oldest = end.saturating_sub(ring.depth()).max(ring.base());
-            (oldest..end).map(move |number| topic.entry(column, number))
-        })
+        rings.iter().flat_map(move |ring| numbers_in(ring).map(move |number| topic.entry(column, number)))
     })
 }
 
 /// Removes pool files that no entry names: their maker died before it had its entry.
 fn remove_orphans(topic: &Topic, lock: &Lock) {
-    let known: Vec<u64> = used_publishers(topic)
+    let known: HashSet<u64> = used_publishers(topic)
         .filter(|(_, entry)| entry.state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) != 0)
-        .map(|(_, entry)| entry.pool.load(Ordering::Relaxed))
+        .map(|(_, entry)| entry.tenure.pool())
         .collect();
     remove_if(lock, |name| {
         let name = Path::new(name);

@@ -54,7 +54,7 @@ fn published_early(
         let reader = {
             let shared = shared.clone();
             thread::spawn(move || {
-                let Look::Here(found, _) = shared.rows.ring().look(0) else { return false };
+                let Look::Here(found) = shared.rows.ring().look(0) else { return false };
                 if !shared.control.pin(0, found.generation) {
                     return false;
                 }

@@ -66,7 +66,7 @@ fn publish_while_it_is_sealed(seal: impl Fn(&Rows) + Copy + Send + Sync + 'stati
         for (number, name) in numbers.into_iter().zip([1, 2]) {
             let ring = if number < base { grown.old.ring() } else { grown.further(base) };
             match ring.look(number) {
-                Look::Here(found, _) => assert_eq!(found, slot(name)),
+                Look::Here(found) => assert_eq!(found, slot(name)),
                 // The seal took its row.
                 Look::Passed(seal) => assert_eq!((seal, number + 2), (base, base)),
                 other => panic!("{other:?} of message {number}, of a ring that was sealed at {base}"),
@@ -110,7 +110,7 @@ fn readers_go_through_the_seal() {
         let mut next = 0;
         for _ in 0..3 {
             match grown.take(next) {
-                Look::Here(Reference { slot, .. }, _) => {
+                Look::Here(Reference { slot, .. }) => {
                     assert_eq!(u64::from(slot), next);
                     next += 1;
                 }
@@ -121,7 +121,7 @@ fn readers_go_through_the_seal() {
         publisher.join().unwrap();
         let base = sealer.join().unwrap();
         while next < 2 {
-            assert!(matches!(grown.take(next), Look::Here(found, _) if u64::from(found.slot) == next));
+            assert!(matches!(grown.take(next), Look::Here(found) if u64::from(found.slot) == next));
             next += 1;
         }
         assert_eq!(grown.take(2), Look::NotYet);

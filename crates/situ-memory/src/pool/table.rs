@@ -8,7 +8,7 @@ use crate::control::SlotControl;
 use crate::domain::{DomainError, Memory};
 use crate::fence::POISON;
 use crate::mapping::Mapping;
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The first byte of memory that a field beside it keeps mapped; null for memory that the CPU may not touch. Cached, so
 /// that neither a second pointer nor a virtual call stands between a slot and its bytes.
@@ -120,12 +120,22 @@ impl Table {
     }
 
     /// Says where a slot lies that nobody can pin.
+    ///
+    /// What begins there is zeroed: a reader may come for a message of 65,536 generations ago, whose row looks like one of now, and what
+    /// others have left there must not look like what it wants.
     pub(super) fn place_at(&mut self, slot: SlotId, offset: u32, size: u32) {
-        let entry = self.entry(slot);
-        // Relaxed: readers look here only after they have pinned the slot, which orders this before.
-        entry.offset.store(u64::from(offset) * GRANULE as u64, Ordering::Relaxed);
-        entry.capacity.store(u64::from(size) * GRANULE as u64, Ordering::Relaxed);
         self.places[slot as usize] = Place { offset, size, lent: false, class: 0 };
+        if let (begin, GRANULE..) = self.memory(slot) {
+            for word in 0..GRANULE / size_of::<AtomicU64>() {
+                // SAFETY: the slot has at least a granule, which is aligned to its size, and nobody but such a reader accesses it, by
+                // atomics.
+                unsafe { &*begin.cast::<AtomicU64>().add(word) }.store(0, Ordering::Relaxed);
+            }
+        }
+        let entry = self.entry(slot);
+        // Release: who finds the slot there finds what was zeroed.
+        entry.offset.store(u64::from(offset) * GRANULE as u64, Ordering::Release);
+        entry.capacity.store(u64::from(size) * GRANULE as u64, Ordering::Relaxed);
     }
 
     /// Marks a slot as handed out.

@@ -113,7 +113,8 @@ impl PoolMetadata {
         )?;
         // SAFETY: `at` checked bounds and alignment; an entry consists of atomics.
         let entry = unsafe { &*entry };
-        let offset = entry.offset.load(Ordering::Relaxed);
+        // Acquire: what begins there was zeroed before.
+        let offset = entry.offset.load(Ordering::Acquire);
         let len = entry.capacity.load(Ordering::Relaxed);
         let fits = offset.checked_add(len)? <= self.header.capacity && offset.is_multiple_of(GRANULE as u64);
         fits.then_some((offset, len))

@@ -1,0 +1,195 @@
+//! Models of what is short in a row: the generation of the slot, which comes round (here after two), and the number of the publisher's entry,
+//! which is given to another.
+
+use std::sync::Arc;
+
+use loom::thread;
+use situ_bus::entry::{Entry, Found};
+use situ_bus::ring::{Look, Reference, Ring};
+use situ_bus::tenure::Tenure;
+use situ_memory::sync::atomic::{AtomicU64, Ordering};
+use situ_memory::{Held, SlotControl};
+
+use super::{Payloads, Rows, admit, explore, slot};
+
+/// A slot whose message is in a ring that is sealed, and the ring behind that.
+struct Sealed {
+    old: Rows,
+    new: Rows,
+    control: SlotControl,
+    /// Of its descriptor.
+    sequence: AtomicU64,
+    payloads: Payloads,
+}
+
+impl Sealed {
+    /// As a publisher does it.
+    fn publish(&self, ring: Ring<'_>, number: u64) {
+        self.payloads.write(0, 10 + number);
+        let reference = Reference { generation: self.control.generation() as u16, ..slot(0) };
+        let published = ring.publish(number, reference, |number| {
+            self.sequence.store(number + 1, Ordering::Relaxed);
+            admit(number)
+        });
+        assert_eq!(published, Ok(number));
+    }
+}
+
+/// A reader that is behind takes message 0 while its slot goes through two more generations, after which it has the same low bit.
+fn generations_come_round(is_it: impl Fn(&Sealed) -> bool + Copy + Send + Sync + 'static) {
+    explore(3, move || {
+        let shared = Arc::new(Sealed {
+            old: Rows::new(1),
+            new: Rows::new(4),
+            control: SlotControl::new(),
+            sequence: AtomicU64::new(0),
+            payloads: Payloads::new(1),
+        });
+        shared.publish(shared.old.ring(), 0);
+        let reader = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let Look::Here(found) = shared.old.ring().look(0) else { panic!("it stays as it was") };
+                if shared.control.pin(0, found.generation) {
+                    if is_it(&shared) {
+                        assert_eq!(shared.payloads.read(0), 10, "another message");
+                    }
+                    shared.control.release(0);
+                }
+            })
+        };
+        for number in 1..=2 {
+            if shared.control.retire() == Held::Yes {
+                break;
+            }
+            shared.publish(Ring::beginning_at(1, &shared.new.rows, &shared.new.head), number);
+        }
+        reader.join().unwrap();
+        assert_eq!(shared.control.held(), Held::No, "everybody let go");
+    });
+}
+
+/// What is taken is what was asked for, by the message's number in its descriptor.
+#[test]
+fn a_generation_that_comes_round_is_not_taken_for_the_first() {
+    generations_come_round(|shared| shared.sequence.load(Ordering::Relaxed) == 1);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn broken_the_row_of_a_sealed_ring_is_trusted() {
+    generations_come_round(|shared| matches!(shared.old.ring().look(0), Look::Here(_)));
+}
+
+/// A copier uses the slot of its copy of message 0, whose row stays for ever, for two more, while a taker shares it.
+fn copies_come_round(retire: impl Fn(&SlotControl, Entry<'_>) -> Held + Copy + Send + Sync + 'static) {
+    explore(3, move || {
+        let shared = Arc::new((AtomicU64::new(0), AtomicU64::new(0), SlotControl::new(), Payloads::new(1)));
+        let bring = {
+            let shared = shared.clone();
+            move |number: u64| {
+                let (first, second, control, payloads) = &*shared;
+                let entry = match number {
+                    0 => Entry::new(first, 0, 1),
+                    _ => Entry::new(second, number, 1),
+                };
+                let target = Reference { generation: control.generation() as u16, ..slot(0) };
+                let claim = entry.claim(entry.look().1, target).unwrap();
+                payloads.write(0, 10 + number);
+                entry.finish(claim).unwrap();
+            }
+        };
+        bring(0);
+        let taker = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (first, _, control, payloads) = &*shared;
+                let entry = Entry::new(first, 0, 1);
+                // As `RawSubscriber::share`.
+                if let (Found::Ready(found), word) = entry.look()
+                    && control.pin(0, found.generation)
+                {
+                    if entry.still(word) {
+                        assert_eq!(payloads.read(0), 10, "another message's copy");
+                    }
+                    control.release(0);
+                }
+            })
+        };
+        let (first, second, control, _) = &*shared;
+        for number in 1..=2 {
+            let before = if number == 1 { Entry::new(first, 0, 1) } else { Entry::new(second, 1, 1) };
+            if retire(control, before) == Held::Yes {
+                break;
+            }
+            bring(number);
+        }
+        taker.join().unwrap();
+        assert_eq!(control.held(), Held::No, "everybody let go");
+    });
+}
+
+/// A copier takes its word back before it retires the slot: then no word names a later generation.
+#[test]
+fn a_copy_whose_generation_comes_round_is_not_shared() {
+    copies_come_round(|control, entry| {
+        entry.forget_slot(0, 0);
+        control.retire()
+    });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn broken_the_word_of_a_retired_copy_stays() {
+    copies_come_round(|control, _| control.retire());
+}
+
+/// An entry whose first publisher published message 0 and went is given to a second one, which publishes message 1.
+fn entry_is_given_away(pool_of: impl Fn(&Tenure, u64) -> Option<u64> + Copy + Send + Sync + 'static) {
+    explore(3, move || {
+        let shared = Arc::new((Rows::new(2), Tenure::new()));
+        let (rows, tenure) = &*shared;
+        tenure.begin(100, 0);
+        rows.ring().publish(0, slot(0), admit).unwrap();
+        let reader = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (rows, tenure) = &*shared;
+                for number in 0..2 {
+                    if let Look::Here(_) = rows.ring().look(number) {
+                        let pool = pool_of(tenure, number);
+                        assert!(
+                            pool == Some(100 + number) || (number == 0 && pool.is_none()),
+                            "message {number} in pool {pool:?}"
+                        );
+                    }
+                }
+            })
+        };
+        tenure.begin(101, rows.ring().end());
+        rows.ring().publish(0, slot(0), admit).unwrap();
+        reader.join().unwrap();
+    });
+}
+
+/// A row means the pool of who wrote it, or none.
+#[test]
+fn an_entry_that_is_given_away_means_the_right_pool() {
+    entry_is_given_away(Tenure::of);
+}
+
+#[test]
+#[should_panic(expected = "message 0 in pool Some(101)")]
+fn broken_an_entry_means_whoever_has_it_now() {
+    entry_is_given_away(|tenure, _| Some(tenure.pool()));
+}
+
+#[test]
+#[should_panic(expected = "message 0 in pool Some(101)")]
+fn broken_a_reader_asks_since_when_before_it_asks_whom() {
+    entry_is_given_away(|tenure, number| {
+        let since = tenure.since();
+        let pool = tenure.pool();
+        (number >= since).then_some(pool)
+    });
+}
