@@ -23,6 +23,9 @@
  * - `situ_publisher_loan`, `situ_loan_publish`, `situ_loan_discard`, `situ_subscriber_take` and
  *   `situ_sample_release` allocate nothing and, once warm, make no system call but to wake who sleeps.
  * - Handles may be destroyed in any order. NULL is destroyed without effect.
+ * - A handle belongs to the process that made it. In a forked child, samples and loans show zeroes, operations
+ *   fail with SITU_ERROR_FORKED, and destroying, releasing and discarding change nothing in the parent. A child
+ *   makes a node of its own.
  * - Nothing is thrown and nothing unwinds out of the library. Callbacks must not throw either.
  * - Until version 1.0 the interface may change with the minor version, which is part of the library's soname.
  */
@@ -76,7 +79,9 @@ typedef enum situ_status {
   /* A defect of the library. */
   SITU_ERROR_INTERNAL = -11,
   /* The message never becomes complete: the process or the device that should have written it failed. */
-  SITU_ERROR_POISONED = -12
+  SITU_ERROR_POISONED = -12,
+  /* The handle belongs to the process that this one was forked from. */
+  SITU_ERROR_FORKED = -13
 } situ_status;
 
 #define SITU_ERROR_TEXT_SIZE 1020

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int failures = 0;
@@ -233,6 +234,65 @@ static void mistakes(const situ_root* root) {
   situ_loan_discard(NULL);
 }
 
+/* A child's copies of handles do nothing, and what it makes itself works. */
+static void forks(const situ_root* root) {
+  situ_error error;
+  situ_node* node = NULL;
+  situ_publisher* publisher = NULL;
+  situ_subscriber* subscriber = NULL;
+  CHECK(situ_node_create("parent", root, &node, &error) == SITU_OK);
+  CHECK(situ_subscriber_create(node, "numbers", &numbers, NULL, &subscriber, &error) == SITU_OK);
+  CHECK(situ_publisher_create(node, "numbers", &numbers, NULL, &publisher, &error) == SITU_OK);
+  situ_loan loan, lent;
+  situ_sample sample;
+  CHECK(situ_publisher_loan(publisher, 8, 8, 0, &loan, &error) == SITU_OK);
+  *(uint64_t*)loan.head = 5;
+  CHECK(situ_loan_publish(&loan, NULL, &error) == SITU_OK);
+  CHECK(situ_subscriber_take(subscriber, &sample, &error) == SITU_OK);
+  CHECK(situ_publisher_loan(publisher, 8, 8, 0, &lent, &error) == SITU_OK);
+  *(uint64_t*)lent.head = 6;
+  const pid_t child = fork();
+  if (child == 0) {
+    failures = 0;
+    size_t index = 0;
+    int fd = -1;
+    situ_sample taken;
+    CHECK(situ_subscriber_take(subscriber, &taken, &error) == SITU_ERROR_FORKED);
+    CHECK(strstr(error.text, "numbers") != NULL && strstr(error.text, "forked") != NULL);
+    CHECK(situ_subscriber_wait(subscriber, SITU_FOREVER, &error) == SITU_ERROR_FORKED);
+    CHECK(situ_wait_any(&subscriber, 1, SITU_FOREVER, &index, &error) == SITU_ERROR_FORKED);
+    CHECK(situ_subscriber_fd(subscriber, &fd, &error) == SITU_ERROR_FORKED);
+    *(uint64_t*)lent.head = 7;
+    CHECK(situ_loan_publish(&lent, NULL, &error) == SITU_ERROR_FORKED);
+    CHECK(situ_publisher_loan(publisher, 8, 8, 0, &loan, &error) == SITU_ERROR_FORKED);
+    situ_publisher* other = NULL;
+    CHECK(situ_publisher_create(node, "numbers", &numbers, NULL, &other, &error) == SITU_ERROR_FORKED);
+    CHECK(*(const uint64_t*)sample.head == 0);
+    situ_loan_discard(&lent);
+    situ_sample_release(&sample);
+    situ_subscriber_destroy(subscriber);
+    situ_publisher_destroy(publisher);
+    situ_node_destroy(node);
+    CHECK(situ_node_create("child", root, &node, &error) == SITU_OK);
+    CHECK(situ_publisher_create(node, "numbers", &numbers, NULL, &publisher, &error) == SITU_OK);
+    situ_publisher_destroy(publisher);
+    situ_node_destroy(node);
+    _exit(failures == 0 ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(*(const uint64_t*)sample.head == 5);
+  CHECK(situ_loan_publish(&lent, NULL, &error) == SITU_OK);
+  situ_sample next;
+  CHECK(situ_subscriber_take(subscriber, &next, &error) == SITU_OK);
+  CHECK(*(const uint64_t*)next.head == 6);
+  situ_sample_release(&next);
+  situ_sample_release(&sample);
+  situ_subscriber_destroy(subscriber);
+  situ_publisher_destroy(publisher);
+  situ_node_destroy(node);
+}
+
 int main(void) {
   char path[64];
   snprintf(path, sizeof path, "/dev/shm/situ-test-c-%ld", (long)getpid());
@@ -244,6 +304,7 @@ int main(void) {
   publish_and_take(&root);
   domains(&root);
   mistakes(&root);
+  forks(&root);
   char command[512];
   /* The file by which whoever can be traced hears of a recording stays; else only empty directories are left.
    */

@@ -702,6 +702,9 @@ impl Copies {
 impl Drop for Copies {
     /// What it copied stays for those who still may take it.
     fn drop(&mut self) {
+        if !self.node.life.is_ours() {
+            return;
+        }
         let entries: Vec<usize> = self.own.iter().chain(&self.outgrown).map(|own| own.entry).collect();
         if !entries.is_empty() {
             self.topic.leave_entries(entries);

@@ -222,6 +222,14 @@ pub enum IncompleteError {
         /// How long it was waited.
         waited: Duration,
     },
+    /// It was taken by the process that this one was forked from.
+    #[error("message {sequence} of topic {topic:?} was taken by the process that this one was forked from")]
+    Forked {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+    },
     /// The stream cannot wait for it.
     #[error(transparent)]
     Domain(#[from] DomainError),
@@ -277,6 +285,7 @@ impl RawSample {
         let Some((payload, fence)) = self.payload().and_then(|it| Some((it, it.fence.as_ref()?))) else {
             return Ok(());
         };
+        self.check_process()?;
         let topic = &self.pin().mapped.core.topic;
         match await_fence(topic, payload.owner, fence, patience) {
             Ok(()) => Ok(()),
@@ -299,6 +308,7 @@ impl RawSample {
         let Some((payload, fence)) = self.payload().and_then(|it| Some((it, it.fence.as_ref()?))) else {
             return Ok(());
         };
+        self.check_process()?;
         match fence.state() {
             FenceState::Complete => Ok(()),
             FenceState::Poisoned => Err(self.poisoned()),
@@ -321,6 +331,14 @@ impl RawSample {
     /// After an error the message is never given back, because the device may still be reading it: it stays until this process ends.
     pub fn release_on(self, stream: &dyn situ_memory::Stream) -> Result<(), DomainError> {
         stream.complete_copy(&Fence::of_process(0, 1), None, Box::new(self))
+    }
+
+    fn check_process(&self) -> Result<(), IncompleteError> {
+        let core = &self.pin().mapped.core;
+        if core.process.is_this() {
+            return Ok(());
+        }
+        Err(IncompleteError::Forked { topic: core.topic.name.clone(), sequence: self.sequence() })
     }
 
     fn poisoned(&self) -> IncompleteError {
@@ -365,7 +383,7 @@ impl RawSubscriber {
                 sequence: number,
                 domain: self.domain(),
                 source: match error {
-                    IncompleteError::Poisoned { .. } => CopyError::Poisoned,
+                    IncompleteError::Poisoned { .. } | IncompleteError::Forked { .. } => CopyError::Poisoned,
                     IncompleteError::Pending { waited, .. } => CopyError::Incomplete { waited },
                     IncompleteError::Domain(error) => CopyError::Domain(error),
                 },

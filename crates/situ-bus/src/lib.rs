@@ -87,10 +87,10 @@ pub use self::{
     copies::CopyError,
     device::{DeviceSpan, IncompleteError, Placement},
     liveness::{NodeId, NodeInfo},
-    loan::{DetachedLoan, RawLoan},
+    loan::{DetachedLoan, LoanError, RawLoan},
     node::{Cleaned, Node, NodeError, clean, clean_topics},
     observe::{Observer, Seen},
-    publisher::{LoanError, PublishError, RawPublisher},
+    publisher::{PublishError, RawPublisher},
     qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
     reactor::EventFd,
     region::{

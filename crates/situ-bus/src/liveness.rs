@@ -1,18 +1,21 @@
 //! Who is alive: one file per node, locked for as long as its process lives.
 //!
 //! The lock belongs to the open file, and the kernel drops it with the process, whatever it dies of. Anybody can ask
-//! whether it is held; nobody has to be told. A process that forks hands its lock to the child for as long as the
-//! child keeps the descriptor (it is closed on `exec`).
+//! whether it is held; nobody has to be told. But a child that was cloned without the handlers of `fork` has its parent's open files, and
+//! anybody may take the lock of a dead node. So the file also says which process it is, and a node whose process has ended is dead,
+//! whoever has its lock. Where that cannot be looked up, because the process is in another namespace, the lock alone decides.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::FlockOperation;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use situ_memory::fork::LockedFile;
+use situ_memory::process::{Identity, State, Watch};
 
 use crate::root::Root;
 
@@ -64,12 +67,12 @@ pub(crate) fn unique() -> u64 {
     }
 }
 
-/// A node's proof of life. Dropping it removes the file.
+/// A node's proof of life. Dropping it removes the file, unless it is a forked child's copy.
 #[derive(Debug)]
 pub(crate) struct Life {
     id: NodeId,
     path: PathBuf,
-    _locked: File,
+    locked: LockedFile,
 }
 
 impl Life {
@@ -98,106 +101,132 @@ impl Life {
 
     fn begin_as(root: &Root, name: &str, id: NodeId, hidden: &Path) -> io::Result<Self> {
         let path = path_of(root, id);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(root.file_mode()).open(hidden)?;
+        let file = OpenOptions::new().write(true).create_new(true).mode(root.file_mode()).open(hidden)?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        let locked = LockedFile::new(file);
+        let mut file = locked.file();
         if let Some(group) = root.group() {
-            rustix::fs::fchown(&file, None, Some(rustix::fs::Gid::from_raw(group)))?;
-            rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(root.file_mode()))?;
+            rustix::fs::fchown(file, None, Some(rustix::fs::Gid::from_raw(group)))?;
+            rustix::fs::fchmod(file, rustix::fs::Mode::from_raw_mode(root.file_mode()))?;
         }
         let program = fs::read_link("/proc/self/exe").map(|p| p.display().to_string()).unwrap_or_default();
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
+        let Identity { pid, born, namespaces } = Identity::of_this();
         let line = |text: &str| text.replace(['\n', '\r'], " ");
         file.write_all(
             format!(
-                "situ-node 1\nname {}\npid {}\nborn {}\nstarted {started}\nprogram {}\n",
+                "situ-node 1\nname {}\npid {pid}\nborn {born}\nnamespaces {namespaces}\nstarted {started}\nprogram {}\n",
                 line(name),
-                std::process::id(),
-                born(std::process::id()).unwrap_or_default(),
                 line(&program)
             )
             .as_bytes(),
         )?;
         fs::rename(hidden, &path)?;
-        Ok(Self { id, path, _locked: file })
+        Ok(Self { id, path, locked })
     }
 
     pub(crate) fn id(&self) -> NodeId {
         self.id
     }
+
+    /// Whether it is this process', and not that of a process that this was forked from.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.locked.is_ours()
+    }
 }
 
 impl Drop for Life {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        if self.is_ours() {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
-/// Whether a node's process lives. In doubt (the file cannot be asked), it does.
+/// Whether a node is alive. In doubt (the file cannot be asked), it is.
 pub fn is_alive(root: &Root, id: NodeId) -> bool {
-    is_locked(&path_of(root, id))
+    match open(&path_of(root, id)) {
+        Ok(file) => is_alive_by(root, id, &file),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// The same, by its open file: who does not hold its lock is dead, and who does is what its process is.
+fn is_alive_by(root: &Root, id: NodeId, file: &File) -> bool {
+    rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_err()
+        && state_of(root, id, file) != State::Ended
 }
 
 /// Whether the process of a node has ended altogether, so that no device works for it any more.
 ///
-/// The lock is dropped when a process closes its files, which is just before the drivers of its devices clean up after it.
-/// So its number is looked up too: it has ended when it is not there, belongs to another process by now, or is waited for by
-/// its parent (a zombie has closed everything). In doubt (the system does not show its processes), the lock decides.
+/// The lock is dropped when a process closes its files, which is just before the drivers of its devices clean up after it. So the process
+/// is looked up too. Where that cannot be, the lock decides.
 pub(crate) fn has_ended(root: &Root, id: NodeId) -> bool {
     if is_alive(root, id) {
         return false;
     }
-    let Ok(text) = read_text(&path_of(root, id)) else { return true };
-    let number = |key| field(&text, key).parse::<u64>().ok();
-    let (Some(pid), Some(then)) = (number("pid").and_then(|pid| u32::try_from(pid).ok()), number("born"))
-    else {
-        return true;
-    };
-    if born(pid) != Some(then) {
-        return true;
-    }
-    // Its first thread may have ended while others have not.
-    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return true };
-    threads.flatten().all(|thread| match fs::read_to_string(thread.path().join("stat")) {
-        Ok(stat) => matches!(fields(&stat).next(), Some("Z" | "X")),
-        Err(_) => true,
-    })
+    let identity = read_text(&path_of(root, id)).map(|text| identity(&text));
+    identity.map_or(State::Ended, |identity| identity.state()) != State::Runs
 }
 
 /// A descriptor of a node's process, readable when that has ended. Nothing if it is this process, or has ended, or cannot be had.
 pub(crate) fn process_of(root: &Root, id: NodeId) -> Option<OwnedFd> {
-    let text = read_text(&path_of(root, id)).ok()?;
-    let number: i32 = field(&text, "pid").parse().ok()?;
-    let then: u64 = field(&text, "born").parse().ok()?;
-    if u32::try_from(number) == Ok(std::process::id()) {
+    let identity = identity(&read_text(&path_of(root, id)).ok()?);
+    if identity.pid == std::process::id() {
         return None;
     }
-    let process = pidfd_open(Pid::from_raw(number)?, PidfdFlags::empty()).ok()?;
-    // Looked at after the descriptor was had: if it is the right one now, the descriptor is of the right one.
-    (born(number as u32) == Some(then)).then_some(process)
+    Watch::of(identity).into_descriptor()
 }
 
-/// When a process began, in the kernel's ticks since the machine did.
-fn born(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    fields(&stat).nth(19)?.parse().ok()
+fn identity(text: &str) -> Identity {
+    let number = |key| field(text, key).parse().unwrap_or(0);
+    let pid = u32::try_from(number("pid")).unwrap_or(0);
+    Identity { pid, born: number("born"), namespaces: number("namespaces") }
 }
 
-/// What the kernel says of a process behind its name, which may hold anything: its state first.
-fn fields(stat: &str) -> impl Iterator<Item = &str> {
-    stat.rsplit(')').next().unwrap_or_default().split_whitespace()
+/// How many processes are remembered.
+const MOST_KNOWN: usize = 64;
+
+/// What is known of a node's process: of each once, so that another look is one system call and not those that it takes to read files.
+struct Known {
+    root: PathBuf,
+    id: NodeId,
+    process: Arc<Watch>,
+}
+
+/// How the process of a node is, whose file is open.
+fn state_of(root: &Root, id: NodeId, file: &File) -> State {
+    static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+    let is_it = |known: &Known| known.id == id && known.root == root.path();
+    // Never waited for: a process that was forked while it was locked finds it locked for ever, and reads the file each time.
+    let known = KNOWN.try_lock().ok();
+    let process =
+        known.as_ref().and_then(|known| known.iter().find(|it| is_it(it)).map(|it| it.process.clone()));
+    drop(known);
+    let is_known = process.is_some();
+    let process = match process {
+        Some(process) => process,
+        None => Arc::new(Watch::of(read_text_of(file).map(|text| identity(&text)).unwrap_or_default())),
+    };
+    let state = process.state();
+    if let Ok(mut known) = KNOWN.try_lock() {
+        match (is_known, state) {
+            (false, State::Runs) => {
+                // The one that was found first goes: it comes again if it is needed.
+                known.truncate(MOST_KNOWN - 1);
+                known.insert(0, Known { root: root.path().to_owned(), id, process });
+            }
+            (true, State::Ended) => known.retain(|it| !is_it(it)),
+            _ => {}
+        }
+    }
+    state
 }
 
 /// Opens a file that may be anything: links are not followed, and a pipe is not waited for.
 fn open(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
-}
-
-fn is_locked(path: &Path) -> bool {
-    match open(path) {
-        Ok(file) => rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err(),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
-    }
 }
 
 /// All nodes whose files lie there, dead ones included, by name.
@@ -207,35 +236,42 @@ pub fn nodes(root: &Root) -> io::Result<Vec<NodeInfo>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let mut nodes: Vec<_> = entries.filter_map(|entry| read(&entry.ok()?.path())).collect();
+    let mut nodes: Vec<_> = entries.filter_map(|entry| read(root, &entry.ok()?.path())).collect();
     nodes.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
     Ok(nodes)
 }
 
 /// What is known of one node; nothing if its file is gone.
 pub fn node(root: &Root, id: NodeId) -> Option<NodeInfo> {
-    read(&path_of(root, id))
+    read(root, &path_of(root, id))
 }
 
-fn read(path: &Path) -> Option<NodeInfo> {
+fn read(root: &Root, path: &Path) -> Option<NodeInfo> {
     if path.extension()? != EXTENSION {
         return None;
     }
     let id = NodeId(u64::from_str_radix(path.file_stem()?.to_str()?, 16).ok()?);
-    let text = read_text(path).ok()?;
+    let file = open(path).ok()?;
+    let text = read_text_of(&file).ok()?;
     Some(NodeInfo {
         id,
         name: field(&text, "name").to_owned(),
         pid: field(&text, "pid").parse().unwrap_or(0),
         program: field(&text, "program").to_owned(),
         started_ms: field(&text, "started").parse().unwrap_or(0),
-        alive: is_locked(path),
+        alive: is_alive_by(root, id, &file),
     })
 }
 
 fn read_text(path: &Path) -> io::Result<String> {
+    read_text_of(&open(path)?)
+}
+
+/// What an open file says.
+fn read_text_of(mut file: &File) -> io::Result<String> {
     let mut text = String::new();
-    open(path)?.take(MOST_TEXT).read_to_string(&mut text)?;
+    file.rewind()?;
+    file.take(MOST_TEXT).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -285,22 +321,41 @@ mod tests {
         drop(life);
         assert!(!is_alive(&root, id));
         // Its file without its lock, while its process is there: as between the closing of its files and its end.
-        let text = format!("pid {}\nborn {}\n", std::process::id(), born(std::process::id()).unwrap());
-        fs::write(path_of(&root, NodeId(5)), &text).unwrap();
+        let this = Identity::of_this();
+        let text = |of: Identity| format!("pid {}\nborn {}\nnamespaces {}\n", of.pid, of.born, of.namespaces);
+        let file = |id| path_of(&root, NodeId(id));
+        fs::write(file(5), text(this)).unwrap();
         assert!(!is_alive(&root, NodeId(5)) && !has_ended(&root, NodeId(5)));
         // Another process has its number by now.
-        fs::write(path_of(&root, NodeId(5)), text.replace("born ", "born 1")).unwrap();
+        fs::write(file(5), text(Identity { born: this.born + 1, ..this })).unwrap();
         assert!(has_ended(&root, NodeId(5)));
-        // A child that has ended and that nobody has waited for yet.
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        let text = format!("pid {}\nborn {}\n", child.id(), born(child.id()).unwrap());
-        fs::write(path_of(&root, NodeId(6)), text).unwrap();
-        while !has_ended(&root, NodeId(6)) {
+        // So it does not help it that somebody holds its lock.
+        let holder = File::open(file(5)).unwrap();
+        rustix::fs::flock(&holder, FlockOperation::NonBlockingLockExclusive).unwrap();
+        assert!(!is_alive(&root, NodeId(5)) && has_ended(&root, NodeId(5)));
+        // In another namespace the numbers say nothing: the lock alone decides.
+        fs::write(file(5), text(Identity { namespaces: this.namespaces + 1, ..this })).unwrap();
+        assert!(is_alive(&root, NodeId(5)) && !has_ended(&root, NodeId(5)));
+        drop(holder);
+        assert!(!is_alive(&root, NodeId(5)) && has_ended(&root, NodeId(5)));
+        // A child that has ended and that nobody has waited for yet, and whose lock somebody has; that it lived is known from before.
+        let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
+        let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        let born = stat.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap().parse().unwrap();
+        fs::write(file(6), text(Identity { pid: child.id(), born, ..this })).unwrap();
+        let holder = File::open(file(6)).unwrap();
+        rustix::fs::flock(&holder, FlockOperation::NonBlockingLockExclusive).unwrap();
+        assert!(is_alive(&root, NodeId(6)) && is_alive(&root, NodeId(6)));
+        child.kill().unwrap();
+        while is_alive(&root, NodeId(6)) {
             std::thread::yield_now();
         }
+        assert!(has_ended(&root, NodeId(6)));
         child.wait().unwrap();
-        fs::remove_file(path_of(&root, NodeId(5))).unwrap();
-        fs::remove_file(path_of(&root, NodeId(6))).unwrap();
+        assert!(!is_alive(&root, NodeId(6)) && has_ended(&root, NodeId(6)));
+        drop(holder);
+        fs::remove_file(file(5)).unwrap();
+        fs::remove_file(file(6)).unwrap();
         // A file without a lock is what a killed process leaves.
         fs::write(path_of(&root, NodeId(7)), "situ-node 1\nname ghost\npid 1\n").unwrap();
         assert!(!is_alive(&root, NodeId(7)));

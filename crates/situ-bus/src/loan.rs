@@ -6,14 +6,45 @@ use situ_memory::{AllocateError, Fence, SlotId, Stream};
 
 use crate::device::DeviceSpan;
 use crate::hook;
-use crate::publisher::{Inner, LoanError, PublishError, RawPublisher, free, is_idle};
+use crate::publisher::{Inner, PublishError, RawPublisher, free, is_idle};
 use crate::topic::Encoding;
 use crate::topic::format::{BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, Descriptor};
 
 /// How long publishing waits for a stream that fills host memory.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A slot that is lent: a head and a body, in shared memory, that nobody else can see yet. Dropping it returns it.
+/// Why a slot could not be lent.
+#[derive(Debug, thiserror::Error)]
+pub enum LoanError {
+    /// The memory of the publisher's pool is in use, or the system has none left.
+    #[error(transparent)]
+    Memory(#[from] AllocateError),
+    /// It belongs to the process that this one was forked from.
+    #[error(
+        "topic {topic:?} was joined by the process that this one was forked from: make a node here, and join with that"
+    )]
+    Forked {
+        /// The topic.
+        topic: String,
+    },
+    /// The sizes asked for make no sense.
+    #[error(
+        "a head of {head_size} bytes aligned to {head_align} with a body of {body_size} bytes cannot be lent: {reason}"
+    )]
+    Size {
+        /// The head's size in bytes.
+        head_size: usize,
+        /// Its alignment in bytes.
+        head_align: usize,
+        /// The body's size in bytes.
+        body_size: usize,
+        /// What is wrong with them.
+        reason: &'static str,
+    },
+}
+
+/// A slot that is lent: a head and a body, in shared memory, that nobody else can see yet. Dropping it returns it. In a forked child it is
+/// private memory, which cannot be published, and dropping it there returns nothing.
 #[derive(Debug)]
 pub struct RawLoan<'p> {
     pub(crate) publisher: &'p RawPublisher,
@@ -138,6 +169,9 @@ impl RawLoan<'_> {
 
     /// As [`publish_on`](Self::publish_on); on failure gives the loan back along with the reason.
     pub fn publish_on_or_return(mut self, stream: &dyn Stream) -> Result<u64, (PublishError, Self)> {
+        if self.publisher.is_inherited() {
+            return Err((self.publisher.publish_forked(), self));
+        }
         let fence = self.fence();
         // The signal comes before the row: nobody shall wait for what was never enqueued.
         let enqueued = match &fence {
@@ -192,6 +226,9 @@ impl RawLoan<'_> {
     /// large as the head and holds anything. What subscribers get is what is written there; the head, which stays in host
     /// memory, is then shown only to those who take on a device.
     pub fn span_of_message(&mut self) -> Result<DeviceSpan<'_, u8>, LoanError> {
+        if self.publisher.is_inherited() {
+            return Err(self.publisher.loan_forked());
+        }
         if self.body_size == 0 {
             let inner = &mut *self.publisher.inner.borrow_mut();
             if inner.bodies.is_some() {
@@ -240,6 +277,9 @@ impl RawLoan<'_> {
 
 impl Drop for RawLoan<'_> {
     fn drop(&mut self) {
+        if self.publisher.is_inherited() {
+            return;
+        }
         if let Some(watcher) = hook::watcher() {
             self.publisher.tell_unpublished(watcher);
         }
@@ -281,6 +321,23 @@ impl DetachedLoan {
 }
 
 impl RawPublisher {
+    /// Whether it belongs to the process that this one was forked from: then nothing can be lent or published here, and dropping it here
+    /// changes nothing there.
+    #[inline]
+    pub fn is_inherited(&self) -> bool {
+        !self.process.is_this()
+    }
+
+    #[cold]
+    pub(crate) fn loan_forked(&self) -> LoanError {
+        LoanError::Forked { topic: self.topic.name.clone() }
+    }
+
+    #[cold]
+    pub(crate) fn publish_forked(&self) -> PublishError {
+        PublishError::Forked { topic: self.topic.name.clone() }
+    }
+
     /// Takes back a loan that was detached.
     ///
     /// # Safety

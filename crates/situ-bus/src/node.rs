@@ -11,7 +11,7 @@ use crate::fences::FenceWatch;
 use crate::liveness::{self, Life, NodeId};
 use crate::reactor::Reactor;
 use crate::root::{Root, RootError};
-use crate::topic::{Swept, sweep};
+use crate::topic::{RegisterError, Swept, sweep};
 
 /// Why a node could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -43,8 +43,18 @@ pub(crate) struct NodeInner {
 }
 
 impl NodeInner {
+    /// An error in a forked child.
+    pub(crate) fn check_process(&self, topic: &str) -> Result<(), RegisterError> {
+        if self.life.is_ours() { Ok(()) } else { Err(RegisterError::Forked { topic: topic.to_owned() }) }
+    }
+
     /// The thread that watches topics for those who cannot block; started when first needed.
     pub(crate) fn reactor(&self) -> io::Result<&Reactor> {
+        if !self.life.is_ours() {
+            return Err(io::Error::other(
+                "its node belongs to the process that this one was forked from: make a node here",
+            ));
+        }
         if let Some(reactor) = self.reactor.get() {
             return Ok(reactor);
         }
@@ -60,6 +70,10 @@ impl NodeInner {
 
     /// The node's domains, this one among them: one that it was not given is looked for among Situ's own.
     pub(crate) fn domains_with(&self, id: DomainId) -> Result<Domains, DomainError> {
+        if !self.life.is_ours() {
+            let reason = "the node belongs to the process that this one was forked from".to_owned();
+            return Err(DomainError::Absent { domain: id, reason });
+        }
         let mut domains = self.lock_domains();
         if domains.get(id).is_err() {
             *domains = domains.clone().with(situ_memory::find(id)?);
@@ -69,6 +83,9 @@ impl NodeInner {
 }
 
 /// A named participant of the bus. Publishers and subscribers are made from it, and keep it alive.
+///
+/// It belongs to the process that made it. In a forked child, it and what was made from it can only be dropped, which
+/// changes nothing in the parent; a child makes a node of its own.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub(crate) inner: Arc<NodeInner>,
@@ -125,6 +142,11 @@ impl Node {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.inner.name
+    }
+
+    /// Whether it belongs to the process that this one was forked from: then nothing can be made from it here.
+    pub fn is_inherited(&self) -> bool {
+        !self.inner.life.is_ours()
     }
 
     /// Its number.

@@ -3,8 +3,8 @@
 use situ_memory::Stream;
 
 use crate::hook::{Began, Event, Open, Step, Subject, Watcher, Why};
-use crate::loan::RawLoan;
-use crate::publisher::{Inner, LoanError, PublishError, RawPublisher};
+use crate::loan::{LoanError, RawLoan};
+use crate::publisher::{Inner, PublishError, RawPublisher};
 use crate::subscriber::{RawSample, RawSubscriber, TakeError};
 use crate::topic::Topic;
 

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Domain, DomainError, Domains, PoolView, Registered, SlotControl, SlotId, ViewError};
 
@@ -17,11 +18,15 @@ pub(crate) struct Core {
     pub(crate) topic: Arc<Topic>,
     pub(crate) node: Arc<NodeInner>,
     pub(crate) place: usize,
+    /// Whose place it is. A forked child's copy gives nothing back.
+    pub(crate) process: Process,
 }
 
 impl Drop for Core {
     fn drop(&mut self) {
-        self.topic.leave_place(self.place);
+        if self.process.is_this() {
+            self.topic.leave_place(self.place);
+        }
     }
 }
 
@@ -62,6 +67,7 @@ pub(crate) struct Pin {
 impl Drop for Pin {
     #[inline]
     fn drop(&mut self) {
+        // In a forked child the control is private zeroes: what its parent holds stays held.
         if let Some(control) = self.mapped.view.control(self.slot) {
             SlotControl::release(control, self.mapped.core.place);
         }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
     AllocateError, DomainError, FenceState, HOST, Held, HostDomain, Memory, MemoryError, PoolOwner,
@@ -18,7 +19,7 @@ use crate::device::{Bodies, Placement};
 use crate::eager::{Eager, Enqueued};
 use crate::fences::FenceWatch;
 use crate::hook::{self, Began};
-use crate::loan::RawLoan;
+use crate::loan::{LoanError, RawLoan};
 use crate::node::{Node, NodeInner};
 use crate::prefetch::prefetch_for_write;
 use crate::qos::{Durability, PublisherQos, Reliability, Terms, WhenFull, nanoseconds};
@@ -27,7 +28,7 @@ use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, PLACES, state};
 use crate::topic::{Encoding, MOST_RINGS, RegisterError, Registration, Topic, TypeDescription};
 use crate::window::Window;
 
-/// A pool of half a terabyte of address space at most; memory is used as messages need it.
+/// At most half a terabyte of address space; memory is used as messages need it.
 const MOST_CAPACITY: u64 = 1 << 39;
 /// A publisher that may use less than this would not be able to hold a few camera images.
 const LEAST_CAPACITY: u64 = 1 << 30;
@@ -47,28 +48,6 @@ const BLOCKED_SLICE: Duration = Duration::from_millis(2);
 /// How often a blocked publisher looks again before it sleeps.
 const SPINS: u32 = 256;
 
-/// Why a slot could not be lent.
-#[derive(Debug, thiserror::Error)]
-pub enum LoanError {
-    /// The memory of the publisher's pool is in use, or the system has none left.
-    #[error(transparent)]
-    Memory(#[from] AllocateError),
-    /// The sizes asked for make no sense.
-    #[error(
-        "a head of {head_size} bytes aligned to {head_align} with a body of {body_size} bytes cannot be lent: {reason}"
-    )]
-    Size {
-        /// The head's size in bytes.
-        head_size: usize,
-        /// Its alignment in bytes.
-        head_align: usize,
-        /// The body's size in bytes.
-        body_size: usize,
-        /// What is wrong with them.
-        reason: &'static str,
-    },
-}
-
 /// Why a message could not be published.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
@@ -86,6 +65,14 @@ pub enum PublishError {
         depth: usize,
         /// How long it was waited.
         waited: Duration,
+    },
+    /// It belongs to the process that this one was forked from.
+    #[error(
+        "topic {topic:?} was joined by the process that this one was forked from: make a node here, and join with that"
+    )]
+    Forked {
+        /// The topic.
+        topic: String,
     },
     /// The stream that fills the message cannot signal that it has.
     #[error("message of topic {topic:?} cannot be published in stream order: {source}")]
@@ -126,6 +113,8 @@ pub struct RawPublisher {
     pub(crate) memory: Arc<dyn Memory>,
     pub(crate) device: Option<Arc<dyn Memory>>,
     pub(crate) inner: RefCell<Inner>,
+    /// Whose it is. A forked child's copy lends and publishes nothing, and gives nothing back.
+    pub(crate) process: Process,
     _one_thread: std::marker::PhantomData<Cell<()>>,
 }
 
@@ -174,6 +163,7 @@ impl RawPublisher {
         placement: &Placement,
     ) -> Result<Self, RegisterError> {
         let inner = &node.inner;
+        inner.check_process(topic)?;
         let depth = qos.depth.max(1);
         let registration = Registration {
             root: &inner.root,
@@ -244,6 +234,7 @@ impl RawPublisher {
                 missed: 0,
             }),
             qos: PublisherQos { depth, ..qos },
+            process: Process::this(),
             _one_thread: std::marker::PhantomData,
         })
     }
@@ -292,6 +283,9 @@ impl RawPublisher {
         head_align: usize,
         body_size: usize,
     ) -> Result<RawLoan<'_>, LoanError> {
+        if self.is_inherited() {
+            return Err(self.loan_forked());
+        }
         let size = |reason| LoanError::Size { head_size, head_align, body_size, reason };
         if head_align > DESCRIPTOR || !head_align.is_power_of_two() {
             return Err(size("the alignment must be a power of two up to 64"));
@@ -483,6 +477,9 @@ impl RawPublisher {
 
     /// Puts a loan into the order. `on` is the stream that completes it, if one does.
     pub(crate) fn publish(&self, loan: &RawLoan<'_>, on: Option<&dyn Stream>) -> Result<u64, PublishError> {
+        if self.is_inherited() {
+            return Err(self.publish_forked());
+        }
         match hook::watcher() {
             None => self.publish_since(loan, on, None),
             Some(watcher) => self.publish_watched(loan, on, watcher),
@@ -714,6 +711,9 @@ impl RawPublisher {
 
 impl Drop for RawPublisher {
     fn drop(&mut self) {
+        if self.is_inherited() {
+            return;
+        }
         let start = Instant::now();
         let inner = self.inner.get_mut();
         // Should the process end now, who has a stream wait for such a copy would lose what is complete.

@@ -12,6 +12,7 @@ use std::task::Waker;
 use rustix::event::EventfdFlags;
 
 use situ_memory::HOST;
+use situ_memory::fork::Process;
 
 use crate::readiness::{Awaited, Prospect, Readiness};
 use crate::subscriber::RawSubscriber;
@@ -24,11 +25,16 @@ use crate::wake::{SLICE, WakeWord};
 pub struct EventFd {
     fd: Arc<OwnedFd>,
     _watch: Arc<Watch>,
+    process: Process,
 }
 
 impl EventFd {
-    /// Makes the descriptor unreadable until the next message. Call it before taking, so that nothing is missed.
+    /// Makes the descriptor unreadable until the next message. Call it before taking, so that nothing is missed. Without effect in a forked
+    /// child: the descriptor is its parent's.
     pub fn clear(&self) {
+        if !self.process.is_this() {
+            return;
+        }
         let mut count = [0u8; 8];
         let _ = rustix::io::read(&*self.fd, &mut count);
     }
@@ -139,6 +145,7 @@ impl Shared {
 pub(crate) struct Reactor {
     shared: Arc<Shared>,
     thread: Option<std::thread::JoinHandle<()>>,
+    process: Process,
 }
 
 impl Reactor {
@@ -152,7 +159,7 @@ impl Reactor {
         let watched = shared.clone();
         let thread =
             std::thread::Builder::new().name("situ-watch".to_owned()).spawn(move || watch(&watched))?;
-        Ok(Self { shared, thread: Some(thread) })
+        Ok(Self { shared, thread: Some(thread), process: Process::this() })
     }
 
     /// Watches a subscriber's topic from the next message on.
@@ -172,12 +179,17 @@ impl Reactor {
         let watch = self.watch(subscriber);
         lock(&watch.state).fd = Some(fd.clone());
         self.shared.kick();
-        Ok(EventFd { fd, _watch: watch })
+        Ok(EventFd { fd, _watch: watch, process: Process::this() })
     }
 }
 
 impl Drop for Reactor {
     fn drop(&mut self) {
+        if !self.process.is_this() {
+            // There is no such thread in this process.
+            std::mem::forget(self.thread.take());
+            return;
+        }
         self.shared.stop.store(true, Ordering::SeqCst);
         self.shared.kick();
         if let Some(thread) = self.thread.take()

@@ -267,6 +267,9 @@ impl RawSubscriber {
         if !self.has_next() {
             return Readiness::Nothing;
         }
+        if self.is_inherited() {
+            return Readiness::Ready;
+        }
         self.prospect().look(&self.core().topic, self.cursor()).0
     }
 

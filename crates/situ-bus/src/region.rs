@@ -14,8 +14,9 @@ use situ_layout::{Message, RegionFormError, boxed};
 
 use crate::liveness::NodeId;
 use crate::loan::DetachedLoan;
+use crate::loan::LoanError;
 use crate::node::Node;
-use crate::publisher::{LoanError, PublishError, RawPublisher};
+use crate::publisher::{PublishError, RawPublisher};
 use crate::subscriber::{CopyCounter, RawSample, RawSubscriber};
 use crate::topic::{Encoding, RegisterError, TypeDescription};
 use crate::typed::{PublisherBuilder, ReceiveError, SubscriberBuilder};

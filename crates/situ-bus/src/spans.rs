@@ -6,7 +6,8 @@ use situ_layout::{BulkRef, FlatMessage, Message, Plain};
 use situ_memory::{DomainError, DomainId, Fence, Stream, StreamOrder};
 
 use crate::device::{DeviceSpan, IncompleteError};
-use crate::publisher::{LoanError, PublishError};
+use crate::loan::LoanError;
+use crate::publisher::PublishError;
 use crate::typed::{Loan, ReceiveError, Sample, Subscriber};
 
 impl<T: FlatMessage> Loan<'_, T> {

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{DomainId, HOST, SlotId, Stream, ViewError};
 
@@ -49,6 +50,14 @@ pub enum TakeError {
         sequence: u64,
         /// What is wrong with it.
         reason: String,
+    },
+    /// It belongs to the process that this one was forked from.
+    #[error(
+        "topic {topic:?} was joined by the process that this one was forked from: make a node here, and join with that"
+    )]
+    Forked {
+        /// The topic.
+        topic: String,
     },
     /// It lies in another memory domain and could not be copied.
     #[error("message {sequence} of topic {topic:?} cannot be brought into {domain}: {source}")]
@@ -114,6 +123,7 @@ impl RawSubscriber {
         placement: &Placement,
     ) -> Result<Self, RegisterError> {
         let inner = &node.inner;
+        inner.check_process(topic)?;
         if placement.domain != HOST {
             // Not when the first message comes.
             inner.domains_with(placement.domain)?;
@@ -146,7 +156,7 @@ impl RawSubscriber {
         let into = (column, placement.domain);
         let copies = RefCell::new(Copies::new(topic.clone(), inner.clone(), into, placement.capacity));
         Ok(Self {
-            core: Arc::new(Core { topic, node: inner.clone(), place }),
+            core: Arc::new(Core { topic, node: inner.clone(), place, process: Process::this() }),
             qos,
             keep_last: keep_last as u64,
             backpressure,
@@ -221,7 +231,15 @@ impl RawSubscriber {
     /// Whether something is published that was not taken. One load. It may not be complete yet: see [`wait`](Self::wait).
     #[inline]
     pub fn has_next(&self) -> bool {
-        self.core.topic.is_published(self.cursor.get())
+        // In a forked child there is something to find out.
+        self.core.topic.is_published(self.cursor.get()) || self.is_inherited()
+    }
+
+    /// Whether it belongs to the process that this one was forked from: then nothing can be taken here, and dropping it here changes nothing
+    /// there. A process that forks and goes on in the child makes its nodes there.
+    #[inline]
+    pub fn is_inherited(&self) -> bool {
+        !self.core.process.is_this()
     }
 
     /// Takes the next message, if there is one, and copies only what lies in another domain. On the host a message that a device is still
@@ -229,10 +247,18 @@ impl RawSubscriber {
     /// from another domain: only that is waited for (or see [`take_on`](Self::take_on)).
     #[inline(always)]
     pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
+        if self.is_inherited() {
+            return Err(self.forked());
+        }
         if let Some(watcher) = hook::watcher() {
             return self.take_watched(watcher, None);
         }
         self.take_with(None)
+    }
+
+    #[cold]
+    fn forked(&self) -> TakeError {
+        TakeError::Forked { topic: self.core.topic.name.clone() }
     }
 
     /// Takes the next message, if there is one, in stream order: work that is enqueued on `stream` from now on comes after what completes
@@ -243,6 +269,9 @@ impl RawSubscriber {
     ///
     /// Should who completes the message, or copies it, die or fail before: see [`RawSample::wait_on`].
     pub fn take_on(&self, stream: &dyn Stream) -> Result<Option<RawSample>, TakeError> {
+        if self.is_inherited() {
+            return Err(self.forked());
+        }
         let on = Some(stream).filter(|_| self.domain != HOST);
         match hook::watcher() {
             Some(watcher) => self.take_watched(watcher, on),
@@ -676,7 +705,7 @@ fn is_expired(descriptor: &Descriptor) -> bool {
 }
 
 /// A message that was taken: its bytes stay as they are until it is dropped, whatever its publisher does. May be sent
-/// to other threads and outlive its subscriber.
+/// to other threads and outlive its subscriber. In a forked child its bytes are zeroes, and dropping it there releases nothing.
 #[derive(Debug)]
 pub struct RawSample {
     head: *const u8,

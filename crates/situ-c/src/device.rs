@@ -246,6 +246,7 @@ fn waited(result: Result<(), IncompleteError>) -> Result<situ_status, Failure> {
             Ok(situ_status::Empty)
         }
         Err(IncompleteError::Domain(error)) => Err(error.into()),
+        Err(error @ IncompleteError::Forked { .. }) => Err(Failure::new(situ_status::Forked, error)),
         Err(error) => Err(Failure::new(situ_status::Poisoned, error)),
     }
 }

@@ -25,10 +25,11 @@ pub enum situ_status {
     Full = -10,
     Internal = -11,
     Poisoned = -12,
+    Forked = -13,
 }
 
 impl situ_status {
-    pub const ALL: [(Self, &CStr); 14] = [
+    pub const ALL: [(Self, &CStr); 15] = [
         (Self::Ok, c"SITU_OK"),
         (Self::Empty, c"SITU_EMPTY"),
         (Self::InvalidArgument, c"SITU_ERROR_INVALID_ARGUMENT"),
@@ -43,6 +44,7 @@ impl situ_status {
         (Self::Full, c"SITU_ERROR_FULL"),
         (Self::Internal, c"SITU_ERROR_INTERNAL"),
         (Self::Poisoned, c"SITU_ERROR_POISONED"),
+        (Self::Forked, c"SITU_ERROR_FORKED"),
     ];
 }
 
@@ -206,6 +208,7 @@ impl From<RegisterError> for Failure {
             RegisterError::Full { .. } | RegisterError::Depth { .. } | RegisterError::Domains { .. } => {
                 situ_status::NoPlace
             }
+            RegisterError::Forked { .. } => situ_status::Forked,
             RegisterError::Removed { .. } => situ_status::System,
             RegisterError::Busy { .. } => situ_status::Busy,
         };
@@ -220,6 +223,7 @@ impl From<LoanError> for Failure {
             LoanError::Memory(AllocateError::Domain(domain @ DomainError::Lost { .. })) => domain.into(),
             LoanError::Memory(_) => situ_status::NoMemory,
             LoanError::Size { .. } => situ_status::InvalidArgument,
+            LoanError::Forked { .. } => situ_status::Forked,
         };
         Self::new(status, error)
     }
@@ -228,6 +232,7 @@ impl From<LoanError> for Failure {
 impl From<PublishError> for Failure {
     fn from(error: PublishError) -> Self {
         let status = match &error {
+            PublishError::Forked { .. } => situ_status::Forked,
             PublishError::Full { .. } => situ_status::Full,
             PublishError::Stream { source, .. } => source.as_ref().into(),
             PublishError::Ring { source, .. } => source.as_ref().into(),
@@ -244,6 +249,7 @@ impl From<TakeError> for Failure {
             TakeError::Pool { source: ViewError::Domain(domain), .. } => domain.into(),
             TakeError::Pool { .. } => situ_status::System,
             TakeError::Malformed { .. } => situ_status::Malformed,
+            TakeError::Forked { .. } => situ_status::Forked,
             TakeError::Copy { source: CopyError::Domain(domain), .. } => domain.into(),
             TakeError::Copy { source: CopyError::Memory(_), .. } => situ_status::NoMemory,
             TakeError::Copy { source: CopyError::Poisoned, .. } => situ_status::Poisoned,

@@ -211,6 +211,16 @@ pub unsafe extern "C" fn situ_sample_release(sample: *mut situ_sample) {
     guard_value(|| drop(unsafe { let_go(sample) }));
 }
 
+/// An error in a forked child.
+fn check_process(subscriber: &situ_subscriber) -> Result<(), Failure> {
+    if subscriber.raw.is_inherited() {
+        let topic = subscriber.raw.topic();
+        let text = format_args!("topic {topic:?} was joined by the process that this one was forked from");
+        return Err(Failure::new(situ_status::Forked, text));
+    }
+    Ok(())
+}
+
 fn found(anything: bool) -> situ_status {
     if anything { situ_status::Ok } else { situ_status::Empty }
 }
@@ -228,6 +238,7 @@ pub unsafe extern "C" fn situ_subscriber_wait(
     let wait = || {
         // SAFETY: the caller's promise.
         let subscriber = unsafe { given(subscriber, "subscriber") }?;
+        check_process(subscriber)?;
         Ok(found(subscriber.raw.wait(limit(timeout_ns))))
     };
     // SAFETY: `error` is null or valid.
@@ -257,7 +268,9 @@ pub unsafe extern "C" fn situ_wait_any(
         let mut raw = Vec::with_capacity(count);
         for handle in handles {
             // SAFETY: the caller's promise.
-            raw.push(unsafe { &given(*handle, "subscribers[i]")?.raw });
+            let subscriber = unsafe { given(*handle, "subscribers[i]") }?;
+            check_process(subscriber)?;
+            raw.push(&subscriber.raw);
         }
         let ready = wait_any(&raw, limit(timeout_ns));
         if let Some(ready) = ready {
@@ -284,6 +297,7 @@ pub unsafe extern "C" fn situ_subscriber_fd(
         let target = target(fd, "fd")?;
         // SAFETY: the caller's promise.
         let subscriber = unsafe { given(subscriber, "subscriber") }?;
+        check_process(subscriber)?;
         let event = match subscriber.event.get() {
             Some(event) => event,
             None => {

@@ -31,6 +31,8 @@ mod fence;
 #[cfg(not(loom))]
 mod file_windows;
 #[cfg(not(loom))]
+pub mod fork;
+#[cfg(not(loom))]
 mod host;
 #[cfg(not(loom))]
 mod immediate;
@@ -38,6 +40,8 @@ mod immediate;
 mod mapping;
 #[cfg(not(loom))]
 mod pool;
+#[cfg(not(loom))]
+pub mod process;
 #[cfg(not(loom))]
 mod registered;
 #[cfg(not(loom))]
@@ -72,7 +76,7 @@ pub use host::HostDomain;
 #[cfg(not(loom))]
 pub use immediate::ImmediateStream;
 #[cfg(not(loom))]
-pub use mapping::{Access, Mapping, MemoryError, find_memory};
+pub use mapping::{Access, Extent, Mapping, MemoryError, find_memory};
 #[cfg(not(loom))]
 pub use pool::{
     AllocateError, DEVICE_GRANULE, GRANULE, PoolHeader, PoolMetadata, PoolOptions, PoolOwner, PoolStatistics,

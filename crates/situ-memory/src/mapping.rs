@@ -9,6 +9,8 @@ use std::ptr::NonNull;
 use rustix::fs::FallocateFlags;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 
+use crate::fork::{Hold, Registered, register};
+
 const PAGE: usize = 4096;
 
 /// What a mapping may do with the bytes.
@@ -125,9 +127,38 @@ pub fn find_memory(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()
 /// A range of a file in this process' address space. Unmapped on drop.
 #[derive(Debug)]
 pub struct Mapping {
+    extent: Extent,
+    access: Access,
+    /// Nothing once it is about to be unmapped.
+    held: Option<Registered>,
+}
+
+/// The addresses of a mapping.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
     base: NonNull<u8>,
     len: usize,
-    access: Access,
+    protection: ProtFlags,
+}
+
+// SAFETY: it is a range of addresses, and nothing is done to the bytes without saying why.
+unsafe impl Send for Extent {}
+
+impl Extent {
+    /// Puts private zeroes in the place of the shared bytes. Only a system call, so that it may be called between `fork` and `exec`.
+    pub(crate) fn detach(&self) -> io::Result<()> {
+        let replace = |protection| {
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+            // SAFETY: the range is a mapping, which is replaced by one of the same length; what points into it goes on
+            // pointing to memory of the same extent. What it holds is no Rust object but memory that others may change at any time.
+            unsafe {
+                rustix::mm::mmap_anonymous(self.base.as_ptr().cast::<c_void>(), self.len, protection, flags)
+            }
+        };
+        // Where the system counts all memory that could be written, there may be none left for that.
+        replace(self.protection).or_else(|_| replace(self.protection & ProtFlags::READ))?;
+        Ok(())
+    }
 }
 
 // SAFETY: a mapping is an address range; what may be done with its bytes is argued where they are used.
@@ -149,7 +180,8 @@ impl Mapping {
         }?;
         let base =
             NonNull::new(base.cast::<u8>()).ok_or_else(|| io::Error::other("mapped at address zero"))?;
-        Ok(Self { base, len, access })
+        let extent = Extent { base, len, protection };
+        Ok(Self { extent, access, held: Some(register(Hold::Mapping(extent))) })
     }
 
     /// Maps the first `len` bytes of `file`, which may be fewer, without taking memory for its holes.
@@ -160,7 +192,7 @@ impl Mapping {
     /// locked as they are used (`MLOCK_ONFAULT`).
     pub fn without_filling(file: BorrowedFd<'_>, len: usize, access: Access) -> io::Result<Self> {
         let mut map = Self::new(file, 0, len, Access::None)?;
-        let first = map.base.as_ptr().cast::<c_void>();
+        let first = map.base().cast::<c_void>();
         // SAFETY: the range is this mapping; asking to invalidate it changes nothing of a memory file
         // system's pages.
         let locked = unsafe { rustix::mm::msync(first, PAGE.min(len), rustix::mm::MsyncFlags::INVALIDATE) };
@@ -176,6 +208,9 @@ impl Mapping {
             // SAFETY: as above; nobody has a pointer to it yet.
             unsafe { rustix::mm::mprotect(first, len, access.protection()) }?;
             map.access = access;
+            map.extent.protection = ProtFlags::from_bits_retain(access.protection().bits());
+            map.held = None;
+            map.held = Some(register(Hold::Mapping(map.extent)));
         }
         Ok(map)
     }
@@ -183,14 +218,14 @@ impl Mapping {
     /// The first byte.
     #[inline]
     pub fn base(&self) -> *mut u8 {
-        self.base.as_ptr()
+        self.extent.base.as_ptr()
     }
 
     /// How many bytes are mapped.
     #[inline]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
-        self.len
+        self.extent.len
     }
 
     /// Whether this process may write here.
@@ -203,41 +238,31 @@ impl Mapping {
     #[inline]
     pub fn at<T>(&self, offset: usize) -> Option<*mut T> {
         let end = offset.checked_add(size_of::<T>())?;
-        if end > self.len || !offset.is_multiple_of(align_of::<T>()) {
+        if end > self.extent.len || !offset.is_multiple_of(align_of::<T>()) {
             return None;
         }
-        Some(self.base.as_ptr().wrapping_add(offset).cast())
+        Some(self.extent.base.as_ptr().wrapping_add(offset).cast())
     }
 
     /// Puts private zeroes in the place of the shared bytes, at the same address: from then on this process reads and writes
-    /// memory that nobody else sees, and that cannot run out of a file system's space. Other threads may use the mapping
+    /// memory that nobody else sees, and that cannot run out of a file system's space. A forked child has that done with all mappings. Other threads may use the mapping
     /// meanwhile: each of their accesses finds the one or the other. May be called between `fork` and `exec`.
     pub fn detach(&self) -> io::Result<()> {
-        // SAFETY: the range is this mapping, which is replaced by one of the same length; whoever points into it goes on
-        // pointing to memory of the same extent. What it holds is no Rust object but memory that others may change at any time.
-        unsafe {
-            rustix::mm::mmap_anonymous(
-                self.base.as_ptr().cast::<c_void>(),
-                self.len,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::FIXED,
-            )
-        }?;
-        Ok(())
+        self.extent.detach()
     }
 
     /// Lets this process write whole pages of what it may otherwise only read as long as `work` takes. An error if the file was not opened
     /// for writing.
     pub fn while_writable<T>(&self, offset: usize, len: usize, work: impl FnOnce() -> T) -> io::Result<T> {
         let allow = |flags: MprotectFlags| {
-            let first = self.base.as_ptr().wrapping_add(offset);
+            let first = self.extent.base.as_ptr().wrapping_add(offset);
             // SAFETY: the range lies in this mapping; whoever reads it goes on reading the same bytes.
             unsafe { rustix::mm::mprotect(first.cast::<c_void>(), len, flags) }
         };
         if self.access != Access::Read {
             return Ok(work());
         }
-        assert!(offset.checked_add(len).is_some_and(|end| end <= self.len.next_multiple_of(PAGE)));
+        assert!(offset.checked_add(len).is_some_and(|end| end <= self.extent.len.next_multiple_of(PAGE)));
         allow(MprotectFlags::READ | MprotectFlags::WRITE)?;
         let done = work();
         allow(MprotectFlags::READ)?;
@@ -248,12 +273,12 @@ impl Mapping {
     /// (before 5.14) faults them in one by one as ever.
     pub fn populate(&self, offset: usize, len: usize) {
         let start = offset / PAGE * PAGE;
-        let end = offset.saturating_add(len).min(self.len);
+        let end = offset.saturating_add(len).min(self.extent.len);
         if start < end && self.access == Access::ReadWrite {
             // SAFETY: the range lies in this mapping; populating does not change its contents.
             let _ = unsafe {
                 rustix::mm::madvise(
-                    self.base.as_ptr().wrapping_add(start).cast::<c_void>(),
+                    self.extent.base.as_ptr().wrapping_add(start).cast::<c_void>(),
                     end - start,
                     Advice::LinuxPopulateWrite,
                 )
@@ -264,7 +289,9 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        // First, or a child that is forked in between would replace what may lie there by then.
+        self.held = None;
         // SAFETY: the range was mapped by `new` and nobody can hold a reference that outlives `self`.
-        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast::<c_void>(), self.len) };
+        let _ = unsafe { rustix::mm::munmap(self.extent.base.as_ptr().cast::<c_void>(), self.extent.len) };
     }
 }

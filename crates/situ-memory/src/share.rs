@@ -28,6 +28,7 @@ use rustix::net::{
     listen, recvmsg, sendmsg, socket_with,
 };
 
+use crate::fork::Process;
 use crate::mapping::MemoryError;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"SITUPASS");
@@ -42,6 +43,7 @@ const REST: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Share {
     id: u64,
+    process: Process,
 }
 
 /// One pool of the server.
@@ -61,9 +63,12 @@ struct Server {
     /// Wakes the thread when `shared` has changed; made with the first thread, and kept.
     wake: Option<Arc<OwnedFd>>,
     running: bool,
+    /// Whose thread that is.
+    process: Option<Process>,
 }
 
-static SERVER: Mutex<Server> = Mutex::new(Server { shared: Vec::new(), wake: None, running: false });
+static SERVER: Mutex<Server> =
+    Mutex::new(Server { shared: Vec::new(), wake: None, running: false, process: None });
 
 fn server() -> MutexGuard<'static, Server> {
     SERVER.lock().unwrap_or_else(PoisonError::into_inner)
@@ -99,6 +104,11 @@ impl Share {
         };
         let listener = Arc::new(bound().map_err(|source| system("listen on", id, source))?);
         let mut server = server();
+        let process = Process::this();
+        if server.process != Some(process) {
+            // A forked child begins with its parent's list, whose sockets are its parent's, and without the thread.
+            *server = Server { shared: Vec::new(), wake: None, running: false, process: Some(process) };
+        }
         let wake = match &server.wake {
             Some(wake) => wake.clone(),
             None => {
@@ -118,12 +128,15 @@ impl Share {
         server.shared.push(Shared { id, group, size, listener, descriptor: Arc::new(descriptor) });
         drop(server);
         ring(&wake);
-        Ok(Self { id })
+        Ok(Self { id, process })
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
+        if !self.process.is_this() {
+            return;
+        }
         let mut server = server();
         server.shared.retain(|shared| shared.id != self.id);
         let wake = server.wake.clone();

@@ -22,6 +22,8 @@ use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use rustix::thread::futex;
+use situ_memory::fork::LockedFile;
+use situ_memory::process::{Identity, State};
 use situ_memory::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use situ_memory::wake::WakeWord;
 use situ_memory::{Access, Mapping, MemoryError, Root, RootError, find_memory};
@@ -29,7 +31,7 @@ use situ_memory::{Access, Mapping, MemoryError, Root, RootError, find_memory};
 use crate::session::{Policy, Session};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"SITUTRAC");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const SIZE: usize = 4096;
 const TEXT_OFFSET: usize = 1024;
 /// How long a session's categories may be, in bytes.
@@ -63,6 +65,9 @@ struct Page {
     stall: AtomicU32,
     stall_ms: AtomicU32,
     categories_len: AtomicU32,
+    reserved5: u32,
+    born: AtomicU64,
+    namespaces: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Page>() <= TEXT_OFFSET && size_of::<WakeWord>() == 64);
@@ -241,10 +246,17 @@ impl Control {
         None
     }
 
-    /// Whether a collector lives. In doubt, it does.
+    /// Whether a collector lives. In doubt, it does. The lock alone does not tell: a child that was cloned from it has it too. Should another one
+    /// have taken the lock and not announced itself yet, it is the last one that is asked about, and rightly so: its session is over.
     pub(crate) fn is_collected(&self) -> bool {
         if rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
-            return true;
+            let page = self.page();
+            let collector = Identity {
+                pid: page.pid.load(Ordering::Relaxed),
+                born: page.born.load(Ordering::Relaxed),
+                namespaces: page.namespaces.load(Ordering::Relaxed),
+            };
+            return collector.state() != State::Ended;
         }
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
         false
@@ -266,14 +278,14 @@ impl Control {
 
     /// Collector: takes the lock, through a descriptor of its own. Nothing if another collector has it; `NotFound` if the file is
     /// not the one any more that others find. With the lock, it stays that.
-    pub(crate) fn lock(&self) -> io::Result<Option<File>> {
+    pub(crate) fn lock(&self) -> io::Result<Option<LockedFile>> {
         let file = OpenOptions::new().read(true).write(true).open(self.directory.join(FILE))?;
         if file.metadata()?.ino() != self.inode {
             return Err(io::ErrorKind::NotFound.into());
         }
         for _ in 0..LOOKS {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if self.is_current() => return Ok(Some(file)),
+                Ok(()) if self.is_current() => return Ok(Some(LockedFile::new(file))),
                 // Removed before we had the lock.
                 Ok(()) => return Err(io::ErrorKind::NotFound.into()),
                 // Maybe somebody who only looks.
@@ -300,7 +312,10 @@ impl Control {
         page.id.store(session.id, Ordering::Relaxed);
         page.ring_bytes.store(session.ring_bytes, Ordering::Relaxed);
         page.chunk_bytes.store(session.chunk_bytes, Ordering::Relaxed);
+        let Identity { born, namespaces, .. } = Identity::of_this();
         page.pid.store(session.collector_pid, Ordering::Relaxed);
+        page.born.store(born, Ordering::Relaxed);
+        page.namespaces.store(namespaces, Ordering::Relaxed);
         let (stall, ms) = match session.policy {
             Policy::Drop => (0, 0),
             Policy::Stall { at_most } => (1, u32::try_from(at_most.as_millis()).unwrap_or(u32::MAX)),

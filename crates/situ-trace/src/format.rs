@@ -1,5 +1,6 @@
 //! Where things lie in a producer's ring file (`spec/trace.md`).
 
+use situ_memory::process::Identity;
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64};
 use situ_memory::wake::WakeWord;
 
@@ -9,7 +10,7 @@ use crate::word::ChunkWord;
 /// The first bytes of a ring file.
 pub const MAGIC: [u8; 8] = *b"SITURING";
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// How many threads of a producer may write at once.
 pub const WRITERS: u32 = 1024;
 /// How long a producer's name may be, in bytes.
@@ -48,6 +49,9 @@ pub struct Header {
     /// How long the producer's name is.
     pub name_len: u32,
     pub reserved: u32,
+    /// When the process began, and in which namespaces: see [`Identity`].
+    pub born: u64,
+    pub namespaces: u64,
 }
 
 /// The words that change, behind the header.
@@ -128,7 +132,7 @@ pub const PATCHES: u16 = 1 << 15;
 pub const PATCH: usize = 11;
 
 const _: () = {
-    assert!(size_of::<Header>() == 80);
+    assert!(size_of::<Header>() == 96);
     #[cfg(not(loom))]
     {
         assert!(size_of::<ChunkHeader>() == CHUNK_HEADER);
@@ -146,13 +150,14 @@ impl Header {
         let list_offset = PAGE;
         let writers_offset = (list_offset + chunks as usize * 4).next_multiple_of(PAGE);
         let chunks_offset = writers_offset + WRITERS as usize * size_of::<WriterEntry>();
+        let Identity { pid, born, namespaces } = Identity::of_this();
         Self {
             magic: MAGIC,
             version: VERSION,
             header_size: size_of::<Self>() as u32,
             id,
             session,
-            pid: std::process::id(),
+            pid,
             chunk_size,
             chunks,
             writers: WRITERS,
@@ -161,7 +166,14 @@ impl Header {
             chunks_offset: chunks_offset as u64,
             name_len: name_len as u32,
             reserved: 0,
+            born,
+            namespaces,
         }
+    }
+
+    /// Whose ring it is.
+    pub fn identity(&self) -> Identity {
+        Identity { pid: self.pid, born: self.born, namespaces: self.namespaces }
     }
 
     /// How long the file is, in bytes.
@@ -185,7 +197,7 @@ impl Header {
         }
         let bytes = u64::from(self.chunks) * u64::from(self.chunk_size);
         let mut like = Self::new(self.id, self.session, bytes, self.chunk_size, self.name_len as usize);
-        like.pid = self.pid;
+        (like.pid, like.born, like.namespaces) = (self.pid, self.born, self.namespaces);
         if like != *self || self.name_len as usize > MOST_NAME {
             return Err("its offsets are not what its sizes imply");
         }

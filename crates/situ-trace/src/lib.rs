@@ -39,8 +39,6 @@ mod control;
 #[cfg(not(loom))]
 mod feed;
 #[cfg(not(loom))]
-mod fork;
-#[cfg(not(loom))]
 mod format;
 pub mod free;
 #[cfg(not(loom))]

@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use situ_memory::Root;
+use situ_memory::fork::{Hold, Process, Registered, register};
 
 use crate::control::{Control, ControlError};
-use crate::fork::{Hold, Registered, register};
 use crate::patience::Patience;
 use crate::ring::Ring;
 use crate::session::{Limits, Session};
@@ -49,9 +49,9 @@ pub(crate) struct Shared {
     changed: Condvar,
     closing: AtomicBool,
     patience: Patience,
-    inherited: Arc<AtomicBool>,
+    /// That which takes part. Its thread, and its rings, are no forked child's.
+    process: Process,
     _session: Registered,
-    _inherited: Registered,
 }
 
 #[derive(Debug, Default)]
@@ -67,12 +67,10 @@ impl Shared {
     /// In the session of a ring, without a thread that waits for others.
     pub(crate) fn with(ring: Arc<Ring>) -> Arc<Self> {
         let session = Arc::new(AtomicU32::new(ring.session.generation));
-        let inherited = Arc::new(AtomicBool::new(false));
         Arc::new(Self {
-            _session: register(Hold::Session(session.clone())),
-            _inherited: register(Hold::Inherited(inherited.clone())),
+            _session: register(Hold::Word(session.clone())),
+            process: Process::this(),
             session,
-            inherited,
             current: Mutex::new(Current { ring: Some(ring), control: None, is_told: true }),
             changed: Condvar::new(),
             closing: AtomicBool::new(false),
@@ -129,12 +127,11 @@ impl Producer {
         changed: impl Fn(Option<&Session>) + Send + 'static,
     ) -> Result<Self, ConnectError> {
         let control = Arc::new(Control::open(root)?);
-        let (session, inherited) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+        let session = Arc::new(AtomicU32::new(0));
         let shared = Arc::new(Shared {
-            _session: register(Hold::Session(session.clone())),
-            _inherited: register(Hold::Inherited(inherited.clone())),
+            _session: register(Hold::Word(session.clone())),
+            process: Process::this(),
             session,
-            inherited,
             current: Mutex::new(Current { ring: None, control: Some(control.clone()), is_told: true }),
             changed: Condvar::new(),
             closing: AtomicBool::new(false),
@@ -208,7 +205,7 @@ impl Producer {
 
     /// Whether this is a copy in a forked child. Nothing is written there; connect another one to trace the child too.
     pub fn is_inherited(&self) -> bool {
-        self.shared.inherited.load(Ordering::Relaxed)
+        !self.shared.process.is_this()
     }
 }
 
@@ -341,8 +338,7 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
         }
         let session =
             &Session { ring_bytes: session.ring_bytes.min(self.limits.ring_bytes), ..session.clone() };
-        let inherited = self.shared.inherited.clone();
-        let made = Ring::create(&self.root, &directory, session, &self.name, &self.control, inherited);
+        let made = Ring::create(&self.root, &directory, session, &self.name, &self.control);
         let Ok(ring) = made else {
             // No memory, or the session ended meanwhile: we stay out of it.
             self.given_up = session.generation;

@@ -1,19 +1,17 @@
 //! A producer's ring file: made, locked, mapped, and its parts by name.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::mem::ManuallyDrop;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use rustix::fs::FlockOperation;
+use situ_memory::fork::LockedFile;
 use situ_memory::sync::atomic::{AtomicU32, Ordering};
 use situ_memory::{Access, Mapping, MemoryError, Root, find_memory};
 
 use crate::control::Control;
-use crate::fork::{Hold, Registered, register};
 use crate::format::{
     CHUNK_HEADER, ChunkHeader, EntryState, Header, MOST_NAME, NAME_OFFSET, QUIET, WORDS_OFFSET, Words,
     WriterEntry,
@@ -78,14 +76,11 @@ pub(crate) struct Ring {
     pub(crate) parts: Parts,
     pub(crate) session: Session,
     path: PathBuf,
-    /// Carries the lock by which the collector knows that we live. Not closed twice in a forked child.
-    file: ManuallyDrop<File>,
-    inherited: Arc<AtomicBool>,
+    /// Carries the lock by which the collector knows that we live.
+    _locked: LockedFile,
     control: Arc<Control>,
     /// The numbers that writers were given so far.
     numbers: AtomicU32,
-    _ring: Registered,
-    lock: Option<Registered>,
 }
 
 fn failed(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
@@ -100,7 +95,6 @@ impl Ring {
         session: &Session,
         name: &str,
         control: &Arc<Control>,
-        inherited: Arc<AtomicBool>,
     ) -> Result<Self, MemoryError> {
         let id = system::unique();
         let name = &name.as_bytes()[..name.floor_char_boundary(MOST_NAME)];
@@ -136,15 +130,12 @@ impl Ring {
         }
         let (file, parts) = made?;
         Ok(Self {
-            _ring: register(Hold::Ring(parts.map.clone())),
-            lock: Some(register(Hold::Lock(file.as_raw_fd()))),
-            file: ManuallyDrop::new(file),
+            _locked: LockedFile::new(file),
             session: session.clone(),
             control: control.clone(),
             numbers: AtomicU32::new(0),
             parts,
             path,
-            inherited,
         })
     }
 
@@ -222,16 +213,5 @@ impl Ring {
             let _ = fs::remove_dir(directory);
         }
         let _ = self.parts.map.detach();
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // In this order: the descriptor's number may be somebody else's as soon as it is closed.
-        self.lock = None;
-        if !self.inherited.load(Ordering::Relaxed) {
-            // SAFETY: it is dropped once, here.
-            unsafe { ManuallyDrop::drop(&mut self.file) };
-        }
     }
 }

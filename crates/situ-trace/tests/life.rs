@@ -110,6 +110,21 @@ fn child() {
     let Some((role, scratch)) = role() else { return };
     match role.as_str() {
         "fork" => play_fork(&scratch),
+        "clone" => {
+            let producer = Producer::connect(&scratch.root(), "clone", |_| {}).unwrap();
+            assert!(producer.wait_for_session(PATIENCE));
+            assert!(write(&mut producer.writer(), 7, 10, 1));
+            // By the system call alone no handlers run: the child has the lock of its parent's ring.
+            // SAFETY: the child only waits to be killed.
+            let child = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
+            if child != 0 {
+                say(&format!("child {child}"));
+            }
+            loop {
+                // SAFETY: it only waits.
+                unsafe { libc::pause() };
+            }
+        }
         "exit" => {
             let producer = Producer::connect(&scratch.root(), "exit", |_| {}).unwrap();
             assert!(producer.wait_for_session(PATIENCE));
@@ -119,6 +134,25 @@ fn child() {
         }
         other => panic!("no such role: {other}"),
     }
+}
+
+#[test]
+fn a_producer_is_dead_though_a_cloned_child_has_its_lock() {
+    let scratch = Scratch::new();
+    let collector = scratch.collect(|_| {});
+    let mut producer = Role::start(&scratch, "clone");
+    let child = producer.number("child") as i32;
+    producer.kill();
+    let start = Instant::now();
+    while collector.producers() > 0 && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let seen = collector.producers();
+    // SAFETY: it is the child's number: nobody waits for it before it is killed.
+    assert_eq!(unsafe { libc::kill(child, libc::SIGKILL) }, 0, "the child lived until now");
+    assert_eq!(seen, 0);
+    let summary = collector.stop().unwrap();
+    assert_eq!((summary.producers[0].name.as_str(), summary.packets), ("clone", 1));
 }
 
 #[test]

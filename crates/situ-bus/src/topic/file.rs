@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use situ_memory::fork::Process;
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 use situ_memory::{Access, DomainId, HOST, Mapping, MemoryError, find_memory};
 
@@ -33,6 +34,8 @@ pub(crate) struct Topic {
     parts: Parts,
     map: Mapping,
     pub(super) rings: Rings,
+    /// Whose it is: a forked child's copy is private zeroes.
+    pub(super) process: Process,
 }
 
 pub(super) fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
@@ -106,6 +109,7 @@ impl Topic {
             parts,
             map,
             rings: Rings::default(),
+            process: Process::this(),
         })
     }
 
@@ -142,6 +146,7 @@ impl Topic {
             parts,
             map,
             rings: Rings::default(),
+            process: Process::this(),
         };
         topic.follow()?;
         Ok(Some(topic))

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
+use situ_memory::fork::LockedFile;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{DomainError, DomainId, HOST, MemoryError, PoolView};
 
@@ -74,6 +75,14 @@ pub enum RegisterError {
         topic: String,
         /// The domain that was asked for.
         domain: DomainId,
+    },
+    /// The node belongs to the process that this one was forked from.
+    #[error(
+        "topic {topic:?} cannot be joined by the node of the process that this one was forked from: make a node here, and join with that"
+    )]
+    Forked {
+        /// The topic.
+        topic: String,
     },
     /// Somebody removed the topic's files under those who use it.
     #[error("topic {topic:?} was removed while it was in use: leave it and join again")]
@@ -187,8 +196,10 @@ impl From<DomainError> for RegisterError {
 }
 
 /// The lock of a topic's directory, held until dropped.
+///
+/// It is this process' own: a child that is forked meanwhile does not keep it.
 #[derive(Debug)]
-pub(crate) struct Lock(pub(super) File);
+pub(crate) struct Lock(LockedFile);
 
 impl Lock {
     /// Waits for the lock. The directory is made if it is missing, and made again if its last user removed it while
@@ -205,7 +216,7 @@ impl Lock {
                 Err(error) => return Err(system("open", error).into()),
             };
             match rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if is_still(&opened, directory) => return Ok(Self(opened)),
+                Ok(()) if is_still(&opened, directory) => return Ok(Self(LockedFile::new(opened))),
                 Ok(()) => continue,
                 Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < PATIENCE => {
                     std::thread::sleep(Duration::from_micros(100));
@@ -218,11 +229,16 @@ impl Lock {
         }
     }
 
+    /// The directory.
+    pub(super) fn directory(&self) -> &File {
+        self.0.file()
+    }
+
     /// Takes the lock of a directory that is there, if nobody else has it.
     pub(super) fn try_acquire(directory: &Path) -> Option<Self> {
         let opened = open_directory(directory).ok()?;
         rustix::fs::flock(opened.as_fd(), FlockOperation::NonBlockingLockExclusive).ok()?;
-        is_still(&opened, directory).then_some(Self(opened))
+        is_still(&opened, directory).then(|| Self(LockedFile::new(opened)))
     }
 }
 
@@ -705,8 +721,11 @@ impl Topic {
 
     /// Whether the directory still is this topic's, and not that of another of the same name that was made after
     /// somebody removed this one by hand.
+    ///
+    /// In a forked child it is not: what it would repair is private zeroes, by which every file in the directory looks superfluous.
     pub(crate) fn is_current(&self) -> bool {
-        matches!(Self::open(&self.root, &self.directory), Ok(Some(current)) if current.header.id == self.header.id)
+        self.process.is_this()
+            && matches!(Self::open(&self.root, &self.directory), Ok(Some(current)) if current.header.id == self.header.id)
     }
 
     /// A subscriber leaves.

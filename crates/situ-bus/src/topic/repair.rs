@@ -276,10 +276,10 @@ fn remove_orphans(topic: &Topic, lock: &Lock) {
 /// Removes those files of the locked directory whose names are chosen. By the open directory and not by its path, which
 /// may lead elsewhere by now.
 fn remove_if(lock: &Lock, chosen: impl Fn(&str) -> bool) {
-    let Ok(entries) = rustix::fs::Dir::read_from(&lock.0) else { return };
+    let Ok(entries) = rustix::fs::Dir::read_from(lock.directory()) else { return };
     for entry in entries.flatten() {
         if entry.file_name().to_str().is_ok_and(&chosen) {
-            let _ = rustix::fs::unlinkat(&lock.0, entry.file_name(), rustix::fs::AtFlags::empty());
+            let _ = rustix::fs::unlinkat(lock.directory(), entry.file_name(), rustix::fs::AtFlags::empty());
         }
     }
 }

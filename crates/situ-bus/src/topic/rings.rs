@@ -327,7 +327,7 @@ impl Topic {
             let is_over = |ring: Ring<'_>| ring.sealed_at().is_some_and(|seal| seal <= first);
             if self.further(index - 1).is_some_and(is_over) {
                 let name = format!("{FILE}.{index}");
-                let _ = rustix::fs::unlinkat(&lock.0, name, rustix::fs::AtFlags::empty());
+                let _ = rustix::fs::unlinkat(lock.directory(), name, rustix::fs::AtFlags::empty());
             }
         }
     }

@@ -10,6 +10,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use super::id;
 use super::lanes::Lanes;
 use crate::domain::{DomainError, DomainId};
+use crate::fork::Process;
 
 /// What this module calls. The binding panics where a function is missing, so they are looked for first.
 const NEEDED: &[&str] = &[
@@ -293,6 +294,8 @@ pub struct Device {
     /// What its streams are made of.
     pub lanes: Lanes,
     lost: AtomicBool,
+    /// Drivers do not survive a fork: a child calls nothing.
+    process: Process,
 }
 
 // SAFETY: a context is a handle that any thread may use.
@@ -329,6 +332,7 @@ impl Device {
             accessors,
             lanes: Lanes::default(),
             lost: AtomicBool::new(false),
+            process: Process::this(),
         });
         open.insert(number, Arc::downgrade(&device));
         Ok(device)
@@ -371,6 +375,10 @@ impl Device {
 
     /// The same, for giving things back.
     pub fn enter_anyway(&self) -> Result<Entered, DomainError> {
+        if !self.process.is_this() {
+            let reason = "it was opened by the process that this one was forked from".to_owned();
+            return Err(DomainError::Lost { domain: self.id(), reason });
+        }
         // SAFETY: the context is retained.
         self.check("use the device", unsafe { sys::cuCtxPushCurrent_v2(self.context) })?;
         Ok(Entered { _not_send: std::marker::PhantomData })
@@ -379,6 +387,9 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
+        if !self.process.is_this() {
+            return;
+        }
         if let Ok(_entered) = self.enter_anyway() {
             self.lanes.end();
         }

@@ -9,6 +9,7 @@ use ash::vk;
 use super::pages::Table;
 use super::{id, instance};
 use crate::domain::{DomainError, DomainId};
+use crate::fork::Process;
 
 /// At most so many queues are used: streams take turns.
 const MOST_QUEUES: u32 = 4;
@@ -16,6 +17,8 @@ const MOST_QUEUES: u32 = 4;
 /// A device of this process. All domains, memory and streams with the same number share it.
 pub struct Device {
     pub number: u32,
+    /// Drivers do not survive a fork: a child gives nothing back to them.
+    pub process: Process,
     pub physical: vk::PhysicalDevice,
     pub raw: ash::Device,
     pub queue_family: u32,
@@ -147,6 +150,7 @@ impl Device {
             found.host_pages.then(|| ash::ext::external_memory_host::Device::new(instance, &raw));
         Ok(Self {
             number,
+            process: Process::this(),
             physical,
             raw,
             queue_family,
@@ -220,6 +224,9 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
+        if !self.process.is_this() {
+            return;
+        }
         // SAFETY: all memory and streams hold the device, and have waited for their work, so nothing is in use.
         unsafe { self.raw.destroy_device(None) };
     }

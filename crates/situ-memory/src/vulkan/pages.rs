@@ -33,6 +33,9 @@ struct Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
+        if !self.device.process.is_this() {
+            return;
+        }
         // SAFETY: dropped when the work that uses them is done, or was never submitted.
         unsafe {
             self.device.raw.destroy_buffer(self.buffer, None);

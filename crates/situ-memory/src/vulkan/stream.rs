@@ -407,6 +407,11 @@ impl Stream for VulkanStream {
 
 impl Drop for VulkanStream {
     fn drop(&mut self) {
+        if !self.device.process.is_this() {
+            // There is no such thread in this process.
+            std::mem::forget(self.thread.take());
+            return;
+        }
         lock(&self.shared.state).closing = true;
         self.shared.work.notify_one();
         if let Some(thread) = self.thread.take() {

@@ -12,7 +12,6 @@ mod state;
 mod summary;
 
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,9 +20,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use situ_memory::Root;
+use situ_memory::fork::LockedFile;
 
 use crate::control::{Control, ControlError, MOST_CATEGORIES};
-use crate::fork::{Hold, Registered, register};
 use crate::session::Session;
 use crate::system;
 
@@ -99,11 +98,7 @@ pub(crate) struct Common {
 pub struct Collector {
     common: Arc<Common>,
     thread: Option<JoinHandle<io::Result<Summary>>>,
-    /// Carries the lock; see [`Registered`] for forked children, in which it is closed already.
-    lock: Option<File>,
-    held: Option<Registered>,
-    inherited: Arc<AtomicBool>,
-    _inherited: Registered,
+    lock: LockedFile,
 }
 
 impl Collector {
@@ -150,7 +145,6 @@ impl Collector {
         let directory = control.rings(session.id);
         root.make(&directory).map_err(ControlError::from)?;
         control.announce(&mut session);
-        let inherited = Arc::new(AtomicBool::new(false));
         let common = Arc::new(Common {
             control,
             session,
@@ -167,14 +161,7 @@ impl Collector {
                 common.control.conclude(&common.session);
                 StartError::System { action: "start the thread that reads", path: directory, source }
             })?;
-        Ok(Self {
-            held: Some(register(Hold::Lock(std::os::fd::AsRawFd::as_raw_fd(&lock)))),
-            _inherited: register(Hold::Inherited(inherited.clone())),
-            lock: Some(lock),
-            thread: Some(thread),
-            inherited,
-            common,
-        })
+        Ok(Self { lock, thread: Some(thread), common })
     }
 
     /// The session, as producers see it.
@@ -215,9 +202,9 @@ impl Collector {
 
     fn end(&mut self) -> Option<Result<Summary, StopError>> {
         let thread = self.thread.take()?;
-        if self.inherited.load(Ordering::Relaxed) {
-            // There is no such thread in this process, nor a lock; the descriptor's number may be somebody else's.
-            std::mem::forget((thread, self.lock.take()));
+        if !self.lock.is_ours() {
+            // There is no such thread in this process.
+            std::mem::forget(thread);
             return None;
         }
         self.common.stop.store(true, Ordering::Release);
@@ -230,9 +217,6 @@ impl Collector {
             Ok(result) => result.map_err(StopError::Write),
             Err(_) => Err(StopError::Failed),
         };
-        // In this order: a child must not close a number that is somebody else's by then.
-        self.held = None;
-        self.lock = None;
         Some(result)
     }
 }

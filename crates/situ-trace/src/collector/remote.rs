@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::FlockOperation;
+use situ_memory::process::{State as Life, Watch};
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, Mapping};
 
@@ -48,6 +49,7 @@ struct Out {
 pub(super) struct Remote {
     parts: Parts,
     path: PathBuf,
+    producer: Watch,
     /// To ask for the producer's lock.
     file: File,
     /// The numbers in the list, in their order: our copy.
@@ -113,6 +115,7 @@ impl Remote {
         let summary = ProducerSummary { name, pid: header.pid, ..Default::default() };
         Self {
             parts,
+            producer: Watch::of(header.identity()),
             path: path.to_owned(),
             file,
             free: (0..header.chunks).collect(),
@@ -128,10 +131,10 @@ impl Remote {
         }
     }
 
-    /// Whether the producer lives. In doubt, it does.
+    /// Whether the producer lives. In doubt, it does. The lock alone does not tell: a child that was cloned from it has it too.
     pub(super) fn is_alive(&self) -> bool {
         if rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
-            return true;
+            return self.producer.state() != Life::Ended;
         }
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
         false
@@ -408,7 +411,7 @@ fn copy(parts: &Parts, chunk: u32, fragments: u32, at: usize, buffer: &mut [u8])
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::Ordering;
     use std::time::Duration;
 
     use situ_memory::Root;
@@ -452,8 +455,7 @@ mod tests {
             chunk_bytes: 512,
             policy: Policy::Stall { at_most: Duration::from_secs(60) },
         };
-        let inherited = Arc::new(AtomicBool::new(false));
-        let ring = Ring::create(&root, &directory, &session, "race", &control, inherited).unwrap();
+        let ring = Ring::create(&root, &directory, &session, "race", &control).unwrap();
         let parts = Parts { map: ring.parts.map.clone(), header: ring.parts.header };
         let file = File::open(directory.join("trace/control")).unwrap();
         let mut remote = Remote::new(parts, Path::new("/dev/shm/situ-no-such-file"), file, String::new());
