@@ -25,6 +25,10 @@ TEST(Message, constants_have_their_values) {
   static_assert(extras::TAU == 6.25);
   static_assert(std::is_same_v<decltype(extras::THIRD), const float> && extras::THIRD == 0.25F);
   static_assert(extras::LETTER == 'q' && extras::YES);
+  static_assert(std::is_same_v<extras::Choice, extras::Choice_<situ::flat>>);
+  static_assert(std::is_same_v<extras::Chosen, extras::Choice>);
+  static_assert(std::is_same_v<extras::Texts, extras::Texts_<situ::flat>>);
+  static_assert(sizeof(extras::Nothing) == sizeof(extras::Nothing{}.structure_needs_at_least_one_member));
   static_assert(extras::USUAL == extras::Level::HIGH);
   EXPECT_EQ(extras::GREETING, "say \"h\u00e9\"?\n");
 }

@@ -257,9 +257,9 @@ impl Writer<'_> {
         0
     }
 
-    fn structure(&mut self, name: &str, it: &Struct) {
+    fn structure(&mut self, name: &str, it: &Struct, flat: bool) {
         let storage = match self.detail {
-            Detail::Carried if it.flat => " @flat",
+            Detail::Carried if flat => " @flat",
             Detail::Carried if it.region => " @region",
             _ => "",
         };
@@ -273,9 +273,11 @@ impl Writer<'_> {
         }
     }
 
-    fn union(&mut self, name: &str, it: &Union) {
+    fn union(&mut self, name: &str, it: &Union, flat: bool) {
         let (discriminator, _) = self.type_of(&it.discriminator);
-        self.line(&format!("@{} union {} switch ({discriminator}) {{", it.extensibility.idl(), ident(name)));
+        let storage = if flat && self.detail == Detail::Carried { " @flat" } else { "" };
+        let extensibility = it.extensibility.idl();
+        self.line(&format!("@{extensibility}{storage} union {} switch ({discriminator}) {{", ident(name)));
         let mut expected = 1;
         for case in &it.cases {
             for label in &case.labels {
@@ -311,8 +313,8 @@ impl Writer<'_> {
     fn definition(&mut self, definition: &Definition) {
         let name = definition.name.simple();
         match &definition.kind {
-            Kind::Struct(it) => self.structure(name, it),
-            Kind::Union(it) => self.union(name, it),
+            Kind::Struct(it) => self.structure(name, it, definition.flat),
+            Kind::Union(it) => self.union(name, it, definition.flat),
             Kind::Enum(it) => {
                 self.line(&format!("enum {} {{", ident(name)));
                 let last = it.enumerators.len() - 1;

@@ -259,6 +259,8 @@ pub struct Definition {
     pub span: Span,
     /// Annotations that Situ does not know.
     pub annotations: Vec<Annotation>,
+    /// Whether it is marked `@flat`: its default storage is then Flat.
+    pub flat: bool,
     /// What it is.
     pub kind: Kind,
 }
@@ -310,8 +312,6 @@ pub struct Struct {
     pub members: Vec<Member>,
     /// How it may change.
     pub extensibility: Extensibility,
-    /// Whether it is marked `@flat`: its default storage is then Flat.
-    pub flat: bool,
     /// Whether it is marked `@region`: its default storage is then Region.
     pub region: bool,
     /// Whether it is marked `@nested`: not meant to be a topic of its own.

@@ -242,9 +242,13 @@ impl Schema {
         self.facts(id).flat.as_ref().ok()
     }
 
-    /// Whether the type's default storage is Flat: it is a struct marked `@flat`.
+    /// Whether the type's default storage is Flat: it is marked `@flat`, or is a typedef of what is.
     pub fn is_flat(&self, id: TypeId) -> bool {
-        self.definition(id).kind.as_struct().is_some_and(|it| it.flat)
+        let definition = self.definition(id);
+        match definition.kind {
+            Kind::Alias(Type::Named(other)) => definition.flat || self.is_flat(other),
+            _ => definition.flat,
+        }
     }
 
     /// Whether a message of this type has a bulk field, be it in a struct within it.

@@ -1,6 +1,7 @@
 //! Names, defaults and sizes at the edge, and messages that change over time.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 use situ::layout::region::Region;
 use situ::layout::visit::Structure;
@@ -48,6 +49,29 @@ fn unions_of_plain_cases_are_plain() {
     assert_eq!((it.discriminator(), it.begin_()), (0, Some(&Clone::Copy)));
     it.select(3);
     assert_eq!(it.select_(), Some(&0));
+}
+
+#[test]
+fn unions_and_typedefs_are_flat_by_default_where_they_say_so() {
+    fn are_same<T>(_: PhantomData<T>, _: PhantomData<T>) {}
+    are_same(PhantomData::<Choice>, PhantomData::<Choice<Flat>>);
+    are_same(PhantomData::<Words>, PhantomData::<Words<Flat>>);
+    // A typedef of what is flat is flat, too.
+    are_same(PhantomData::<Chosen>, PhantomData::<Choice<Flat>>);
+    are_same(PhantomData::<Still>, PhantomData::<Frame<Flat>>);
+    are_same(PhantomData::<Names>, PhantomData::<Names<Heap>>);
+    // Discriminator, and the larger of what it selects: a count and three numbers.
+    assert_eq!(size_of::<Choice>(), 4 + 4 + 3 * 4);
+}
+
+#[test]
+fn an_empty_struct_has_the_member_that_ros_gives_it() {
+    let it = HoldsEmpty::<Heap> { x: 7, ..Default::default() };
+    assert_eq!(it.nothing.structure_needs_at_least_one_member, 0);
+    let bytes = encode_to_vec(&it, Encoding::Xcdr1).unwrap();
+    // The head; nothing's one byte, padding, no elements, x.
+    assert_eq!(bytes, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0]);
+    assert_eq!(size_of::<Empty>(), 1);
 }
 
 #[test]

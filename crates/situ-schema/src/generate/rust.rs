@@ -180,7 +180,10 @@ impl Generator<'_> {
         let name = names::ident(definition.name.simple());
         let parameter = match types::storage(self.schema, ty) {
             types::Dependence::None => String::new(),
-            _ => format!("<{} = {}>", self.storage, self.layout("Heap")),
+            _ => {
+                let is_flat = self.flat_by_default && self.schema.is_flat(id);
+                format!("<{} = {}>", self.storage, self.layout(if is_flat { "Flat" } else { "Heap" }))
+            }
         };
         page.assign(&format!("pub type {name}{parameter}"), &self.explicit(scope, ty), ";");
     }

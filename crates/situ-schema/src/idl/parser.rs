@@ -10,6 +10,7 @@ use crate::ast::{
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::graph::MAX_NESTING;
 use crate::model::{MAX_DIMENSIONS, Primitive};
+use crate::ros::dummy_member;
 use crate::source::{Sources, Span};
 
 pub(super) type Parsed<T> = Result<T, Box<Diagnostic>>;
@@ -205,6 +206,7 @@ impl<'t> Parser<'t> {
             "enum" => self.entries(prefix, "enumerator", DeclarationKind::Enum)?,
             "bitmask" => self.entries(prefix, "flag", DeclarationKind::Bitmask)?,
             "typedef" => self.alias(prefix)?,
+            "bitset" => return Err(self.bitset(token.span)),
             "const" => self.constant(prefix)?,
             other => return Err(unsupported(other, token.span)),
         }
@@ -262,6 +264,9 @@ impl<'t> Parser<'t> {
                 return Err(self.never_closed("struct", &name));
             }
             self.members(&mut members)?;
+        }
+        if members.is_empty() && base.is_none() {
+            members.push(dummy_member(name.span));
         }
         self.push(
             name,
@@ -390,8 +395,10 @@ impl<'t> Parser<'t> {
         if self.is_word("double") {
             let span = start.to(self.peek().span);
             return Err(Box::new(
-                Diagnostic::new("`long double` is not supported", span, "no language agrees on its bytes")
-                    .help("use `double`"),
+                Diagnostic::new("`long double` is not supported", span, "no language agrees on its bytes").help(
+                    "use `double`; Rust has no such number, and C++ has 8, 10 or 16 bytes of it. To hand its 16 bytes on as \
+                     they are, write `octet NAME[16]`, which is an array to others",
+                ),
             ));
         }
         Ok(match (unsigned, self.eat_word("long")) {
@@ -493,6 +500,70 @@ impl<'t> Parser<'t> {
         }
         self.push(name, prefix, kind(entries));
         Ok(())
+    }
+
+    /// Says what to write instead of a bitset, with the places of its fields.
+    fn bitset(&mut self, span: Span) -> Box<Diagnostic> {
+        let mut diagnostic = Diagnostic::new("`bitset` is not supported", span, "here").help(
+            "it is one integer in CDR: write `typedef uint32 NAME;`, or a bitmask if each field has one bit",
+        );
+        if let Ok((name, fields, bits)) = self.bitfields() {
+            let holder = match bits {
+                0..=8 => "uint8",
+                9..=16 => "uint16",
+                17..=32 => "uint32",
+                33..=64 => "uint64",
+                _ => {
+                    return Box::new(diagnostic.help("it has more than 64 bits; write a struct of integers"));
+                }
+            };
+            let places = fields.join(", ");
+            diagnostic = diagnostic.help(format!(
+                "it is one integer of {bits} bits in CDR: write `typedef {holder} {name};` ({places}), or a bitmask if each \
+                 field has one bit"
+            ));
+        }
+        Box::new(diagnostic)
+    }
+
+    /// `bitset NAME { bitfield<3> a, b; bitfield<4>; };`: its name, where its fields are, and how many bits it has.
+    fn bitfields(&mut self) -> Parsed<(String, Vec<String>, u64)> {
+        self.take();
+        let name = self.ident("the name of the bitset")?;
+        self.expect("{", "after the name of the bitset")?;
+        let (mut fields, mut bits) = (Vec::new(), 0u64);
+        while !self.eat("}") {
+            if !self.eat_word("bitfield") {
+                return Err(self.unexpected("`bitfield<...>`"));
+            }
+            self.expect("<", "behind `bitfield`")?;
+            let width = match self.bound()?.kind {
+                ExprKind::Integer(width @ 1..=64) => width as u64,
+                _ => return Err(self.unexpected("a number of bits")),
+            };
+            if self.eat(",") {
+                self.type_ref()?;
+            }
+            self.expect(">", "after the number of bits")?;
+            if self.eat(";") {
+                bits = bits.saturating_add(width);
+                continue;
+            }
+            loop {
+                let field = self.ident("the name of the field")?.text;
+                let last = bits.saturating_add(width) - 1;
+                fields.push(match width {
+                    1 => format!("{field}: bit {bits}"),
+                    _ => format!("{field}: bits {bits} to {last}"),
+                });
+                bits = last.saturating_add(1);
+                if !self.eat(",") {
+                    break;
+                }
+            }
+            self.expect(";", "after the field")?;
+        }
+        Ok((name.text, fields, bits))
     }
 
     fn union(&mut self, prefix: Prefix) -> Parsed<()> {
@@ -601,7 +672,6 @@ fn unsupported(word: &str, span: Span) -> Box<Diagnostic> {
         | "abstract" | "import" | "typeid" | "typeprefix" => not_supported(
             "Situ reads data types only: modules, structs, unions, enums, bitmasks, typedefs and constants",
         ),
-        "bitset" => not_supported("use a struct of integers, or a bitmask"),
         "any" | "Object" | "ValueBase" => not_supported("use a union of the types that can occur"),
         "fixed" => not_supported("use an integer and fix the place of its point by a @unit, or use `double`"),
         "struct" | "union" | "enum" => Box::new(

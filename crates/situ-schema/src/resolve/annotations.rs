@@ -16,6 +16,7 @@ pub(super) enum Place {
     Enumerator,
     Bitmask,
     Flag,
+    Typedef,
     Other,
 }
 
@@ -30,6 +31,7 @@ impl Place {
             Self::Enumerator => "an enumerator",
             Self::Bitmask => "a bitmask",
             Self::Flag => "a flag of a bitmask",
+            Self::Typedef => "a typedef",
             Self::Other => "this definition",
         }
     }
@@ -44,13 +46,14 @@ const EVERYWHERE: &[Place] = &[
     Place::Enumerator,
     Place::Bitmask,
     Place::Flag,
+    Place::Typedef,
     Place::Other,
 ];
 const TYPES: &[Place] = &[Place::Struct, Place::Union, Place::Enum, Place::Bitmask];
 
 /// The annotations that Situ knows, and where they belong.
 const KNOWN: &[(&str, &[Place])] = &[
-    ("flat", &[Place::Struct]),
+    ("flat", &[Place::Struct, Place::Union, Place::Typedef]),
     ("region", &[Place::Struct]),
     ("bulk", &[Place::Member]),
     ("set", &[Place::Member]),

@@ -39,16 +39,16 @@ pub(super) fn check(schema: &Schema) -> Vec<Diagnostic> {
         if found.len() >= MAX_DIAGNOSTICS {
             break;
         }
+        if definition.flat
+            && let Some(obstacle) = schema.flat_obstacle(id)
+        {
+            found.push(not_flat(definition, obstacle));
+        }
         match &definition.kind {
             Kind::Struct(it) => {
                 it.members.iter().for_each(|member| check_member(schema, member, &mut found));
-                if it.flat
-                    && let Some(obstacle) = schema.flat_obstacle(id)
-                {
-                    found.push(not_flat(definition, obstacle));
-                }
                 if it.region {
-                    found.extend(not_in_region(schema, id, definition, it.flat));
+                    found.extend(not_in_region(schema, id, definition));
                 }
             }
             Kind::Union(it) => {
@@ -99,13 +99,13 @@ fn not_flat(definition: &Definition, obstacle: &FlatObstacle) -> Diagnostic {
     if obstacle.span == definition.span {
         diagnostic
     } else {
-        diagnostic.also(definition.span, "the flat struct")
+        diagnostic.also(definition.span, format!("the flat {}", definition.kind.word()))
     }
 }
 
-fn not_in_region(schema: &Schema, id: TypeId, definition: &Definition, flat: bool) -> Option<Diagnostic> {
+fn not_in_region(schema: &Schema, id: TypeId, definition: &Definition) -> Option<Diagnostic> {
     let name = definition.name.simple();
-    if flat {
+    if definition.flat {
         let message = format!("`{name}` is both @flat and @region");
         let help = "keep one of the two: each names the default storage";
         return Some(Diagnostic::new(message, definition.span, "here").help(help));
@@ -179,16 +179,61 @@ fn check_member(schema: &Schema, member: &Member, found: &mut Vec<Diagnostic>) {
     }
     match schema.resolve(&member.ty) {
         Type::Sequence { element, .. } if schema.is_plain(element) => {}
-        Type::Sequence { element, .. } => refuse(
-            format!("the elements of the bulk field `{name}` have no fixed size"),
-            &format!("a sequence of {}", schema.display(element)),
-            "bulk elements are numbers, booleans, characters, enums, bitmasks, or structs and arrays of these alone",
-        ),
+        Type::Sequence { element, .. } => {
+            let (part, what, help) = not_plain(schema, element);
+            let part =
+                if part.is_empty() { "an element".to_owned() } else { format!("`{part}` of an element") };
+            refuse(
+                format!(
+                    "the elements of the bulk field `{name}` are not the same in every storage: {part} is {what}"
+                ),
+                &format!("a sequence of {}", schema.display(element)),
+                &format!("{help}; or take `@bulk` from `{name}` and give it a bound: `sequence<T, N>`"),
+            );
+        }
         other => refuse(
             format!("`@bulk` marks sequences, but `{name}` is {}", with_article(schema, other)),
             "here",
             "delete `@bulk`, or make it a sequence",
         ),
+    }
+}
+
+/// What keeps a type from being an element of a bulk field: the way to it, what it is, and what to write instead.
+fn not_plain(schema: &Schema, ty: &Type) -> (String, String, &'static str) {
+    const ALONE: &str = "bulk elements are numbers, booleans, characters, enums, bitmasks, or structs and arrays of these alone";
+    let here = |help| (String::new(), schema.display(ty).to_string(), help);
+    match schema.resolve(ty) {
+        Type::String { .. } => {
+            here("write characters of a fixed number, `char name[16]`, which every storage has as they are")
+        }
+        Type::WString { .. } => {
+            here("write units of a fixed number, `uint16 name[16]`, which every storage has as they are")
+        }
+        Type::Sequence { .. } => {
+            here("write an array and a count of what is used, `T name[16]; uint32 used`")
+        }
+        Type::Array { element, .. } => not_plain(schema, element),
+        Type::Named(id) => {
+            let Kind::Struct(it) = &schema.definition(*id).kind else {
+                let (_, _, help) = here(ALONE);
+                return (String::new(), with_article(schema, ty).replacen("of type ", "the union ", 1), help);
+            };
+            let member = it.members.iter().find(|it| it.optional || it.bulk || !schema.is_plain(&it.ty));
+            match member {
+                Some(member) if member.optional || member.bulk => {
+                    let what = if member.bulk { "@bulk itself" } else { "@optional" };
+                    (member.name.clone(), what.to_owned(), ALONE)
+                }
+                Some(member) => {
+                    let (part, what, help) = not_plain(schema, &member.ty);
+                    let dot = if part.is_empty() { "" } else { "." };
+                    (format!("{}{dot}{part}", member.name), what, help)
+                }
+                None => it.base.map_or_else(|| here(ALONE), |base| not_plain(schema, &Type::Named(base))),
+            }
+        }
+        Type::Map { .. } | Type::Primitive(_) => here(ALONE),
     }
 }
 

@@ -155,12 +155,15 @@ impl Resolver<'_> {
 
     fn define(&mut self, id: TypeId, kind: Kind) {
         let declaration = &self.declarations[self.declared[id.index()]];
+        // On what cannot be marked so, it was refused before.
+        let flat = self.flag(&declaration.prefix, "flat");
         let (docs, annotations) = annotations::split_docs(&declaration.prefix);
         self.definitions[id.index()] = Some(Definition {
             name: Name::new(full_name(&declaration.scope, &declaration.name.text)),
             docs,
             span: declaration.name.span,
             annotations,
+            flat,
             kind,
         });
     }
@@ -191,7 +194,7 @@ impl Resolver<'_> {
                     }
                 }
                 DeclarationKind::Alias(ty) => {
-                    self.check_annotations(&declaration.prefix, annotations::Place::Other);
+                    self.check_annotations(&declaration.prefix, annotations::Place::Typedef);
                     let ty = self.type_of(ty, &declaration.scope);
                     let Some(ty) = self.report(ty) else { continue };
                     if let Some(id) = self.own_id(declaration) {

@@ -155,20 +155,12 @@ impl Resolver<'_> {
     ) -> Struct {
         self.check_annotations(&declaration.prefix, Place::Struct);
         let base = self.ancestry[id.index()].base;
-        if it.members.is_empty() && it.base.is_none() {
-            let message = format!("the struct `{}` has no members", declaration.name.text);
-            self.diagnostics.push(Diagnostic::new(message, declaration.name.span, "empty").help(
-                "C++ cannot have a struct of no bytes; give it a member, \
-                 for instance `uint8 structure_needs_at_least_one_member;` as ROS 2 does",
-            ));
-        }
         let members =
             it.members.iter().filter_map(|member| self.member(member, &declaration.scope)).collect();
         Struct {
             base,
             members,
             extensibility: Extensibility::Final,
-            flat: self.flag(&declaration.prefix, "flat"),
             region: self.flag(&declaration.prefix, "region"),
             nested: self.flag(&declaration.prefix, "nested"),
         }

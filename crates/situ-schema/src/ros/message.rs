@@ -160,8 +160,8 @@ fn message(lines: &[Line<'_>], name: Ident, interface: &Interface, parsed: &mut 
     Ok(())
 }
 
-/// The only member of an empty message.
-fn dummy_member(span: Span) -> MemberDeclaration {
+/// The only member of an empty message, and of an empty struct of IDL, so that both are the same type.
+pub(crate) fn dummy_member(span: Span) -> MemberDeclaration {
     MemberDeclaration {
         name: Ident { text: DUMMY_MEMBER.into(), span },
         ty: TypeRef { kind: TypeRefKind::Primitive(Primitive::U8), span },

@@ -6,7 +6,7 @@ mod message;
 mod value;
 
 pub(crate) use implicit::{add_implicit, find_actions, find_services};
-pub(crate) use message::{Interface, Reference, parse};
+pub(crate) use message::{Interface, Reference, dummy_member, parse};
 
 /// The kind of a ROS interface file, which is also the name of its folder and of its module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -38,7 +38,7 @@ pub fn alias(page: &mut Page, schema: &Schema, id: TypeId, ty: &Type) {
     page.line(template_head(schema, id));
     page.line(format!("using {template} = {};", spell(schema, ty)));
     let storage = match schema.as_struct(ty) {
-        Some((_, it)) if it.flat => "flat",
+        _ if schema.is_flat(id) => "flat",
         Some((_, it)) if it.region => "in_region",
         _ => "heap",
     };
