@@ -174,6 +174,17 @@ typedef struct situ_publisher_qos {
   uint32_t without_stamps;
 } situ_publisher_qos;
 
+/* Whose messages a subscriber reads where they lie. All others are copied to private memory when they are taken:
+ * what is checked then cannot be changed any more by the process that published it. */
+typedef enum situ_trust {
+  /* Those in memory that only this process' user, and the superuser, may write (not if it is open to a group). */
+  SITU_SAME_USER = 0,
+  /* All, whoever may write to them. */
+  SITU_EVERYONE = 1,
+  /* None. */
+  SITU_NOBODY = 2
+} situ_trust;
+
 /* What a subscriber asks for. Begin with situ_subscriber_qos_default(). */
 typedef struct situ_subscriber_qos {
   /* SITU_RELIABLE: every message must reach it. */
@@ -184,11 +195,17 @@ typedef struct situ_subscriber_qos {
   uint64_t keep_last;
   /* It expects a message at least this often; 0: no expectation. */
   uint64_t deadline_ns;
+  /* A situ_trust. */
+  uint32_t trust;
+  /* The most bytes that a message may have, head and body together; larger ones are an error. */
+  uint64_t max_message;
+  /* How far into a publisher's memory messages may lie, in bytes. More of it is never mapped. */
+  uint64_t max_pool;
 } situ_subscriber_qos;
 
 /* Best effort, volatile, a depth of 8, no limits. */
 situ_publisher_qos situ_publisher_qos_default(void);
-/* Best effort, volatile, keeps all, no expectation. */
+/* Best effort, volatile, keeps all, no expectation; SITU_SAME_USER, 4 GiB a message, 256 GiB a pool. */
 situ_subscriber_qos situ_subscriber_qos_default(void);
 
 /* How the memory of a publisher's messages is allocated. */
@@ -320,8 +337,9 @@ situ_status situ_subscriber_create_in(const situ_node* node, const char* topic, 
                                       situ_subscriber** subscriber, situ_error* error);
 void situ_subscriber_destroy(situ_subscriber* subscriber);
 
-/* Takes the next message, if there is one: SITU_OK or SITU_EMPTY. Never copies, unless it lies in another
- * memory domain than the subscriber takes in, and waits for such a copy alone: on the host, a message that a
+/* Takes the next message, if there is one: SITU_OK or SITU_EMPTY. Never copies, unless its publisher is
+ * not trusted (see situ_trust) or it lies in another memory domain than the subscriber takes in, and waits
+ * for such a copy alone: on the host, a message that a
  * device is still filling is none yet. `sample` need not be initialized, and must not hold anything. A
  * message that cannot be taken is passed over; the next call goes on behind it. The library checks that head
  * and body lie in shared memory, and nothing about what is in them. Errors: INVALID_ARGUMENT, SYSTEM,

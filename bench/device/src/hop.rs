@@ -90,7 +90,7 @@ pub fn subscriber(domain: DomainId, mode: &str, size: u64, count: usize) -> Resu
         };
         let span = sample.span();
         let (address, now) = (span.address(), now_ns());
-        let time = u64::from_ne_bytes(sample.head().try_into()?);
+        let time = u64::from_ne_bytes(sample.head_in_place().try_into()?);
         if time == END {
             break;
         }

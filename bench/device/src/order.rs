@@ -171,7 +171,7 @@ pub fn step(id: DomainId, from: &str, to: &str, size: u64) -> Result<()> {
         };
         sample.wait_on(stream.as_ref(), PATIENCE)?;
         let mut loan = publisher.loan(8, 8, size as usize)?;
-        loan.head_bytes().copy_from_slice(sample.head());
+        loan.head_bytes().copy_from_slice(sample.head_in_place());
         // SAFETY: both spans have so many numbers; the sample is held until the stream has passed, and the loan is
         // published behind.
         unsafe {

@@ -17,7 +17,8 @@ use crate::entry::Found;
 use crate::liveness::NodeId;
 use crate::pools::{Mapped, Pin};
 use crate::ring::Reference;
-use crate::subscriber::{Missed, RawSample, RawSubscriber, TakeError, Taken};
+use crate::sample::RawSample;
+use crate::subscriber::{Missed, RawSubscriber, TakeError, Taken};
 use crate::topic::Encoding;
 use crate::topic::format::{BODY_ENTRY, BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, domain_from_word, state};
 
@@ -197,6 +198,13 @@ pub(crate) struct Payload {
     _head: Option<Arc<Pin>>,
 }
 
+impl Payload {
+    /// Whether it lies in memory that only those may write who are trusted.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.mapped.in_place
+    }
+}
+
 /// Why a message's bytes are not complete.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -241,11 +249,11 @@ impl RawSample {
         if let Some(payload) = self.payload() {
             return DeviceSpan::new(payload.mapped.view.bytes(), payload.offset, payload.len as usize);
         }
-        let bytes = if self.body().is_empty() { self.head() } else { self.body() };
+        let (begin, len) = self.host_payload();
         let memory = self.pin().mapped.view.bytes();
         // It was found there when it was taken.
-        let offset = memory.offset_of(bytes.as_ptr() as u64).unwrap_or_default();
-        DeviceSpan::new(memory, offset, bytes.len())
+        let offset = memory.offset_of(begin as u64).unwrap_or_default();
+        DeviceSpan::new(memory, offset, len)
     }
 
     /// The domain that its payload lies in.

@@ -62,12 +62,16 @@ mod readiness;
 mod region;
 pub mod ring;
 #[cfg(not(loom))]
+mod sample;
+#[cfg(not(loom))]
 mod spans;
 #[cfg(not(loom))]
 mod subscriber;
 pub mod tenure;
 #[cfg(not(loom))]
 mod topic;
+#[cfg(not(loom))]
+mod trust;
 #[cfg(not(loom))]
 mod typed;
 #[cfg(not(loom))]
@@ -97,8 +101,10 @@ pub use self::{
         EditError, InRegion, PublishRegionError, RegionLoan, RegionPublisher, RegionSample, RegionSubscriber,
         describe_region,
     },
-    subscriber::{CopyCounter, RawSample, RawSubscriber, TakeError},
-    topic::{Encoding, RegisterError, TypeDescription},
+    sample::{CopyCounter, RawSample},
+    subscriber::{RawSubscriber, TakeError},
+    topic::{Encoding, RegisterError, TextTooLong, TypeDescription},
+    trust::{Limits, Trust},
     typed::{
         Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,
         SubscriberBuilder, Value, describe,

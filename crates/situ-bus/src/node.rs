@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use situ_memory::{Domain, DomainError, DomainId, Domains};
+use situ_memory::{Domain, DomainError, DomainId, DomainKind, Domains};
 
 use crate::deaths::Processes;
 use crate::fences::FenceWatch;
@@ -38,6 +38,8 @@ pub(crate) struct NodeInner {
     reactor: OnceLock<Reactor>,
     /// The memory domains that were given to it or needed so far.
     domains: Mutex<Domains>,
+    /// See [`domains_of_others`](Self::domains_of_others).
+    allowed: Vec<DomainId>,
     pub(crate) fences: FenceWatch,
     pub(crate) processes: Processes,
 }
@@ -80,6 +82,27 @@ impl NodeInner {
         }
         Ok(domains.clone())
     }
+
+    /// The node's domains, one among them that a message of somebody else lies in. No driver is loaded because of that: the program has to
+    /// have asked for the domain before, or the environment allows it. (An emulated device has no driver.)
+    pub(crate) fn domains_of_others(&self, id: DomainId) -> Result<Domains, DomainError> {
+        let is_there = self.lock_domains().get(id).is_ok();
+        if is_there || id.kind == DomainKind::EMULATED || self.allowed.contains(&id) {
+            return self.domains_with(id);
+        }
+        let reason = format!(
+            "this program did not ask for it, and no driver is opened because of a message; call `Node::domain` \
+             first, or set SITU_DOMAINS={id}"
+        );
+        Err(DomainError::Absent { domain: id, reason })
+    }
+}
+
+/// The domains that messages of others may have this process open: `SITU_DOMAINS`, such as `vulkan:0,cuda:0`. What names none is
+/// left out.
+fn allowed_domains() -> Vec<DomainId> {
+    let names = std::env::var("SITU_DOMAINS").unwrap_or_default();
+    names.split(',').filter_map(|name| name.trim().parse().ok()).collect()
 }
 
 /// A named participant of the bus. Publishers and subscribers are made from it, and keep it alive.
@@ -113,6 +136,7 @@ impl Node {
                 name: name.to_owned(),
                 reactor: OnceLock::new(),
                 domains: Mutex::default(),
+                allowed: allowed_domains(),
                 fences: FenceWatch::default(),
                 processes: Processes::default(),
             }),
@@ -120,7 +144,7 @@ impl Node {
     }
 
     /// Gives it a memory domain to use, in place of one with the same id. Those of Situ (`host`, `emulated:0`, `vulkan:0`,
-    /// `cuda:0`) need not be given: they are opened when they are first needed.
+    /// `cuda:0`) need not be given: they are opened when a publisher or subscriber is placed there, or [`domain`](Self::domain) asks for them.
     pub fn with_domain(self, domain: Arc<dyn Domain>) -> Self {
         let mut domains = self.inner.lock_domains();
         *domains = domains.clone().with(domain);
@@ -134,7 +158,8 @@ impl Node {
         self
     }
 
-    /// One of its memory domains, opened if it was not yet: to make streams on, for instance.
+    /// One of its memory domains, opened if it was not yet: to make streams on, for instance, or so that its subscribers on the host can read
+    /// messages that others put there (no driver is opened because a message lies on a device).
     pub fn domain(&self, id: DomainId) -> Result<Arc<dyn Domain>, DomainError> {
         Ok(self.inner.domains_with(id)?.get(id)?.clone())
     }

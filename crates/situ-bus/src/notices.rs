@@ -5,7 +5,8 @@ use situ_memory::Stream;
 use crate::hook::{Began, Event, Open, Step, Subject, Watcher, Why};
 use crate::loan::{LoanError, RawLoan};
 use crate::publisher::{Inner, PublishError, RawPublisher};
-use crate::subscriber::{RawSample, RawSubscriber, TakeError};
+use crate::sample::RawSample;
+use crate::subscriber::{RawSubscriber, TakeError};
 use crate::topic::Topic;
 
 impl Topic {

@@ -11,6 +11,7 @@ use crate::liveness::NodeId;
 use crate::node::NodeInner;
 use crate::topic::Topic;
 use crate::topic::format::state;
+use crate::trust::{Limits, Trust};
 
 /// What keeps a subscriber's place: itself, and every sample that it took.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Core {
     pub(crate) place: usize,
     /// Whose place it is. A forked child's copy gives nothing back.
     pub(crate) process: Process,
+    pub(crate) trust: Trust,
+    pub(crate) limits: Limits,
 }
 
 impl Drop for Core {
@@ -37,6 +40,8 @@ pub(crate) struct Mapped {
     /// Rows of earlier messages that name its entry mean another pool.
     since: u64,
     pub(crate) view: PoolView,
+    /// Whether its messages are read where they lie: only those may write to it who are trusted.
+    pub(crate) in_place: bool,
     /// What of it is registered with devices. Behind the view, which is to be given up first.
     registered: Mutex<Registered>,
     pub(crate) core: Arc<Core>,
@@ -101,14 +106,20 @@ impl Pools {
         if sequence < since {
             return Err(ViewError::Gone(path));
         }
-        let view = match PoolView::open(&Domains::host_only(), &path) {
+        let open = |domains: &Domains| PoolView::open_within(domains, &path, core.limits.pool);
+        let view = match open(&Domains::host_only()) {
             Err(ViewError::Domain(DomainError::Absent { domain, .. })) => {
-                PoolView::open(&core.node.domains_with(domain)?, &path)?
+                open(&core.node.domains_of_others(domain)?)?
             }
             view => view?,
         };
-        let mapped =
-            Arc::new(Mapped { number, since, view, registered: Mutex::default(), core: core.clone() });
+        let in_place = match core.trust {
+            Trust::SameUser => view.is_only_ours(),
+            Trust::Everyone => true,
+            Trust::Nobody => false,
+        };
+        let registered = Mutex::default();
+        let mapped = Arc::new(Mapped { number, since, view, in_place, registered, core: core.clone() });
         self.forget_gone(&core.topic);
         let mut pools = self.mapped.borrow_mut();
         let index = usize::from(entry);

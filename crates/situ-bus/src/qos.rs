@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::trust::{Limits, Trust};
+
 /// Whether messages may be lost between a publisher and a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reliability {
@@ -81,6 +83,10 @@ pub struct SubscriberQos {
     pub history: History,
     /// It expects a message at least this often.
     pub deadline: Option<Duration>,
+    /// Whose messages it reads where they lie.
+    pub trust: Trust,
+    /// How much it takes from others.
+    pub limits: Limits,
 }
 
 impl Default for SubscriberQos {
@@ -90,6 +96,8 @@ impl Default for SubscriberQos {
             durability: Durability::Volatile,
             history: History::KeepAll,
             deadline: None,
+            trust: Trust::default(),
+            limits: Limits::default(),
         }
     }
 }

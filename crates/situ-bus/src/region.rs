@@ -10,14 +10,15 @@ use situ_layout::region::{
     AdoptError, Backing, BufferError, Full, Invalid, InvalidProblem, Mut, Options, Ref, Region,
     RegionMessage, StoreError, checked_root, layout_hash, total_for, view,
 };
-use situ_layout::{Message, RegionFormError, boxed};
+use situ_layout::{Message, RegionFormError, SharedBytes, boxed};
 
 use crate::liveness::NodeId;
 use crate::loan::DetachedLoan;
 use crate::loan::LoanError;
 use crate::node::Node;
 use crate::publisher::{PublishError, RawPublisher};
-use crate::subscriber::{CopyCounter, RawSample, RawSubscriber};
+use crate::sample::{CopyCounter, RawSample};
+use crate::subscriber::RawSubscriber;
 use crate::topic::{Encoding, RegisterError, TypeDescription};
 use crate::typed::{PublisherBuilder, ReceiveError, SubscriberBuilder};
 
@@ -352,7 +353,7 @@ impl<T: RegionMessage> RegionSubscriber<T> {
         }
         match self.raw.take()? {
             None => Ok(None),
-            Some(raw) if raw.encoding() == Encoding::Region => match view::<T>(raw.body()) {
+            Some(raw) if raw.encoding() == Encoding::Region => match view::<T>(raw.body_in_place()) {
                 Ok(_) => Ok(Some(RegionSample { size: size_of_image(raw.body()), raw, own: None })),
                 Err(error) if matches!(error.problem, InvalidProblem::OtherVersion { .. }) => {
                     self.renew(raw).map(Some)
@@ -367,7 +368,7 @@ impl<T: RegionMessage> RegionSubscriber<T> {
     #[cold]
     fn renew(&self, raw: RawSample) -> Result<RegionSample<T>, ReceiveError> {
         // What is checked must be what is kept: others could write to the bytes in between.
-        let private = raw.body().to_vec();
+        let private = raw.body().try_to_vec().map_err(|error| self.invalid(&raw, error.into()))?;
         let own = Region::adopt(&private).map_err(|error| self.invalid(&raw, error.into()))?;
         CopyCounter::of_process().count(private.len());
         Ok(RegionSample { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
@@ -417,8 +418,8 @@ impl<T: RegionMessage> RegionSubscriber<T> {
 }
 
 /// The size that a checked image says it has.
-fn size_of_image(image: &[u8]) -> usize {
-    let size = u32::from_le_bytes([image[24], image[25], image[26], image[27]]) as usize;
+fn size_of_image(image: SharedBytes<'_>) -> usize {
+    let size = image.array(24).map_or(0, u32::from_le_bytes) as usize;
     size.min(image.len())
 }
 
@@ -442,7 +443,7 @@ impl<T: RegionMessage> RegionSample<T> {
     /// The image.
     pub fn bytes(&self) -> &[u8] {
         match &self.own {
-            None => &self.raw.body()[..self.size],
+            None => &self.raw.body_in_place()[..self.size],
             Some(own) => own.bytes(),
         }
     }
@@ -455,9 +456,10 @@ impl<T: RegionMessage> RegionSample<T> {
         Region::adopt(&private)
     }
 
-    /// Whether it is a copy in this process' own memory, because it was serialized or flat.
+    /// Whether it is a copy in this process' own memory, because it was serialized or flat, or its publisher is not
+    /// [trusted](crate::Trust).
     pub fn is_copy(&self) -> bool {
-        self.own.is_some()
+        self.own.is_some() || self.raw.is_copy()
     }
 
     /// The message's number in the topic's order, from 0.

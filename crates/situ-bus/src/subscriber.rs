@@ -2,17 +2,16 @@
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
+use situ_layout::NoMemory;
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, HOST, SlotId, Stream, ViewError};
+use situ_memory::{DomainId, HOST, PoolView, SlotId, Stream, ViewError};
 
 use crate::clock::now_ns;
 use crate::copies::{Copies, CopyError};
 use crate::device::{Payload, Placement};
 use crate::hook;
-use crate::liveness::NodeId;
 use crate::node::Node;
 use crate::pools::{Core, Pin, Pools};
 use crate::prefetch::prefetch;
@@ -20,6 +19,7 @@ use crate::publisher::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
 use crate::readiness::Prospect;
 use crate::ring::{Look, Reference};
+use crate::sample::{RawSample, is_expired};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 use crate::topic::{Encoding, RegisterError, Registration, TypeDescription, has_bulk};
 
@@ -58,6 +58,46 @@ pub enum TakeError {
     Forked {
         /// The topic.
         topic: String,
+    },
+    /// It is larger than this subscriber accepts.
+    #[error(
+        "message {sequence} of topic {topic:?} has {bytes} bytes, and this subscriber takes at most {limit}; raise \
+         its limits if its publisher may do that"
+    )]
+    TooLarge {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// How large it is, head and body together.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// It lies further in its pool than this subscriber goes.
+    #[error(
+        "message {sequence} of topic {topic:?} ends at byte {end} of its pool, and this subscriber maps the first {limit}; \
+         raise its limits if its publisher may have so much memory"
+    )]
+    TooFar {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// Where the message's slot ends.
+        end: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// It had to be copied to private memory, of which there is not enough.
+    #[error("message {sequence} of topic {topic:?} cannot be copied: {source}")]
+    Private {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// How much was needed.
+        source: NoMemory,
     },
     /// It lies in another memory domain and could not be copied.
     #[error("message {sequence} of topic {topic:?} cannot be brought into {domain}: {source}")]
@@ -156,7 +196,14 @@ impl RawSubscriber {
         let into = (column, placement.domain);
         let copies = RefCell::new(Copies::new(topic.clone(), inner.clone(), into, placement.capacity));
         Ok(Self {
-            core: Arc::new(Core { topic, node: inner.clone(), place, process: Process::this() }),
+            core: Arc::new(Core {
+                topic,
+                node: inner.clone(),
+                place,
+                process: Process::this(),
+                trust: qos.trust,
+                limits: qos.limits,
+            }),
             qos,
             keep_last: keep_last as u64,
             backpressure,
@@ -474,11 +521,7 @@ impl RawSubscriber {
         // From here on the slot is held, and `Pin` lets go of it on every way out.
         let pin = Pin { mapped, slot };
         let Some((memory, len)) = pin.mapped.view.memory(slot) else {
-            return Err(match pin.mapped.view.unreachable(slot) {
-                Some(source) => self.pool_error(number, source),
-                None => malformed("its slot lies outside of the pool"),
-            }
-            .into());
+            return Err(self.no_place(number, &pin.mapped.view, slot).into());
         };
         if len < DESCRIPTOR {
             return Err(malformed("its slot is too small for a descriptor").into());
@@ -517,15 +560,54 @@ impl RawSubscriber {
             body_pool,
             body_slot,
         };
+        let bytes = head_size.saturating_add(body_size) as u64;
+        if bytes > self.qos.limits.message {
+            return Err(self.too_large(number, bytes).into());
+        }
         // Whoever takes in host memory what lies there has nothing more to do with domains than this look.
         if body_pool != BODY_IN_SLOT || self.domain != HOST {
-            return self.take_elsewhere(taken, on);
+            let sample = self.take_elsewhere(taken, on)?;
+            return Ok(match sample {
+                Some(sample) if !sample.is_in_place() => Some(self.privately(sample)?),
+                sample => sample,
+            });
         }
         if !taken.body_fits() {
             return Err(malformed("its head or body reaches out of its slot").into());
         }
         let body = if body_size == 0 { memory } else { memory.wrapping_add(body_offset) };
-        Ok(Some(taken.into_sample(memory.wrapping_add(DESCRIPTOR), (body, body_size), None)))
+        let sample = taken.into_sample(memory.wrapping_add(DESCRIPTOR), (body, body_size), None);
+        if sample.is_in_place() { Ok(Some(sample)) } else { Ok(Some(self.privately(sample)?)) }
+    }
+
+    /// A private copy of a message whose publisher is not trusted.
+    #[cold]
+    fn privately(&self, sample: RawSample) -> Result<RawSample, TakeError> {
+        let (topic, sequence) = (&self.core.topic.name, sample.sequence());
+        let own = sample.into_private();
+        own.map_err(|source| TakeError::Private { topic: topic.clone(), sequence, source })
+    }
+
+    /// Why a slot has no memory.
+    #[cold]
+    fn no_place(&self, sequence: u64, pool: &PoolView, slot: SlotId) -> TakeError {
+        let topic = self.core.topic.name.clone();
+        if let Some(end) = pool.metadata().beyond_reach(slot) {
+            return TakeError::TooFar { topic, sequence, end, limit: self.qos.limits.pool };
+        }
+        match pool.unreachable(slot) {
+            Some(source) => self.pool_error(sequence, source),
+            None => {
+                let reason = "its slot lies outside of the pool".to_owned();
+                TakeError::Malformed { topic, sequence, reason }
+            }
+        }
+    }
+
+    #[cold]
+    fn too_large(&self, sequence: u64, bytes: u64) -> TakeError {
+        let (topic, limit) = (self.core.topic.name.clone(), self.qos.limits.message);
+        TakeError::TooLarge { topic, sequence, bytes, limit }
     }
 
     pub(crate) fn pool_error(&self, sequence: u64, source: ViewError) -> TakeError {
@@ -692,121 +774,8 @@ impl Taken {
             sequence: self.number,
             descriptor: self.descriptor,
             payload: payload.map(Box::new),
+            own: None,
             pin: self.pin,
         }
-    }
-}
-
-#[inline]
-fn is_expired(descriptor: &Descriptor) -> bool {
-    let lifespan = descriptor.lifespan_ns.load(Ordering::Relaxed);
-    let published = descriptor.published_at_ns.load(Ordering::Relaxed);
-    lifespan != 0 && now_ns().saturating_sub(published) > lifespan
-}
-
-/// A message that was taken: its bytes stay as they are until it is dropped, whatever its publisher does. May be sent
-/// to other threads and outlive its subscriber. In a forked child its bytes are zeroes, and dropping it there releases nothing.
-#[derive(Debug)]
-pub struct RawSample {
-    head: *const u8,
-    head_size: usize,
-    body: *const u8,
-    body_size: usize,
-    encoding: Encoding,
-    sequence: u64,
-    descriptor: *const Descriptor,
-    /// Where its payload lies, if not behind the head. Before the pin, so that it is let go of first.
-    payload: Option<Box<Payload>>,
-    pin: Pin,
-}
-
-// SAFETY: a sample is a read-only view of memory that nobody writes while its pin lasts; the pin is released by an
-// atomic operation that any thread may do.
-unsafe impl Send for RawSample {}
-// SAFETY: as above; there is no interior state.
-unsafe impl Sync for RawSample {}
-
-impl RawSample {
-    fn descriptor(&self) -> &Descriptor {
-        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin.
-        unsafe { &*self.descriptor }
-    }
-
-    /// The head's bytes.
-    #[inline]
-    pub fn head(&self) -> &[u8] {
-        // SAFETY: checked to lie in the pool by `RawSubscriber::pin`; not written while the pin lasts.
-        unsafe { std::slice::from_raw_parts(self.head, self.head_size) }
-    }
-
-    pub(crate) fn payload(&self) -> Option<&Payload> {
-        self.payload.as_deref()
-    }
-
-    pub(crate) fn pin(&self) -> &Pin {
-        &self.pin
-    }
-
-    /// The body's bytes: none if they lie on a device (see [`span`](Self::span)).
-    #[inline]
-    pub fn body(&self) -> &[u8] {
-        // SAFETY: as for the head.
-        unsafe { std::slice::from_raw_parts(self.body, self.body_size) }
-    }
-
-    /// How the bytes are laid out.
-    #[inline]
-    pub fn encoding(&self) -> Encoding {
-        self.encoding
-    }
-
-    /// The message's number in the topic's order, from 0.
-    #[inline]
-    pub fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    /// When it was published, by [`now_ns`](crate::now_ns); 0 if its publisher leaves out time stamps.
-    pub fn published_at_ns(&self) -> u64 {
-        self.descriptor().published_at_ns.load(Ordering::Relaxed)
-    }
-
-    /// The node that published it.
-    pub fn publisher(&self) -> NodeId {
-        NodeId(self.descriptor().publisher.load(Ordering::Relaxed))
-    }
-
-    #[inline]
-    fn is_expired(&self) -> bool {
-        is_expired(self.descriptor())
-    }
-}
-
-/// Counts copies that Situ makes on behalf of one process, so that programs can show that there are none.
-#[derive(Debug, Default)]
-pub struct CopyCounter {
-    copies: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl CopyCounter {
-    /// The counter of this process.
-    pub fn of_process() -> &'static Self {
-        static COUNTER: CopyCounter = CopyCounter { copies: AtomicU64::new(0), bytes: AtomicU64::new(0) };
-        &COUNTER
-    }
-
-    /// Notes a copy of a message, or its serialization, of so many bytes.
-    pub fn count(&self, bytes: usize) {
-        self.copies.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        self.bytes.fetch_add(bytes as u64, std::sync::atomic::Ordering::Relaxed);
-    }
-
-    /// How many copies there were, and of how many bytes together.
-    pub fn get(&self) -> (u64, u64) {
-        (
-            self.copies.load(std::sync::atomic::Ordering::Relaxed),
-            self.bytes.load(std::sync::atomic::Ordering::Relaxed),
-        )
     }
 }

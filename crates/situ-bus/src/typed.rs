@@ -22,8 +22,10 @@ use crate::node::Node;
 use crate::publisher::{PublishError, RawPublisher};
 use crate::qos::{Durability, History, PublisherQos, Reliability, SubscriberQos, WhenFull};
 use crate::reactor::EventFd;
-use crate::subscriber::{CopyCounter, RawSample, RawSubscriber, TakeError};
+use crate::sample::{CopyCounter, RawSample};
+use crate::subscriber::{RawSubscriber, TakeError};
 use crate::topic::{Encoding, RegisterError, TypeDescription};
+use crate::trust::{Limits, Private, Trust};
 
 /// The description of a generated type, as its topics carry it.
 pub fn describe<T: Message>() -> TypeDescription {
@@ -368,6 +370,18 @@ impl<T, F> SubscriberBuilder<T, F> {
         self
     }
 
+    /// Whose messages it reads where they lie; all others are copied first. Those of this process' own user unless told otherwise.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.qos.trust = trust;
+        self
+    }
+
+    /// How much it takes from others: see [`Limits`].
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.qos.limits = limits;
+        self
+    }
+
     /// Sets everything at once.
     pub fn qos(mut self, qos: SubscriberQos) -> Self {
         self.qos = qos;
@@ -513,7 +527,7 @@ impl<T: Message> Subscriber<T> {
         match value.read_region(&mut [], raw.body()) {
             Ok(()) => {
                 CopyCounter::of_process().count(raw.body().len());
-                Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body: Body::default() })) })
+                Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body: Private::default() })) })
             }
             Err(source) => Err(ReceiveError::Region {
                 topic: self.raw.topic().to_owned(),
@@ -538,7 +552,7 @@ impl<T: Message> Subscriber<T> {
         }
         // SAFETY: the head has the type's size and is aligned to 64, the most a loan allows; its bytes are those of a
         // memory file and so initialized.
-        match unsafe { T::validate(raw.head().as_ptr().cast::<T>(), raw.body_size()) } {
+        match unsafe { T::validate(raw.head_in_place().as_ptr().cast::<T>(), raw.body_size()) } {
             Ok(()) => Ok(Sample { raw, decoded: None }),
             Err(source) => Err(ReceiveError::Invalid {
                 topic: self.raw.topic().to_owned(),
@@ -555,7 +569,7 @@ impl<T: Message> Subscriber<T> {
         match value.read_flat(&mut [], raw.head(), raw.body()) {
             Ok(()) => {
                 CopyCounter::of_process().count(raw.head().len() + raw.body().len());
-                Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body: Body::default() })) })
+                Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body: Private::default() })) })
             }
             Err(source) => Err(ReceiveError::Convert {
                 topic: self.raw.topic().to_owned(),
@@ -575,11 +589,12 @@ impl<T: Message> Subscriber<T> {
             source,
         };
         let mut value = boxed::<T>();
-        let mut body = Body::default();
+        let mut body = Private::default();
         if T::STORAGE == StorageKind::Flat && size_of::<T::BulkLengths>() != 0 {
             let lengths = situ_wire::bulk_lengths::<T>(raw.body()).map_err(failed)?;
             // The lengths come from elements that are all there, so their size does not overflow.
-            body = Body::new(T::body_size(&lengths).unwrap_or_default());
+            body = Private::new(T::body_size(&lengths).unwrap_or_default())
+                .map_err(|error| failed(DecodeError::at(0, error)))?;
             // SAFETY: the value is valid and exclusively ours, and a body of its lengths exists.
             unsafe { T::place_bulk(&raw mut *value, &lengths, &mut BulkCursor::default()) };
         }
@@ -626,34 +641,7 @@ pub struct Sample<T> {
 
 struct Decoded<T> {
     value: Box<T>,
-    body: Body,
-}
-
-/// Private memory for the body of a decoded message, aligned as bodies are.
-#[derive(Default)]
-struct Body {
-    lines: Vec<Line>,
-    len: usize,
-}
-
-#[derive(Clone)]
-#[repr(align(64))]
-struct Line(#[allow(dead_code, reason = "read as bytes")] [u8; 64]);
-
-impl Body {
-    fn new(len: usize) -> Self {
-        Self { lines: vec![Line([0; 64]); len.div_ceil(64)], len }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: the lines are `len` bytes or more of plain, initialized memory.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<u8>(), self.len) }
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`; the borrow is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<u8>(), self.len) }
-    }
+    body: Private,
 }
 
 // SAFETY: a sample shows a `T` that lies in memory which nobody writes while the sample lasts; `Message` types are plain
@@ -667,16 +655,17 @@ impl<T: Message> Sample<T> {
     #[inline]
     pub fn bulk<U: Plain, const N: usize>(&self, member: impl FnOnce(&T) -> &BulkRef<U, N>) -> &[U] {
         let body = match &self.decoded {
-            None => self.raw.body(),
+            None => self.raw.body_in_place(),
             Some(decoded) => decoded.body.bytes(),
         };
         member(self).slice(body).unwrap_or_default()
     }
 
-    /// Whether it is a copy in this process' own memory, because it was serialized or the type has another storage.
+    /// Whether it is a copy in this process' own memory, because it was serialized, the type has another storage, or its publisher is
+    /// not [trusted](Trust).
     #[inline]
     pub fn is_copy(&self) -> bool {
-        self.decoded.is_some()
+        self.decoded.is_some() || self.raw.is_copy()
     }
 
     /// The message's number in the topic's order, from 0.
@@ -711,8 +700,9 @@ impl<T: Message> Deref for Sample<T> {
     #[inline]
     fn deref(&self) -> &T {
         match &self.decoded {
-            // SAFETY: `view` checked size, alignment and validity; the pin keeps it as it is.
-            None => unsafe { &*self.raw.head().as_ptr().cast::<T>() },
+            // SAFETY: `view` checked size, alignment and validity; the pin keeps it as it is, and those who may write to it nevertheless
+            // are trusted (or it is a private copy).
+            None => unsafe { &*self.raw.head_in_place().as_ptr().cast::<T>() },
             Some(decoded) => &decoded.value,
         }
     }

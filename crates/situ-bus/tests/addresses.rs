@@ -138,9 +138,9 @@ fn loans_and_samples_stay_where_they_are_while_their_pool_grows() {
     loan.body_bytes().fill(9);
     loan.publish().unwrap();
     assert_eq!(take(&subscriber).map(|(_, value)| value), Some(9));
-    assert!(first.body().len() == 1000 && first.body().iter().all(|byte| *byte == 7));
+    assert!(first.body_in_place().len() == 1000 && first.body_in_place().iter().all(|byte| *byte == 7));
     for (value, sample) in kept.iter().enumerate() {
-        assert!(sample.body().iter().all(|byte| *byte == value as u8), "{value}");
+        assert!(sample.body_in_place().iter().all(|byte| *byte == value as u8), "{value}");
         assert_eq!(sample.span().offset() % 64, 0);
     }
 }

@@ -114,7 +114,7 @@ fn eager_copies_follow_the_kernel() {
             scope.spawn(move || {
                 let subscriber = subscriber;
                 let sample = take_complete(subscriber.0).unwrap().unwrap();
-                assert_eq!(sample.body(), [5; BODY]);
+                assert_eq!(sample.body_in_place(), [5; BODY]);
                 assert!(sample.was_brought() && sample.fence().is_none());
             })
         });
@@ -298,7 +298,7 @@ fn a_copy_that_was_waited_for_in_vain_is_made_anew_at_once() {
     let start = Instant::now();
     let sample = subscriber.take().unwrap().expect("another copy");
     assert!(start.elapsed() < Duration::from_millis(500), "it took {:?}", start.elapsed());
-    assert_eq!(sample.body().len(), BODY);
+    assert_eq!(sample.body_in_place().len(), BODY);
     assert_eq!(copies(&scratch, HOST).0, 2);
     gate.complete();
     stream.synchronize(PATIENCE).unwrap();
@@ -343,7 +343,7 @@ fn who_takes_on_the_host_is_woken_when_the_copy_is_complete() {
         });
         stream.synchronize(PATIENCE).unwrap();
         let sample = subscribers[0].take().unwrap().unwrap();
-        assert!(sample.body().iter().all(|byte| *byte == value));
+        assert!(sample.body_in_place().iter().all(|byte| *byte == value));
         woken
     };
     assert!((1..=20).any(attempt), "woken before it was complete, or not before");
@@ -623,7 +623,7 @@ fn a_takers_stream_makes_the_copy() {
     for sample in &samples {
         assert_eq!((sample.domain(), sample.was_brought()), (DEVICE, true));
         assert_eq!(sample.fence().unwrap().state(), FenceState::Pending);
-        assert_eq!(sample.head(), 1u64.to_ne_bytes());
+        assert_eq!(sample.head_in_place(), 1u64.to_ne_bytes());
     }
     let mut seen = [vec![0u8; BODY], vec![0u8; BODY]];
     for (seen, (sample, stream)) in seen.iter_mut().zip(samples.iter().zip(&streams)) {
@@ -671,7 +671,7 @@ fn taking_in_stream_order_copies_no_more_than_taking() {
     own.synchronize(PATIENCE).unwrap();
     for value in [1, 2] {
         let sample = takers[2].take_on(&*own).unwrap().unwrap();
-        assert_eq!(sample.body(), [value; BODY], "complete, as the CPU reads it");
+        assert_eq!(sample.body_in_place(), [value; BODY], "complete, as the CPU reads it");
     }
     assert_eq!((copies(&scratch, DEVICE).0, copies(&scratch, HOST).0), (1, 1));
 }
@@ -694,7 +694,7 @@ fn pools_of_copies_grow_with_the_topic() {
     // More than a pool for 1024 rows has slots; each copy is kept for the slow one.
     for count in 1..MANY {
         common::publish(&deep, count, 64);
-        assert_eq!(copier.take().unwrap().unwrap().head(), count.to_ne_bytes());
+        assert_eq!(copier.take().unwrap().unwrap().head_in_place(), count.to_ne_bytes());
     }
     assert_eq!((copies(&scratch, DEVICE).0, pools()), (MANY, 4));
     while let Some(sample) = slow.take().unwrap() {

@@ -255,7 +255,7 @@ fn killed_between_any_system_calls_beside_others() {
                 send(&publisher, 0, count, 64).unwrap();
                 count += 1;
                 while let Some(sample) = subscriber.take().unwrap() {
-                    if sample.head().len() == common::pattern::HEAD {
+                    if sample.head_in_place().len() == common::pattern::HEAD {
                         order.note(&sample);
                     }
                 }

@@ -79,7 +79,7 @@ fn read(sample: &RawSample, stream: &dyn Stream) -> (u64, Vec<u8>) {
     // SAFETY: the bytes live until the stream is synchronized.
     unsafe { stream.copy_to_host(span.memory(), span.offset(), bytes.as_mut_ptr(), BODY as u64) }.unwrap();
     stream.synchronize(PATIENCE).unwrap();
-    (u64::from_ne_bytes(sample.head().try_into().unwrap()), bytes)
+    (u64::from_ne_bytes(sample.head_in_place().try_into().unwrap()), bytes)
 }
 
 fn next(subscriber: &RawSubscriber) -> RawSample {
@@ -144,7 +144,10 @@ fn messages_are_read_where_they_are_and_copied_once_for_the_host() {
                 assert_eq!((sample.domain(), sample.was_brought()), (domain, false));
                 assert!(read(&sample, stream.as_ref()) == (value, body(value)), "{domain}: message {value}");
                 let sample = next(&on_host);
-                assert!(sample.was_brought() && sample.body() == body(value), "{domain}: message {value}");
+                assert!(
+                    sample.was_brought() && sample.body_in_place() == body(value),
+                    "{domain}: message {value}"
+                );
             }
             let topic = inspect::topic(&scratch.root(), "image").unwrap().unwrap();
             for used in &topic.domains {
@@ -224,7 +227,7 @@ fn messages_outlive_a_publisher_that_is_killed() {
             publisher.kill();
             let stream = find(domain).unwrap().stream().unwrap();
             assert!(read(&held, stream.as_ref()) == (0, body(0)), "{domain}: what was held");
-            assert!(first.body() == body(0));
+            assert!(first.body_in_place() == body(0));
             for value in 1..3 {
                 let sample = next(&on_device);
                 assert!(read(&sample, stream.as_ref()) == (value, body(value)), "{domain}: message {value}");

@@ -73,7 +73,7 @@ fn send(publisher: &RawPublisher, stream: &dyn Stream, value: u8, body: usize) -
 
 /// Checks a message of [`send`] wherever its body lies, and gives its number.
 fn check(sample: &RawSample, stream: &dyn Stream) -> u8 {
-    let value = u64::from_ne_bytes(sample.head().try_into().unwrap()) as u8;
+    let value = u64::from_ne_bytes(sample.head_in_place().try_into().unwrap()) as u8;
     let span = sample.span();
     let bytes = read(stream, span.memory(), span.offset(), span.len());
     assert!(bytes.iter().all(|byte| *byte == value), "torn");
@@ -113,9 +113,9 @@ fn child() {
                 assert_eq!(check(&sample, stream.as_ref()), value);
                 assert_eq!(sample.was_brought(), domain == HOST);
                 if domain == HOST {
-                    assert_eq!(sample.body(), vec![value; BODY]);
+                    assert_eq!(sample.body_in_place(), vec![value; BODY]);
                 } else {
-                    assert_eq!(sample.body(), b"");
+                    assert_eq!(sample.body_in_place(), b"");
                 }
             }
             say("taken");
@@ -145,7 +145,7 @@ fn processes_share_one_copy_for_each_domain() {
     for value in 1..=3 {
         let sample = late.take().unwrap().unwrap();
         assert_eq!(check(&sample, stream.as_ref()), value);
-        assert_eq!(sample.body(), vec![value; BODY]);
+        assert_eq!(sample.body_in_place(), vec![value; BODY]);
         assert!(sample.was_brought());
     }
     assert_eq!(copies(&scratch, "image", HOST), (3, 3 * BODY as u64), "it shared");
@@ -196,7 +196,7 @@ fn what_has_no_body_is_copied_with_its_head() {
     let subscriber = subscriber(&node, "number", emulated(0));
     common::publish(&publisher, 7, 0);
     let sample = subscriber.take().unwrap().unwrap();
-    assert_eq!(sample.head(), 7u64.to_ne_bytes());
+    assert_eq!(sample.head_in_place(), 7u64.to_ne_bytes());
     let span = sample.span();
     let bytes = read(stream(emulated(0)).as_ref(), span.memory(), span.offset(), span.len());
     assert_eq!(bytes, 7u64.to_ne_bytes());
@@ -265,7 +265,7 @@ fn plain_messages_go_to_the_device_whole() {
     let sample = on_device.take().unwrap().unwrap();
     let span = sample.span_of_message();
     let bytes = read(stream.as_ref(), span.memory(), span.offset(), size_of::<Pose>());
-    assert_eq!(bytes, sample.raw().head());
+    assert_eq!(bytes, sample.raw().head_in_place());
     assert_eq!(copies(&scratch, "pose", emulated(0)).0, 1);
 
     // Written by the device: the other way round.
@@ -326,7 +326,7 @@ fn messages_are_published_in_stream_order() {
             assert!(on_host.take().unwrap().is_none(), "there is nothing to read yet");
             assert!(on_host.wait(Some(PATIENCE)));
             let sample = on_host.take().unwrap().unwrap();
-            assert_eq!(sample.body(), *wanted);
+            assert_eq!(sample.body_in_place(), *wanted);
         });
         std::thread::sleep(Duration::from_millis(20));
         assert!(!host.is_finished(), "there is nothing to copy yet");
@@ -532,7 +532,7 @@ fn a_failed_stream_poisons_its_message_alone() {
             assert!(matches!(error, TakeError::Copy { source: CopyError::Poisoned, .. }), "{error}");
         } else {
             sample.synchronize(PATIENCE).unwrap();
-            assert_eq!(host.unwrap().unwrap().body(), body);
+            assert_eq!(host.unwrap().unwrap().body_in_place(), body);
         }
     }
     device.faults().lose_device();

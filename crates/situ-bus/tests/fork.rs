@@ -184,7 +184,7 @@ fn go_on_in_both(scratch: &Scratch, node: Node) {
         while take(&other).is_some() {}
         publish(&publisher, value, 100);
     }
-    assert_eq!((sample.head(), sample.body()), (&10u64.to_ne_bytes()[..], &[10; 100][..]));
+    assert_eq!((sample.head_in_place(), sample.body_in_place()), (&10u64.to_ne_bytes()[..], &[10; 100][..]));
     // Both places count: a publisher that nobody takes from any more is held up.
     let quick = PublisherQos { when_full: WhenFull::Fail, ..*publisher.qos() };
     let quick = RawPublisher::create(&node, "points", &numbers(), quick).unwrap();

@@ -304,7 +304,7 @@ fn live(scratch: &Scratch, random: &mut Random, domains: [DomainId; 2]) {
                 match subscriber.take() {
                     Ok(Some(sample)) => {
                         let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
-                        std::hint::black_box(sum(sample.head()) + sum(sample.body()));
+                        std::hint::black_box(sum(sample.head_in_place()) + sum(sample.body_in_place()));
                         held.push(sample);
                         held.truncate(random.below(8) as usize);
                     }
@@ -453,4 +453,25 @@ fn names_of_all_kinds() {
             "{name:?}: {refused}"
         );
     }
+}
+
+#[test]
+fn no_driver_is_opened_because_a_message_lies_on_a_device() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = RawPublisher::create(&node, "numbers", &numbers(), Default::default()).unwrap();
+    let pool =
+        scratch.files().into_iter().find(|path| path.extension().is_some_and(|it| it == "pool")).unwrap();
+    let pool = fs::OpenOptions::new().write(true).open(pool).unwrap();
+    for kind in [DomainKind::CUDA, DomainKind::VULKAN] {
+        let domain = DomainId { kind, number: 0 };
+        pool.write_all_at(&kind.number().to_le_bytes(), 32).unwrap();
+        let subscriber = subscribe(&scratch, "numbers").unwrap();
+        publish(&publisher, 1, 1);
+        let error = subscriber.take().unwrap_err().to_string();
+        assert!(error.contains("did not ask for it"), "{error}");
+        assert!(error.contains(&format!("SITU_DOMAINS={domain}")), "{error}");
+    }
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    assert!(!maps.contains("libcuda"), "{maps}");
 }

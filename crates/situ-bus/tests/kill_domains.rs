@@ -206,8 +206,8 @@ const ROLES: [&str; 10] = [
 ];
 
 /// Takes whatever comes, until told to stop; counts it.
-fn witness(scratch: &Scratch, domain: DomainId, seen: &AtomicU64, stop: &AtomicBool) {
-    let (subscriber, stream) = (subscriber(&scratch.node("witness"), domain), stream(domain));
+fn witness(node: &Node, domain: DomainId, seen: &AtomicU64, stop: &AtomicBool) {
+    let (subscriber, stream) = (subscriber(node, domain), stream(domain));
     let mut order = Order::new(false);
     while !stop.load(Ordering::Relaxed) {
         if let Some(sample) = take(&subscriber) {
@@ -260,7 +260,11 @@ fn kill_in_domains(domains: [DomainId; 3], roles: &[&'static str], kills: u64, w
     let mut used = Vec::new();
     let [first, second, third] = domains.map(|domain| {
         let scratch = &scratch;
-        move |seen: &AtomicU64, stop: &AtomicBool| witness(scratch, domain, seen, stop)
+        move |seen: &AtomicU64, stop: &AtomicBool| {
+            let node = scratch.node("witness");
+            let _ = domains.map(|domain| node.domain(domain).unwrap());
+            witness(&node, domain, seen, stop)
+        }
     });
     let pause = |random: &mut Random| random.below(40_000);
     let outcome =
@@ -446,7 +450,7 @@ fn readers_outlive_the_owner_of_a_body() {
     check_bytes(&complete, &fetch(&complete, stream(DEVICE).as_ref()).unwrap());
     // And it can still be brought elsewhere.
     let sample = on_host.take().unwrap().unwrap();
-    check_bytes(&sample, sample.body());
+    check_bytes(&sample, sample.body_in_place());
     let error = on_host.take().unwrap_err();
     assert!(matches!(error, TakeError::Copy { source: CopyError::Poisoned, .. }), "{error}");
 }
@@ -561,7 +565,7 @@ fn copies_held_by_the_dead_return() {
     for count in 0..HELD {
         send(&publisher, stream(DEVICE).as_ref(), (1, count), 50_000, When::Complete);
         let sample = take(&copier).unwrap();
-        check_bytes(&sample, sample.body());
+        check_bytes(&sample, sample.body_in_place());
         child.wait_for("taken");
     }
     // A head for each of its two places is one slot; copies are those that one of the two made.

@@ -46,7 +46,7 @@ fn value_of(subscriber: &RawSubscriber) -> Option<u64> {
     let start = Instant::now();
     let sample = subscriber.take().unwrap();
     assert!(start.elapsed() < PATIENCE / 2, "a take waits for no device");
-    sample.map(|sample| u64::from_ne_bytes(sample.head().try_into().unwrap()))
+    sample.map(|sample| u64::from_ne_bytes(sample.head_in_place().try_into().unwrap()))
 }
 
 fn gate() -> Fence {

@@ -41,7 +41,7 @@ fn a_sample_that_outlives_its_subscriber_stops_nobody() {
     for value in 0..100 {
         publish(&publisher, value, 1000);
     }
-    assert_eq!(sample.body(), [5; 1000], "the sample is still pinned");
+    assert_eq!(sample.body_in_place(), [5; 1000], "the sample is still pinned");
     drop(sample);
     drop(publisher);
     drop(node);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use common::{Scratch, numbers, publish, take};
 use situ_bus::{
     Durability, History, PublishError, PublisherQos, QosMismatch, RawPublisher, RawSubscriber, RegisterError,
-    Reliability, SubscriberQos, WhenFull, inspect, wait_any,
+    Reliability, SubscriberQos, TypeDescription, WhenFull, inspect, wait_any,
 };
 
 fn publisher(node: &situ_bus::Node, qos: PublisherQos) -> RawPublisher {
@@ -112,9 +112,9 @@ fn a_held_sample_never_changes() {
     for value in 0..2000 {
         publish(&publisher, value, 100_000);
     }
-    assert!(held.body().iter().all(|byte| *byte == 0xab));
+    assert!(held.body_in_place().iter().all(|byte| *byte == 0xab));
     drop(subscriber);
-    assert_eq!(held.head(), 0xabu64.to_ne_bytes());
+    assert_eq!(held.head_in_place(), 0xabu64.to_ne_bytes());
     let before = publisher.memory();
     assert!(before.slots <= 5, "slots are reused: {before:?}");
     drop(held);
@@ -313,4 +313,21 @@ fn waiting_wakes_for_any_of_several_topics() {
         assert_eq!(index, Some(1));
         assert!(woken - at < Duration::from_millis(50), "woken by the publisher and not by the slice");
     });
+}
+
+#[test]
+fn a_schema_that_nobody_could_read_is_refused_by_its_first_participant() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let described = |len: usize| TypeDescription { schema: "x".repeat(len), ..numbers() };
+    let join = |len: usize| RawPublisher::create(&node, "numbers", &described(len), PublisherQos::default());
+    match join((16 << 20) + 1) {
+        Err(RegisterError::TextTooLong(long)) => {
+            assert_eq!((long.what, long.bytes, long.limit), ("schema", (16 << 20) + 1, 16 << 20));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(inspect::topics(&scratch.root()).unwrap().is_empty());
+    // As long as it may be, others join.
+    let (_first, _second) = (join(16 << 20).unwrap(), join(16 << 20).unwrap());
 }

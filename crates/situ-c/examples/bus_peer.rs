@@ -95,13 +95,13 @@ impl Scan {
     }
 
     fn of_flat(sample: &RawSample) -> Option<Self> {
-        if sample.head().len() != size_of::<Head>() {
+        if sample.head_in_place().len() != size_of::<Head>() {
             return None;
         }
         // SAFETY: the head has the size of this plain structure, for which any bytes are valid.
-        let head = unsafe { sample.head().as_ptr().cast::<Head>().read_unaligned() };
+        let head = unsafe { sample.head_in_place().as_ptr().cast::<Head>().read_unaligned() };
         let begin = head.ranges_offset as usize;
-        let ranges = sample.body().get(begin..begin + 4 * head.ranges_len as usize)?;
+        let ranges = sample.body_in_place().get(begin..begin + 4 * head.ranges_len as usize)?;
         Some(Self {
             id: head.id,
             name: String::from_utf8(head.name[..head.name_len as usize].to_vec()).ok()?,
@@ -190,7 +190,7 @@ fn take(node: &Node, topic: &str, encoding: Encoding, count: u32) -> Result<(), 
         while let Some(sample) = subscriber.take()? {
             let scan = match sample.encoding() {
                 Encoding::Flat => Scan::of_flat(&sample),
-                _ => Scan::of_cdr(sample.body()),
+                _ => Scan::of_cdr(sample.body_in_place()),
             };
             println!("{} {}", sample.sequence(), scan.ok_or("its bytes are no test::Scan")?.line());
             taken += 1;

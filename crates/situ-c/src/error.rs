@@ -203,6 +203,7 @@ impl From<RegisterError> for Failure {
             RegisterError::TypeMismatch { .. }
             | RegisterError::LayoutMismatch { .. }
             | RegisterError::Bulk { .. }
+            | RegisterError::TextTooLong(_)
             | RegisterError::Serialized { .. } => situ_status::Type,
             RegisterError::Qos { .. } => situ_status::Qos,
             RegisterError::Full { .. } | RegisterError::Depth { .. } | RegisterError::Domains { .. } => {
@@ -250,6 +251,9 @@ impl From<TakeError> for Failure {
             TakeError::Pool { .. } => situ_status::System,
             TakeError::Malformed { .. } => situ_status::Malformed,
             TakeError::Forked { .. } => situ_status::Forked,
+            TakeError::TooLarge { .. } | TakeError::TooFar { .. } | TakeError::Private { .. } => {
+                situ_status::NoMemory
+            }
             TakeError::Copy { source: CopyError::Domain(domain), .. } => domain.into(),
             TakeError::Copy { source: CopyError::Memory(_), .. } => situ_status::NoMemory,
             TakeError::Copy { source: CopyError::Poisoned, .. } => situ_status::Poisoned,

@@ -77,7 +77,15 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     number("SITU_COMPLETE", situ_fence_state::Complete as usize);
     number("SITU_PENDING", situ_fence_state::Pending as usize);
     number("SITU_POISONED", situ_fence_state::Poisoned as usize);
-    structure!(situ_subscriber_qos { reliability, durability, keep_last, deadline_ns });
+    structure!(situ_subscriber_qos {
+        reliability,
+        durability,
+        keep_last,
+        deadline_ns,
+        trust,
+        max_message,
+        max_pool
+    });
     structure!(situ_loan { head, head_size, body, body_size, encoding });
     structure!(situ_sample {
         head,

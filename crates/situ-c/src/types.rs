@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::time::Duration;
 
 use situ_bus::{
-    Durability, Encoding, History, Placement, PublisherQos, Reliability, Root, SubscriberQos,
+    Durability, Encoding, History, Limits, Placement, PublisherQos, Reliability, Root, SubscriberQos, Trust,
     TypeDescription, WhenFull,
 };
 use situ_memory::{DomainId, HOST, Strategy};
@@ -97,6 +97,9 @@ pub struct situ_subscriber_qos {
     pub durability: u32,
     pub keep_last: u64,
     pub deadline_ns: u64,
+    pub trust: u32,
+    pub max_message: u64,
+    pub max_pool: u64,
 }
 
 /// Best effort, volatile, a depth of 8, no limits.
@@ -114,10 +117,19 @@ pub extern "C" fn situ_publisher_qos_default() -> situ_publisher_qos {
     }
 }
 
-/// Best effort, volatile, keeps all, no expectation.
+/// Best effort, volatile, keeps all, no expectation, reads in place what only the own user may write.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_subscriber_qos_default() -> situ_subscriber_qos {
-    situ_subscriber_qos { reliability: 0, durability: 0, keep_last: 0, deadline_ns: 0 }
+    let Limits { message, pool } = Limits::default();
+    situ_subscriber_qos {
+        reliability: 0,
+        durability: 0,
+        keep_last: 0,
+        deadline_ns: 0,
+        trust: 0,
+        max_message: message,
+        max_pool: pool,
+    }
 }
 
 /// What a pointer leads to, unless it is null.
@@ -275,5 +287,12 @@ pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<Sub
             last => History::KeepLast(last),
         },
         deadline: period(qos.deadline_ns),
+        trust: match qos.trust {
+            0 => Trust::SameUser,
+            1 => Trust::Everyone,
+            2 => Trust::Nobody,
+            other => return Err(Failure::argument(format_args!("{other} is no `trust`"))),
+        },
+        limits: Limits { message: qos.max_message, pool: qos.max_pool },
     })
 }

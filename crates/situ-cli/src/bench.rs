@@ -219,7 +219,7 @@ pub fn peer(context: &Context, options: &PeerOptions) -> Result<(), CliError> {
             Some(sample) => {
                 idle = 0;
                 // The first byte is read, as a subscriber would.
-                std::hint::black_box(sample.head().first());
+                std::hint::black_box(sample.head_in_place().first());
                 let size = sample.head().len() + sample.body().len();
                 drop(sample);
                 if let Some(publisher) = &publisher {

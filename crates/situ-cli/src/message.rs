@@ -40,10 +40,12 @@ impl MessageReader {
 
     /// Reads a message, however it is laid out.
     pub fn read(&self, sample: &RawSample) -> Result<Value, ReadError> {
+        // What is checked must be what is read: private copies.
+        let (head, body) = (sample.head().try_to_vec()?, sample.body().try_to_vec()?);
         match sample.encoding() {
-            Encoding::Flat => dynamic::from_flat(&self.schema, self.root, sample.head(), sample.body()),
-            Encoding::Xcdr1 | Encoding::Xcdr2 => dynamic::from_cdr(&self.schema, self.root, sample.body()),
-            Encoding::Region => dynamic::from_region(&self.schema, self.root, sample.body()),
+            Encoding::Flat => dynamic::from_flat(&self.schema, self.root, &head, &body),
+            Encoding::Xcdr1 | Encoding::Xcdr2 => dynamic::from_cdr(&self.schema, self.root, &body),
+            Encoding::Region => dynamic::from_region(&self.schema, self.root, &body),
         }
     }
 }

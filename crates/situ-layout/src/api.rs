@@ -8,6 +8,7 @@ use std::ops::{Deref, DerefMut};
 
 use crate::error::BoundError;
 use crate::ros::{GivenList, GivenText, RosidlBuffer};
+use crate::shared::NoMemory;
 use crate::value::{Key, Value};
 
 /// A string: [`FlatString`](crate::FlatString), [`BoundedString`](crate::BoundedString) or [`String`].
@@ -17,6 +18,13 @@ pub trait Text: Deref<Target = str> + Default + AsRef<str> {
 
     /// Replaces the text.
     fn try_assign(&mut self, text: &str) -> Result<(), BoundError>;
+
+    /// Makes sure that there is memory for replacing the text by one of `len` bytes: for lengths that come from outside. What the
+    /// text was may be lost.
+    fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
+        let _ = len;
+        Ok(())
+    }
 
     /// Appends to the text.
     fn try_push_str(&mut self, text: &str) -> Result<(), BoundError>;
@@ -51,6 +59,12 @@ pub trait WideText: Deref<Target = [u16]> + Default {
     /// Replaces the text by these 16-bit units.
     fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError>;
 
+    /// Makes sure that there is memory for replacing the text by one of `len` units: see [`Text::try_reserve`].
+    fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
+        let _ = len;
+        Ok(())
+    }
+
     /// Replaces the text by the UTF-16 form of a string.
     fn try_assign_str(&mut self, text: &str) -> Result<(), BoundError>;
 
@@ -76,6 +90,12 @@ pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
     #[doc(hidden)]
     fn elements(&self) -> Result<&[T], RosidlBuffer> {
         Ok(self)
+    }
+
+    /// Makes sure that there is memory for `additional` more elements: for numbers that come from outside.
+    fn try_reserve(&mut self, additional: usize) -> Result<(), NoMemory> {
+        let _ = additional;
+        Ok(())
     }
 
     /// Appends an element.

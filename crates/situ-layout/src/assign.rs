@@ -9,6 +9,7 @@ use crate::api::{List, Maybe, Table, Text, WideText};
 use crate::bulk::{BulkCursor, BulkError, BulkField};
 use crate::error::{BoundError, FieldPath};
 use crate::ros::{RosidlBuffer, within};
+use crate::shared::SharedBytes;
 use crate::value::{Key, Plain, Value, default_value, dense_bytes, dense_bytes_mut};
 
 /// Why a message does not fit another storage.
@@ -97,7 +98,8 @@ impl AssignError {
 /// The bodies of the two messages of a conversion. Messages with heap storage have none.
 #[derive(Debug, Default)]
 pub struct Bodies<'a> {
-    source: &'a [u8],
+    /// Of a message that another process may still change.
+    source: SharedBytes<'a>,
     target: &'a mut [u8],
     cursor: BulkCursor,
     /// Where the values in a region lie that were read by a link that others share.
@@ -112,8 +114,8 @@ const MOST_COPIED: u64 = 64 << 20;
 
 impl<'a> Bodies<'a> {
     /// The body of the source, and that of the target, whose bulk members are laid out anew.
-    pub fn new(source: &'a [u8], target: &'a mut [u8]) -> Self {
-        Self { source, target, ..Self::default() }
+    pub fn new(source: impl Into<SharedBytes<'a>>, target: &'a mut [u8]) -> Self {
+        Self { source: source.into(), target, ..Self::default() }
     }
 
     /// Begins to read a value in a region to which several links may lead; gives what [`leave_shared`](Self::leave_shared) takes.
@@ -251,7 +253,14 @@ pub fn bulk<T: Plain, B: BulkField<T>>(
     source: &impl BulkField<T>,
     bodies: &mut Bodies<'_>,
 ) -> Result<(), AssignError> {
-    bulk_elements(target, source.elements(bodies.source)?, bodies)
+    match source.in_body(bodies.source)? {
+        Some(bytes) => {
+            let count = source.element_count();
+            let offset = bulk_room::<T, B>(count, bodies)?;
+            Ok(target.fill_with_copies(offset, count, bytes, bodies.target)?)
+        }
+        None => bulk_elements(target, source.elements(&[])?, bodies),
+    }
 }
 
 /// A bulk member from its elements.
@@ -260,16 +269,22 @@ pub(crate) fn bulk_elements<T: Plain, B: BulkField<T>>(
     elements: &[T],
     bodies: &mut Bodies<'_>,
 ) -> Result<(), AssignError> {
-    let too_long = BoundError::new(B::BOUND, elements.len());
-    if elements.len() > B::BOUND {
+    let offset = bulk_room::<T, B>(elements.len(), bodies)?;
+    Ok(target.fill(offset, elements, bodies.target)?)
+}
+
+/// Where so many elements of a bulk member belong in the body of the target.
+fn bulk_room<T: Plain, B: BulkField<T>>(count: usize, bodies: &mut Bodies<'_>) -> Result<u64, AssignError> {
+    let too_long = BoundError::new(B::BOUND, count);
+    if count > B::BOUND {
         return Err(too_long.into());
     }
-    let offset = bodies.cursor.advance::<T>(elements.len()).ok_or(too_long)?;
+    let offset = bodies.cursor.advance::<T>(count).ok_or(too_long)?;
     let (needed, body) = (bodies.cursor.end(), bodies.target.len());
     if B::IN_BODY && needed > body {
         return Err(AssignProblem::BodyTooSmall { needed, body }.into());
     }
-    Ok(target.fill(offset, elements, bodies.target)?)
+    Ok(offset)
 }
 
 /// Writes a default text over an empty one. The schema has checked the bound.

@@ -2,12 +2,15 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use thiserror::Error;
 
-use crate::error::{ValidateError, ValidateProblem};
+use crate::api::List;
+use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::heap::BoundedVec;
 use crate::ros::RosidlBuffer;
+use crate::shared::{NoMemory, SharedBytes};
 use crate::value::{InPlace, Plain, SelfContained, Validation, Value};
 use crate::visit::{Visitor, VisitorMut};
 
@@ -55,6 +58,9 @@ pub enum BulkError {
     /// The elements lie where only ROS can read them.
     #[error(transparent)]
     RosidlBuffer(#[from] RosidlBuffer),
+    /// There is no memory for a copy of them.
+    #[error(transparent)]
+    NoMemory(#[from] NoMemory),
 }
 
 /// The end of the bulk data laid out so far.
@@ -95,6 +101,12 @@ pub trait BulkField<T: Plain>: Sized {
     /// The elements, given the message's body (which vectors ignore).
     fn elements<'a>(&'a self, body: &'a [u8]) -> Result<&'a [T], BulkError>;
 
+    /// The elements' bytes in the message's body, which another process may change meanwhile; nothing if they lie in the member itself.
+    fn in_body<'a>(&self, body: SharedBytes<'a>) -> Result<Option<SharedBytes<'a>>, BulkError> {
+        let _ = body;
+        Ok(None)
+    }
+
     /// The elements, to be changed, given the message's body (which vectors ignore).
     fn elements_mut<'a>(&'a mut self, body: &'a mut [u8]) -> Result<&'a mut [T], BulkError>;
 
@@ -104,6 +116,62 @@ pub trait BulkField<T: Plain>: Sized {
         self.place(offset, elements.len());
         self.elements_mut(body)?.copy_from_slice(elements);
         Ok(())
+    }
+
+    /// The same from the bytes of `count` elements, which another process may change meanwhile: what is looked at is a copy.
+    fn fill_with_copies(
+        &mut self,
+        offset: u64,
+        count: usize,
+        bytes: SharedBytes<'_>,
+        body: &mut [u8],
+    ) -> Result<(), BulkError> {
+        let mut elements = Vec::new();
+        append_copies(&mut elements, count, bytes)?;
+        self.fill(offset, &elements, body)
+    }
+}
+
+/// Appends copies of `count` elements, which are valid: dense ones always, others are looked at.
+fn append_copies<T: Plain>(
+    list: &mut impl List<T>,
+    count: usize,
+    bytes: SharedBytes<'_>,
+) -> Result<(), BulkError> {
+    if count.checked_mul(size_of::<T>()) != Some(bytes.len()) {
+        let size = size_of::<T>();
+        return Err(BulkError::OutsideBody { offset: 0, len: count as u64, size, body: bytes.len() });
+    }
+    list.try_reserve(count)?;
+    let fill = |places: &mut [MaybeUninit<T>]| {
+        bytes.copy_to_uninit(places);
+        if !T::DENSE {
+            for (index, place) in places.iter().enumerate() {
+                // SAFETY: the place is aligned, and its bytes were written.
+                unsafe { T::validate_at(place.as_ptr(), &Validation { body_len: 0 }) }
+                    .map_err(|error| CopyError::Bulk(BulkError::Invalid { index, problem: error.problem }))?;
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: there are as many bytes as the elements have, so all are written, and they are valid.
+    unsafe { list.try_extend_with(count, fill) }.map_err(|error: CopyError| match error {
+        CopyError::Bulk(error) => error,
+        CopyError::Bound(error) => {
+            let (len, size) = (error.size as u64, size_of::<T>());
+            BulkError::OutsideBody { offset: 0, len, size, body: bytes.len() }
+        }
+    })
+}
+
+enum CopyError {
+    Bulk(BulkError),
+    Bound(BoundError),
+}
+
+impl From<BoundError> for CopyError {
+    fn from(error: BoundError) -> Self {
+        Self::Bound(error)
     }
 }
 
@@ -220,6 +288,14 @@ impl<T: Plain, const N: usize> BulkField<T> for BulkRef<T, N> {
         self.slice(body)
     }
 
+    fn in_body<'a>(&self, body: SharedBytes<'a>) -> Result<Option<SharedBytes<'a>>, BulkError> {
+        if self.is_empty() {
+            return Ok(Some(SharedBytes::EMPTY));
+        }
+        let range = self.range(body.len())?;
+        Ok(body.get(range.start, range.len()))
+    }
+
     fn elements_mut<'a>(&'a mut self, body: &'a mut [u8]) -> Result<&'a mut [T], BulkError> {
         self.slice_mut(body)
     }
@@ -252,6 +328,17 @@ impl<T: Plain, const N: usize> BulkField<T> for BoundedVec<T, N> {
         let within_bound = self.try_assign(elements);
         debug_assert!(within_bound.is_ok());
         Ok(())
+    }
+
+    fn fill_with_copies(
+        &mut self,
+        _offset: u64,
+        count: usize,
+        bytes: SharedBytes<'_>,
+        _body: &mut [u8],
+    ) -> Result<(), BulkError> {
+        self.clear();
+        append_copies(self, count, bytes)
     }
 }
 

@@ -33,6 +33,7 @@ pub mod region;
 pub mod ros;
 #[doc(hidden)]
 pub mod set;
+mod shared;
 mod storage;
 #[doc(hidden)]
 pub mod take;
@@ -49,6 +50,7 @@ pub use message::{Action, FlatForm, FlatFormError, FlatMessage, Message, RegionF
 #[doc(hidden)]
 pub use message::{read_flat, read_region, write_flat};
 pub use ros::{Ros, RosSequence, RosString, RosWString};
+pub use shared::{NoMemory, SharedBytes};
 pub use storage::{Flat, Heap, Held, Storage, StorageKind, Unbounded};
 pub use take::{TakeFrom, convert, convert_owned};
 pub use value::{

@@ -531,7 +531,7 @@ macro_rules! __message {
                 fn read_region(
                     &mut self,
                     own_body: &mut [u8],
-                    image: &[u8],
+                    image: $crate::SharedBytes<'_>,
                 ) -> ::core::result::Result<(), $crate::RegionFormError> {
                     $crate::read_region::<Self, $region>(self, own_body, image)
                 }
@@ -623,8 +623,8 @@ macro_rules! __flat_form {
         fn read_flat(
             &mut self,
             own_body: &mut [u8],
-            head: &[u8],
-            body: &[u8],
+            head: $crate::SharedBytes<'_>,
+            body: $crate::SharedBytes<'_>,
         ) -> ::core::result::Result<(), $crate::FlatFormError> {
             $crate::read_flat::<Self, $($flat)+>(self, own_body, head, body)
         }

@@ -1,6 +1,7 @@
 //! What generated message types implement, and what a transport needs to know of them.
 
 use std::fmt::Debug;
+use std::mem::MaybeUninit;
 
 use thiserror::Error;
 
@@ -8,6 +9,7 @@ use crate::assign::{AssignError, AssignFrom, Bodies};
 use crate::bulk::BulkCursor;
 use crate::error::ValidateError;
 use crate::region::{Invalid, InvalidProblem, LoadInto, Region, view};
+use crate::shared::{NoMemory, SharedBytes};
 use crate::storage::StorageKind;
 use crate::value::{InPlace, SelfContained, Validation};
 use crate::visit::Structure;
@@ -80,16 +82,22 @@ pub trait Message: Structure + Default {
         unsafe { Self::validate_at(src, &Validation { body_len }) }
     }
 
-    /// Reads the message from its region form: an image, which is checked. Bulk members of a message that is flat go to `own_body`.
-    fn read_region(&mut self, own_body: &mut [u8], image: &[u8]) -> Result<(), RegionFormError> {
+    /// Reads the message from its region form: an image, of which a private copy is made and checked. Bulk members of a message that is
+    /// flat go to `own_body`.
+    fn read_region(&mut self, own_body: &mut [u8], image: SharedBytes<'_>) -> Result<(), RegionFormError> {
         let (_, _) = (own_body, image);
         Err(RegionFormError::None { name: Self::NAME })
     }
 
-    /// Reads the message from its flat form: the `head`, whose size and alignment are those of
-    /// [`FLAT_FORM`](Self::FLAT_FORM), and the `body`, both of which are validated. Bulk members of a message that is flat itself go to
-    /// `own_body`; a message with heap storage needs none.
-    fn read_flat(&mut self, own_body: &mut [u8], head: &[u8], body: &[u8]) -> Result<(), FlatFormError> {
+    /// Reads the message from its flat form: the `head`, whose size is that of [`FLAT_FORM`](Self::FLAT_FORM), and the `body`. What is
+    /// validated is a private copy of the head, and the elements of bulk members where they were copied to. Bulk members of a message
+    /// that is flat itself go to `own_body`; a message with heap storage needs none.
+    fn read_flat(
+        &mut self,
+        own_body: &mut [u8],
+        head: SharedBytes<'_>,
+        body: SharedBytes<'_>,
+    ) -> Result<(), FlatFormError> {
         let (_, _, _) = (own_body, head, body);
         Err(FlatFormError::None { name: Self::NAME })
     }
@@ -141,15 +149,15 @@ pub enum FlatFormError {
     },
     /// The memory is not that of the flat form.
     #[error(
-        "a head of {size} bytes at alignment {align} is not that of {name}; is it a message of this type?"
+        "a head of {size} bytes is not that of {name}, which has {expected}; is it a message of this type?"
     )]
     OtherMemory {
         /// The type.
         name: &'static str,
         /// The size of the memory.
         size: usize,
-        /// The largest power of two that the address is a multiple of.
-        align: usize,
+        /// The size of the type's head.
+        expected: usize,
     },
     /// The bytes are not a valid message.
     #[error(transparent)]
@@ -172,9 +180,40 @@ pub enum RegionFormError {
     /// The bytes are not a valid image.
     #[error(transparent)]
     Invalid(#[from] Invalid),
+    /// There is no memory for a private copy.
+    #[error(transparent)]
+    NoMemory(#[from] NoMemory),
     /// The value does not fit.
     #[error(transparent)]
     DoesNotFit(#[from] AssignError),
+}
+
+/// A private copy of an image, aligned as one to be viewed.
+struct Image {
+    blocks: Vec<u128>,
+    len: usize,
+}
+
+impl Image {
+    fn copy_of(image: SharedBytes<'_>) -> Result<Self, NoMemory> {
+        let (mut blocks, len) = (Vec::<u128>::new(), image.len());
+        let count = len.div_ceil(size_of::<u128>());
+        blocks.try_reserve_exact(count).map_err(|_| NoMemory { bytes: len })?;
+        let room = &mut blocks.spare_capacity_mut()[..count];
+        // What the image leaves of the last block.
+        if let Some(last) = room.last_mut() {
+            last.write(0);
+        }
+        image.copy_to_uninit(room);
+        // SAFETY: the capacity was reserved, the blocks are initialized, and any bits are a number.
+        unsafe { blocks.set_len(count) };
+        Ok(Self { blocks, len })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the blocks are `len` bytes or more, and initialized.
+        unsafe { std::slice::from_raw_parts(self.blocks.as_ptr().cast::<u8>(), self.len) }
+    }
 }
 
 /// Reads a message from an image of its region form `R`.
@@ -182,42 +221,54 @@ pub enum RegionFormError {
 pub fn read_region<T, R: LoadInto<T>>(
     message: &mut T,
     own_body: &mut [u8],
-    image: &[u8],
+    image: SharedBytes<'_>,
 ) -> Result<(), RegionFormError> {
-    match view::<R>(image) {
+    let copy = Image::copy_of(image)?;
+    match view::<R>(copy.bytes()) {
         Ok(root) => Ok(root.load_into(message, own_body)?),
         // What an older version has not gets its default in a copy.
         Err(error) if matches!(error.problem, InvalidProblem::OtherVersion { .. }) => {
-            Ok(Region::<R>::adopt(image)?.root().load_into(message, own_body)?)
+            Ok(Region::<R>::adopt(copy.bytes())?.root().load_into(message, own_body)?)
         }
         Err(error) => Err(error.into()),
     }
 }
+
+/// Up to which size a private copy of a head lies on the stack.
+const SMALL: usize = 4096;
 
 /// Reads a message from the head and the body of its flat form.
 #[doc(hidden)]
 pub fn read_flat<T, F>(
     message: &mut T,
     own_body: &mut [u8],
-    head: &[u8],
-    body: &[u8],
+    head: SharedBytes<'_>,
+    body: SharedBytes<'_>,
 ) -> Result<(), FlatFormError>
 where
     T: Message + AssignFrom<F>,
     F: FlatMessage,
 {
-    let start = head.as_ptr().cast::<F>();
-    if head.len() != size_of::<F>() || !start.is_aligned() {
-        let align = 1 << start.addr().trailing_zeros();
-        return Err(FlatFormError::OtherMemory { name: T::NAME, size: head.len(), align });
+    if head.len() != size_of::<F>() {
+        let (size, expected) = (head.len(), size_of::<F>());
+        return Err(FlatFormError::OtherMemory { name: T::NAME, size, expected });
     }
-    // SAFETY: the head has F's size and alignment, and its bytes are initialized; once it is valid, it is an F.
-    let flat = unsafe {
-        F::validate(start, body.len())?;
-        &*start
+    let read = |copy: &mut MaybeUninit<F>, message: &mut T, own_body: &mut [u8]| {
+        head.copy_to_uninit(std::slice::from_mut(copy));
+        // SAFETY: the copy has F's size and alignment, its bytes were all written, and nobody else has it; once it is valid, it is
+        // an F.
+        let flat = unsafe {
+            F::validate(copy.as_ptr(), body.len())?;
+            copy.assume_init_ref()
+        };
+        message.assign_parts(flat, &mut Bodies::new(body, own_body))?;
+        Ok(())
     };
-    message.assign_parts(flat, &mut Bodies::new(body, own_body))?;
-    Ok(())
+    if size_of::<F>() <= SMALL {
+        read(&mut MaybeUninit::uninit(), message, own_body)
+    } else {
+        read(&mut Box::new_uninit(), message, own_body)
+    }
 }
 
 /// Writes a message as the head and the body of its flat form.

@@ -3,8 +3,8 @@
 use std::mem::{MaybeUninit, offset_of};
 
 use situ_layout::{
-    AssignFrom, BulkRef, Flat, FlatMessage, Heap, Message, Storage, UNBOUNDED, Unbounded, bitmask, boxed,
-    enumeration, message, structure, union,
+    AssignFrom, BulkRef, Flat, FlatMessage, Heap, Message, SharedBytes, Storage, UNBOUNDED, Unbounded,
+    bitmask, boxed, enumeration, message, structure, union,
 };
 
 /// `@flat struct Scan { string<7> frame; @default(TRUE) boolean dense; sequence<uint16, 4> ring; @bulk sequence<float> ranges; };`
@@ -351,8 +351,8 @@ fn a_message_is_converted_between_storages_by_way_of_its_flat_form() {
     let mut back = Station::<Heap>::default();
     back.assign_parts(&*head, &mut situ_layout::Bodies::new(&body.0, &mut [])).unwrap();
     assert_eq!(back, station);
-    let error = back.read_flat(&mut [], &[0; 8], &body.0).unwrap_err();
-    assert!(error.to_string().starts_with("a head of 8 bytes at alignment"), "{error}");
+    let error = back.read_flat(&mut [], (&[0; 8]).into(), (&body.0).into()).unwrap_err();
+    assert!(error.to_string().starts_with("a head of 8 bytes is not that of"), "{error}");
 }
 
 #[test]
@@ -363,7 +363,8 @@ fn what_does_not_fit_another_storage_is_named() {
     // SAFETY: the head is a whole Station<Flat>.
     let error = unsafe { station.write_flat(&[], (&raw mut *head).cast(), &mut body.0[..11]) }.unwrap_err();
     assert_eq!(error.to_string(), "base.ranges: bulk data needs a body of 12 bytes, but it has 11");
-    let error = Tree::<Heap>::default().read_flat(&mut [], &[], &[]).unwrap_err();
+    let error =
+        Tree::<Heap>::default().read_flat(&mut [], SharedBytes::EMPTY, SharedBytes::EMPTY).unwrap_err();
     assert_eq!(error.to_string(), "test::Tree has members without a bound, so it has no flat form");
     let plain = Plain { ok: true, ..Plain::default() };
     let mut other = Plain::default();

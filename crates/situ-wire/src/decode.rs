@@ -1,51 +1,55 @@
 //! The decoder: one visitor for all types.
 
-use std::mem::MaybeUninit;
-
 use situ_layout::visit::{
     Element, Extensibility, MemberInfo, MemberVisitor, Number, Structure, TypeInfo, Union, VisitorMut,
 };
 use situ_layout::{
-    BulkCursor, BulkRef, Key, List, Maybe, Message, Plain, Table, Text, Value, WideText, boxed,
+    BulkCursor, BulkRef, Key, List, Maybe, Message, Plain, SharedBytes, Table, Text, Value, WideText, boxed,
     default_value, dense_bytes_mut, reset,
 };
 
 use crate::encoding::Encoding;
 use crate::error::{DecodeError, DecodeProblem};
-use crate::reader::{Reader, Scope};
+use crate::reader::{Reader, Scope, TextBuffer};
 
 /// How much memory one message may take, besides 64 times its own length.
 pub const MAX_MEMORY: usize = 64 << 20;
 
 /// Decodes a message over whatever `message` held. Vectors keep their memory. If it fails, the message holds a mixture.
 ///
-/// Bytes behind the message are ignored.
-pub fn decode<T: Structure>(message: &mut T, bytes: &[u8]) -> Result<(), DecodeError> {
+/// Bytes behind the message are ignored. Another process may change the bytes meanwhile: then this fails, or gives some valid
+/// message.
+pub fn decode<'a, T: Structure>(
+    message: &mut T,
+    bytes: impl Into<SharedBytes<'a>>,
+) -> Result<(), DecodeError> {
     decode_with_body(message, &mut [], bytes)
 }
 
 /// Decodes a flat message whose bulk members go to its body, which must begin at a multiple of 64 bytes and be large
 /// enough; see [`bulk_lengths`].
-pub fn decode_with_body<T: Structure>(
+pub fn decode_with_body<'a, T: Structure>(
     message: &mut T,
     body: &mut [u8],
-    bytes: &[u8],
+    bytes: impl Into<SharedBytes<'a>>,
 ) -> Result<(), DecodeError> {
-    run(message, Body::Write(body), bytes)
+    run(message, Body::Write(body), bytes.into())
 }
 
 /// The lengths of the bulk members of an encoded message, for constructing the flat message that it is then decoded
 /// into.
-pub fn bulk_lengths<T: Message>(bytes: &[u8]) -> Result<T::BulkLengths, DecodeError> {
+pub fn bulk_lengths<'a, T: Message>(
+    bytes: impl Into<SharedBytes<'a>>,
+) -> Result<T::BulkLengths, DecodeError> {
     if size_of::<T::BulkLengths>() == 0 {
         return Ok(T::BulkLengths::default());
     }
     let mut head = boxed::<T>();
-    run(&mut *head, Body::Measure, bytes)?;
+    run(&mut *head, Body::Measure, bytes.into())?;
     Ok(head.bulk_lengths())
 }
 
-fn run<T: Structure>(message: &mut T, body: Body<'_>, bytes: &[u8]) -> Result<(), DecodeError> {
+fn run<T: Structure>(message: &mut T, body: Body<'_>, bytes: SharedBytes<'_>) -> Result<(), DecodeError> {
     let (reader, encapsulation) = Reader::new(bytes)?;
     let extensibility = T::INFO.extensibility;
     if !encapsulation.fits(extensibility) {
@@ -61,6 +65,7 @@ fn run<T: Structure>(message: &mut T, body: Body<'_>, bytes: &[u8]) -> Result<()
         memory_limit: memory,
         optional: None,
         in_array: false,
+        text: TextBuffer::default(),
     };
     decoder.structure(message)
 }
@@ -84,6 +89,7 @@ struct Decoder<'a, 'b> {
     optional: Option<(&'static MemberInfo, bool)>,
     /// Whether the array that comes next is the element of an array.
     in_array: bool,
+    text: TextBuffer,
 }
 
 /// Hands the members of a structure to the decoder, in order.
@@ -135,14 +141,6 @@ impl<T> MemberVisitor<T> for Find<'_, '_, '_, '_, T> {
     }
 }
 
-/// Copies bytes to fresh memory of the same size.
-fn copy_bytes<T>(to: &mut [MaybeUninit<T>], from: &[u8]) {
-    debug_assert_eq!(size_of_val(to), from.len());
-    let count = size_of_val(to).min(from.len());
-    // SAFETY: both are valid for so many bytes; the destination is exclusively borrowed, so they do not overlap.
-    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast::<u8>(), count) };
-}
-
 /// Turns the bytes of every number of this size around.
 fn swap_numbers(bytes: &mut [u8], size: usize) {
     if size > 1 {
@@ -178,7 +176,7 @@ impl<'a> Decoder<'a, '_> {
 
     /// The bytes of `count` elements, if they lie in the message as they would lie in memory but for the byte order.
     /// The latter holds of numbers only.
-    fn dense<T: Value>(&mut self, count: usize) -> Result<Option<&'a [u8]>, DecodeError> {
+    fn dense<T: Value>(&mut self, count: usize) -> Result<Option<SharedBytes<'a>>, DecodeError> {
         let is_number = T::SHAPE.element != Element::Other;
         if count == 0 || !T::DENSE || (!is_number && self.reader.is_swapped()) {
             return Ok(None);
@@ -196,7 +194,7 @@ impl<'a> Decoder<'a, '_> {
         if let Some(bytes) = self.dense::<T>(elements.len())?
             && let Some(to) = dense_bytes_mut(elements)
         {
-            to.copy_from_slice(bytes);
+            bytes.copy_to(to);
             if self.reader.is_swapped() {
                 swap_numbers(to, T::SHAPE.size);
             }
@@ -292,13 +290,15 @@ impl VisitorMut for Decoder<'_, '_> {
 
     fn text<T: Text>(&mut self, text: &mut T) -> Result<(), DecodeError> {
         let at = self.reader.position();
-        let value = self.reader.text()?;
+        let value = self.reader.text(&mut self.text)?;
+        text.try_reserve(value.len()).map_err(|error| DecodeError::at(at, error))?;
         text.try_assign(value).map_err(|error| DecodeError::at(at, error))
     }
 
     fn wide_text<T: WideText>(&mut self, text: &mut T) -> Result<(), DecodeError> {
         let at = self.reader.position();
         let units = self.reader.wide_text()?;
+        text.try_reserve(units.len()).map_err(|error| DecodeError::at(at, error))?;
         text.try_assign_iter(units).map_err(|error| DecodeError::at(at, error))
     }
 
@@ -310,10 +310,13 @@ impl VisitorMut for Decoder<'_, '_> {
         if let Some(bytes) = self.dense::<T>(count)? {
             let swap = self.reader.is_swapped();
             list.clear();
-            // SAFETY: all elements are written; they are dense, so that any bytes will do.
+            list.try_reserve(count).map_err(|error| self.reader.error(error))?;
+            // SAFETY: there are as many bytes as the elements have, so all are written; they are dense, so that any bytes will
+            // do.
             unsafe {
                 list.try_extend_with(count, |elements| {
-                    copy_bytes(elements, bytes);
+                    debug_assert_eq!(size_of_val(elements), bytes.len());
+                    bytes.copy_to_uninit(elements);
                     Ok::<_, DecodeProblem>(())
                 })
             }
@@ -330,6 +333,7 @@ impl VisitorMut for Decoder<'_, '_> {
                     if !L::INLINE {
                         self.charge(size_of::<T>())?;
                     }
+                    list.try_reserve(1).map_err(|error| self.reader.error(error))?;
                     list.try_push_default().map_err(|error| self.reader.error(error))?
                 };
                 self.in_array = false;

@@ -2,7 +2,7 @@
 
 use situ_layout::ros::RosidlBuffer;
 use situ_layout::visit::Extensibility;
-use situ_layout::{BoundError, BulkError, FieldPath};
+use situ_layout::{BoundError, BulkError, FieldPath, NoMemory};
 use thiserror::Error;
 
 use crate::encoding::MAX_DEPTH;
@@ -106,6 +106,12 @@ pub enum DecodeProblem {
         /// The limit.
         limit: usize,
     },
+    /// There is no memory for a part of it.
+    #[error("there are no {bytes} bytes of memory for what comes next in the message")]
+    NoMemory {
+        /// How many bytes were asked for.
+        bytes: usize,
+    },
     /// The body of the flat message that is decoded into has no room for its bulk members.
     #[error("bulk data needs a body of {needed} bytes, but it has {body}; see `situ_wire::bulk_lengths`")]
     BodyTooSmall {
@@ -117,6 +123,12 @@ pub enum DecodeProblem {
     /// A bulk member of the flat message that is decoded into cannot be used.
     #[error(transparent)]
     Bulk(#[from] BulkError),
+}
+
+impl From<NoMemory> for DecodeProblem {
+    fn from(error: NoMemory) -> Self {
+        Self::NoMemory { bytes: error.bytes }
+    }
 }
 
 impl From<BoundError> for DecodeProblem {

@@ -30,5 +30,5 @@ pub use encode::{
 };
 pub use encoding::{ByteOrder, Encapsulation, Encoding, HEADER_SIZE, MAX_DEPTH};
 pub use error::{DecodeError, DecodeProblem, EncodeError, EncodeProblem};
-pub use reader::{Parameter, Reader, Scope, WideUnits};
+pub use reader::{Parameter, Reader, Scope, TextBuffer, WideUnits};
 pub use writer::{BytesSink, Counter, Delimiter, ParameterMark, Sink, SliceSink, Writer};

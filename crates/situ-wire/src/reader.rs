@@ -1,5 +1,9 @@
 //! Reads the parts of a CDR message: numbers, strings, delimited parts and parameters. Never reads out of bounds.
+//!
+//! The message may lie where another process can change it at any time. So everything is copied out, each byte that decides
+//! something is read once, and what has to be checked (text) is copied first.
 
+use situ_layout::SharedBytes;
 use situ_layout::visit::Number;
 
 use crate::encoding::{ByteOrder, Encapsulation, Encoding, HEADER_SIZE, MAX_DEPTH};
@@ -46,44 +50,79 @@ pub struct Scope {
     outer_origin: usize,
 }
 
+/// Room for the copy of a string, which is checked there: what is short needs no memory of the heap.
+#[derive(Debug)]
+pub struct TextBuffer {
+    short: [u8; 128],
+    long: Vec<u8>,
+}
+
+impl Default for TextBuffer {
+    fn default() -> Self {
+        Self { short: [0; 128], long: Vec::new() }
+    }
+}
+
+impl TextBuffer {
+    #[inline]
+    fn copy(&mut self, bytes: SharedBytes<'_>) -> Result<&[u8], DecodeProblem> {
+        if let Some(short) = self.short.get_mut(..bytes.len()) {
+            bytes.copy_to(short);
+            return Ok(short);
+        }
+        bytes.try_copy_over(&mut self.long)?;
+        Ok(&self.long)
+    }
+}
+
 /// The 16-bit units of a wide string within a message; in version 1 each lies in 32 bits.
 #[derive(Clone, Debug)]
 pub struct WideUnits<'a> {
-    bytes: std::slice::ChunksExact<'a, u8>,
+    bytes: SharedBytes<'a>,
+    at: usize,
+    /// How many bytes a unit has.
+    size: usize,
     swap: bool,
 }
 
-impl WideUnits<'_> {
-    /// A number of 2 or 4 bytes, as many as the chunk has.
-    #[inline]
-    fn number(&self, chunk: &[u8]) -> Option<u32> {
-        let swapped = |number: u32, swap: u32| if self.swap { swap } else { number };
-        match chunk.len() {
-            2 => u16::from_ne_slice(chunk).map(|unit| swapped(unit.into(), unit.swapped().into())),
-            _ => u32::from_ne_slice(chunk).map(|unit| swapped(unit, unit.swapped())),
-        }
-    }
-}
-
 impl Iterator for WideUnits<'_> {
+    /// A number that may be larger than a unit, because it has changed since it was checked: then it is the replacement
+    /// character.
     type Item = u16;
 
+    #[inline]
     fn next(&mut self) -> Option<u16> {
-        let chunk = self.bytes.next()?;
-        self.number(chunk).map(|unit| unit as u16)
+        self.next_number().map(|unit| u16::try_from(unit).unwrap_or(0xfffd))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.bytes.size_hint()
+        let left = (self.bytes.len() - self.at) / self.size;
+        (left, Some(left))
     }
 }
 
 impl ExactSizeIterator for WideUnits<'_> {}
 
+impl WideUnits<'_> {
+    /// A number of 2 or 4 bytes.
+    #[inline]
+    fn next_number(&mut self) -> Option<u32> {
+        let number = if self.size == 2 {
+            let unit = u16::from_ne_bytes(self.bytes.array(self.at)?);
+            u32::from(if self.swap { unit.swap_bytes() } else { unit })
+        } else {
+            let unit = u32::from_ne_bytes(self.bytes.array(self.at)?);
+            if self.swap { unit.swap_bytes() } else { unit }
+        };
+        self.at += self.size;
+        Some(number)
+    }
+}
+
 /// Reads a CDR message from its beginning to its end.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
-    message: &'a [u8],
+    message: SharedBytes<'a>,
     at: usize,
     end: usize,
     origin: usize,
@@ -94,8 +133,9 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Reads the encapsulation header.
-    pub fn new(message: &'a [u8]) -> Result<(Self, Encapsulation), DecodeError> {
-        let Some((&[high, low, _, options], payload)) = message.split_first_chunk::<HEADER_SIZE>() else {
+    pub fn new(message: impl Into<SharedBytes<'a>>) -> Result<(Self, Encapsulation), DecodeError> {
+        let message = message.into();
+        let Some([high, low, _, options]) = message.array::<HEADER_SIZE>(0) else {
             let problem = DecodeProblem::Truncated { needed: HEADER_SIZE, left: message.len() };
             return Err(DecodeError::at(0, problem));
         };
@@ -103,7 +143,7 @@ impl<'a> Reader<'a> {
         let encapsulation = Encapsulation::from_id(id)
             .ok_or_else(|| DecodeError::at(0, DecodeProblem::UnknownEncapsulation { id }))?;
         let padding = usize::from(options & 3);
-        let padded = message.len().is_multiple_of(4) && padding <= payload.len();
+        let padded = message.len().is_multiple_of(4) && padding <= message.len() - HEADER_SIZE;
         let reader = Self {
             message,
             at: HEADER_SIZE,
@@ -163,14 +203,14 @@ impl<'a> Reader<'a> {
 
     /// The next bytes.
     #[inline]
-    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
-        if count > self.remaining() {
-            let problem = DecodeProblem::Truncated { needed: count, left: self.remaining() };
-            return Err(self.error(problem));
+    pub fn bytes(&mut self, count: usize) -> Result<SharedBytes<'a>, DecodeError> {
+        match self.message.get(self.at, count) {
+            Some(bytes) if count <= self.remaining() => {
+                self.at += count;
+                Ok(bytes)
+            }
+            _ => Err(self.error(DecodeProblem::Truncated { needed: count, left: self.remaining() })),
         }
-        let bytes = &self.message[self.at..self.at + count];
-        self.at += count;
-        Ok(bytes)
     }
 
     /// How many bytes of padding stand in front of a number of this size.
@@ -196,7 +236,10 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn number<T: Number>(&mut self) -> Result<T, DecodeError> {
         self.align(size_of::<T>())?;
-        let bytes = self.bytes(size_of::<T>())?;
+        let mut bytes = [0; 8];
+        const { assert!(size_of::<T>() <= 8, "numbers have at most 8 bytes") };
+        let bytes = &mut bytes[..size_of::<T>()];
+        self.bytes(size_of::<T>())?.copy_to(bytes);
         // The slice has T's size, so there is a number; the default is never taken.
         let number = T::from_ne_slice(bytes).unwrap_or_else(situ_layout::default_value);
         Ok(if self.swap { number.swapped() } else { number })
@@ -226,12 +269,12 @@ impl<'a> Reader<'a> {
         Ok(length)
     }
 
-    /// A string.
+    /// A string, which is copied to `buffer` and checked there.
     #[inline]
-    pub fn text(&mut self) -> Result<&'a str, DecodeError> {
+    pub fn text<'b>(&mut self, buffer: &'b mut TextBuffer) -> Result<&'b str, DecodeError> {
         let length = self.length(1)?;
         let at = self.at;
-        let bytes = self.bytes(length)?;
+        let bytes = buffer.copy(self.bytes(length)?).map_err(|problem| DecodeError::at(at, problem))?;
         let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
         std::str::from_utf8(bytes)
             .map_err(|error| DecodeError::at(at, DecodeProblem::NotUtf8 { valid_up_to: error.valid_up_to() }))
@@ -247,11 +290,14 @@ impl<'a> Reader<'a> {
         if !bytes.is_multiple_of(size) {
             return Err(DecodeError::at(at, DecodeProblem::OddWideText { bytes }));
         }
-        let units = WideUnits { bytes: self.bytes(bytes)?.chunks_exact(size), swap: self.swap };
-        match units.bytes.clone().filter_map(|chunk| units.number(chunk)).find(|unit| *unit > 0xffff) {
-            Some(unit) => Err(DecodeError::at(at, DecodeProblem::WideUnitTooLarge { unit })),
-            None => Ok(units),
+        let units = WideUnits { bytes: self.bytes(bytes)?, at: 0, size, swap: self.swap };
+        let mut checked = units.clone();
+        while let Some(unit) = checked.next_number() {
+            if unit > 0xffff {
+                return Err(DecodeError::at(at, DecodeProblem::WideUnitTooLarge { unit }));
+            }
         }
+        Ok(units)
     }
 
     /// Enters a part of this many bytes: nothing behind it can be read until it is left.

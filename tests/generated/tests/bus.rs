@@ -71,8 +71,8 @@ fn a_flat_message_is_built_and_read_where_it_lies() {
     );
     assert_eq!(sample.bulk(|cloud| &cloud.data), (0..48).collect::<Vec<u8>>());
     assert!(!sample.is_copy());
-    assert_eq!((&raw const *sample).cast(), sample.raw().head().as_ptr(), "it is the slot itself");
-    assert!(sample.raw().body().as_ptr_range().contains(&sample.bulk(|cloud| &cloud.data).as_ptr()));
+    assert_eq!((&raw const *sample).cast(), sample.raw().head_in_place().as_ptr(), "it is the slot itself");
+    assert!(sample.raw().body_in_place().as_ptr_range().contains(&sample.bulk(|cloud| &cloud.data).as_ptr()));
     assert!(subscriber.take().unwrap().is_none());
 }
 

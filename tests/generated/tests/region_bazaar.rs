@@ -326,7 +326,7 @@ fn versions_are_messages_too() {
     assert_ne!(after::Profile::<Heap>::SCHEMA_HASH, before::Profile::<Heap>::SCHEMA_HASH);
     // A message reads the image of an older version, as a copy.
     let mut read = <after::ProfileRegion as RegionMessage>::Message::default();
-    read.read_region(&mut [], old_profile().bytes()).unwrap();
+    read.read_region(&mut [], old_profile().bytes().into()).unwrap();
     assert_eq!((read.id, read.level, read.tags.len()), (5, 3, 0));
 }
 

@@ -50,7 +50,7 @@ where
     }
     let (head, body) = (Memory::holding(&wanted), body);
     let mut back = T::default();
-    back.read_flat(&mut [], head.bytes(), body.bytes()).unwrap();
+    back.read_flat(&mut [], head.bytes().into(), body.bytes().into()).unwrap();
     assert_eq!(&back, value, "{name}");
     // SAFETY: read_flat has validated it.
     let message: &F = unsafe { head.message() };

@@ -42,6 +42,17 @@ struct publisher_qos {
   bool stamps = true;
 };
 
+/// Whose messages a subscriber reads where they lie. All others are copied to private memory when they are taken: what is
+/// checked then cannot be changed any more by the process that published it.
+enum class trust : std::uint32_t {
+  /// Those in memory that only this process' user, and the superuser, may write (not if it is open to a group).
+  same_user = SITU_SAME_USER,
+  /// All, whoever may write to them.
+  everyone = SITU_EVERYONE,
+  /// None.
+  nobody = SITU_NOBODY,
+};
+
 /// What a subscriber asks for.
 struct subscriber_qos {
   situ::reliability reliability = situ::reliability::best_effort;
@@ -50,6 +61,12 @@ struct subscriber_qos {
   std::size_t keep_last = 0;
   /// It expects a message at least this often; zero: no expectation.
   std::chrono::nanoseconds deadline{0};
+  /// Whose messages it reads where they lie.
+  situ::trust trust = situ::trust::same_user;
+  /// The most bytes that a message may have, head and body together; larger ones are an error.
+  std::uint64_t max_message = std::uint64_t{4} << 30;
+  /// How far into a publisher's memory messages may lie, in bytes. More of it is never mapped.
+  std::uint64_t max_pool = std::uint64_t{256} << 30;
 };
 
 namespace detail {
@@ -83,6 +100,9 @@ inline situ_subscriber_qos to_c(const subscriber_qos& qos) noexcept {
   raw.durability = static_cast<std::uint32_t>(qos.durability);
   raw.keep_last = qos.keep_last;
   raw.deadline_ns = period_of(qos.deadline);
+  raw.trust = static_cast<std::uint32_t>(qos.trust);
+  raw.max_message = qos.max_message;
+  raw.max_pool = qos.max_pool;
   return raw;
 }
 

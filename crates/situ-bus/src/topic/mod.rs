@@ -52,3 +52,29 @@ pub struct TypeDescription {
     /// How messages are laid out.
     pub encoding: Encoding,
 }
+
+impl TypeDescription {
+    /// Whether a topic can carry it: nobody could join one with more text.
+    fn check_lengths(&self, topic: &str) -> Result<(), TextTooLong> {
+        let limit = format::MOST_TEXT as usize;
+        let texts = [("type's name", self.name.len()), ("schema", self.schema.len())];
+        match texts.into_iter().find(|(_, bytes)| *bytes > limit) {
+            Some((what, bytes)) => Err(TextTooLong { topic: topic.to_owned(), what, bytes, limit }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The type's name or its schema is longer than a topic can carry: nobody could join it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("topic {topic:?}: the {what} has {bytes} bytes, and a topic carries at most {limit}; split the type")]
+pub struct TextTooLong {
+    /// The topic.
+    pub topic: String,
+    /// Which text.
+    pub what: &'static str,
+    /// How long it is.
+    pub bytes: usize,
+    /// The limit.
+    pub limit: usize,
+}

@@ -23,7 +23,7 @@ use super::format::{
     state,
 };
 use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
-use super::{Encoding, TypeDescription};
+use super::{Encoding, TextTooLong, TypeDescription};
 use crate::liveness::{NodeId, has_ended, is_alive};
 use crate::qos::{QosMismatch, Terms};
 use crate::ring::SEAL_POOL;
@@ -44,6 +44,9 @@ pub enum RegisterError {
          letters and digits: as a file name, where others are written as %XX, it must not exceed 255 bytes)"
     )]
     InvalidName(String),
+    /// The type's name or its schema is longer than a topic can carry.
+    #[error(transparent)]
+    TextTooLong(#[from] TextTooLong),
     /// The root directory cannot be used.
     #[error(transparent)]
     Root(#[from] RootError),
@@ -295,6 +298,7 @@ impl Registration<'_> {
         {
             return Err(RegisterError::InvalidName(self.topic.to_owned()));
         }
+        self.description.check_lengths(self.topic)?;
         self.check_depth(MOST_DEPTH / 2)?;
         self.root.prepare()?;
         let directory = self.root.topic(self.topic);

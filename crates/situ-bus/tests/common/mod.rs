@@ -79,7 +79,7 @@ pub fn publish(publisher: &RawPublisher, value: u64, body: usize) -> u64 {
 /// Takes one number and checks its body.
 pub fn take(subscriber: &RawSubscriber) -> Option<(u64, u64)> {
     let sample = subscriber.take().unwrap()?;
-    let value = u64::from_ne_bytes(sample.head().try_into().unwrap());
-    assert!(sample.body().iter().all(|byte| *byte == value as u8));
+    let value = u64::from_ne_bytes(sample.head_in_place().try_into().unwrap());
+    assert!(sample.body_in_place().iter().all(|byte| *byte == value as u8));
     Some((sample.sequence(), value))
 }

@@ -42,19 +42,19 @@ pub fn send(publisher: &RawPublisher, name: u64, count: u64, body: usize) -> Res
 
 /// Checks every byte of a message and gives its publisher and its count.
 pub fn check(sample: &RawSample) -> (u64, u64) {
-    check_bytes(sample, sample.body())
+    check_bytes(sample, sample.body_in_place())
 }
 
 /// The same for a message whose body was fetched from a device.
 pub fn check_bytes(sample: &RawSample, body: &[u8]) -> (u64, u64) {
     let words: Vec<u64> = sample
-        .head()
+        .head_in_place()
         .chunks_exact(8)
         .chain(body.chunks_exact(8))
         .map(|bytes| u64::from_ne_bytes(bytes.try_into().unwrap()))
         .collect();
     let number = sample.sequence();
-    assert_eq!(sample.head().len(), HEAD, "head of message {number}");
+    assert_eq!(sample.head_in_place().len(), HEAD, "head of message {number}");
     let (publisher, count) = (words[0], words[1]);
     assert_eq!(words[2], body.len() as u64, "body of message {number}");
     for (index, value) in words.iter().enumerate().skip(3) {
@@ -79,7 +79,7 @@ impl Order {
 
     /// Notes a message; its number and its publisher's count must be larger than those before.
     pub fn note(&mut self, sample: &RawSample) {
-        self.note_bytes(sample, sample.body());
+        self.note_bytes(sample, sample.body_in_place());
     }
 
     /// The same for a message whose body was fetched from a device.

@@ -30,6 +30,8 @@ pub fn command(scratch: &Scratch, role: &str) -> Command {
         .args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
         .env(ROOT, &scratch.0)
+        // What messages of others lie in may be opened.
+        .env("SITU_DOMAINS", "vulkan:0,cuda:0")
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     command

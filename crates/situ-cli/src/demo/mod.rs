@@ -230,6 +230,8 @@ impl Demo<'_> {
         };
         let [images, edges] = DEVICE_TOPICS;
         let node = self.context.named_node("demo_viewer")?;
+        // The viewer brings the filter's images to the host.
+        node.domain(domain).map_err(CliError::failed)?;
         let viewer = Viewer::join(&node, edges, Kind::Image, false)?;
         let options = FilterOptions {
             domain: domain.to_string(),

@@ -105,7 +105,7 @@ fn subscribe<T: FrameMessage>(node: &Node, topic: &str) -> Result<Viewer, CliErr
             return Ok(false);
         };
         let _slice = slice!(DEMO, "look", "number" => frame.sequence());
-        let data = frame.data(frame.raw().body());
+        let data = frame.data(frame.raw().body_in_place());
         seen.note(frame.age(), data.len());
         if let Some((columns, rows)) = picture_size {
             seen.picture = frame.picture(data, columns, rows);

@@ -7,6 +7,7 @@ use std::ops::Deref;
 use crate::api::{Text, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::ros::GivenText;
+use crate::shared::NoMemory;
 use crate::value::{InPlace, Key, Validation, Value};
 use crate::visit::{Visitor, VisitorMut};
 
@@ -66,6 +67,10 @@ impl<const N: usize> Text for BoundedString<N> {
         self.try_assign(text)
     }
 
+    fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
+        Text::try_reserve(&mut self.text, len.min(N))
+    }
+
     fn try_push_str(&mut self, text: &str) -> Result<(), BoundError> {
         self.try_push_str(text)
     }
@@ -97,6 +102,16 @@ impl Text for String {
         } else {
             self.clear();
             self.push_str(text);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
+        if self.capacity() < len {
+            // As above.
+            *self = Self::new();
+            self.try_reserve_exact(len).map_err(|_| NoMemory { bytes: len })?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::ops::{Deref, DerefMut};
 use crate::api::{List, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
 use crate::ros::GivenList;
+use crate::shared::NoMemory;
 use crate::value::{InPlace, Validation, Value, default_value};
 use crate::visit::{Visitor, VisitorMut};
 
@@ -122,6 +123,10 @@ impl<T: Value, const N: usize> List<T> for BoundedVec<T, N> {
     const BOUND: Option<usize> = if N == usize::MAX { None } else { Some(N) };
     const INLINE: bool = false;
 
+    fn try_reserve(&mut self, additional: usize) -> Result<(), NoMemory> {
+        List::try_reserve(&mut self.elements, additional)
+    }
+
     fn try_push(&mut self, element: T) -> Result<(), BoundError> {
         self.try_push(element)
     }
@@ -169,6 +174,13 @@ impl<T: Value, const N: usize> List<T> for BoundedVec<T, N> {
 impl<T: Value> List<T> for Vec<T> {
     const BOUND: Option<usize> = None;
     const INLINE: bool = false;
+
+    #[inline]
+    fn try_reserve(&mut self, additional: usize) -> Result<(), NoMemory> {
+        let bytes = || additional.saturating_mul(size_of::<T>());
+        // The inherent method of the same name.
+        Vec::try_reserve(self, additional).map_err(|_| NoMemory { bytes: bytes() })
+    }
 
     fn try_push(&mut self, element: T) -> Result<(), BoundError> {
         self.push(element);

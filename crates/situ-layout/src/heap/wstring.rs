@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 use crate::api::{WideText, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::shared::NoMemory;
 use crate::value::{InPlace, Key, Validation, Value};
 use crate::visit::{Visitor, VisitorMut};
 
@@ -69,6 +70,11 @@ impl<const N: usize> WideText for BoundedWString<N> {
 
     fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError> {
         self.try_assign(units)
+    }
+
+    fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
+        self.units.clear();
+        self.units.try_reserve_exact(len.min(N)).map_err(|_| NoMemory { bytes: len.saturating_mul(2) })
     }
 
     fn try_assign_str(&mut self, text: &str) -> Result<(), BoundError> {

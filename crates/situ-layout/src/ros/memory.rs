@@ -44,6 +44,16 @@ fn out_of_memory(size: usize, align: usize) -> ! {
     handle_alloc_error(Layout::from_size_align(size, align).unwrap_or(Layout::new::<u8>()))
 }
 
+/// The same elements in memory for `count` of them, if there is so much. Otherwise `memory` is as it was.
+///
+/// # Safety
+/// `memory` is null or of the C allocator; if there is other memory, it is not used any more.
+pub(super) unsafe fn try_resize<T>(memory: *mut T, count: usize) -> Option<NonNull<T>> {
+    let size = count.checked_mul(size_of::<T>()).filter(|size| isize::try_from(*size).is_ok())?;
+    // SAFETY: the caller's promise.
+    NonNull::new(unsafe { realloc(memory.cast(), size.max(1)) }.cast())
+}
+
 /// Memory for `count` elements, not initialized; to be freed with [`release`].
 pub(super) fn allocate<T>(count: usize) -> NonNull<T> {
     let size = size::<T>(count);

@@ -5,15 +5,16 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::mem::{self, ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::{Deref, DerefMut};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use super::given::GivenList;
-use super::memory::{allocate, may_change_hands, release, resize};
+use super::memory::{allocate, may_change_hands, release, resize, try_resize};
 use super::tail::{SequenceTail, finalize};
 use super::{NO_BOUND, bound};
 use crate::api::{List, check};
 use crate::bulk::{BulkError, BulkField};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::shared::NoMemory;
 use crate::value::{InPlace, Plain, Validation, Value, clone_value};
 use crate::visit::{Visitor, VisitorMut};
 
@@ -208,7 +209,13 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
     /// Makes room for `capacity` elements, which are more than there is room for.
     fn grow(&mut self, capacity: usize) {
         // SAFETY: data is null or of the C allocator; elements may be moved as bytes.
-        self.data = unsafe { resize(self.data, capacity) }.as_ptr();
+        let data = unsafe { resize(self.data, capacity) };
+        self.grown(data, capacity);
+    }
+
+    /// Goes on with memory for `capacity` elements, in which those lie that there were.
+    fn grown(&mut self, data: NonNull<T>, capacity: usize) {
+        self.data = data.as_ptr();
         if needs_drop::<T>() {
             for index in self.capacity..capacity {
                 // SAFETY: there is room for capacity elements.
@@ -343,6 +350,19 @@ impl<T: Value, const N: usize> List<T> for RosSequence<T, N> {
 
     fn elements(&self) -> Result<&[T], RosidlBuffer> {
         self.try_as_slice()
+    }
+
+    fn try_reserve(&mut self, additional: usize) -> Result<(), NoMemory> {
+        self.let_buffer_go();
+        let needed = self.size.saturating_add(additional);
+        if needed > self.capacity {
+            let capacity = needed.max(self.capacity.saturating_mul(2));
+            // SAFETY: data is null or of the C allocator; elements may be moved as bytes.
+            let data = unsafe { try_resize(self.data, capacity) };
+            let data = data.ok_or(NoMemory { bytes: needed.saturating_mul(size_of::<T>()) })?;
+            self.grown(data, capacity);
+        }
+        Ok(())
     }
 
     fn try_push(&mut self, element: T) -> Result<(), BoundError> {

@@ -10,10 +10,11 @@ use std::ptr;
 use std::str::Utf8Error;
 
 use super::given::GivenText;
-use super::memory::{allocate, may_change_hands, release, resize};
+use super::memory::{allocate, may_change_hands, release, resize, try_resize};
 use super::{NO_BOUND, bound};
 use crate::api::{Text, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::shared::NoMemory;
 use crate::value::{InPlace, Key, Validation, Value};
 use crate::visit::{Visitor, VisitorMut};
 
@@ -215,6 +216,18 @@ impl<const N: usize> Text for RosString<N> {
 
     fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
         self.try_assign(text)
+    }
+
+    fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
+        let len = len.min(N);
+        if len >= self.capacity {
+            let capacity = len.saturating_add(1).max(LEAST);
+            // SAFETY: data is null or of the C allocator.
+            let data = unsafe { try_resize(self.data, capacity) }.ok_or(NoMemory { bytes: capacity })?;
+            (self.data, self.capacity) = (data.as_ptr(), capacity);
+            self.write(0, "");
+        }
+        Ok(())
     }
 
     fn try_push_str(&mut self, text: &str) -> Result<(), BoundError> {

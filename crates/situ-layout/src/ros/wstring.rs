@@ -7,10 +7,11 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::ptr;
 
-use super::memory::{allocate, release};
+use super::memory::{allocate, release, try_resize};
 use super::{NO_BOUND, bound};
 use crate::api::{WideText, check};
 use crate::error::{BoundError, ValidateError, ValidateProblem};
+use crate::shared::NoMemory;
 use crate::value::{InPlace, Key, Validation, Value};
 use crate::visit::{Visitor, VisitorMut};
 
@@ -136,6 +137,19 @@ impl<const N: usize> WideText for RosWString<N> {
 
     fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError> {
         self.try_assign(units)
+    }
+
+    fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
+        let len = len.min(N);
+        if len >= self.capacity {
+            let capacity = len.saturating_add(1).max(LEAST);
+            // SAFETY: data is null or of the C allocator.
+            let data = unsafe { try_resize(self.data, capacity) };
+            let data = data.ok_or(NoMemory { bytes: capacity.saturating_mul(2) })?;
+            (self.data, self.capacity) = (data.as_ptr(), capacity);
+            self.end(0);
+        }
+        Ok(())
     }
 
     fn try_assign_str(&mut self, text: &str) -> Result<(), BoundError> {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::GRANULE;
 use crate::control::SlotControl;
 use crate::domain::{DomainId, DomainKind};
 use crate::mapping::MemoryError;
@@ -14,6 +15,8 @@ const MAGIC: u64 = u64::from_le_bytes(*b"SITUPOOL");
 const VERSION: u32 = 4;
 /// The slot's number in a row has 16 bits.
 pub(crate) const MOST_SLOTS: u32 = 1 << 16;
+/// The most bytes of memory: those who allocate count granules in 32 bits.
+pub(crate) const MOST_CAPACITY: u64 = ((u32::MAX as u64 - 64) * GRANULE as u64) / PAGE as u64 * PAGE as u64;
 
 /// The first page of a pool's control file.
 #[repr(C)]
@@ -135,7 +138,7 @@ pub(crate) fn read_header(file: &File, path: &Path) -> Result<PoolHeader, Memory
         (header.controls_offset == controls as u64, "the controls are not where they belong"),
         (size >= end as u64, "the file is too short"),
         (
-            usize::try_from(header.capacity).is_ok_and(|c| c > 0 && c.is_multiple_of(PAGE)),
+            (1..=MOST_CAPACITY).contains(&header.capacity) && header.capacity.is_multiple_of(PAGE as u64),
             "impossible capacity",
         ),
     ];

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::format::{MOST_SLOTS, PAGE, data_path, parts, system};
+use super::format::{MOST_CAPACITY, MOST_SLOTS, PAGE, data_path, parts, system};
 use super::ring::Ring;
 use super::size_classes::SizeClasses;
 use super::table::{Place, Table};
@@ -42,9 +42,7 @@ impl PoolOwner {
         options: &PoolOptions,
     ) -> Result<Self, DomainError> {
         let slots = options.slots.clamp(64, MOST_SLOTS).next_multiple_of(64);
-        // Strategies count granules in 32 bits.
-        let most = ((u64::from(u32::MAX) - 64) * GRANULE as u64) / PAGE as u64 * PAGE as u64;
-        let capacity = options.capacity.clamp(PAGE as u64, most).next_multiple_of(PAGE as u64);
+        let capacity = options.capacity.clamp(PAGE as u64, MOST_CAPACITY).next_multiple_of(PAGE as u64);
         let (.., end) = parts(slots);
         let request = MemoryRequest { size: end as u64, mode: options.mode, group: options.group };
         let control_file = create_file(control_path, &request)?;
@@ -55,7 +53,7 @@ impl PoolOwner {
             .map_err(|source| system("map", control_path, source))?;
         let bytes = domain.create(&data_path(control_path), &MemoryRequest { size: capacity, ..request })?;
         // A device may have made more of it, in its own units.
-        let capacity = bytes.size().min(most) / PAGE as u64 * PAGE as u64;
+        let capacity = bytes.size().min(MOST_CAPACITY) / PAGE as u64 * PAGE as u64;
         let header =
             PoolHeader::new((options.id, options.owner), domain.id(), options.strategy, slots, capacity);
         // SAFETY: the mapping is larger than a header, page aligned, writable, and nobody else knows the file yet.

@@ -1,6 +1,6 @@
 //! A pool as everybody but its owner sees it: its metadata, and with access to its domain its bytes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::format::{DirectoryEntry, data_path, parts, read_header};
+use super::format::{DirectoryEntry, PAGE, data_path, parts, read_header};
 use super::table::Base;
 use super::{GRANULE, PoolHeader, SlotId, ViewError, malformed, system};
 use crate::control::{Held, SlotControl};
@@ -31,8 +31,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct PoolMetadata {
     path: PathBuf,
     header: PoolHeader,
+    /// How many bytes of its memory are looked at: all, or what the reader limits itself to.
+    within: u64,
     /// Whom the control file belongs to.
     user: u32,
+    /// See [`PoolView::is_only_ours`].
+    only_ours: bool,
     directory: Mapping,
     controls: Arc<Mapping>,
     /// The first byte of `controls`.
@@ -52,6 +56,12 @@ fn open(control_path: &Path, path: &Path, write: bool) -> Result<File, ViewError
     }
 }
 
+/// Whether only this process' user, and the superuser, may write to a file.
+fn is_only_ours(metadata: &Metadata) -> bool {
+    let trusted = [rustix::process::geteuid().as_raw(), 0];
+    trusted.contains(&metadata.uid()) && metadata.mode() & 0o022 == 0
+}
+
 impl PoolMetadata {
     /// Maps a pool's control file: the directory read-only, the controls for pinning.
     ///
@@ -59,7 +69,8 @@ impl PoolMetadata {
     pub fn open(control_path: &Path) -> Result<Self, ViewError> {
         let file = open(control_path, control_path, true)?;
         let header = read_header(&file, control_path)?;
-        let user = file.metadata().map_err(|source| system("look at", control_path, source))?.uid();
+        let metadata = file.metadata().map_err(|source| system("look at", control_path, source))?;
+        let (user, only_ours) = (metadata.uid(), is_only_ours(&metadata));
         let (_, controls_offset, end) = parts(header.slots);
         let map = |offset: usize, len: usize, access| {
             Mapping::new(file.as_fd(), offset as u64, len, access)
@@ -68,7 +79,16 @@ impl PoolMetadata {
         let directory = map(0, controls_offset, Access::Read)?;
         let controls = Arc::new(map(controls_offset, end - controls_offset, Access::ReadWrite)?);
         let base = Base(controls.base());
-        Ok(Self { path: control_path.to_owned(), header, user, directory, controls, base })
+        Ok(Self {
+            path: control_path.to_owned(),
+            header,
+            within: header.capacity,
+            user,
+            only_ours,
+            directory,
+            controls,
+            base,
+        })
     }
 
     /// The path of the control file.
@@ -101,10 +121,9 @@ impl PoolMetadata {
         Some(unsafe { Fence::new(words, value, self.controls.clone()).noting(end) })
     }
 
-    /// Where a pinned slot lies in the pool's memory: offset and length. Nothing if the directory, which another process
-    /// writes, names a place outside of the pool.
+    /// What the directory, which another process writes, says of a slot: offset and length.
     #[inline]
-    pub fn place(&self, slot: SlotId) -> Option<(u64, u64)> {
+    fn entry(&self, slot: SlotId) -> Option<(u64, u64)> {
         if slot >= self.header.slots {
             return None;
         }
@@ -114,10 +133,22 @@ impl PoolMetadata {
         // SAFETY: `at` checked bounds and alignment; an entry consists of atomics.
         let entry = unsafe { &*entry };
         // Acquire: what begins there was zeroed before.
-        let offset = entry.offset.load(Ordering::Acquire);
-        let len = entry.capacity.load(Ordering::Relaxed);
-        let fits = offset.checked_add(len)? <= self.header.capacity && offset.is_multiple_of(GRANULE as u64);
+        Some((entry.offset.load(Ordering::Acquire), entry.capacity.load(Ordering::Relaxed)))
+    }
+
+    /// Where a pinned slot lies in the pool's memory: offset and length. Nothing if the directory, which another process
+    /// writes, names a place outside of the pool.
+    #[inline]
+    pub fn place(&self, slot: SlotId) -> Option<(u64, u64)> {
+        let (offset, len) = self.entry(slot)?;
+        let fits = offset.checked_add(len)? <= self.within && offset.is_multiple_of(GRANULE as u64);
         fits.then_some((offset, len))
+    }
+
+    /// Where a slot ends that lies in the pool, but further in it than this reader goes.
+    pub fn beyond_reach(&self, slot: SlotId) -> Option<u64> {
+        let (offset, len) = self.entry(slot)?;
+        offset.checked_add(len).filter(|end| (self.within + 1..=self.header.capacity).contains(end))
     }
 
     /// Lets go of every slot that `place` holds: for a reader that is known to be dead and whose place is not given
@@ -161,20 +192,33 @@ pub struct PoolView {
     base: AtomicPtr<u8>,
     reach: AtomicU64,
     reaching: Mutex<()>,
+    only_ours: bool,
 }
 
 impl PoolView {
     /// Opens another process' pool and imports its memory, which one of `domains` must know.
     pub fn open(domains: &Domains, control_path: &Path) -> Result<Self, ViewError> {
-        let metadata = PoolMetadata::open(control_path)?;
+        Self::open_within(domains, control_path, u64::MAX)
+    }
+
+    /// The same, but no more than the first `most` bytes of its memory are mapped: slots that reach further have no place.
+    pub fn open_within(domains: &Domains, control_path: &Path, most: u64) -> Result<Self, ViewError> {
+        let mut metadata = PoolMetadata::open(control_path)?;
+        metadata.within = metadata.within.min(most / PAGE as u64 * PAGE as u64).max(PAGE as u64);
         let domain = domains.get(metadata.header.domain())?;
-        let bytes = import(domain.as_ref(), &metadata)?;
+        let (bytes, only_ours) = import(domain.as_ref(), &metadata)?;
         if let Some(fence) = metadata.fence(0) {
             domain.expect(&fence);
         }
         let host = bytes.host(0, 0)?.is_some();
         let (base, reach) = (AtomicPtr::new(std::ptr::null_mut()), AtomicU64::new(0));
-        Ok(Self { metadata, bytes, host, base, reach, reaching: Mutex::new(()) })
+        Ok(Self { metadata, bytes, host, base, reach, reaching: Mutex::new(()), only_ours })
+    }
+
+    /// Whether only this process' user, and the superuser, may write to the pool, as its files' owner and permission bits were when they
+    /// were opened. If not, what is read of it may change at any time.
+    pub fn is_only_ours(&self) -> bool {
+        self.only_ours
     }
 
     /// What is known of the pool without its bytes.
@@ -268,16 +312,20 @@ impl PoolView {
     }
 }
 
-/// Imports the memory of a pool, and makes sure that it is as large as its header says.
-fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<Arc<dyn Memory>, ViewError> {
-    let (path, capacity) = (&metadata.path, metadata.header.capacity);
-    let descriptor = match domain.capabilities().sharing {
+/// Imports the memory of a pool, and makes sure that it is as large as its header says. Also whether only our user may write to it.
+fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<(Arc<dyn Memory>, bool), ViewError> {
+    let (path, capacity) = (&metadata.path, metadata.within);
+    let (descriptor, only_ours) = match domain.capabilities().sharing {
         // For writing, if that is allowed: not to write, but because drivers register nothing that nobody here may write.
         Sharing::File => {
-            open(path, &data_path(path), true).or_else(|_| open(path, &data_path(path), false))?.into()
+            let data = data_path(path);
+            let file = open(path, &data, true).or_else(|_| open(path, &data, false))?;
+            let found = file.metadata().map_err(|source| system("look at", &data, source))?;
+            (file.into(), metadata.only_ours && is_only_ours(&found))
         }
+        // Who hands it out was asked for being the owner of the control file.
         Sharing::Descriptor => match share::ask(metadata.header.id, metadata.user, capacity, PATIENCE)? {
-            Answer::Descriptor(descriptor) => descriptor,
+            Answer::Descriptor(descriptor) => (descriptor, metadata.only_ours),
             Answer::Gone => return Err(ViewError::Gone(path.clone())),
             Answer::Late => {
                 return Err(DomainError::TimedOut { domain: domain.id(), waited: PATIENCE }.into());
@@ -290,5 +338,5 @@ fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<Arc<dyn Memory
     if bytes.size() < capacity {
         return Err(malformed(path, format!("{} bytes, {capacity} promised", bytes.size())).into());
     }
-    Ok(bytes)
+    Ok((bytes, only_ours))
 }

@@ -1,6 +1,6 @@
 //! Reads CDR, both versions and byte orders, by the rules of `spec/cdr.md`.
 
-use situ_wire::{DecodeError, DecodeProblem, Encoding, Reader, Scope};
+use situ_wire::{DecodeError, DecodeProblem, Encoding, Reader, Scope, TextBuffer};
 
 use super::defaults::{Defaults, bitmask_value, enum_value};
 use super::error::{ReadError, ReadProblem};
@@ -20,7 +20,7 @@ pub fn from_cdr(schema: &Schema, id: TypeId, bytes: &[u8]) -> Outcome<Value> {
         return Err(DecodeError::at(0, problem).into());
     }
     let defaults = Defaults { schema, names: Names::default(), budget: Budget::new(bytes.len()) };
-    Decoder { schema, reader, defaults }.value(&Type::Named(id))
+    Decoder { schema, reader, defaults, text: TextBuffer::default() }.value(&Type::Named(id))
 }
 
 /// The extensibility of a definition in the words of the wire.
@@ -46,6 +46,7 @@ struct Decoder<'a> {
     schema: &'a Schema,
     reader: Reader<'a>,
     defaults: Defaults<'a>,
+    text: TextBuffer,
 }
 
 impl<'a> Decoder<'a> {
@@ -97,9 +98,9 @@ impl<'a> Decoder<'a> {
         match shape(schema, ty) {
             Shape::Primitive(primitive) => self.primitive(primitive),
             Shape::Text { bound } => {
-                let text = self.reader.text()?;
+                let text = self.reader.text(&mut self.text)?.to_owned();
                 self.check_bound(text.len(), bound)?;
-                Ok(Value::Text(text.to_owned()))
+                Ok(Value::Text(text))
             }
             Shape::WideText { bound } => {
                 let units = self.reader.wide_text()?;
@@ -146,7 +147,8 @@ impl<'a> Decoder<'a> {
                 self.reader.align(primitive.size() as usize)?;
             }
             let bytes = self.reader.bytes(size)?;
-            if let Some(numbers) = Numbers::from_bytes(primitive, bytes, self.reader.is_swapped()) {
+            let bytes = bytes.try_to_vec().map_err(|error| self.reader.error(error))?;
+            if let Some(numbers) = Numbers::from_bytes(primitive, &bytes, self.reader.is_swapped()) {
                 return Ok(Value::Numbers(numbers));
             }
         }

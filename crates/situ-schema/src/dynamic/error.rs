@@ -40,6 +40,9 @@ pub enum ReadProblem {
     /// The image does not say which members of a struct it has.
     #[error("the image has no version of {0} in its table")]
     NoVersion(String),
+    /// There is no memory for a private copy.
+    #[error(transparent)]
+    NoMemory(#[from] situ_layout::NoMemory),
     /// A link leads out of the image.
     #[error("a link leads to offset {0}, outside the image")]
     Link(i64),
@@ -105,6 +108,12 @@ pub struct ReadError {
 impl From<ReadProblem> for ReadError {
     fn from(problem: ReadProblem) -> Self {
         Self { path: Path::default(), problem }
+    }
+}
+
+impl From<situ_layout::NoMemory> for ReadError {
+    fn from(error: situ_layout::NoMemory) -> Self {
+        ReadProblem::NoMemory(error).into()
     }
 }
 

@@ -1,0 +1,242 @@
+//! A peer that changes messages while they are taken: what becomes a value of this process was valid when it became one. And whose
+//! messages are read where they lie.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use common::Scratch;
+use situ_bus::{CopyCounter, Limits, Node, Publisher, ReceiveError, Subscriber, TakeError, Trust};
+use situ_layout::region::{Bool, Text};
+use situ_layout::{Flat, Heap, Storage, message, region_conversion, region_type, structure};
+use situ_memory::{Access, Mapping};
+
+/// How many bytes of text there are, and how many booleans.
+const TEXT: usize = 30_000;
+const FLAGS: usize = 512;
+
+/// `struct Letter { string<30000> text; boolean flags[512]; };`
+#[repr(C)]
+pub struct Letter<S: Storage = Flat> {
+    /// The text.
+    pub text: S::String<TEXT>,
+    /// The booleans.
+    pub flags: [bool; FLAGS],
+}
+
+structure! {
+    Letter<S: Storage>: Final "test::Letter";
+    0 "text" text: text;
+    1 "flags" flags: (array copy);
+}
+
+message! {
+    Letter<S: Storage> {
+        name: "test::Letter",
+        schema: "module test { struct Letter { string<30000> text; boolean flags[512]; }; };",
+        schema_hash: 41,
+        layout_hash: 42,
+        // {u32 len; char[30001]} pad 3, bool[512]
+        layout: { size: 30_520, align: 4; text: 0, flags: 30_008 },
+        region: LetterRegion,
+    }
+}
+
+/// [`Letter`] in a region.
+pub enum LetterRegion {}
+
+region_type! {
+    final LetterRegion: LetterRef, LetterMut, "test::Letter" 0x29, Letter<Heap>;
+    "text" text: Text;
+    "flags" flags: [Bool; FLAGS];
+}
+
+region_conversion! {
+    LetterRegion, Letter<S: Storage>;
+    "text" text text: Text, text;
+    "flags" flags flags: [Bool; FLAGS], (array copy);
+}
+
+fn letter<S: Storage>() -> Box<Letter<S>> {
+    let mut letter = situ_layout::boxed::<Letter<S>>();
+    situ_layout::Text::try_assign(&mut letter.text, &"x".repeat(TEXT)).unwrap();
+    letter.flags = [true; FLAGS];
+    letter
+}
+
+/// Whether the value is valid, looked at as bytes: to the compiler it always is.
+fn is_valid(text: &str, flags: &[bool; FLAGS]) -> bool {
+    // All of them were published as true; what is read otherwise was changed meanwhile, to what is no boolean.
+    // SAFETY: a boolean is a byte.
+    let flags = unsafe { std::slice::from_raw_parts(flags.as_ptr().cast::<u8>(), FLAGS) };
+    std::str::from_utf8(std::hint::black_box(text.as_bytes())).is_ok()
+        && std::hint::black_box(flags) == [1; FLAGS]
+}
+
+/// Takes what is published while a peer changes one byte of a text, and one boolean, to what is not valid and back.
+fn play(scratch: &Scratch, mut publish: impl FnMut(), mut take: impl FnMut() -> Option<bool>) {
+    // So many messages that every slot that is going to be used is there.
+    for _ in 0..40 {
+        publish();
+        assert_eq!(take(), Some(true));
+    }
+    let maps: Vec<Mapping> = scratch
+        .files()
+        .iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "data"))
+        .map(|path| {
+            let file = File::options().read(true).write(true).open(path).unwrap();
+            Mapping::new(file.as_fd(), 0, 4 << 20, Access::ReadWrite).unwrap()
+        })
+        .collect();
+    let mut targets: Vec<(&AtomicU8, u8, u8)> = Vec::new();
+    for map in &maps {
+        // SAFETY: the mapping is so long, its file is longer, and bytes of shared memory may be changed by others.
+        let bytes = unsafe { std::slice::from_raw_parts(map.base().cast::<AtomicU8>(), map.len()) };
+        for (good, bad) in [(b'x', 0xff), (1, 2)] {
+            let mut run = 0;
+            for (at, byte) in bytes.iter().enumerate() {
+                run = if byte.load(Ordering::Relaxed) == good { run + 1 } else { 0 };
+                if run == FLAGS {
+                    targets.push((&bytes[at - FLAGS / 2], good, bad));
+                }
+            }
+        }
+    }
+    assert!(targets.len() >= 2, "{}", targets.len());
+    let over = AtomicBool::new(false);
+    let (mut valid, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                for (byte, good, bad) in &targets {
+                    byte.store(*bad, Ordering::Relaxed);
+                    (0..200).for_each(|_| std::hint::spin_loop());
+                    byte.store(*good, Ordering::Relaxed);
+                }
+            }
+        });
+        for _ in 0..1000 {
+            publish();
+            match take() {
+                Some(true) => valid += 1,
+                Some(false) => {
+                    over.store(true, Ordering::Relaxed);
+                    panic!("a value that is not valid, after {valid} valid and {refused} refused ones");
+                }
+                None => refused += 1,
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    println!("{valid} valid, {refused} refused");
+    assert!(valid > 0);
+}
+
+fn take_heap(subscriber: &Subscriber<Letter<Heap>>) -> Option<bool> {
+    let letter = subscriber.take().ok().map(|letter| letter.unwrap())?;
+    Some(is_valid(&letter.text, &letter.flags))
+}
+
+#[test]
+fn serialized_messages_are_decoded_from_what_was_checked() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = node.publisher::<Letter<Heap>>("letters").depth(2).create().unwrap();
+    let subscriber = node.subscriber("letters").create().unwrap();
+    let letter = letter::<Heap>();
+    play(&scratch, || _ = publisher.publish(&letter).unwrap(), || take_heap(&subscriber));
+}
+
+#[test]
+fn flat_messages_are_converted_from_what_was_checked() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = node.publisher::<Letter<Flat>>("letters").depth(2).create().unwrap();
+    let subscriber = node.subscriber("letters").create().unwrap();
+    let letter = letter::<Flat>();
+    play(&scratch, || _ = publisher.publish(&letter).unwrap(), || take_heap(&subscriber));
+}
+
+#[test]
+fn regions_are_converted_from_what_was_checked() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = node.region_publisher::<LetterRegion>("letters").depth(2).create().unwrap();
+    let subscriber = node.subscriber("letters").create().unwrap();
+    let letter = letter::<Heap>();
+    play(&scratch, || _ = publisher.publish(&letter).unwrap(), || take_heap(&subscriber));
+}
+
+/// The files of the pools that are there.
+fn pools(scratch: &Scratch) -> Vec<std::path::PathBuf> {
+    let is_pool = |path: &std::path::PathBuf| {
+        path.extension().is_some_and(|extension| extension == "data" || extension == "pool")
+    };
+    scratch.files().into_iter().filter(is_pool).collect()
+}
+
+fn publisher(node: &Node) -> Publisher<Letter> {
+    node.publisher::<Letter>("letters").transient_local().depth(2).create().unwrap()
+}
+
+#[test]
+fn what_only_the_own_user_may_write_is_read_in_place_and_all_else_is_copied() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = publisher(&node);
+    publisher.publish(&letter()).unwrap();
+    let take = |trust: Trust| {
+        let subscriber =
+            node.subscriber::<Letter>("letters").transient_local().trust(trust).create().unwrap();
+        let copied = CopyCounter::of_process().get().1;
+        let letter = subscriber.take().unwrap().unwrap();
+        assert!(is_valid(&letter.text, &letter.flags));
+        let head = letter.raw().head_in_place().as_ptr();
+        let size = size_of::<Letter>() as u64;
+        let is_shared = head.addr() as u64 == letter.raw().span().address();
+        assert_eq!(letter.is_copy(), !is_shared);
+        assert_eq!(letter.raw().span().len() as u64, size, "streams copy from where it lies");
+        (letter.is_copy(), CopyCounter::of_process().get().1 - copied >= size)
+    };
+    assert_eq!(take(Trust::SameUser), (false, false));
+    assert_eq!(take(Trust::Everyone), (false, false));
+    assert_eq!(take(Trust::Nobody), (true, true));
+    // Open to the group: any member may write to it.
+    for path in pools(&scratch) {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o660)).unwrap();
+        assert_eq!(take(Trust::SameUser), (true, true), "{path:?}");
+        assert_eq!(take(Trust::Everyone), (false, false), "{path:?}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    assert_eq!(take(Trust::SameUser), (false, false));
+}
+
+#[test]
+fn messages_beyond_the_limits_of_a_subscriber_are_errors_with_their_values() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = publisher(&node);
+    publisher.publish(&letter()).unwrap();
+    let take = |limits: Limits| {
+        let subscriber =
+            node.subscriber::<Letter>("letters").transient_local().limits(limits).create().unwrap();
+        subscriber.take().map(|letter| assert!(letter.is_some()))
+    };
+    let size = size_of::<Letter>() as u64;
+    take(Limits { message: size, ..Limits::default() }).unwrap();
+    match take(Limits { message: size - 1, ..Limits::default() }) {
+        Err(ReceiveError::Take(TakeError::TooLarge { bytes, limit, .. })) => {
+            assert_eq!((bytes, limit), (size, size - 1));
+        }
+        other => panic!("{other:?}"),
+    }
+    match take(Limits { pool: 8192, ..Limits::default() }) {
+        Err(ReceiveError::Take(TakeError::TooFar { end, limit, .. })) => assert!(end > size && limit == 8192),
+        other => panic!("{other:?}"),
+    }
+}
