@@ -192,6 +192,22 @@ TEST(RegionContinues, in_a_buffer_that_has_room_and_in_no_other) {
   }
 }
 
+// The same in each language: see `spec/region.md`, and `regions_may_become_as_large_as_in_other_languages` in
+// Rust.
+TEST(RegionLimits, are_those_of_other_languages_by_default) {
+  constexpr std::uint32_t limit = std::uint32_t{63} << 20;
+  EXPECT_EQ(situ::region_options{}.limit, limit);
+  region<All> r;
+  EXPECT_TRUE(r->raw.try_reserve(limit - 4096));
+  EXPECT_FALSE(r->raw.try_reserve(std::size_t{64} << 20));
+  // One that begins with an image has room for that, whatever the limit.
+  situ::region_options large;
+  large.limit = std::uint32_t{100} << 20;
+  region<All> from(large);
+  from->raw.resize(std::size_t{70} << 20);
+  EXPECT_TRUE(region<All>::adopt(from.bytes()));
+}
+
 TEST(RegionContinues, from_a_window_that_is_given_back) {
   situ::region_options options;
   options.limit = std::uint32_t{64} << 10;

@@ -2,10 +2,14 @@
 // a type as a whole. As crates/situ-layout/tests/region/signature.rs.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cinttypes>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 
 #include "situ/region.hpp"
 
@@ -133,6 +137,17 @@ TEST(RegionSignature, another_layout_under_the_same_names_is_refused) {
   const auto second = region<second_version::Track>::adopt(r.bytes());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().problem, situ::region_problem::wrong_layout);
+  std::array<char, 17> theirs{};
+  std::array<char, 17> ours{};
+  std::snprintf(theirs.data(), theirs.size(), "%016" PRIx64,
+                situ::region_detail::layout_hash<first_version::Track>());
+  std::snprintf(ours.data(), ours.size(), "%016" PRIx64,
+                situ::region_detail::layout_hash<second_version::Track>());
+  // In the words of Rust.
+  EXPECT_EQ(second.error().message(),
+            "message: the image is not of Track as it is laid out here: its layout hash is " +
+                std::string(theirs.data()) + ", that of Track " + ours.data() +
+                "; generate both programs from the same schema (at offset 16)");
   EXPECT_FALSE(region<third_version::Track>::adopt(r.bytes()));
   EXPECT_FALSE(region<third_version::Track>::adopt(region<second_version::Track>().bytes()));
 }

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use situ_layout::region::{
-    AdoptError, Backing, BufferError, Full, Invalid, InvalidProblem, Mut, Options, Ref, Region,
+    AdoptError, Backing, BufferError, Full, Invalid, InvalidProblem, MAX_SIZE, Mut, Options, Ref, Region,
     RegionMessage, StoreError, checked_root, layout_hash, total_for, view,
 };
 use situ_layout::{Message, RegionFormError, SharedBytes, boxed};
@@ -178,7 +178,7 @@ impl<T: RegionMessage> RegionPublisher<T> {
     /// counted as a copy ([`CopyCounter`]); the next ones begin with what the last ones needed.
     pub fn loan(&self) -> Result<RegionLoan<'_, T>, LoanError> {
         let memory = self.lend(self.hint.get())?;
-        match Region::with_boxed(memory, Options::default()) {
+        match Region::with_boxed(memory, growing()) {
             Ok(region) => Ok(RegionLoan { publisher: self, region: Some(region) }),
             Err(error) => Err(too_small(&error)),
         }
@@ -205,7 +205,7 @@ impl<T: RegionMessage> RegionPublisher<T> {
         // SAFETY: the slot has room for the image, and is no one else's.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(image).cast(), image.len()) };
         CopyCounter::of_process().count(image.len());
-        match Region::adopt_boxed(memory, Options::default()) {
+        match Region::adopt_boxed(memory, growing()) {
             Ok(region) => Ok(RegionLoan { publisher: self, region: Some(region) }),
             Err(AdoptError::Invalid(error)) => Err(error.into()),
             Err(AdoptError::Buffer(error)) => Err(too_small(&error).into()),
@@ -415,6 +415,11 @@ impl<T: RegionMessage> RegionSubscriber<T> {
     pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<RegionSample<T>>, ReceiveError> {
         self.raw.wait_and_take(timeout, || self.take())
     }
+}
+
+/// How a lent region uses its memory: its slots are the limit.
+fn growing() -> Options {
+    Options { limit: MAX_SIZE, ..Options::default() }
 }
 
 /// The size that a checked image says it has.

@@ -412,6 +412,8 @@ bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t sch
   if (h.form > region_form::live)
     return fail(region_problem::wrong_form, 6, static_cast<std::uint8_t>(h.form), 1);
   if (h.zero != 0) return fail(region_problem::not_zero, 7, 7, 0);
+  if (h.schema_hash != schema || h.layout_hash != layout)
+    error.name = situ_region_name(static_cast<const T*>(nullptr));
   if (h.schema_hash != schema) return fail(region_problem::wrong_schema, 8, h.schema_hash, schema);
   if (h.layout_hash != layout) return fail(region_problem::wrong_layout, 16, h.layout_hash, layout);
   if (h.size < least || h.size > count || h.size % granule != 0 || h.size > max_size) {

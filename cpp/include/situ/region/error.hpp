@@ -63,8 +63,8 @@ enum class region_problem {
   not_a_region,     ///< the header begins with `found`
   wrong_version,    ///< the version is `found`, known is `limit`
   wrong_form,       ///< the form is `found`, but `limit` was asked for
-  wrong_schema,     ///< the schema hash is `found`, the type's is `limit`
-  wrong_layout,     ///< the layout hash is `found`, the type's is `limit`
+  wrong_schema,     ///< the schema hash is `found`, that of the type, `name`, is `limit`
+  wrong_layout,     ///< the layout hash is `found`, that of the type, `name`, is `limit`
   wrong_size,       ///< the header says `found` bytes, there are `limit`
   outside,          ///< a link leads to offset `found`, and the image has `limit` bytes
   misplaced,        ///< a link leads to offset `found`, but the canonical place is `limit`
@@ -102,7 +102,8 @@ struct region_invalid {
   std::uint64_t offset = 0;
   std::uint64_t found = 0;
   std::uint64_t limit = 0;
-  /// Of structs whose versions are at fault: the struct, and this program's name for the member.
+  /// The type that was asked for, if the image has another. Of structs whose versions are at fault: the
+  /// struct, and this program's name for the member.
   std::string_view name{};
   std::string_view member{};
 
@@ -114,6 +115,18 @@ struct region_invalid {
  private:
   static std::string low(std::uint64_t two) { return std::to_string(two & 0xFFFF'FFFFU); }
   static std::string high(std::uint64_t two) { return std::to_string(two >> 32); }
+  static std::string hash(std::uint64_t number) {
+    std::string text(16, '0');
+    for (std::size_t digit = 16; digit-- != 0; number >>= 4) text[digit] = "0123456789abcdef"[number & 15];
+    return text;
+  }
+  /// An image has hashes, and no name: the other type's is not known.
+  [[nodiscard]] std::string other_type(std::string_view which, std::string_view as) const {
+    const std::string type(name);
+    return "the image is not of " + type + std::string(as) + ": its " + std::string(which) + " hash is " +
+           hash(found) + ", that of " + type + " " + hash(limit) +
+           "; generate both programs from the same schema";
+  }
   [[nodiscard]] std::string problem_text() const {
     const std::string f = std::to_string(found);
     const std::string l = std::to_string(limit);
@@ -129,9 +142,9 @@ struct region_invalid {
       case region_problem::wrong_form:
         return "the image has form " + f + ", but form " + l + " is asked for";
       case region_problem::wrong_schema:
-        return "schema hash " + f + " is that of another type; this type's is " + l;
+        return other_type("schema", "");
       case region_problem::wrong_layout:
-        return "layout hash " + f + " is that of another type; this type's is " + l;
+        return other_type("layout", " as it is laid out here");
       case region_problem::wrong_size:
         return "the header says " + f + " bytes, but there are " + l;
       case region_problem::outside:

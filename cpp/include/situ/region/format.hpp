@@ -31,6 +31,8 @@ inline constexpr std::uint32_t granule = 16;
 inline constexpr std::uint32_t root_offset = 64;
 /// Links have 32 bits and a sign.
 inline constexpr std::uint32_t max_size = 0x7FFF'FFF0;
+/// How large a region may become unless its options say otherwise: the same in each language.
+inline constexpr std::uint32_t default_limit = std::uint32_t{63} << 20;
 /// How many links may be followed one after another.
 inline constexpr std::uint32_t max_depth = 64;
 

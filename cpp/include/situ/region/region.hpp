@@ -27,8 +27,9 @@ namespace situ {
 /// How a region takes memory.
 struct region_options {
   /// The greatest size of the region, in bytes, up to 2 GiB; address space, not memory. For movable regions
-  /// also a limit. At least this much is available.
-  std::uint32_t limit = std::uint32_t{63} << 20;
+  /// also a limit. At least this much is available, and at least as much as the image that a region begins
+  /// with.
+  std::uint32_t limit = region_detail::default_limit;
   /// By how much a container that is full grows, in percent of its capacity: 200 doubles, 100 adds what is
   /// needed.
   std::uint16_t growth_percent = 200;
@@ -276,7 +277,9 @@ class region {
     }
     const std::uint32_t size = reinterpret_cast<const region_detail::header*>(front)->size;
     region made(no_memory{});
-    region_detail::room in = made.open_window(options);
+    region_options roomy = options;
+    roomy.limit = std::max(options.limit, size);
+    region_detail::room in = made.open_window(roomy);
     unbegun window{&made};
     if (in.capacity < size) return failure{no_memory_for(size, in.capacity, std::move(error))};
     window.used = size;

@@ -5,12 +5,13 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::allocation::Allocation;
-use super::memory::{GRANULE, MAX_SIZE, words};
+use super::memory::{DEFAULT_LIMIT, GRANULE, MAX_SIZE, words};
 
 /// How a region uses its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How large the image may become, in bytes; at most [`MAX_SIZE`], the default.
+    /// How large the image may become, in bytes; at most [`MAX_SIZE`](super::MAX_SIZE), [`DEFAULT_LIMIT`] by default, and at least what
+    /// it begins with. A buffer is its own limit.
     pub limit: u32,
     /// For how many bytes of image there is room from the beginning. 0 by default.
     pub reserve: u32,
@@ -26,7 +27,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            limit: MAX_SIZE,
+            limit: DEFAULT_LIMIT,
             reserve: 0,
             growth_percent: 200,
             zero_on_free: true,

@@ -478,7 +478,7 @@ pub(super) fn check_image<'a, 'b, T: Stored>(
     for (at, which, wanted) in [(8, "schema", schema_hash::<T>(facts)), (16, "layout", facts.layout)] {
         let found = u64::from(u32_at(header, at)) | u64::from(u32_at(header, at + 4)) << 32;
         if found != wanted {
-            return invalid(at, InvalidProblem::OtherType { which, found, wanted });
+            return invalid(at, InvalidProblem::OtherType { name: T::kind(), which, found, wanted });
         }
     }
     let size = u32_at(header, 24);

@@ -87,10 +87,15 @@ pub enum InvalidProblem {
         /// The form found.
         form: u8,
     },
-    /// The image holds another type.
-    #[error("the {which} hash {found:016x} is that of another type; this type's is {wanted:016x}")]
+    /// The image holds another type. (It has hashes, and no name: the other type's is not known.)
+    #[error(
+        "the image is not of {name}{as_here}: its {which} hash is {found:016x}, that of {name} {wanted:016x}; generate both \
+         programs from the same schema", as_here = if *which == "layout" { " as it is laid out here" } else { "" }
+    )]
     OtherType {
-        /// `schema` or `layout`.
+        /// The type that was asked for.
+        name: String,
+        /// `schema` or `layout`: the first that differs.
         which: &'static str,
         /// The hash found.
         found: u64,

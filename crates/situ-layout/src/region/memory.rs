@@ -17,6 +17,8 @@ use super::error::Full;
 pub const GRANULE: u32 = 16;
 /// The greatest size of a region, in bytes: links have 32 bits and a sign.
 pub const MAX_SIZE: u32 = 0x7fff_fff0;
+/// How large a region may become unless its options say otherwise: the same in each language.
+pub const DEFAULT_LIMIT: u32 = 63 << 20;
 /// Where the root begins.
 pub(super) const ROOT: u32 = 64;
 

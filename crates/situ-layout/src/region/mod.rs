@@ -57,7 +57,7 @@ pub use keyed::{Engine, Reserve};
 pub use keyed::{Map, Set};
 pub use layout::{Facts, Lines, layout_hash, layout_text};
 pub use maybe::{Maybe, Unique};
-pub use memory::{GRANULE, MAX_SIZE, MemoryMut};
+pub use memory::{DEFAULT_LIMIT, GRANULE, MAX_SIZE, MemoryMut};
 #[doc(hidden)]
 pub use place::checked_root;
 pub use place::{Region, view};

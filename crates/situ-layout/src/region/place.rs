@@ -51,7 +51,7 @@ impl<T: Stored> Copied for Region<T> {
 }
 
 impl<T: Stored> Region<T> {
-    /// The default value, in a region that may grow to 2 GiB.
+    /// The default value, in a region that may grow to [`DEFAULT_LIMIT`](super::DEFAULT_LIMIT).
     pub fn new() -> Self {
         Self::with_options(Options::default())
     }

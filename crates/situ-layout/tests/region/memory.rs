@@ -3,7 +3,8 @@
 use std::ptr::NonNull;
 
 use situ_layout::region::{
-    AdoptError, Backing, Buffer, BufferError, InvalidProblem, Options, Region, total_for, view,
+    AdoptError, Backing, Buffer, BufferError, DEFAULT_LIMIT, Full, InvalidProblem, Options, Region,
+    total_for, view,
 };
 
 use crate::types::*;
@@ -113,6 +114,19 @@ fn sizes_that_no_region_can_have_are_refused() {
         assert!((full.limit as usize) < bytes, "{bytes} of {}", full.limit);
     }
     assert_eq!(r.canonical(), before);
+}
+
+#[test]
+fn regions_may_become_as_large_as_in_other_languages() {
+    assert_eq!(DEFAULT_LIMIT, 63 << 20);
+    let mut r = Region::<Kitchen>::new();
+    assert_eq!(r.reserve(64 << 20), Err(Full { limit: DEFAULT_LIMIT }));
+    let mut r = Region::<Kitchen>::with_limit(1000);
+    assert_eq!(r.reserve(2000), Err(Full { limit: 992 }));
+    // One that begins with an image has room for that, whatever the limit.
+    let image = kitchen().unwrap().canonical();
+    let small = Options { limit: 16, ..Options::default() };
+    assert_eq!(Region::<Kitchen>::adopt_with(&image, small).unwrap().canonical(), image);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::panic::catch_unwind;
 
-use situ_layout::region::{Region, ShareError, Shared, Unique, Vector, layout_text};
+use situ_layout::region::{Region, ShareError, Shared, Unique, Vector, layout_hash, layout_text};
 use situ_layout::{region_struct, region_union};
 
 mod numbers {
@@ -102,7 +102,14 @@ tracks! {
 fn another_layout_under_the_same_names_is_refused() {
     let r = Region::<first_version::Track>::new();
     let error = Region::<second_version::Track>::adopt(r.bytes()).map(drop).unwrap_err().to_string();
-    assert!(error.starts_with("message: the layout hash"), "{error}");
+    let [theirs, ours] = [layout_hash::<first_version::Track>(), layout_hash::<second_version::Track>()];
+    assert_eq!(
+        error,
+        format!(
+            "message: the image is not of Track as it is laid out here: its layout hash is {theirs:016x}, that of Track {ours:016x}; \
+             generate both programs from the same schema (at offset 16)"
+        )
+    );
     assert!(Region::<third_version::Track>::adopt(r.bytes()).is_err());
     assert!(Region::<third_version::Track>::adopt(Region::<second_version::Track>::new().bytes()).is_err());
 }
