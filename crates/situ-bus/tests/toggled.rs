@@ -90,12 +90,13 @@ fn play(scratch: &Scratch, mut publish: impl FnMut(), mut take: impl FnMut() -> 
         .filter(|path| path.extension().is_some_and(|extension| extension == "data"))
         .map(|path| {
             let file = File::options().read(true).write(true).open(path).unwrap();
-            Mapping::new(file.as_fd(), 0, 4 << 20, Access::ReadWrite).unwrap()
+            let len = file.metadata().unwrap().len() as usize;
+            Mapping::new(file.as_fd(), 0, len, Access::ReadWrite).unwrap()
         })
         .collect();
     let mut targets: Vec<(&AtomicU8, u8, u8)> = Vec::new();
     for map in &maps {
-        // SAFETY: the mapping is so long, its file is longer, and bytes of shared memory may be changed by others.
+        // SAFETY: the mapping is as long as its file, and bytes of shared memory may be changed by others.
         let bytes = unsafe { std::slice::from_raw_parts(map.base().cast::<AtomicU8>(), map.len()) };
         for (good, bad) in [(b'x', 0xff), (1, 2)] {
             let mut run = 0;
