@@ -7,13 +7,13 @@
 use std::any::Any;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use situ::memory::{
-    Access, Capabilities, Domain, DomainError, DomainId, DomainKind, ImmediateStream, Mapping, Memory,
-    MemoryError, MemoryRequest, Sharing, Stream, StreamOrder, check_range, find_memory,
+    Access, Beneath, Capabilities, Domain, DomainError, DomainId, DomainKind, ImmediateStream, Mapping,
+    Memory, MemoryError, MemoryRequest, Sharing, Stream, StreamOrder, check_range, find_memory,
 };
 
 /// Numbers from 1024 on are free. All who share the memory must mean the same by it.
@@ -50,7 +50,7 @@ impl Domain for AnonymousDomain {
         }
     }
 
-    fn create(&self, _path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
+    fn create(&self, _place: &Beneath, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file =
             File::from(rustix::fs::memfd_create("situ", flags).map_err(|error| system("create", error))?);

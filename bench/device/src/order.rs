@@ -1,7 +1,6 @@
 //! Publishing before the device is done: what it costs the publisher, and a chain of nodes against one process.
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::time::Duration;
 
 use situ::memory::cuda::CudaDomain;
@@ -72,7 +71,7 @@ fn chain(wanted: &Wanted, size: u64) -> Result<Finding> {
     // One process: as many buffers as there are messages.
     let request = MemoryRequest { size, mode: 0o600, group: None };
     let buffers: Vec<_> =
-        (0..=NODES).map(|_| domain.create(Path::new(""), &request)).collect::<std::result::Result<_, _>>()?;
+        (0..=NODES).map(|_| domain.create(&"".into(), &request)).collect::<std::result::Result<_, _>>()?;
     let mut alone = Vec::new();
     for turn in 0..turns {
         let began = now_ns();

@@ -4,7 +4,6 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -33,7 +32,7 @@ pub fn exporter(domain: DomainId) -> Result<()> {
     let socket = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let domain = situ::memory::find(domain)?;
     let request = MemoryRequest { size: SIZE as u64, mode: 0o600, group: None };
-    let memory = domain.create(Path::new(&socket_path()), &request)?;
+    let memory = domain.create(&(&socket_path()).into(), &request)?;
     memory.back(0, SIZE as u64)?;
     let (bytes, stream) = (pattern(), domain.stream()?);
     // SAFETY: the bytes live until the stream is synchronized.

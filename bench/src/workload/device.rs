@@ -153,7 +153,7 @@ impl Device {
         let path = self.directory.join(format!("buffer-{}-{number}", std::process::id()));
         let size = (len as u64).next_multiple_of(4096);
         let request = MemoryRequest { size, mode: 0o600, group: None };
-        let memory = self.domain.create(&path, &request).map_err(wrap("create"))?;
+        let memory = self.domain.create(&(&path).into(), &request).map_err(wrap("create"))?;
         memory.back(0, size).map_err(wrap("back"))?;
         // Whoever has it mapped keeps it; nobody else needs to find it.
         let _ = std::fs::remove_file(&path);

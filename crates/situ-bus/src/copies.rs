@@ -11,14 +11,13 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, HOST, Memory,
-    PoolOptions, PoolOwner, Registered, Sharing, SlotId, Strategy, Stream, Then, ViewError,
+    AllocateError, Beneath, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, HOST,
+    Memory, PoolOptions, PoolOwner, Registered, Sharing, SlotId, Strategy, Stream, Then, ViewError,
 };
 
 use crate::copy_pool::{CopyPool, Made, begin_fence};
@@ -659,7 +658,7 @@ impl Copies {
         let options =
             pool_options(&self.node, domain.as_ref(), slots, (self.capacity, Strategy::SizeClasses));
         let mut pool = None;
-        let make = |path: &Path| {
+        let make = |path: &Beneath| {
             pool = Some(PoolOwner::create(domain.as_ref(), path, &options)?);
             Ok(())
         };

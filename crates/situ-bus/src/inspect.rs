@@ -1,13 +1,14 @@
 //! What is running: read from the files that lie there, without taking part.
 
 use std::io;
+use std::path::PathBuf;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, MemoryError, PoolMetadata, PoolView};
+use situ_memory::{DomainId, MemoryError, OpenRoot, PoolMetadata, PoolView};
 
 use crate::liveness::{self, NodeId, NodeInfo};
 use crate::qos::Durability;
-use crate::root::{Root, topic_name};
+use crate::root::{Root, RootError, topic_name};
 use crate::topic::format::{PLACES, PUBLISHERS, domain_from_word, state};
 use crate::topic::{Encoding, Topic, TypeDescription, is_publisher};
 
@@ -91,34 +92,63 @@ pub struct SubscriberInfo {
     pub domain: DomainId,
 }
 
+/// Why a root directory cannot be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectError {
+    /// Somebody else could have put there what would be found.
+    #[error(transparent)]
+    Root(#[from] RootError),
+    /// A directory in it cannot be read.
+    #[error("cannot list {path}: {source}; check who owns it, or set SITU_ROOT to another directory")]
+    List {
+        /// The directory.
+        path: PathBuf,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// A topic's file cannot be used.
+    #[error(transparent)]
+    Topic(#[from] MemoryError),
+}
+
 /// All topics of a root directory, by name. Files that are not readable as topics are left out.
-pub fn topics(root: &Root) -> io::Result<Vec<TopicInfo>> {
-    let entries = match std::fs::read_dir(root.topics()) {
-        Ok(entries) => entries,
+pub fn topics(root: &Root) -> Result<Vec<TopicInfo>, InspectError> {
+    let Some(root) = root.open()? else { return Ok(Vec::new()) };
+    let directory = root.topics();
+    let names = match directory.names() {
+        Ok(names) => names,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        Err(source) => return Err(InspectError::List { path: directory.path().to_owned(), source }),
     };
-    let mut found: Vec<_> = entries
-        .filter_map(|entry| topic_name(entry.ok()?.file_name().to_str()?))
-        .filter_map(|name| topic(root, &name).ok().flatten())
+    let mut found: Vec<_> = names
+        .iter()
+        .filter_map(|name| topic_name(name.to_str()?))
+        .filter_map(|name| topic_in(&root, &name).ok().flatten())
         .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
 }
 
 /// One topic; nothing if there is none of this name.
-pub fn topic(root: &Root, name: &str) -> Result<Option<TopicInfo>, MemoryError> {
+pub fn topic(root: &Root, name: &str) -> Result<Option<TopicInfo>, InspectError> {
+    let Some(root) = root.open()? else { return Ok(None) };
+    Ok(topic_in(&root, name)?)
+}
+
+fn topic_in(root: &OpenRoot, name: &str) -> Result<Option<TopicInfo>, MemoryError> {
     Ok(Topic::open(root, &root.topic(name))?.map(|topic| describe(&topic)))
 }
 
 /// All nodes of a root directory, dead ones included, by name.
-pub fn nodes(root: &Root) -> io::Result<Vec<NodeInfo>> {
-    liveness::nodes(root)
+pub fn nodes(root: &Root) -> Result<Vec<NodeInfo>, InspectError> {
+    let Some(root) = root.open()? else { return Ok(Vec::new()) };
+    let list = |source| InspectError::List { path: root.nodes().path().to_owned(), source };
+    liveness::nodes(&root).map_err(list)
 }
 
 /// What is known of one node; nothing if it has left.
-pub fn node(root: &Root, id: NodeId) -> Option<NodeInfo> {
-    liveness::node(root, id)
+pub fn node(root: &Root, id: NodeId) -> Result<Option<NodeInfo>, InspectError> {
+    Ok(root.open()?.and_then(|root| liveness::node(&root, id)))
 }
 
 fn durability(word: u32) -> Durability {

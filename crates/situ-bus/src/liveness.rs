@@ -5,19 +5,19 @@
 //! anybody may take the lock of a dead node. So the file also says which process it is, and a node whose process has ended is dead,
 //! whoever has its lock. Where that cannot be looked up, because the process is in another namespace, the lock alone decides.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::FlockOperation;
+use situ_memory::beneath::{Beginning, beginning};
 use situ_memory::fork::LockedFile;
 use situ_memory::process::{Identity, State, Watch};
-
-use crate::root::Root;
+use situ_memory::{Beneath, OpenRoot};
 
 /// The number of a node, unique among all that lie in a root directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,13 +46,15 @@ pub struct NodeInfo {
     pub alive: bool,
 }
 
+/// How a node's file begins.
+const MAGIC: &[u8] = b"situ-node ";
 const EXTENSION: &str = "node";
 /// Of a node's file while it is written.
 const UNFINISHED: &str = "new";
 /// More bytes than a node's file has.
 const MOST_TEXT: u64 = 64 << 10;
 
-fn path_of(root: &Root, id: NodeId) -> PathBuf {
+fn path_of(root: &OpenRoot, id: NodeId) -> Beneath {
     root.nodes().join(format!("{id}.{EXTENSION}"))
 }
 
@@ -71,13 +73,13 @@ pub(crate) fn unique() -> u64 {
 #[derive(Debug)]
 pub(crate) struct Life {
     id: NodeId,
-    path: PathBuf,
+    place: Beneath,
     locked: LockedFile,
 }
 
 impl Life {
     /// Writes and locks a node's file.
-    pub(crate) fn begin(root: &Root, name: &str) -> io::Result<Self> {
+    pub(crate) fn begin(root: &OpenRoot, name: &str) -> io::Result<Self> {
         loop {
             let id = NodeId(unique());
             // Locked under a name that counts for nothing, then renamed: whoever sees a node sees it locked.
@@ -85,13 +87,13 @@ impl Life {
             match Self::begin_as(root, name, id, &hidden) {
                 // Somebody who cleans found it before it was locked, and takes it for a dead one's.
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock) => {
-                    let _ = fs::remove_file(&hidden);
-                    if !root.nodes().is_dir() {
+                    let _ = hidden.remove();
+                    if root.nodes().open_directory().is_err() {
                         return Err(error);
                     }
                 }
                 Err(error) => {
-                    let _ = fs::remove_file(&hidden);
+                    let _ = hidden.remove();
                     return Err(error);
                 }
                 life => return life,
@@ -99,16 +101,12 @@ impl Life {
         }
     }
 
-    fn begin_as(root: &Root, name: &str, id: NodeId, hidden: &Path) -> io::Result<Self> {
-        let path = path_of(root, id);
-        let file = OpenOptions::new().write(true).create_new(true).mode(root.file_mode()).open(hidden)?;
+    fn begin_as(root: &OpenRoot, name: &str, id: NodeId, hidden: &Beneath) -> io::Result<Self> {
+        let place = path_of(root, id);
+        let file = hidden.create(root.file_mode(), root.group())?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         let locked = LockedFile::new(file);
         let mut file = locked.file();
-        if let Some(group) = root.group() {
-            rustix::fs::fchown(file, None, Some(rustix::fs::Gid::from_raw(group)))?;
-            rustix::fs::fchmod(file, rustix::fs::Mode::from_raw_mode(root.file_mode()))?;
-        }
         let program = fs::read_link("/proc/self/exe").map(|p| p.display().to_string()).unwrap_or_default();
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
         let Identity { pid, born, namespaces } = Identity::of_this();
@@ -121,8 +119,8 @@ impl Life {
             )
             .as_bytes(),
         )?;
-        fs::rename(hidden, &path)?;
-        Ok(Self { id, path, locked })
+        hidden.rename(&place)?;
+        Ok(Self { id, place, locked })
     }
 
     pub(crate) fn id(&self) -> NodeId {
@@ -138,21 +136,21 @@ impl Life {
 impl Drop for Life {
     fn drop(&mut self) {
         if self.is_ours() {
-            let _ = fs::remove_file(&self.path);
+            let _ = self.place.remove();
         }
     }
 }
 
 /// Whether a node is alive. In doubt (the file cannot be asked), it is.
-pub fn is_alive(root: &Root, id: NodeId) -> bool {
-    match open(&path_of(root, id)) {
+pub fn is_alive(root: &OpenRoot, id: NodeId) -> bool {
+    match path_of(root, id).open(false) {
         Ok(file) => is_alive_by(root, id, &file),
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 
 /// The same, by its open file: who does not hold its lock is dead, and who does is what its process is.
-fn is_alive_by(root: &Root, id: NodeId, file: &File) -> bool {
+fn is_alive_by(root: &OpenRoot, id: NodeId, file: &File) -> bool {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_err()
         && state_of(root, id, file) != State::Ended
 }
@@ -161,7 +159,7 @@ fn is_alive_by(root: &Root, id: NodeId, file: &File) -> bool {
 ///
 /// The lock is dropped when a process closes its files, which is just before the drivers of its devices clean up after it. So the process
 /// is looked up too. Where that cannot be, the lock decides.
-pub(crate) fn has_ended(root: &Root, id: NodeId) -> bool {
+pub(crate) fn has_ended(root: &OpenRoot, id: NodeId) -> bool {
     if is_alive(root, id) {
         return false;
     }
@@ -170,7 +168,7 @@ pub(crate) fn has_ended(root: &Root, id: NodeId) -> bool {
 }
 
 /// A descriptor of a node's process, readable when that has ended. Nothing if it is this process, or has ended, or cannot be had.
-pub(crate) fn process_of(root: &Root, id: NodeId) -> Option<OwnedFd> {
+pub(crate) fn process_of(root: &OpenRoot, id: NodeId) -> Option<OwnedFd> {
     let identity = identity(&read_text(&path_of(root, id)).ok()?);
     if identity.pid == std::process::id() {
         return None;
@@ -195,7 +193,7 @@ struct Known {
 }
 
 /// How the process of a node is, whose file is open.
-fn state_of(root: &Root, id: NodeId, file: &File) -> State {
+fn state_of(root: &OpenRoot, id: NodeId, file: &File) -> State {
     static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
     let is_it = |known: &Known| known.id == id && known.root == root.path();
     // Never waited for: a process that was forked while it was locked finds it locked for ever, and reads the file each time.
@@ -223,36 +221,32 @@ fn state_of(root: &Root, id: NodeId, file: &File) -> State {
     state
 }
 
-/// Opens a file that may be anything: links are not followed, and a pipe is not waited for.
-fn open(path: &Path) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
-}
-
 /// All nodes whose files lie there, dead ones included, by name.
-pub fn nodes(root: &Root) -> io::Result<Vec<NodeInfo>> {
-    let entries = match fs::read_dir(root.nodes()) {
-        Ok(entries) => entries,
+pub fn nodes(root: &OpenRoot) -> io::Result<Vec<NodeInfo>> {
+    let directory = root.nodes();
+    let names = match directory.names() {
+        Ok(names) => names,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let mut nodes: Vec<_> = entries.filter_map(|entry| read(root, &entry.ok()?.path())).collect();
+    let mut nodes: Vec<_> = names.into_iter().filter_map(|name| read(root, &directory.join(name))).collect();
     nodes.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
     Ok(nodes)
 }
 
 /// What is known of one node; nothing if its file is gone.
-pub fn node(root: &Root, id: NodeId) -> Option<NodeInfo> {
+pub fn node(root: &OpenRoot, id: NodeId) -> Option<NodeInfo> {
     read(root, &path_of(root, id))
 }
 
-fn read(root: &Root, path: &Path) -> Option<NodeInfo> {
-    if path.extension()? != EXTENSION {
+fn read(root: &OpenRoot, place: &Beneath) -> Option<NodeInfo> {
+    let id = number_of(place.name(), EXTENSION)?;
+    let file = place.open(false).ok()?;
+    let text = read_text_of(&file).ok()?;
+    // Emptied by somebody who might not remove it: see `bury`.
+    if text.is_empty() {
         return None;
     }
-    let id = NodeId(u64::from_str_radix(path.file_stem()?.to_str()?, 16).ok()?);
-    let file = open(path).ok()?;
-    let text = read_text_of(&file).ok()?;
     Some(NodeInfo {
         id,
         name: field(&text, "name").to_owned(),
@@ -263,8 +257,8 @@ fn read(root: &Root, path: &Path) -> Option<NodeInfo> {
     })
 }
 
-fn read_text(path: &Path) -> io::Result<String> {
-    read_text_of(&open(path)?)
+fn read_text(place: &Beneath) -> io::Result<String> {
+    read_text_of(&place.open(false)?)
 }
 
 /// What an open file says.
@@ -279,37 +273,58 @@ fn field<'a>(text: &'a str, key: &str) -> &'a str {
     text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).unwrap_or_default()
 }
 
+/// The number in a file's name, if it is one that a node gives.
+fn number_of(name: &OsStr, extension: &str) -> Option<NodeId> {
+    let digits = name.to_str()?.strip_suffix(extension)?.strip_suffix('.')?;
+    (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok().map(NodeId)).flatten()
+}
+
+/// Whether a file of one of these names may be removed: it begins as a node's file does, or was not written yet.
+fn is_node_file(file: &File) -> bool {
+    beginning(file, MAGIC) != Beginning::Foreign
+}
+
 /// Removes what those left who died while they wrote their file: nobody holds its lock.
-pub(crate) fn bury_unfinished(root: &Root) {
-    for path in fs::read_dir(root.nodes()).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
-    {
-        if path.extension().is_some_and(|extension| extension == UNFINISHED)
-            && let Ok(file) = open(&path)
+pub(crate) fn bury_unfinished(root: &OpenRoot) {
+    let directory = root.nodes();
+    for name in directory.names().unwrap_or_default() {
+        if number_of(&name, UNFINISHED).is_some() {
             // Exclusively, so that who has made it and is about to lock it sees that it is lost.
-            && rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
-        {
-            let _ = fs::remove_file(&path);
+            let lock =
+                |file: &File| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok();
+            directory.join(name).remove_if(|file| is_node_file(file) && lock(file));
         }
     }
 }
 
 /// Removes the file of a dead node whose process has ended. Its places in topics are found by its number, which no longer
 /// answers.
-pub(crate) fn bury(root: &Root, id: NodeId) {
-    if has_ended(root, id) {
-        let _ = fs::remove_file(path_of(root, id));
+///
+/// In a root of a group only the file's user and the directory's owner may remove it. Anybody else of the group empties it, after which
+/// it tells of nobody; its user's next process, or the directory's owner, removes it.
+pub(crate) fn bury(root: &OpenRoot, id: NodeId) {
+    let place = path_of(root, id);
+    if has_ended(root, id)
+        && !place.remove_if(is_node_file)
+        && let Ok(file) = place.open(true)
+        && is_node_file(&file)
+    {
+        let _ = file.set_len(0);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use situ_memory::Root;
+
     use super::*;
 
     #[test]
     fn a_node_lives_as_long_as_its_lock() {
         let path = PathBuf::from(format!("/dev/shm/situ-test-life-{}", std::process::id()));
-        let root = Root::at(&path, None);
-        root.prepare().unwrap();
+        let root = Root::at(&path, None).prepare().unwrap();
         let life = Life::begin(&root, "camera\nfront").unwrap();
         let id = life.id();
         assert!(is_alive(&root, id));
@@ -323,7 +338,7 @@ mod tests {
         // Its file without its lock, while its process is there: as between the closing of its files and its end.
         let this = Identity::of_this();
         let text = |of: Identity| format!("pid {}\nborn {}\nnamespaces {}\n", of.pid, of.born, of.namespaces);
-        let file = |id| path_of(&root, NodeId(id));
+        let file = |id| path_of(&root, NodeId(id)).path().to_owned();
         fs::write(file(5), text(this)).unwrap();
         assert!(!is_alive(&root, NodeId(5)) && !has_ended(&root, NodeId(5)));
         // Another process has its number by now.
@@ -357,7 +372,7 @@ mod tests {
         fs::remove_file(file(5)).unwrap();
         fs::remove_file(file(6)).unwrap();
         // A file without a lock is what a killed process leaves.
-        fs::write(path_of(&root, NodeId(7)), "situ-node 1\nname ghost\npid 1\n").unwrap();
+        fs::write(path_of(&root, NodeId(7)).path(), "situ-node 1\nname ghost\npid 1\n").unwrap();
         assert!(!is_alive(&root, NodeId(7)));
         assert!(!nodes(&root).unwrap()[0].alive);
         bury(&root, NodeId(7));

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use situ_memory::{Domain, DomainError, DomainId, DomainKind, Domains};
+use situ_memory::{Domain, DomainError, DomainId, DomainKind, Domains, OpenRoot};
 
 use crate::deaths::Processes;
 use crate::fences::FenceWatch;
@@ -32,7 +32,7 @@ pub enum NodeError {
 /// What publishers and subscribers of a node share.
 #[derive(Debug)]
 pub(crate) struct NodeInner {
-    pub(crate) root: Root,
+    pub(crate) root: OpenRoot,
     pub(crate) life: Life,
     name: String,
     reactor: OnceLock<Reactor>,
@@ -124,10 +124,10 @@ impl Node {
 
     /// A node in a root directory of your choice.
     pub fn in_root(name: &str, root: Root) -> Result<Self, NodeError> {
-        root.prepare()?;
-        let life =
-            Life::begin(&root, name).map_err(|source| NodeError::Register { path: root.nodes(), source })?;
-        clean(&root);
+        let root = root.prepare()?;
+        let life = Life::begin(&root, name)
+            .map_err(|source| NodeError::Register { path: root.nodes().path().to_owned(), source })?;
+        clean_open(&root);
         crate::hook::joined(&root, name);
         Ok(Self {
             inner: Arc::new(NodeInner {
@@ -197,7 +197,13 @@ pub struct Cleaned {
 /// Removes what dead nodes have left: their files, and topics without a living participant.
 ///
 /// Costs one look at each node's lock if all live.
-pub fn clean(root: &Root) -> Cleaned {
+///
+/// Nothing is removed that is not, by its content, what its name says. It fails if somebody else could tamper with the root.
+pub fn clean(root: &Root) -> Result<Cleaned, RootError> {
+    Ok(root.open()?.map(|root| clean_open(&root)).unwrap_or_default())
+}
+
+fn clean_open(root: &OpenRoot) -> Cleaned {
     let mut cleaned = Cleaned::default();
     liveness::bury_unfinished(root);
     let dead: Vec<_> =
@@ -218,20 +224,18 @@ pub fn clean(root: &Root) -> Cleaned {
 
 /// Repairs every topic and removes those without a living participant, whether or not a dead node's file tells that
 /// there is something to do.
-pub fn clean_topics(root: &Root) -> Vec<String> {
-    sweep_all(root).0
+pub fn clean_topics(root: &Root) -> Result<Vec<String>, RootError> {
+    Ok(root.open()?.map(|root| sweep_all(&root).0).unwrap_or_default())
 }
 
 /// The topics that were removed, and whether all could be looked at.
-fn sweep_all(root: &Root) -> (Vec<String>, bool) {
-    let Ok(entries) = std::fs::read_dir(root.topics()) else { return (Vec::new(), true) };
+fn sweep_all(root: &OpenRoot) -> (Vec<String>, bool) {
+    let topics = root.topics();
+    let Ok(names) = topics.names() else { return (Vec::new(), true) };
     let (mut removed, mut all_seen) = (Vec::new(), true);
-    for directory in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        match sweep(root, &directory) {
-            Swept::Removed => {
-                let name = directory.file_name().and_then(|name| crate::root::topic_name(name.to_str()?));
-                removed.extend(name);
-            }
+    for name in names {
+        match sweep(root, &topics.join(&name)) {
+            Swept::Removed => removed.extend(name.to_str().and_then(crate::root::topic_name)),
             Swept::Kept => {}
             Swept::Busy => all_seen = false,
         }

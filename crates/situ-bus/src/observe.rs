@@ -9,9 +9,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::{Ordering, fence};
-use situ_memory::{Domains, MemoryError, PoolView, SlotId};
+use situ_memory::{Domains, PoolView, SlotId};
 
 use crate::clock::Deadline;
+use crate::inspect::InspectError;
 use crate::liveness::NodeId;
 use crate::ring::Look;
 use crate::root::Root;
@@ -44,8 +45,9 @@ pub struct Observer {
 
 impl Observer {
     /// Begins to watch a topic, behind what is published already; nothing if there is none of this name.
-    pub fn open(root: &Root, name: &str) -> Result<Option<Self>, MemoryError> {
-        Ok(Topic::open(root, &root.topic(name))?.map(|topic| {
+    pub fn open(root: &Root, name: &str) -> Result<Option<Self>, InspectError> {
+        let Some(root) = root.open()? else { return Ok(None) };
+        Ok(Topic::open(&root, &root.topic(name))?.map(|topic| {
             let next = topic.end();
             Self { topic, next, pools: HashMap::new() }
         }))

@@ -104,7 +104,7 @@ impl Pools {
         let path = core.topic.pool_path(number);
         let since = core.topic.publisher(usize::from(entry)).tenure.since();
         if sequence < since {
-            return Err(ViewError::Gone(path));
+            return Err(ViewError::Gone(path.path().to_owned()));
         }
         let open = |domains: &Domains| PoolView::open_within(domains, &path, core.limits.pool);
         let view = match open(&Domains::host_only()) {

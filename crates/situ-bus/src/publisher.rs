@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, DomainError, FenceState, HOST, Held, HostDomain, Memory, MemoryError, PoolOwner,
+    AllocateError, DomainError, FenceState, HOST, Held, HostDomain, Memory, MemoryError, OpenRoot, PoolOwner,
     PoolStatistics, SlotId, Strategy, Stream,
 };
 
@@ -793,8 +793,8 @@ pub(crate) fn periods(from_ns: u64, to_ns: u64, deadline: Option<Duration>) -> u
 }
 
 /// How large a pool may become: what the file system holds, within reason.
-pub(crate) fn capacity_of(root: &crate::root::Root) -> u64 {
-    rustix::fs::statvfs(root.path())
+pub(crate) fn capacity_of(root: &OpenRoot) -> u64 {
+    rustix::fs::fstatvfs(root.descriptor())
         .map_or(LEAST_CAPACITY, |stat| stat.f_blocks.saturating_mul(stat.f_frsize))
         .clamp(LEAST_CAPACITY, MOST_CAPACITY)
 }

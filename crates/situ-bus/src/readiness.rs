@@ -373,7 +373,7 @@ fn head_pool<'p>(
     sequence: u64,
 ) -> Option<&'p PoolView> {
     let number = known(topic, entry, sequence, None)?;
-    opened(pools, entry, number, || PoolView::open(&Domains::host_only(), &topic.pool_path(number)).ok())
+    opened(pools, entry, number, || PoolView::open(&Domains::host_only(), topic.pool_path(number)).ok())
 }
 
 fn other_pool<'p>(
@@ -384,7 +384,7 @@ fn other_pool<'p>(
     of: u32,
 ) -> Option<&'p PoolMetadata> {
     let number = known(topic, entry, sequence, Some(of))?;
-    opened(pools, entry, number, || PoolMetadata::open(&topic.pool_path(number)).ok())
+    opened(pools, entry, number, || PoolMetadata::open(topic.pool_path(number)).ok())
 }
 
 /// The pool of an entry, if there can be one, and it is of this kind and what a message of this number means.

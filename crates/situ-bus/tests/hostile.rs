@@ -61,7 +61,8 @@ fn corrupt(random: &mut Random, root: &Root) {
     let files = |directory: PathBuf| {
         fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
     };
-    let files: Vec<PathBuf> = files(root.topic("topic")).chain(files(root.nodes())).collect();
+    let files: Vec<PathBuf> =
+        files(root.path().join("topics/topic")).chain(files(root.path().join("nodes"))).collect();
     for _ in 0..1 + random.below(6) {
         let Some(path) = files.get(random.below(files.len().max(1) as u64) as usize) else { return };
         let Ok(file) = fs::OpenOptions::new().read(true).write(true).open(path) else { continue };
@@ -191,8 +192,8 @@ fn child() {
             }),
         }
         // Begin anew, whatever the corrupted topic is good for.
-        clean_topics(&scratch.root());
-        let _ = fs::remove_dir_all(scratch.root().topic("topic"));
+        clean_topics(&scratch.root()).unwrap();
+        let _ = fs::remove_dir_all(scratch.topic("topic"));
     }
 }
 
@@ -243,8 +244,8 @@ fn live_rounds(scratch: &Scratch, role: &str) {
         let domains = [[HOST, HOST], [HOST, device], [device, HOST], [HOST, vulkan], [vulkan, HOST]];
         let domains = domains[random.below(5) as usize];
         live(scratch, &mut random, domains);
-        clean_topics(&scratch.root());
-        let _ = fs::remove_dir_all(scratch.root().topic("topic"));
+        clean_topics(&scratch.root()).unwrap();
+        let _ = fs::remove_dir_all(scratch.topic("topic"));
     }
 }
 
@@ -352,10 +353,10 @@ fn a_truncated_or_garbled_topic_is_refused() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let publisher = RawPublisher::create(&node, "numbers", &numbers(), Default::default()).unwrap();
-    let path = scratch.root().topic("numbers").join("topic");
+    let path = scratch.topic("numbers").join("topic");
     let whole = fs::read(&path).unwrap();
     // A copy under another name, so that nobody has it mapped.
-    let copy = scratch.root().topic("copy");
+    let copy = scratch.topic("copy");
     fs::create_dir(&copy).unwrap();
     let copy = copy.join("topic");
     let refused = |bytes: &[u8]| {

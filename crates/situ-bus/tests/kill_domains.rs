@@ -279,7 +279,7 @@ fn kill_in_domains(domains: [DomainId; 3], roles: &[&'static str], kills: u64, w
         outcome.most_memory >> 10
     );
     assert!(outcome.most_memory < 128 << 20, "memory leaks: {} bytes", outcome.most_memory);
-    clean(&scratch.root());
+    clean(&scratch.root()).unwrap();
     assert_eq!(scratch.files(), Vec::<PathBuf>::new(), "files leak");
 }
 

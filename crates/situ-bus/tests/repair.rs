@@ -77,15 +77,16 @@ fn ghost(scratch: &Scratch, number: u64) -> PathBuf {
 fn files_of_nodes_that_died_while_they_registered_are_removed() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
-    let (dead, alive) = (scratch.0.join("nodes/1.new"), scratch.0.join("nodes/2.new"));
+    let (dead, alive) =
+        (scratch.0.join("nodes/0000000000000001.new"), scratch.0.join("nodes/0000000000000002.new"));
     fs::write(&dead, "situ-node 1\n").unwrap();
     let locked = File::create(&alive).unwrap();
     rustix::fs::flock(&locked, FlockOperation::NonBlockingLockExclusive).unwrap();
-    assert_eq!(clean(&scratch.root()), Cleaned::default());
+    assert_eq!(clean(&scratch.root()).unwrap(), Cleaned::default());
     assert!(!dead.exists() && alive.exists());
     drop(locked);
     drop(node);
-    clean(&scratch.root());
+    clean(&scratch.root()).unwrap();
     assert_eq!(scratch.files(), Vec::<PathBuf>::new());
 }
 
@@ -95,12 +96,12 @@ fn the_dead_are_not_forgotten_before_all_topics_were_looked_at() {
     let node = scratch.node("n");
     let _publisher = RawPublisher::create(&node, "numbers", &numbers(), PublisherQos::default()).unwrap();
     let ghost = ghost(&scratch, 7);
-    let directory = File::open(scratch.root().topic("numbers")).unwrap();
+    let directory = File::open(scratch.topic("numbers")).unwrap();
     rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).unwrap();
-    assert_eq!(clean(&scratch.root()), Cleaned::default());
+    assert_eq!(clean(&scratch.root()).unwrap(), Cleaned::default());
     assert!(ghost.exists(), "somebody must come again for the topic that was locked");
     drop(directory);
-    assert_eq!(clean(&scratch.root()).nodes, ["ghost"]);
+    assert_eq!(clean(&scratch.root()).unwrap().nodes, ["ghost"]);
     assert!(!ghost.exists());
 }
 
@@ -109,16 +110,16 @@ fn topics_that_cannot_be_read_go_when_nobody_lives() {
     let scratch = Scratch::new();
     let node = scratch.node("n");
     let publisher = RawPublisher::create(&node, "numbers", &numbers(), PublisherQos::default()).unwrap();
-    let file = scratch.root().topic("numbers").join("topic");
+    let file = scratch.topic("numbers").join("topic");
     let mut bytes = fs::read(&file).unwrap();
     bytes[8] ^= 1;
     fs::write(&file, bytes).unwrap();
     let refused = RawSubscriber::create(&node, "numbers", &numbers(), SubscriberQos::default());
     let text = refused.unwrap_err().to_string();
     assert!(text.contains("another version") && text.contains("situ clean"), "{text}");
-    assert_eq!(clean_topics(&scratch.root()), Vec::<String>::new());
+    assert_eq!(clean_topics(&scratch.root()).unwrap(), Vec::<String>::new());
     drop((publisher, node));
-    assert_eq!(clean_topics(&scratch.root()), ["numbers"]);
+    assert_eq!(clean_topics(&scratch.root()).unwrap(), ["numbers"]);
     assert_eq!(scratch.files(), Vec::<PathBuf>::new());
 }
 
@@ -131,15 +132,26 @@ fn cleaning_does_not_follow_links_and_removes_nothing_that_is_not_a_topics() {
     for name in ["precious", "1.pool", "topic.new"] {
         fs::write(victim.0.join(name), "x").unwrap();
     }
-    symlink(&victim.0, scratch.root().topic("link")).unwrap();
-    let strange = scratch.root().topic("strange");
+    symlink(&victim.0, scratch.topic("link")).unwrap();
+    let strange = scratch.topic("strange");
     fs::create_dir(&strange).unwrap();
-    for name in ["notes.txt", "1.pool", "1.data", "topic.new"] {
+    let number = "0123456789abcdef";
+    let foreign = ["notes.txt", "1.pool", "1.data", "topic.new", "topic.z", "topic.1"];
+    for name in foreign.into_iter().chain([&*format!("{number}.pool"), &*format!("{number}.data")]) {
         fs::write(strange.join(name), "x").unwrap();
     }
-    assert_eq!(clean_topics(&scratch.root()), Vec::<String>::new());
+    // What was begun by somebody who died: empty or zeroes, or with the right beginning.
+    let ours = [("topic", "SITUTOPI"), ("topic.2", "SITURING"), ("topic.3", "\0\0")];
+    for (name, text) in ours {
+        fs::write(strange.join(name), text).unwrap();
+    }
+    for (digit, beginning) in [(1, "SITUPOOL"), (2, "")] {
+        fs::write(strange.join(format!("{digit:016x}.pool")), beginning).unwrap();
+        fs::write(strange.join(format!("{digit:016x}.data")), "anything").unwrap();
+    }
+    assert_eq!(clean_topics(&scratch.root()).unwrap(), Vec::<String>::new());
     assert_eq!(victim.files().len(), 3);
-    assert_eq!(fs::read_dir(&strange).unwrap().count(), 1, "what is not ours stays");
+    assert_eq!(fs::read_dir(&strange).unwrap().count(), 8, "what is not ours stays, and only that");
     let node = scratch.node("n");
     let refused = RawPublisher::create(&node, "link", &numbers(), PublisherQos::default());
     assert!(matches!(refused, Err(RegisterError::Memory(_))));
@@ -160,7 +172,7 @@ fn a_directory_that_was_not_finished_is_opened_to_the_group() {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
         root.prepare().unwrap();
         let metadata = fs::metadata(&path).unwrap();
-        assert_eq!(metadata.mode() & 0o777, if right { 0o770 } else { 0o750 }, "only what is empty");
+        assert_eq!(metadata.mode() & 0o7777, if right { 0o1770 } else { 0o750 }, "only what is empty");
     }
 }
 

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use situ_bus::inspect::InspectError;
 use situ_bus::{CopyError, LoanError, NodeError, PublishError, RegisterError, RootError, TakeError};
 use situ_memory::{AllocateError, DomainError, MemoryError, ViewError};
 
@@ -180,6 +181,17 @@ impl From<DomainError> for Failure {
 impl From<RootError> for Failure {
     fn from(error: RootError) -> Self {
         Self::new((&error).into(), error)
+    }
+}
+
+impl From<InspectError> for Failure {
+    fn from(error: InspectError) -> Self {
+        let status = match &error {
+            InspectError::Root(root) => root.into(),
+            InspectError::Topic(memory) => memory.into(),
+            InspectError::List { .. } => situ_status::System,
+        };
+        Self::new(status, error)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use situ_bus::{CopyCounter, Root, clean, clean_topics, inspect, now_ns};
+use situ_bus::{CopyCounter, clean, clean_topics, inspect, now_ns};
 
 use crate::error::{Failure, guard, situ_error, situ_status};
 use crate::types::{c_text, read_root, situ_root};
@@ -56,10 +56,6 @@ pub struct situ_node_info {
     pub alive: u32,
 }
 
-fn unreadable(root: &Root, error: &std::io::Error) -> Failure {
-    Failure::new(situ_status::System, format_args!("cannot list {}: {error}", root.path().display()))
-}
-
 /// Calls `visit` for every topic.
 ///
 /// # Safety
@@ -75,7 +71,7 @@ pub unsafe extern "C" fn situ_list_topics(
         let visit = visit.ok_or_else(|| Failure::argument("`visit` is NULL"))?;
         // SAFETY: the caller's promise.
         let root = unsafe { read_root(root) }?;
-        for topic in inspect::topics(&root).map_err(|error| unreadable(&root, &error))? {
+        for topic in inspect::topics(&root)? {
             let description = &topic.description;
             let texts = [&topic.name, &description.name, &description.schema].map(|text| c_text(text));
             let info = situ_topic_info {
@@ -110,7 +106,7 @@ pub unsafe extern "C" fn situ_list_nodes(
         let visit = visit.ok_or_else(|| Failure::argument("`visit` is NULL"))?;
         // SAFETY: the caller's promise.
         let root = unsafe { read_root(root) }?;
-        for node in inspect::nodes(&root).map_err(|error| unreadable(&root, &error))? {
+        for node in inspect::nodes(&root)? {
             let texts = [&node.name, &node.program].map(|text| c_text(text));
             let info = situ_node_info {
                 id: node.id.0,
@@ -141,8 +137,8 @@ pub unsafe extern "C" fn situ_clean(
     let clean = || {
         // SAFETY: the caller's promise.
         let root = unsafe { read_root(root) }?;
-        let cleaned = clean(&root);
-        let found = cleaned.topics.len() + clean_topics(&root).len();
+        let cleaned = clean(&root)?;
+        let found = cleaned.topics.len() + clean_topics(&root)?.len();
         for (target, value) in [(nodes, cleaned.nodes.len()), (topics, found)] {
             if !target.is_null() {
                 // SAFETY: not null, and valid as the caller promises.

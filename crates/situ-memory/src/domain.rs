@@ -13,10 +13,10 @@
 use std::any::Any;
 use std::fmt;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::beneath::Beneath;
 use crate::fence::Fence;
 use crate::mapping::MemoryError;
 
@@ -206,8 +206,8 @@ pub trait Domain: Send + Sync + fmt::Debug {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// Makes memory. With [`Sharing::File`] it is a new file at `path`; others ignore the path.
-    fn create(&self, path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError>;
+    /// Makes memory. With [`Sharing::File`] it is a new file at `place`; others ignore that.
+    fn create(&self, place: &Beneath, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError>;
 
     /// Imports memory that another process made and exported: for reading, as far as the domain can tell the
     /// difference. `size` is what the pool's header says, and the descriptor may be anything: there must be

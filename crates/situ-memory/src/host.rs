@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::beneath::Beneath;
 use crate::domain::{
     Capabilities, Domain, DomainError, DomainId, HOST, Memory, MemoryRequest, Sharing, Stream, StreamOrder,
     check_range,
@@ -37,10 +38,10 @@ impl Domain for HostDomain {
         }
     }
 
-    fn create(&self, path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
+    fn create(&self, place: &Beneath, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
         // It grows as slots get memory.
-        let file = create_file(path, &MemoryRequest { size: 0, ..request.clone() })?;
-        Ok(Arc::new(HostMemory::own(path.to_owned(), file, request.size)?))
+        let file = create_file(place, &MemoryRequest { size: 0, ..request.clone() })?;
+        Ok(Arc::new(HostMemory::own(place.path().to_owned(), file, request.size)?))
     }
 
     fn import(&self, descriptor: OwnedFd, size: u64) -> Result<Arc<dyn Memory>, DomainError> {

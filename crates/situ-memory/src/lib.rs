@@ -16,6 +16,8 @@
 //!     readers: read-only          readers: read-write
 //! ```
 
+#[cfg(not(loom))]
+pub mod beneath;
 mod control;
 #[cfg(not(loom))]
 pub mod cuda;
@@ -60,6 +62,8 @@ pub mod wake;
 #[cfg(not(loom))]
 mod window;
 
+#[cfg(not(loom))]
+pub use beneath::Beneath;
 pub use control::{HOLDERS, Held, SlotControl};
 #[cfg(not(loom))]
 pub use domain::{
@@ -85,7 +89,7 @@ pub use pool::{
 #[cfg(not(loom))]
 pub use registered::Registered;
 #[cfg(not(loom))]
-pub use root::{Root, RootError};
+pub use root::{OpenRoot, Root, RootError};
 pub use size_class::{class_of, class_size};
 #[cfg(not(loom))]
 pub use transfer::{Copier, Enqueuing, Route};

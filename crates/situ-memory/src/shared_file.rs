@@ -1,11 +1,12 @@
 //! Files of shared memory, for the domains whose memory they are: made, looked at, and given memory and holes by their owner.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::beneath::Beneath;
 use crate::domain::MemoryRequest;
 use crate::file_windows::{FileWindows, Source};
 use crate::mapping::{MemoryError, find_memory};
@@ -14,21 +15,10 @@ use crate::pool::{malformed, system};
 const PAGE: u64 = 4096;
 
 /// A new file of shared memory, of the size that was asked for but without memory behind it.
-pub(crate) fn create_file(path: &Path, request: &MemoryRequest) -> Result<File, MemoryError> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .mode(request.mode)
-        .open(path)
-        .map_err(|source| system("create", path, source))?;
-    if let Some(group) = request.group {
-        rustix::fs::fchown(&file, None, Some(rustix::fs::Gid::from_raw(group)))
-            .map_err(|source| system("give to the group", path, source.into()))?;
-        rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(request.mode))
-            .map_err(|source| system("set the permissions of", path, source.into()))?;
-    }
-    file.set_len(request.size).map_err(|source| system("size", path, source))?;
+pub(crate) fn create_file(place: &Beneath, request: &MemoryRequest) -> Result<File, MemoryError> {
+    let file =
+        place.create(request.mode, request.group).map_err(|source| system("create", place.path(), source))?;
+    file.set_len(request.size).map_err(|source| system("size", place.path(), source))?;
     Ok(file)
 }
 

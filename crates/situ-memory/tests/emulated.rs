@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use situ_memory::{
-    AllocateError, Copier, Domain, DomainError, Domains, EmulatedDomain, EmulatedOptions, EmulatedStream,
-    FaultPlan, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions, PoolOwner, Route, Strategy,
+    AllocateError, Beneath, Copier, Domain, DomainError, Domains, EmulatedDomain, EmulatedOptions,
+    EmulatedStream, FaultPlan, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions, PoolOwner, Route,
+    Strategy,
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -22,8 +23,9 @@ impl Scratch {
         Self(path)
     }
     fn memory(&self, domain: &dyn Domain, name: &str, size: u64) -> Arc<dyn Memory> {
-        let memory =
-            domain.create(&self.0.join(name), &MemoryRequest { size, mode: 0o600, group: None }).unwrap();
+        let memory = domain
+            .create(&Beneath::from(&self.0.join(name)), &MemoryRequest { size, mode: 0o600, group: None })
+            .unwrap();
         memory.back(0, size).unwrap();
         memory
     }

@@ -4,14 +4,14 @@
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use situ_memory::{
-    AllocateError, Capabilities, Domain, DomainError, DomainId, DomainKind, Domains, EmulatedDomain, GRANULE,
-    Held, HostDomain, Memory, MemoryError, MemoryRequest, PoolOptions, PoolOwner, PoolView, Registered,
-    Strategy as Allocation, Stream, ViewError,
+    AllocateError, Beneath, Capabilities, Domain, DomainError, DomainId, DomainKind, Domains, EmulatedDomain,
+    GRANULE, Held, HostDomain, Memory, MemoryError, MemoryRequest, PoolOptions, PoolOwner, PoolView,
+    Registered, Strategy as Allocation, Stream, ViewError,
 };
 
 struct Scratch(PathBuf);
@@ -85,8 +85,8 @@ impl Domain for Refusing {
     fn capabilities(&self) -> Capabilities {
         HostDomain.capabilities()
     }
-    fn create(&self, path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
-        HostDomain.create(path, request)
+    fn create(&self, place: &Beneath, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
+        HostDomain.create(place, request)
     }
     fn import(&self, descriptor: OwnedFd, size: u64) -> Result<Arc<dyn Memory>, DomainError> {
         HostDomain.import(descriptor, size)

@@ -6,7 +6,6 @@ use std::io::{IoSlice, IoSliceMut, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +16,9 @@ use rustix::net::{
     SendFlags,
 };
 use situ_memory::vulkan::{VulkanDomain, VulkanMemory, VulkanStream};
-use situ_memory::{Domain, DomainError, Fence, FenceState, Memory, MemoryRequest, Stream, StreamOrder};
+use situ_memory::{
+    Beneath, Domain, DomainError, Fence, FenceState, Memory, MemoryRequest, Stream, StreamOrder,
+};
 
 const SIZE: u64 = 5 << 20;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,7 +36,7 @@ fn device() -> Option<VulkanDomain> {
 
 fn create(domain: &VulkanDomain, size: u64) -> Arc<dyn Memory> {
     let request = MemoryRequest { size, mode: 0o600, group: None };
-    domain.create(Path::new("/nowhere"), &request).unwrap()
+    domain.create(&Beneath::from("/nowhere"), &request).unwrap()
 }
 
 /// Bytes of which no two neighbours of a word are the same.
@@ -161,7 +162,7 @@ fn what_is_no_memory_is_refused_and_nothing_leaks() {
     for size in [0, 1 << 46, u64::MAX] {
         let request = MemoryRequest { size, mode: 0o600, group: None };
         assert!(
-            matches!(domain.create(Path::new("/"), &request), Err(DomainError::Refused { .. })),
+            matches!(domain.create(&Beneath::from("/"), &request), Err(DomainError::Refused { .. })),
             "{size}"
         );
     }

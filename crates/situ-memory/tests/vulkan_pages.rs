@@ -1,12 +1,11 @@
 //! Pages of the host as the `vulkan` domain has them: registered ones are imported once, and go when nothing uses them. One test: the counts are
 //! those of the process.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use situ_memory::vulkan::{HostPages, VulkanDomain};
-use situ_memory::{Domain, DomainError, Fence, HostDomain, Memory, MemoryRequest, Stream};
+use situ_memory::{Beneath, Domain, DomainError, Fence, HostDomain, Memory, MemoryRequest, Stream};
 
 const SIZE: u64 = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -18,7 +17,7 @@ fn request() -> MemoryRequest {
 /// Host memory with bytes of which no two neighbours are the same.
 fn host(seed: u8) -> Arc<dyn Memory> {
     let path = format!("/dev/shm/situ-test-vulkan-{}-{seed}.data", std::process::id());
-    let memory = HostDomain.create(Path::new(&path), &request()).unwrap();
+    let memory = HostDomain.create(&Beneath::from(&path), &request()).unwrap();
     std::fs::remove_file(&path).unwrap();
     memory.back(0, SIZE).unwrap();
     for at in 0..SIZE as usize {
@@ -58,7 +57,7 @@ fn registered_pages_are_imported_once_and_go_when_nothing_uses_them() {
     };
     let counts = || domain.host_pages().unwrap();
     let (from, to) = (host(1), host(2));
-    let device = domain.create(Path::new("/nowhere"), &request()).unwrap();
+    let device = domain.create(&Beneath::from("/nowhere"), &request()).unwrap();
     let stream = domain.stream().unwrap();
     assert_eq!(counts(), HostPages { imported: 0, registered: 0, copies: 0 });
     there_and_back(&*stream, &from, &device, &to);

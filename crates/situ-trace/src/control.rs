@@ -13,11 +13,11 @@
 //! A collector that dies leaves the generation odd and the lock free: producers look at the lock from time to time, and the next
 //! collector begins with 1. The file is never removed while anybody may sleep on it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
@@ -26,7 +26,7 @@ use situ_memory::fork::LockedFile;
 use situ_memory::process::{Identity, State};
 use situ_memory::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use situ_memory::wake::WakeWord;
-use situ_memory::{Access, Mapping, MemoryError, Root, RootError, find_memory};
+use situ_memory::{Access, Beneath, Mapping, MemoryError, OpenRoot, Root, RootError, find_memory};
 
 use crate::session::{Policy, Session};
 
@@ -75,7 +75,8 @@ const _: () = assert!(size_of::<Page>() <= TEXT_OFFSET && size_of::<WakeWord>() 
 /// The control file, mapped.
 #[derive(Debug)]
 pub(crate) struct Control {
-    directory: PathBuf,
+    root: OpenRoot,
+    directory: Beneath,
     map: Mapping,
     /// To ask whether somebody holds the lock.
     file: File,
@@ -100,33 +101,41 @@ fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
 impl Control {
     /// Opens the file, and makes it if it is not there.
     pub(crate) fn open(root: &Root) -> Result<Self, ControlError> {
-        root.prepare_only(&[root.trace()])?;
+        let root = root.prepare_only(&["trace"])?;
         let directory = root.trace();
-        let path = directory.join(FILE);
+        let place = directory.join(FILE);
         loop {
-            if let Some(control) = Self::open_existing(&directory)? {
+            if let Some(control) = Self::open_existing(&root)? {
                 return Ok(control);
             }
-            // Complete under another name; the link fails if somebody was faster.
+            // Complete under another name; it is not renamed if somebody was faster.
             let hidden = directory.join(format!("{:016x}.new", crate::system::unique()));
-            let made = Self::make(root, &hidden).and_then(|()| match fs::hard_link(&hidden, &path) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    Err(system("name", &path, error))
+            let made = Self::make(&root, &hidden).and_then(|()| match hidden.rename_new(&place) {
+                Ok(()) => Ok(()),
+                // Somebody was faster, or cleans up.
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound)
+                        && root.check().is_ok() =>
+                {
+                    Ok(())
                 }
-                _ => Ok(()),
+                Err(error) => Err(system("name", place.path(), error)),
             });
-            let _ = fs::remove_file(&hidden);
+            let _ = hidden.remove();
             made?;
         }
     }
 
     /// Opens the file; nothing if it is not there.
     pub(crate) fn find(root: &Root) -> Result<Option<Self>, ControlError> {
-        Ok(Self::open_existing(&root.trace())?)
+        match root.open()? {
+            Some(root) => Ok(Self::open_existing(&root)?),
+            None => Ok(None),
+        }
     }
 
-    fn make(root: &Root, path: &Path) -> Result<(), MemoryError> {
-        let file = crate::system::create(root, path)?;
+    fn make(root: &Root, place: &Beneath) -> Result<(), MemoryError> {
+        let (file, path) = (crate::system::create(root, place)?, place.path());
         let map = file
             .set_len(SIZE as u64)
             .and_then(|()| find_memory(file.as_fd(), 0, SIZE as u64))
@@ -139,23 +148,24 @@ impl Control {
         Ok(())
     }
 
-    fn open_existing(directory: &Path) -> Result<Option<Self>, MemoryError> {
-        let path = directory.join(FILE);
-        let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32;
-        let file = match OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path) {
+    fn open_existing(root: &OpenRoot) -> Result<Option<Self>, MemoryError> {
+        let directory = root.trace();
+        let place = directory.join(FILE);
+        let path = place.path();
+        let file = match place.open(true) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(system("open", &path, error)),
+            Err(error) => return Err(system("open", path, error)),
         };
-        let metadata = file.metadata().map_err(|error| system("look at", &path, error))?;
+        let metadata = file.metadata().map_err(|error| system("look at", path, error))?;
         let malformed =
-            |reason: &str| MemoryError::Malformed { path: path.clone(), reason: reason.to_owned() };
-        if !metadata.is_file() || metadata.len() != SIZE as u64 {
+            |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
+        if metadata.len() != SIZE as u64 {
             return Err(malformed("it is no control file of traces"));
         }
         let map = Mapping::new(file.as_fd(), 0, SIZE, Access::ReadWrite)
-            .map_err(|error| system("map", &path, error))?;
-        let control = Self { directory: directory.to_owned(), map, file, inode: metadata.ino() };
+            .map_err(|error| system("map", path, error))?;
+        let control = Self { root: root.clone(), directory, map, file, inode: metadata.ino() };
         let page = control.page();
         if page.magic.load(Ordering::Acquire) != MAGIC || page.version.load(Ordering::Relaxed) != VERSION {
             return Err(malformed("it is no control file of traces, or of another version"));
@@ -175,19 +185,24 @@ impl Control {
         }
     }
 
+    /// The root that it lies in.
+    pub(crate) fn root(&self) -> &OpenRoot {
+        &self.root
+    }
+
     /// The directory of a session's rings.
-    pub(crate) fn rings(&self, session: u64) -> PathBuf {
+    pub(crate) fn rings(&self, session: u64) -> Beneath {
         self.directory.join(format!("{session:016x}"))
     }
 
     /// Where the control file and the sessions' directories lie.
-    pub(crate) fn directory(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &Beneath {
         &self.directory
     }
 
     /// Whether the file is still the one that others find under its name.
     pub(crate) fn is_current(&self) -> bool {
-        fs::symlink_metadata(self.directory.join(FILE)).is_ok_and(|now| now.ino() == self.inode)
+        self.directory.join(FILE).stat().is_ok_and(|now| now.st_ino == self.inode)
     }
 
     /// Where the collector sleeps.
@@ -279,7 +294,7 @@ impl Control {
     /// Collector: takes the lock, through a descriptor of its own. Nothing if another collector has it; `NotFound` if the file is
     /// not the one any more that others find. With the lock, it stays that.
     pub(crate) fn lock(&self) -> io::Result<Option<LockedFile>> {
-        let file = OpenOptions::new().read(true).write(true).open(self.directory.join(FILE))?;
+        let file = self.directory.join(FILE).open(true)?;
         if file.metadata()?.ino() != self.inode {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -298,7 +313,7 @@ impl Control {
 
     /// With the lock: takes the file away from those to come. Who sleeps on it finds out by itself, and uses the next.
     pub(crate) fn remove(&self) {
-        let _ = fs::remove_file(self.directory.join(FILE));
+        let _ = self.directory.join(FILE).remove();
     }
 
     /// Collector, with the lock: announces a session; its generation is chosen here.

@@ -2,14 +2,13 @@
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use situ_memory::Root;
 use situ_memory::fork::{Hold, Process, Registered, register};
+use situ_memory::{Beneath, Root};
 
 use crate::control::{Control, ControlError};
 use crate::patience::Patience;
@@ -318,15 +317,14 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
 
     /// Whether the session is of somebody whom this process gives its trace to. The kernel says who made its directory; all else that is
     /// known of it anybody may have written who can write to the control file.
-    fn is_welcome(&self, directory: &Path) -> bool {
+    fn is_welcome(&self, directory: &Beneath) -> bool {
         let own = rustix::process::geteuid().as_raw();
-        std::fs::symlink_metadata(directory).is_ok_and(|directory| {
-            directory.is_dir() && (self.limits.other_users || [own, 0].contains(&directory.uid()))
-        })
+        let found = directory.open_directory().and_then(|directory| directory.metadata());
+        found.is_ok_and(|found| self.limits.other_users || [own, 0].contains(&found.uid()))
     }
 
     fn begin(&mut self, session: &Session) {
-        let directory: PathBuf = self.control.rings(session.id);
+        let directory = self.control.rings(session.id);
         if !self.is_welcome(&directory) {
             self.given_up = session.generation;
             return;

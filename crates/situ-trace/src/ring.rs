@@ -1,15 +1,14 @@
 //! A producer's ring file: made, locked, mapped, and its parts by name.
 
-use std::fs;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::FlockOperation;
 use situ_memory::fork::LockedFile;
 use situ_memory::sync::atomic::{AtomicU32, Ordering};
-use situ_memory::{Access, Mapping, MemoryError, Root, find_memory};
+use situ_memory::{Access, Beneath, Mapping, MemoryError, Root, find_memory};
 
 use crate::control::Control;
 use crate::format::{
@@ -75,7 +74,7 @@ impl Parts {
 pub(crate) struct Ring {
     pub(crate) parts: Parts,
     pub(crate) session: Session,
-    path: PathBuf,
+    place: Beneath,
     /// Carries the lock by which the collector knows that we live.
     _locked: LockedFile,
     control: Arc<Control>,
@@ -91,7 +90,7 @@ impl Ring {
     /// Makes a ring for a session, and gives it its name in the session's directory.
     pub(crate) fn create(
         root: &Root,
-        directory: &Path,
+        directory: &Beneath,
         session: &Session,
         name: &str,
         control: &Arc<Control>,
@@ -99,20 +98,21 @@ impl Ring {
         let id = system::unique();
         let name = &name.as_bytes()[..name.floor_char_boundary(MOST_NAME)];
         let header = Header::new(id, session.id, session.ring_bytes, session.chunk_bytes, name.len());
-        let path = directory.join(format!("{id:016x}.{EXTENSION}"));
-        let hidden = path.with_extension(UNFINISHED);
+        let place = directory.join(format!("{id:016x}.{EXTENSION}"));
+        let unfinished = place.with_extension(UNFINISHED);
+        let hidden = unfinished.path();
         let made = (|| {
-            let file = system::create(root, &hidden)?;
+            let file = system::create(root, &unfinished)?;
             // Locked before anybody can find it, so that whoever sees it sees it locked.
             rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
-                .map_err(|error| failed("lock", &hidden, error.into()))?;
+                .map_err(|error| failed("lock", hidden, error.into()))?;
             let len = header.len();
             // All of it has memory from the start, so that no writer can meet a full file system.
             file.set_len(len as u64)
                 .and_then(|()| find_memory(file.as_fd(), 0, len as u64))
-                .map_err(|error| failed("find memory for", &hidden, error))?;
+                .map_err(|error| failed("find memory for", hidden, error))?;
             let map = Mapping::new(file.as_fd(), 0, len, Access::ReadWrite)
-                .map_err(|error| failed("map", &hidden, error))?;
+                .map_err(|error| failed("map", hidden, error))?;
             map.populate(0, len);
             // SAFETY: the mapping begins on a page and is larger than the header and the name, at their offsets;
             // nobody else knows the file yet.
@@ -122,11 +122,11 @@ impl Ring {
             }
             let parts = Parts { map: Arc::new(map), header };
             (0..header.chunks).for_each(|number| parts.free().give(number.into(), number));
-            fs::rename(&hidden, &path).map_err(|error| failed("name", &path, error))?;
+            unfinished.rename(&place).map_err(|error| failed("name", place.path(), error))?;
             Ok((file, parts))
         })();
         if made.is_err() {
-            let _ = fs::remove_file(&hidden);
+            let _ = unfinished.remove();
         }
         let (file, parts) = made?;
         Ok(Self {
@@ -135,7 +135,7 @@ impl Ring {
             control: control.clone(),
             numbers: AtomicU32::new(0),
             parts,
-            path,
+            place,
         })
     }
 
@@ -201,17 +201,15 @@ impl Ring {
 
     /// Whether the collector is done with it.
     pub(crate) fn is_collected(&self) -> bool {
-        !self.path.exists()
+        self.place.stat().is_err()
     }
 
     /// Nobody collects any more: takes the name away, so that the memory is freed with the last mapping. Writers that have not
     /// heard of it go on into private zeroes, where they find no chunk of theirs.
     pub(crate) fn abandon(&self) {
-        let _ = fs::remove_file(&self.path);
-        if let Some(directory) = self.path.parent() {
-            // Only if it was the last.
-            let _ = fs::remove_dir(directory);
-        }
+        let _ = self.place.remove();
+        // Only if it was the last.
+        let _ = self.place.directory().remove_directory();
         let _ = self.parts.map.detach();
     }
 }

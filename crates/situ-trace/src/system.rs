@@ -1,12 +1,9 @@
 //! What the system is asked for: files of the right permissions, random numbers, clocks.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
 
-use rustix::fs::{Gid, Mode};
-use situ_memory::{MemoryError, Root};
+use situ_memory::{Beneath, MemoryError, Root};
 
 /// A number that no other process draws.
 pub(crate) fn unique() -> u64 {
@@ -19,17 +16,13 @@ pub(crate) fn unique() -> u64 {
 }
 
 /// A new, empty file with the permissions of the root directory.
-pub(crate) fn create(root: &Root, path: &Path) -> Result<File, MemoryError> {
-    let system = |action, source: io::Error| MemoryError::System { action, path: path.to_owned(), source };
-    let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create_new(true).mode(root.file_mode()).open(path);
-    let file = file.map_err(|error| system("create", error))?;
-    if let Some(group) = root.group() {
-        rustix::fs::fchown(&file, None, Some(Gid::from_raw(group)))
-            .and_then(|()| rustix::fs::fchmod(&file, Mode::from_raw_mode(root.file_mode())))
-            .map_err(|error| system("give to the group", error.into()))?;
-    }
-    Ok(file)
+pub(crate) fn create(root: &Root, place: &Beneath) -> Result<File, MemoryError> {
+    let path = || place.path().to_owned();
+    place.create(root.file_mode(), root.group()).map_err(|source| MemoryError::System {
+        action: "create",
+        path: path(),
+        source,
+    })
 }
 
 /// Nanoseconds since the machine started: `CLOCK_MONOTONIC`.

@@ -47,7 +47,7 @@ fn child() {
 
 /// The rings of the session, in the order of their coming.
 fn rings(collector: &Collector, scratch: &Scratch) -> Vec<PathBuf> {
-    let directory = scratch.root().trace().join(format!("{:016x}", collector.session().id));
+    let directory = scratch.root().path().join("trace").join(format!("{:016x}", collector.session().id));
     let mut rings: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     rings.sort_by_key(|path| path.metadata().unwrap().modified().unwrap());
     rings
@@ -151,7 +151,7 @@ fn who_never_stops_writing_over_its_words_stalls_nobody() {
 fn what_is_no_ring_is_named_in_the_summary() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|_| {});
-    let directory = scratch.root().trace().join(format!("{:016x}", collector.session().id));
+    let directory = scratch.root().path().join("trace").join(format!("{:016x}", collector.session().id));
     fs::write(directory.join("0000000000000001.ring"), b"SITURING, I say").unwrap();
     fs::write(directory.join("0000000000000002.ring"), vec![0; 100_000]).unwrap();
     std::os::unix::fs::symlink("/dev/zero", directory.join("0000000000000003.ring")).unwrap();
@@ -162,7 +162,44 @@ fn what_is_no_ring_is_named_in_the_summary() {
     assert_eq!(summary.packets, 1);
     let given_up = summary.producers.iter().filter(|producer| producer.given_up.is_some()).count();
     assert_eq!((given_up, summary.producers.len()), (4, 5), "{summary:?}");
-    assert_eq!(scratch.left(), ["control"]);
+    // What is no ring and not unfinished is not ours to remove.
+    let mut left: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["0000000000000003.ring", "0000000000000004.ring"]);
+}
+
+#[test]
+fn what_is_planted_in_the_directory_of_traces_is_neither_followed_nor_removed() {
+    let (scratch, home) = (Scratch::new(), Scratch::new());
+    let root = scratch.root();
+    drop(scratch.collect(|_| {}));
+    // A session's directory that is a link to somebody's files, and one that holds what is no ring.
+    let number = "0123456789abcdef";
+    fs::create_dir_all(home.root().path()).unwrap();
+    let precious = [format!("{number}.ring"), format!("{number}.new"), "diary".to_owned()];
+    for name in &precious {
+        fs::write(home.root().path().join(name), "dear diary").unwrap();
+    }
+    let trace = root.path().join("trace");
+    std::os::unix::fs::symlink(home.root().path(), trace.join(number)).unwrap();
+    let strange = trace.join("0123456789abcde0");
+    fs::create_dir(&strange).unwrap();
+    for name in &precious {
+        fs::write(strange.join(name), "dear diary").unwrap();
+    }
+    fs::write(strange.join("0000000000000001.ring"), "SITURING").unwrap();
+    fs::write(strange.join("0000000000000002.new"), "").unwrap();
+    situ_trace::clean(&root).unwrap();
+    drop(scratch.collect(|_| {}));
+    assert_eq!(fs::read_dir(home.root().path()).unwrap().count(), precious.len());
+    assert_eq!(fs::read_dir(&strange).unwrap().count(), precious.len(), "only rings are removed");
+    // The directory itself is a link.
+    fs::rename(&trace, root.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink(home.root().path(), &trace).unwrap();
+    situ_trace::clean(&root).unwrap();
+    assert!(Producer::connect(&root, "led astray", |_| {}).is_err());
+    assert!(Collector::start(&root, situ_trace::CollectorOptions::to_file("/dev/null")).is_err());
+    assert_eq!(fs::read_dir(home.root().path()).unwrap().count(), precious.len());
 }
 
 /// The control file, as whoever may write to it sees it, while a collector holds its lock.
@@ -175,7 +212,7 @@ struct Forger {
 impl Forger {
     fn new(scratch: &Scratch) -> Self {
         let collector = scratch.collect(|_| {});
-        let directory = scratch.root().trace();
+        let directory = scratch.root().path().join("trace");
         let file = OpenOptions::new().read(true).write(true).open(directory.join("control")).unwrap();
         let map = Mapping::new(file.as_fd(), 0, 4096, Access::ReadWrite).unwrap();
         Self { map, directory, _collector: collector }

@@ -215,15 +215,15 @@ fn what_nobody_uses_is_cleaned_and_who_used_it_goes_on() {
     let producer = Producer::connect(&root, "patient", |_| {}).unwrap();
     // A program with a node uses it, a collector even more.
     let node = situ_bus::Node::in_root("alive", root.clone()).unwrap();
-    situ_trace::clean(&root);
+    situ_trace::clean(&root).unwrap();
     assert_eq!(scratch.left(), ["control"]);
     drop(node);
     let collector = scratch.collect(|_| {});
-    situ_trace::clean(&root);
+    situ_trace::clean(&root).unwrap();
     assert!(producer.wait_for_session(PATIENCE) && running(&root).is_some());
     collector.stop().unwrap();
     assert!(producer.wait_for_end(PATIENCE));
-    situ_trace::clean(&root);
+    situ_trace::clean(&root).unwrap();
     assert!(scratch.left().is_empty());
     // Who sleeps on what was removed finds the next.
     let collector = scratch.collect(|_| {});

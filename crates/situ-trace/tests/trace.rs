@@ -60,7 +60,7 @@ fn the_list_of_chunks_is_asked_once_for_a_chunk() {
     });
     let producer = scratch.producer("one");
     let mut writer = producer.writer();
-    let directory = scratch.root().trace().join(format!("{:016x}", collector.session().id));
+    let directory = scratch.root().path().join("trace").join(format!("{:016x}", collector.session().id));
     let ring = std::fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
     let head = || {
         // Where the specification has it.

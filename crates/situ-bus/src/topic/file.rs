@@ -1,32 +1,32 @@
 //! A topic's file, mapped, and its parts by name.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
+use situ_memory::beneath::{Beginning, beginning};
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
-use situ_memory::{Access, DomainId, HOST, Mapping, MemoryError, find_memory};
+use situ_memory::{Access, Beneath, DomainId, HOST, Mapping, MemoryError, OpenRoot, find_memory};
 
 use super::TypeDescription;
 use super::format::{
     COUNTERS_OFFSET, CopyCounters, DOMAIN_TABLE_OFFSET, DOMAIN_USED, DOMAINS, HEAD_OFFSET, HOST_COLUMN, Head,
-    Header, PAGE, Parts, Place, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET, Registry, WAKE_OFFSET,
-    domain_from_word, domain_to_word,
+    Header, MAGIC, PAGE, Parts, Place, PublisherEntry, REGISTRY_OFFSET, RING_MAGIC, ROOM_OFFSET, Registry,
+    WAKE_OFFSET, domain_from_word, domain_to_word,
 };
 use super::rings::Rings;
 use crate::liveness::unique;
 use crate::ring::Ring;
-use crate::root::Root;
 use crate::wake::WakeWord;
 
 /// An open topic.
 #[derive(Debug)]
 pub(crate) struct Topic {
-    pub(crate) root: Root,
-    pub(crate) directory: PathBuf,
+    pub(crate) root: OpenRoot,
+    pub(crate) directory: Beneath,
     pub(crate) name: String,
     pub(crate) header: Header,
     pub(crate) type_name: String,
@@ -53,11 +53,17 @@ pub(crate) const FILE: &str = "topic";
 /// Its name while it is made.
 pub(crate) const HIDDEN_FILE: &str = "topic.new";
 
+/// Whether a file of one of these names may be removed: it begins as the file of a topic or of a further ring does, or with zeroes,
+/// because its maker died before it wrote the header.
+pub(super) fn is_topic_file(file: &File) -> bool {
+    [MAGIC, RING_MAGIC].iter().any(|magic| beginning(file, &magic.to_le_bytes()) != Beginning::Foreign)
+}
+
 impl Topic {
     /// Makes the file of a new topic. The caller holds the directory's lock.
     pub(crate) fn create(
-        root: &Root,
-        directory: &Path,
+        root: &OpenRoot,
+        directory: &Beneath,
         name: &str,
         description: &TypeDescription,
         depth: u32,
@@ -66,29 +72,20 @@ impl Topic {
         let header = Header::new(unique(), depth, description.schema_hash, texts);
         let parts = Parts::of(depth, texts.iter().map(|text| text.len()).sum());
         // Made under another name, so that who reads the directory never finds half a topic.
-        let (hidden, path) = (directory.join(HIDDEN_FILE), directory.join(FILE));
-        let _ = fs::remove_file(&hidden);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(root.file_mode())
-            .open(&hidden)
-            .map_err(|error| system("create", &hidden, error))?;
-        if let Some(group) = root.group() {
-            rustix::fs::fchown(&file, None, Some(rustix::fs::Gid::from_raw(group)))
-                .and_then(|()| rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(root.file_mode())))
-                .map_err(|error| system("give to the group", &hidden, error.into()))?;
-        }
+        let (place, named) = (directory.join(HIDDEN_FILE), directory.join(FILE));
+        let hidden = place.path();
+        place.remove_if(is_topic_file);
+        let file =
+            place.create(root.file_mode(), root.group()).map_err(|error| system("create", hidden, error))?;
         // All of it has memory from the start, so that no later write can meet a full file system. (The columns of
         // domains that are never used are left out.)
-        file.set_len(parts.end as u64).map_err(|error| system("size", &hidden, error))?;
+        file.set_len(parts.end as u64).map_err(|error| system("size", hidden, error))?;
         let (first, rest) = (parts.columns as u64, parts.places as u64);
         find_memory(file.as_fd(), 0, first)
             .and_then(|()| find_memory(file.as_fd(), rest, parts.end as u64 - rest))
-            .map_err(|error| system("find memory for", &hidden, error))?;
+            .map_err(|error| system("find memory for", hidden, error))?;
         let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
-            .map_err(|error| system("map", &hidden, error))?;
+            .map_err(|error| system("map", hidden, error))?;
         // SAFETY: the mapping begins on a page and is larger than a header; nobody else knows the file yet.
         unsafe { map.base().cast::<Header>().write(header) };
         let text = texts.concat();
@@ -98,10 +95,10 @@ impl Topic {
         unsafe {
             map.base().add(DOMAIN_TABLE_OFFSET).cast::<u64>().write(domain_to_word(HOST) | DOMAIN_USED)
         };
-        fs::rename(&hidden, &path).map_err(|error| system("name", &path, error))?;
+        place.rename(&named).map_err(|error| system("name", named.path(), error))?;
         Ok(Self {
             root: root.clone(),
-            directory: directory.to_owned(),
+            directory: directory.clone(),
             name: name.to_owned(),
             header,
             type_name: description.name.clone(),
@@ -114,23 +111,23 @@ impl Topic {
     }
 
     /// Opens and checks a topic that is there; nothing if there is none.
-    pub(crate) fn open(root: &Root, directory: &Path) -> Result<Option<Self>, MemoryError> {
-        let path = directory.join(FILE);
-        let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-        let file = match OpenOptions::new().read(true).write(true).custom_flags(no_link).open(&path) {
+    pub(crate) fn open(root: &OpenRoot, directory: &Beneath) -> Result<Option<Self>, MemoryError> {
+        let place = directory.join(FILE);
+        let path = place.path();
+        let file = match place.open(true) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(system("open", &path, error)),
+            Err(error) => return Err(system("open", path, error)),
         };
         let malformed =
-            |reason: &str| MemoryError::Malformed { path: path.clone(), reason: reason.to_owned() };
-        let (header, parts) = Self::read_header(&file, &path)?;
+            |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
+        let (header, parts) = Self::read_header(&file, path)?;
         let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
-            .map_err(|error| system("map", &path, error))?;
+            .map_err(|error| system("map", path, error))?;
         let mut at = parts.text as u64;
         let mut text = |len: u32| -> Result<String, MemoryError> {
             let mut bytes = vec![0; len as usize];
-            file.read_exact_at(&mut bytes, at).map_err(|error| system("read", &path, error))?;
+            file.read_exact_at(&mut bytes, at).map_err(|error| system("read", path, error))?;
             at += u64::from(len);
             String::from_utf8(bytes).map_err(|_| malformed("its text is not UTF-8"))
         };
@@ -138,7 +135,7 @@ impl Topic {
             (text(header.topic_len)?, text(header.type_len)?, text(header.schema_len)?);
         let topic = Self {
             root: root.clone(),
-            directory: directory.to_owned(),
+            directory: directory.clone(),
             name,
             header,
             type_name,
@@ -249,17 +246,12 @@ impl Topic {
             return Ok(None);
         }
         self.follow()?;
-        for (path, columns, depth) in self.columns_of_rings() {
-            let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .custom_flags(no_link)
-                .open(&path)
-                .map_err(|error| system("open", &path, error))?;
+        for (place, columns, depth) in self.columns_of_rings() {
+            let path = place.path();
+            let file = place.open(true).map_err(|error| system("open", path, error))?;
             for column in [HOST_COLUMN, column] {
                 find_column(&file, columns, depth, column)
-                    .map_err(|error| system("find memory for", &path, error))?;
+                    .map_err(|error| system("find memory for", path, error))?;
             }
         }
         // Release: who sees the domain may use its column.
@@ -273,7 +265,7 @@ impl Topic {
     }
 
     /// The files of all rings, each with the offset of its columns and the number of its rows.
-    fn columns_of_rings(&self) -> Vec<(PathBuf, u64, u32)> {
+    fn columns_of_rings(&self) -> Vec<(Beneath, u64, u32)> {
         let first = (self.directory.join(FILE), self.parts.columns as u64, self.header.depth);
         std::iter::once(first).chain(self.columns_of_further_rings()).collect()
     }
@@ -299,7 +291,7 @@ impl Topic {
     }
 
     /// The control file of the pool with this number.
-    pub(crate) fn pool_path(&self, pool: u64) -> PathBuf {
+    pub(crate) fn pool_path(&self, pool: u64) -> Beneath {
         self.directory.join(format!("{pool:016x}.pool"))
     }
 }

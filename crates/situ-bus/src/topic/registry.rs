@@ -3,18 +3,19 @@
 //! Everything here happens under the lock of the topic's directory, which the kernel drops with its holder; a hot path
 //! never takes it. Whoever comes or goes first repairs (see `repair`).
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use situ_memory::beneath::{is_same, names};
 use situ_memory::fork::LockedFile;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainError, DomainId, HOST, MemoryError, PoolView};
+use situ_memory::{Beneath, DomainError, DomainId, HOST, MemoryError, OpenRoot, PoolView};
 
 use super::canonical::{first_difference, has_bulk, may_be_appended};
 use super::file::Topic;
@@ -27,7 +28,7 @@ use super::{Encoding, TextTooLong, TypeDescription};
 use crate::liveness::{NodeId, has_ended, is_alive};
 use crate::qos::{QosMismatch, Terms};
 use crate::ring::SEAL_POOL;
-use crate::root::{Root, RootError, file_name};
+use crate::root::{RootError, file_name};
 use crate::window;
 
 /// What file systems take as a name, in bytes.
@@ -202,24 +203,34 @@ impl From<DomainError> for RegisterError {
 ///
 /// It is this process' own: a child that is forked meanwhile does not keep it.
 #[derive(Debug)]
-pub(crate) struct Lock(LockedFile);
+pub(crate) struct Lock {
+    locked: LockedFile,
+    /// A handle of the same directory, which shares nothing with the lock.
+    directory: Arc<OwnedFd>,
+    path: PathBuf,
+}
 
 impl Lock {
     /// Waits for the lock. The directory is made if it is missing, and made again if its last user removed it while
     /// this process was waiting.
-    pub(super) fn acquire(root: &Root, directory: &Path, topic: &str) -> Result<Self, RegisterError> {
-        let system =
-            |action, source: io::Error| MemoryError::System { action, path: directory.to_owned(), source };
+    pub(super) fn acquire(root: &OpenRoot, directory: &Beneath, topic: &str) -> Result<Self, RegisterError> {
+        let system = |action, source: io::Error| MemoryError::System {
+            action,
+            path: directory.path().to_owned(),
+            source,
+        };
         let start = Instant::now();
         loop {
             root.make(directory)?;
-            let opened = match open_directory(directory) {
+            let opened = match directory.open_directory() {
                 Ok(opened) => opened,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(system("open", error).into()),
             };
             match rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if is_still(&opened, directory) => return Ok(Self(LockedFile::new(opened))),
+                Ok(()) if is_still(&opened, directory) => {
+                    return Self::of(opened, directory).map_err(|error| system("open", error).into());
+                }
                 Ok(()) => continue,
                 Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < PATIENCE => {
                     std::thread::sleep(Duration::from_micros(100));
@@ -232,29 +243,35 @@ impl Lock {
         }
     }
 
-    /// The directory.
-    pub(super) fn directory(&self) -> &File {
-        self.0.file()
-    }
-
     /// Takes the lock of a directory that is there, if nobody else has it.
-    pub(super) fn try_acquire(directory: &Path) -> Option<Self> {
-        let opened = open_directory(directory).ok()?;
+    pub(super) fn try_acquire(directory: &Beneath) -> Option<Self> {
+        let opened = directory.open_directory().ok()?;
         rustix::fs::flock(opened.as_fd(), FlockOperation::NonBlockingLockExclusive).ok()?;
-        is_still(&opened, directory).then(|| Self(LockedFile::new(opened)))
+        is_still(&opened, directory).then(|| Self::of(opened, directory).ok()).flatten()
+    }
+
+    fn of(opened: File, directory: &Beneath) -> io::Result<Self> {
+        let (flags, mode) = (OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let handle = rustix::fs::openat(&opened, ".", flags, mode)?;
+        let path = directory.path().to_owned();
+        Ok(Self { locked: LockedFile::new(opened), directory: Arc::new(handle), path })
+    }
+
+    /// What has this name in the locked directory, whatever the directory's own name leads to by now.
+    pub(super) fn at(&self, name: impl Into<PathBuf>) -> Beneath {
+        Beneath::new(self.directory.clone(), &self.path, name)
+    }
+
+    /// The names in the locked directory.
+    pub(super) fn names(&self) -> Vec<OsString> {
+        names(self.locked.file()).unwrap_or_default()
     }
 }
 
-/// Opens a directory that is one: a link could lead anywhere.
-fn open_directory(path: &Path) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::DIRECTORY;
-    OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
-}
-
-/// Whether the path still leads to the open directory.
-fn is_still(opened: &File, path: &Path) -> bool {
-    match (opened.metadata(), fs::metadata(path)) {
-        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+/// Whether the name still leads to the open directory.
+fn is_still(opened: &File, directory: &Beneath) -> bool {
+    match (rustix::fs::fstat(opened), directory.stat()) {
+        (Ok(a), Ok(b)) => is_same(&a, &b),
         _ => false,
     }
 }
@@ -262,7 +279,7 @@ fn is_still(opened: &File, path: &Path) -> bool {
 /// What a participant is, while it registers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Registration<'a> {
-    pub root: &'a Root,
+    pub root: &'a OpenRoot,
     pub node: NodeId,
     pub topic: &'a str,
     pub description: &'a TypeDescription,
@@ -300,7 +317,7 @@ impl Registration<'_> {
         }
         self.description.check_lengths(self.topic)?;
         self.check_depth(MOST_DEPTH / 2)?;
-        self.root.prepare()?;
+        self.root.complete()?;
         let directory = self.root.topic(self.topic);
         let lock = Lock::acquire(self.root, &directory, self.topic)?;
         if let Some(topic) = Topic::open(self.root, &directory)? {
@@ -497,7 +514,7 @@ impl Joined {
         pool: u64,
         depth: u64,
         lifespan_ns: u64,
-        create: impl FnOnce(&Path) -> Result<(), DomainError>,
+        create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
         let topic = &self.topic;
         let description = registration.description;
@@ -546,7 +563,7 @@ impl Joined {
         &self,
         registration: &Registration<'_>,
         pool: u64,
-        create: impl FnOnce(&Path) -> Result<(), DomainError>,
+        create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
         self.take_column(registration)?;
         let bits = bits_of(registration.terms) | state::BODIES;
@@ -603,7 +620,7 @@ impl NewEntry {
     fn take(
         self,
         topic: &Topic,
-        create: impl FnOnce(&Path) -> Result<(), DomainError>,
+        create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
         let free = || {
             (0..usize::from(SEAL_POOL)).find(|index| {
@@ -756,7 +773,7 @@ impl Topic {
             let entry = self.publisher(index);
             let word = entry.state.load(Ordering::SeqCst);
             // Who dies after the files are gone leaves an entry that is repaired like any: whoever wants its copies finds none.
-            PoolView::unlink(&self.pool_path(entry.tenure.pool()));
+            PoolView::unlink(self.pool_path(entry.tenure.pool()));
             entry.state.store((word & !state::ACTIVE) | state::GONE | state::UNLINKED, Ordering::SeqCst);
         }
         self.leave();
@@ -768,7 +785,7 @@ impl Topic {
         node: NodeId,
         pool: u64,
         domain: DomainId,
-        create: impl FnOnce(&Path) -> Result<(), DomainError>,
+        create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
     ) -> Result<usize, RegisterError> {
         let lock = Lock::acquire(&self.root, &self.directory, &self.name)?;
         if !self.is_current() {
@@ -788,7 +805,7 @@ impl Topic {
             }
         } else if let Ok(None) = Self::open(&self.root, &self.directory) {
             // Made by waiting for its lock.
-            let _ = fs::remove_dir(&self.directory);
+            let _ = self.directory.remove_directory();
         }
     }
 }

@@ -5,19 +5,18 @@
 //! messages. Each step can be repeated, so it does not matter where a repairer dies.
 
 use std::collections::HashSet;
-use std::fs;
-use std::path::Path;
+use std::ffi::OsStr;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{MemoryError, PoolMetadata, PoolView, ViewError};
+use situ_memory::{Beneath, MemoryError, OpenRoot, PoolMetadata, PoolView, ViewError};
 
-use super::file::{FILE, Topic};
+use super::file::{FILE, HIDDEN_FILE, Topic, is_topic_file};
 use super::format::{PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
 use super::registry::{Lock, active_places, active_publishers, used_publishers};
 use crate::entry::Entry;
 use crate::liveness::{NodeId, has_ended, is_alive, nodes};
 use crate::ring::{Look, Reference, Ring};
-use crate::root::{Root, topic_name};
+use crate::root::topic_name;
 
 /// Whether any participant lives. Right after [`repair`], so the active ones do.
 pub(super) fn in_use(topic: &Topic) -> bool {
@@ -55,7 +54,7 @@ fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
     if !has_ended(&topic.root, node) {
         return false;
     }
-    match PoolMetadata::open(&topic.pool_path(entry.tenure.pool())) {
+    match PoolMetadata::open(topic.pool_path(entry.tenure.pool())) {
         Ok(pool) => _ = pool.poison(),
         // For want of descriptors or memory: another time.
         Err(ViewError::Memory(MemoryError::System { .. })) => return false,
@@ -84,7 +83,7 @@ fn free_places(topic: &Topic, devices: bool) {
         if word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 {
             continue;
         }
-        match PoolMetadata::open(&topic.pool_path(entry.tenure.pool())) {
+        match PoolMetadata::open(topic.pool_path(entry.tenure.pool())) {
             Ok(pool) => gone.iter().for_each(|place| _ = pool.release_all(*place)),
             // For want of descriptors or memory: the places must keep until their bits can be cleared.
             Err(ViewError::Memory(MemoryError::System { .. })) => return,
@@ -182,7 +181,7 @@ fn is_gone(entry: &PublisherEntry) -> bool {
 fn free_pool(topic: &Topic, index: usize, entry: &PublisherEntry) {
     let mut word = entry.state.load(Ordering::SeqCst);
     if word & state::UNLINKED == 0 {
-        PoolView::unlink(&topic.pool_path(entry.tenure.pool()));
+        PoolView::unlink(topic.pool_path(entry.tenure.pool()));
         word |= state::UNLINKED;
         entry.state.store(word, Ordering::SeqCst);
     }
@@ -204,7 +203,7 @@ fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &Publishe
     let mut word = entry.state.load(Ordering::SeqCst);
     let named = named_by(topic, rings, entry).any(|copy| copy.refers_to(index as u8));
     if word & state::UNLINKED == 0 && (!named || all_passed) {
-        PoolView::unlink(&topic.pool_path(entry.tenure.pool()));
+        PoolView::unlink(topic.pool_path(entry.tenure.pool()));
         word |= state::UNLINKED;
         entry.state.store(word, Ordering::SeqCst);
     }
@@ -265,35 +264,45 @@ fn remove_orphans(topic: &Topic, lock: &Lock) {
         .filter(|(_, entry)| entry.state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) != 0)
         .map(|(_, entry)| entry.tenure.pool())
         .collect();
-    remove_if(lock, |name| {
-        let name = Path::new(name);
-        let is_pool = name.extension().is_some_and(|extension| extension == "pool" || extension == "data");
-        let number = name.file_stem().and_then(|stem| u64::from_str_radix(stem.to_str()?, 16).ok());
-        is_pool && number.is_none_or(|number| !known.contains(&number))
-    });
+    remove_pools(lock, |number| !known.contains(&number));
 }
 
-/// Removes those files of the locked directory whose names are chosen. By the open directory and not by its path, which
-/// may lead elsewhere by now.
-fn remove_if(lock: &Lock, chosen: impl Fn(&str) -> bool) {
-    let Ok(entries) = rustix::fs::Dir::read_from(lock.directory()) else { return };
-    for entry in entries.flatten() {
-        if entry.file_name().to_str().is_ok_and(&chosen) {
-            let _ = rustix::fs::unlinkat(lock.directory(), entry.file_name(), rustix::fs::AtFlags::empty());
+/// Removes the chosen pools from the locked directory, by the numbers that their names give. By the open directory and not by its path,
+/// which may lead elsewhere by now.
+fn remove_pools(lock: &Lock, chosen: impl Fn(u64) -> bool) {
+    for name in lock.names() {
+        if pool_number(&name).is_some_and(&chosen) {
+            PoolView::unlink(lock.at(name));
         }
     }
 }
 
-/// Removes all files of a topic, its name first: who opens it from now on finds none. Files that no topic has are left.
+/// The number of a pool whose control file has this name.
+fn pool_number(name: &OsStr) -> Option<u64> {
+    let digits = name.to_str()?.strip_suffix(".pool")?;
+    (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok()).flatten()
+}
+
+/// Whether a file of a topic may have this name: its own, that of a further ring, or that of either while it is made.
+fn is_file_name(name: &OsStr) -> bool {
+    let further = |name: &str| name.strip_prefix("topic.").is_some_and(|it| it.parse::<u32>().is_ok());
+    name.to_str().is_some_and(|name| name == FILE || name == HIDDEN_FILE || further(name))
+}
+
+/// Removes all files of a topic, its name first: who opens it from now on finds none. What is by its name or its content no file of a
+/// topic is left, and the directory with it.
 pub(super) fn remove_files(lock: &Lock) {
-    remove_if(lock, |name| name == FILE);
-    remove_if(lock, |name| name.starts_with("topic.") || name.ends_with(".pool") || name.ends_with(".data"));
+    lock.at(FILE).remove_if(is_topic_file);
+    lock.names().into_iter().filter(|name| is_file_name(name)).for_each(|name| {
+        lock.at(name).remove_if(is_topic_file);
+    });
+    remove_pools(lock, |_| true);
 }
 
 /// Removes a topic's files and its directory. Gives whether it is gone.
-pub(super) fn remove_topic(directory: &Path, lock: &Lock) -> bool {
+pub(super) fn remove_topic(directory: &Beneath, lock: &Lock) -> bool {
     remove_files(lock);
-    fs::remove_dir(directory).is_ok()
+    directory.remove_directory().is_ok()
 }
 
 /// What became of a topic's directory.
@@ -306,9 +315,9 @@ pub(crate) enum Swept {
 }
 
 /// Repairs one topic's directory and removes it if nobody is left in it.
-pub(crate) fn sweep(root: &Root, directory: &Path) -> Swept {
+pub(crate) fn sweep(root: &OpenRoot, directory: &Beneath) -> Swept {
     let Some(lock) = Lock::try_acquire(directory) else {
-        return if directory.is_dir() { Swept::Busy } else { Swept::Kept };
+        return if directory.open_directory().is_ok() { Swept::Busy } else { Swept::Kept };
     };
     let removable = match Topic::open(root, directory) {
         Ok(Some(topic)) => {
@@ -320,6 +329,6 @@ pub(crate) fn sweep(root: &Root, directory: &Path) -> Swept {
         // joins while the lock is held.
         Err(_) => nodes(root).is_ok_and(|nodes| nodes.iter().all(|node| !node.alive)),
     };
-    let known = directory.file_name().and_then(|name| topic_name(name.to_str()?)).is_some();
+    let known = directory.name().to_str().and_then(topic_name).is_some();
     if removable && known && remove_topic(directory, &lock) { Swept::Removed } else { Swept::Kept }
 }

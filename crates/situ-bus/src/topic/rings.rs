@@ -7,20 +7,19 @@
 //!
 //! Everything else (places, entries, domains, words to sleep on) stays in the topic's file, whatever ring is in use.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::mem::offset_of;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
-use situ_memory::{Access, Mapping, MemoryError, find_memory};
+use situ_memory::{Access, Beneath, Mapping, MemoryError, find_memory};
 
-use super::file::{FILE, HIDDEN_FILE, Topic, find_column, system};
+use super::file::{FILE, HIDDEN_FILE, Topic, find_column, is_topic_file, system};
 use super::format::{DOMAINS, HEAD_OFFSET, Head, PAGE, RingHeader, RingParts, state};
 use super::registry::{Lock, active_places};
 use crate::entry::Entry;
@@ -51,14 +50,9 @@ pub(crate) struct Rings {
 
 impl Further {
     /// Opens a ring whose first message has this number; without one, its header has to say it.
-    fn open(path: &Path, topic: u64, index: u32, base: Option<u64>) -> Result<Self, MemoryError> {
-        let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(no_link)
-            .open(path)
-            .map_err(|error| system("open", path, error))?;
+    fn open(place: &Beneath, topic: u64, index: u32, base: Option<u64>) -> Result<Self, MemoryError> {
+        let path = place.path();
+        let file = place.open(true).map_err(|error| system("open", path, error))?;
         let malformed =
             |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
         let size = file.metadata().map_err(|error| system("look at", path, error))?.len();
@@ -187,7 +181,7 @@ impl Topic {
                 Ok(further) if further.base >= seal => return Ok((index, further)),
                 Ok(_) => {
                     let reason = "it begins before a ring that comes before it ends".to_owned();
-                    return Err(MemoryError::Malformed { path, reason });
+                    return Err(MemoryError::Malformed { path: path.path().to_owned(), reason });
                 }
                 Err(MemoryError::System { source, action, path })
                     if source.kind() == io::ErrorKind::NotFound =>
@@ -199,7 +193,7 @@ impl Topic {
         }
         let path = self.ring_path(known + 1);
         let reason = "there cannot be that many rings".to_owned();
-        Err(missing.unwrap_or(MemoryError::Malformed { path, reason }))
+        Err(missing.unwrap_or(MemoryError::Malformed { path: path.path().to_owned(), reason }))
     }
 
     /// The number of the next message to be published, as of now.
@@ -256,7 +250,7 @@ impl Topic {
     }
 
     /// The files of the further rings, each with the offset of its columns and the number of its rows.
-    pub(super) fn columns_of_further_rings(&self) -> impl Iterator<Item = (PathBuf, u64, u32)> {
+    pub(super) fn columns_of_further_rings(&self) -> impl Iterator<Item = (Beneath, u64, u32)> {
         let known = self.rings.known.load(Ordering::Acquire);
         let first = self.registry().first.load(Ordering::SeqCst);
         (0..known).filter_map(move |index| {
@@ -267,7 +261,7 @@ impl Topic {
         })
     }
 
-    fn ring_path(&self, index: usize) -> PathBuf {
+    fn ring_path(&self, index: usize) -> Beneath {
         self.directory.join(format!("{FILE}.{index}"))
     }
 
@@ -279,10 +273,10 @@ impl Topic {
         let index = self.rings.known.load(Ordering::Acquire) + 1;
         let path = self.ring_path(index);
         // One that is there was made by somebody who died before its seal: nobody has ever used it.
-        let _ = fs::remove_file(&path);
+        path.remove_if(is_topic_file);
         self.make_ring(&path, index as u32, depth)?;
         if !self.seal() {
-            let _ = fs::remove_file(&path);
+            path.remove_if(is_topic_file);
             return Ok(false);
         }
         self.follow()?;
@@ -326,8 +320,7 @@ impl Topic {
         for index in 1..known {
             let is_over = |ring: Ring<'_>| ring.sealed_at().is_some_and(|seal| seal <= first);
             if self.further(index - 1).is_some_and(is_over) {
-                let name = format!("{FILE}.{index}");
-                let _ = rustix::fs::unlinkat(lock.directory(), name, rustix::fs::AtFlags::empty());
+                lock.at(format!("{FILE}.{index}")).remove_if(is_topic_file);
             }
         }
     }
@@ -358,28 +351,20 @@ impl Topic {
         }
     }
 
-    fn make_ring(&self, path: &Path, index: u32, depth: u32) -> Result<(), MemoryError> {
+    fn make_ring(&self, place: &Beneath, index: u32, depth: u32) -> Result<(), MemoryError> {
         let hidden = self.directory.join(HIDDEN_FILE);
-        let _ = fs::remove_file(&hidden);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(self.root.file_mode())
-            .open(&hidden)
-            .map_err(|error| system("create", &hidden, error))?;
-        let made = self.fill_ring(&file, index, depth).and_then(|()| fs::rename(&hidden, path));
+        hidden.remove_if(is_topic_file);
+        let file = hidden
+            .create(self.root.file_mode(), self.root.group())
+            .map_err(|error| system("create", hidden.path(), error))?;
+        let made = self.fill_ring(&file, index, depth).and_then(|()| hidden.rename(place));
         made.map_err(|error| {
-            let _ = fs::remove_file(&hidden);
-            system("make", path, error)
+            let _ = hidden.remove();
+            system("make", place.path(), error)
         })
     }
 
     fn fill_ring(&self, file: &File, index: u32, depth: u32) -> io::Result<()> {
-        if let Some(group) = self.root.group() {
-            rustix::fs::fchown(file, None, Some(rustix::fs::Gid::from_raw(group)))?;
-            rustix::fs::fchmod(file, rustix::fs::Mode::from_raw_mode(self.root.file_mode()))?;
-        }
         let header = RingHeader::new(self.header.id, index, depth);
         let parts = RingParts::of(depth);
         file.set_len(parts.end as u64)?;

@@ -36,6 +36,11 @@ impl Scratch {
         Node::in_root(name, self.root()).unwrap()
     }
 
+    /// The directory of a topic.
+    pub fn topic(&self, name: &str) -> PathBuf {
+        self.0.join("topics").join(name)
+    }
+
     /// All files below the root.
     pub fn files(&self) -> Vec<PathBuf> {
         fn walk(path: &std::path::Path, files: &mut Vec<PathBuf>) {

@@ -33,9 +33,9 @@ pub fn run(context: &Context, arguments: &CleanArgs) -> Result<(), CliError> {
             topics: abandoned_topics(&topics),
         }
     } else {
-        situ::trace::clean(&context.root);
-        let mut cleaned = bus::clean(&context.root);
-        cleaned.topics.extend(bus::clean_topics(&context.root));
+        situ::trace::clean(&context.root).map_err(CliError::failed)?;
+        let mut cleaned = bus::clean(&context.root).map_err(CliError::failed)?;
+        cleaned.topics.extend(bus::clean_topics(&context.root).map_err(CliError::failed)?);
         Report { dry_run: false, nodes: cleaned.nodes, topics: cleaned.topics }
     };
     let output = &context.output;

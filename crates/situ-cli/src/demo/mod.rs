@@ -327,12 +327,14 @@ impl Demo<'_> {
 
     /// Files that the demo has left in shared memory, after whoever died was cleaned up after.
     fn leftovers(&self) -> u64 {
-        bus::clean(&self.context.root);
+        // Of a root that is not safe nothing is counted: no node could be made there either.
+        let Ok(Some(root)) = self.context.root.open() else { return 0 };
+        let _ = bus::clean(&root);
         let device = DEVICE_TOPICS.map(str::to_owned);
         let topics = [false, true].into_iter().flat_map(|s| self.kind.topics(s)).chain(device);
-        let files: u64 = topics.map(|t| count_files(&self.context.root.topic(&t))).sum();
+        let files: u64 = topics.map(|t| count_files(root.topic(&t).path())).sum();
         let ours = |n: &bus::NodeInfo| n.name.starts_with("demo_") && !n.alive || n.pid == std::process::id();
-        let nodes = inspect::nodes(&self.context.root).unwrap_or_default().iter().filter(|n| ours(n)).count();
+        let nodes = inspect::nodes(&root).unwrap_or_default().iter().filter(|n| ours(n)).count();
         files + nodes as u64
     }
 }

@@ -62,7 +62,7 @@ struct Report {
 /// Runs every check; the exit code says whether one failed.
 pub fn run(context: &Context) -> Result<(), CliError> {
     let (root, output) = (context.root.path(), &context.output);
-    let mut checks = shared_memory::checks(root);
+    let mut checks = shared_memory::checks(&context.root);
     checks.push(leftovers::check(&context.root));
     checks.extend(kernel::checks());
     checks.extend(machine::checks());

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, StatFs, flock, statfs};
 
+use situ::bus::{Root, RootError};
+
 use super::Check;
 use crate::output::units;
 
@@ -18,8 +20,8 @@ const TMPFS: u64 = 0x0102_1994;
 const HUGETLBFS: u64 = 0x9584_58f6;
 
 /// Looks at the directory of topics and nodes, or at where it will be created.
-pub fn checks(root: &Path) -> Vec<Check> {
-    let existing = root.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
+pub fn checks(root: &Root) -> Vec<Check> {
+    let existing = root.path().ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
     let mut checks = match statfs(existing) {
         Ok(found) => vec![file_system(existing, found.f_type as u64), space(existing, &found)],
         Err(error) => vec![Check::fail(
@@ -78,8 +80,19 @@ fn room(path: &Path, size: u64, free: u64) -> Check {
     }
 }
 
-fn permissions(root: &Path, existing: &Path) -> Check {
+fn permissions(chosen: &Root, existing: &Path) -> Check {
     const NAME: &str = "permissions";
+    let root = chosen.path();
+    if let Err(RootError::Unsafe { reason, .. }) = chosen.open() {
+        let advice = format!(
+            "Nothing there is used, lest somebody else reads, forges or has you delete. If it is yours: `chmod 700 {0}`. If not: ask its owner \
+             or an administrator for `rm -r {0}`; until then set SITU_ROOT, for all programs that are to meet, to a directory of your own on \
+             a tmpfs, for instance `export SITU_ROOT=/dev/shm/situ-$USER-$RANDOM`. To look at another user's, be that user: \
+             `sudo -u '#UID' situ doctor`.",
+            root.display()
+        );
+        return Check::fail(NAME, format!("{}: {reason}", root.display()), advice);
+    }
     if existing != root {
         return match rustix::fs::access(existing, rustix::fs::Access::WRITE_OK) {
             Ok(()) => Check::ok(NAME, format!("{} does not exist yet and can be created", root.display())),
@@ -91,29 +104,16 @@ fn permissions(root: &Path, existing: &Path) -> Check {
         };
     }
     match std::fs::metadata(root) {
-        Ok(found) => owner(root, found.uid(), found.mode() & 0o7777, rustix::process::geteuid().as_raw()),
+        Ok(found) => owner(root, found.uid(), found.mode() & 0o7777),
         Err(error) => {
             Check::fail(NAME, format!("{}: {error}", root.display()), "Check the path in SITU_ROOT.")
         }
     }
 }
 
-fn owner(root: &Path, uid: u32, mode: u32, me: u32) -> Check {
+fn owner(root: &Path, uid: u32, mode: u32) -> Check {
     const NAME: &str = "permissions";
     let text = format!("{} belongs to user {uid}, mode {mode:04o}", root.display());
-    if mode & 0o002 != 0 {
-        let advice = format!(
-            "Everybody on this machine may read and forge messages: `chmod o-rwx {}`.",
-            root.display()
-        );
-        return Check::fail(NAME, text, advice);
-    }
-    if uid != me && mode & 0o020 == 0 {
-        let advice = format!(
-            "It belongs to somebody else. Set SITU_ROOT, or have user {uid} share it with a common group."
-        );
-        return Check::fail(NAME, text, advice);
-    }
     if mode & 0o004 != 0 {
         let advice =
             format!("Everybody on this machine may read messages: `chmod o-rwx {}`.", root.display());
@@ -124,6 +124,8 @@ fn owner(root: &Path, uid: u32, mode: u32, me: u32) -> Check {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::super::Status;
     use super::*;
 
@@ -147,17 +149,22 @@ mod tests {
     #[test]
     fn foreign_and_open_directories_are_reported() {
         let root = Path::new("/dev/shm/situ-7");
-        assert_eq!(owner(root, 7, 0o700, 7).status, Status::Ok);
-        assert_eq!(owner(root, 7, 0o2770, 8).status, Status::Ok);
-        assert_eq!(owner(root, 7, 0o700, 8).status, Status::Fail);
-        assert_eq!(owner(root, 7, 0o755, 7).status, Status::Warn);
-        assert_eq!(owner(root, 7, 0o777, 7).status, Status::Fail);
+        assert_eq!(owner(root, 7, 0o700).status, Status::Ok);
+        assert_eq!(owner(root, 7, 0o1770).status, Status::Ok);
+        assert_eq!(owner(root, 7, 0o755).status, Status::Warn);
+        let path = std::path::PathBuf::from(format!("/dev/shm/situ-test-doctor-{}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let check = permissions(&Root::at(&path, None), &path);
+        std::fs::remove_dir(&path).unwrap();
+        assert_eq!(check.status, Status::Fail);
+        assert!(check.found.contains("mode 0777"), "{}", check.found);
     }
 
     #[test]
     fn a_root_that_does_not_exist_is_looked_for_above() {
         let folder = std::env::temp_dir();
-        let checks = checks(&folder.join("situ-none").join("deeper"));
+        let checks = checks(&Root::at(folder.join("situ-none").join("deeper"), None));
         let permissions = checks.iter().find(|c| c.name == "permissions").unwrap();
         assert_eq!(permissions.status, Status::Ok, "{permissions:?}");
         assert!(permissions.found.contains("can be created"));

@@ -40,13 +40,13 @@ mod words;
 use std::any::Any;
 use std::ffi::c_void;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 pub use memory::CudaMemory;
 pub use stream::CudaStream;
 pub use words::HostRegistration;
 
+use crate::beneath::Beneath;
 use crate::domain::{
     Capabilities, Domain, DomainError, DomainId, DomainKind, HOST, Memory, MemoryRequest, Sharing, Stream,
     StreamOrder,
@@ -140,7 +140,7 @@ impl Domain for CudaDomain {
         }
     }
 
-    fn create(&self, _path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
+    fn create(&self, _place: &Beneath, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
         Ok(Arc::new(CudaMemory::create(self.device()?.clone(), request.size)?))
     }
 

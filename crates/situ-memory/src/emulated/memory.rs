@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Device;
+use crate::beneath::Beneath;
 use crate::domain::{DomainError, DomainId, Memory, MemoryRequest, check_range};
 use crate::file_windows::{FileWindows, Source};
 use crate::mapping::Access;
@@ -26,7 +27,7 @@ pub(super) struct EmulatedMemory {
 impl EmulatedMemory {
     pub(super) fn create(
         device: &Arc<Device>,
-        path: &Path,
+        place: &Beneath,
         request: &MemoryRequest,
     ) -> Result<Self, DomainError> {
         device.check()?;
@@ -35,9 +36,9 @@ impl EmulatedMemory {
             return Err(device.refused(action, "it was made to fail"));
         }
         // It grows as slots get memory.
-        let file = Arc::new(create_file(path, &MemoryRequest { size: 0, ..request.clone() })?);
-        let backing = Backing::own(path.to_owned(), file.clone());
-        Self::of(device, path, Source::Own(file), Access::ReadWrite, request.size, backing)
+        let file = Arc::new(create_file(place, &MemoryRequest { size: 0, ..request.clone() })?);
+        let backing = Backing::own(place.path().to_owned(), file.clone());
+        Self::of(device, place.path(), Source::Own(file), Access::ReadWrite, request.size, backing)
     }
 
     pub(super) fn import(device: &Arc<Device>, descriptor: OwnedFd, size: u64) -> Result<Self, DomainError> {

@@ -10,13 +10,13 @@ mod memory;
 mod stream;
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use faults::{FaultPlan, Faults};
 pub use stream::{EmulatedStream, EmulatedView};
 
+use crate::beneath::Beneath;
 use crate::domain::{
     Capabilities, Domain, DomainError, DomainId, DomainKind, Memory, MemoryRequest, Sharing, Stream,
     StreamOrder,
@@ -153,8 +153,8 @@ impl Domain for EmulatedDomain {
         }
     }
 
-    fn create(&self, path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
-        Ok(Arc::new(EmulatedMemory::create(&self.device, path, request)?))
+    fn create(&self, place: &Beneath, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
+        Ok(Arc::new(EmulatedMemory::create(&self.device, place, request)?))
     }
 
     fn import(&self, descriptor: OwnedFd, size: u64) -> Result<Arc<dyn Memory>, DomainError> {

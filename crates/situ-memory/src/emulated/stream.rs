@@ -590,6 +590,7 @@ impl EmulatedView<'_> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{Command, DomainError, EmulatedStream, Fence, FenceState, perform};
+    use crate::beneath::Beneath;
     use crate::domain::{Domain, MemoryRequest, Stream};
     use crate::emulated::{EmulatedDomain, EmulatedOptions};
     use std::time::{Duration, Instant};
@@ -735,7 +736,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("situ-patience-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let request = MemoryRequest { size: 1 << 24, mode: 0o600, group: None };
-        let memory = domain.create(&directory.join("memory.data"), &request).unwrap();
+        let memory = domain.create(&Beneath::from(&directory.join("memory.data")), &request).unwrap();
         memory.back(0, 1 << 24).unwrap();
         std::fs::remove_dir_all(&directory).unwrap();
         let stream = EmulatedStream::new(&domain.device).unwrap();

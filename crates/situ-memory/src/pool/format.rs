@@ -2,16 +2,17 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::GRANULE;
+use crate::beneath::Beneath;
 use crate::control::SlotControl;
 use crate::domain::{DomainId, DomainKind};
 use crate::mapping::MemoryError;
 use crate::sync::atomic::AtomicU64;
 
 pub(crate) const PAGE: usize = 4096;
-const MAGIC: u64 = u64::from_le_bytes(*b"SITUPOOL");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUPOOL");
 const VERSION: u32 = 4;
 /// The slot's number in a row has 16 bits.
 pub(crate) const MOST_SLOTS: u32 = 1 << 16;
@@ -105,8 +106,8 @@ pub(crate) fn parts(slots: u32) -> (usize, usize, usize) {
     (directory, controls, controls + (slots as usize * size_of::<SlotControl>()).next_multiple_of(PAGE))
 }
 
-/// The path of the data file beside a control file.
-pub(crate) fn data_path(control: &Path) -> PathBuf {
+/// The data file beside a control file.
+pub(crate) fn data_path(control: &Beneath) -> Beneath {
     control.with_extension("data")
 }
 

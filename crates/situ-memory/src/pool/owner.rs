@@ -1,7 +1,6 @@
 //! A pool as the process that owns it sees it.
 
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use super::ring::Ring;
 use super::size_classes::SizeClasses;
 use super::table::{Place, Table};
 use super::{AllocateError, GRANULE, PoolHeader, PoolOptions, PoolStatistics, SlotId, Strategy};
+use crate::beneath::Beneath;
 use crate::control::SlotControl;
 use crate::domain::{Domain, DomainError, Memory, MemoryRequest, Sharing};
 use crate::fence::Fence;
@@ -27,7 +27,7 @@ enum Allocation {
 /// A pool, seen by the process that owns it. Dropping it leaves the files; [`unlink`](Self::unlink) removes them. Memory
 /// that is shared by descriptors is handed out only as long as this lives.
 pub struct PoolOwner {
-    control_path: PathBuf,
+    place: Beneath,
     table: Table,
     allocation: Allocation,
     /// Hands out the memory's descriptor, if that is how it is shared.
@@ -35,23 +35,25 @@ pub struct PoolOwner {
 }
 
 impl PoolOwner {
-    /// Creates a pool's control file at `control_path`, and its memory in `domain`.
+    /// Creates a pool's control file at `place`, and its memory in `domain`.
     pub fn create(
         domain: &dyn Domain,
-        control_path: &Path,
+        place: impl Into<Beneath>,
         options: &PoolOptions,
     ) -> Result<Self, DomainError> {
+        let place = place.into();
+        let control_path = place.path();
         let slots = options.slots.clamp(64, MOST_SLOTS).next_multiple_of(64);
         let capacity = options.capacity.clamp(PAGE as u64, MOST_CAPACITY).next_multiple_of(PAGE as u64);
         let (.., end) = parts(slots);
         let request = MemoryRequest { size: end as u64, mode: options.mode, group: options.group };
-        let control_file = create_file(control_path, &request)?;
+        let control_file = create_file(&place, &request)?;
         // The directory and the controls are written, also by readers, at moments when no error could be told.
         find_memory(control_file.as_fd(), 0, end as u64)
             .map_err(|source| system("find memory for", control_path, source))?;
         let control = Mapping::new(control_file.as_fd(), 0, end, Access::ReadWrite)
             .map_err(|source| system("map", control_path, source))?;
-        let bytes = domain.create(&data_path(control_path), &MemoryRequest { size: capacity, ..request })?;
+        let bytes = domain.create(&data_path(&place), &MemoryRequest { size: capacity, ..request })?;
         // A device may have made more of it, in its own units.
         let capacity = bytes.size().min(MOST_CAPACITY) / PAGE as u64 * PAGE as u64;
         let header =
@@ -70,7 +72,7 @@ impl PoolOwner {
             (Sharing::File, _) => None,
         };
         let pool = Self {
-            control_path: control_path.to_owned(),
+            place,
             _share: share,
             table: Table::new(header, control, bytes),
             allocation: match options.strategy {
@@ -162,6 +164,6 @@ impl PoolOwner {
 
     /// Removes the files. Those who have them mapped keep them.
     pub fn unlink(&self) {
-        super::PoolView::unlink(&self.control_path);
+        super::PoolView::unlink(&self.place);
     }
 }

@@ -1,18 +1,19 @@
 //! A pool as everybody but its owner sees it: its metadata, and with access to its domain its bytes.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::format::{DirectoryEntry, PAGE, data_path, parts, read_header};
+use super::format::{DirectoryEntry, MAGIC, PAGE, data_path, parts, read_header};
 use super::table::Base;
 use super::{GRANULE, PoolHeader, SlotId, ViewError, malformed, system};
+use crate::beneath::{Beginning, Beneath, beginning};
 use crate::control::{Held, SlotControl};
 use crate::domain::{Domain, DomainError, Memory, Sharing};
 use crate::domains::Domains;
@@ -29,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// memory, so it can be had without the pool's domain.
 #[derive(Debug)]
 pub struct PoolMetadata {
-    path: PathBuf,
+    place: Beneath,
     header: PoolHeader,
     /// How many bytes of its memory are looked at: all, or what the reader limits itself to.
     within: u64,
@@ -43,16 +44,13 @@ pub struct PoolMetadata {
     base: Base,
 }
 
-fn open(control_path: &Path, path: &Path, write: bool) -> Result<File, ViewError> {
-    // It may be anything: links are not followed, and a pipe is not waited for.
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let mut options = OpenOptions::new();
-    match options.read(true).write(write).custom_flags(flags.bits() as i32).open(path) {
+fn open(control: &Beneath, place: &Beneath, write: bool) -> Result<File, ViewError> {
+    match place.open(write) {
         Ok(file) => Ok(file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(ViewError::Gone(control_path.to_owned()))
+            Err(ViewError::Gone(control.path().to_owned()))
         }
-        Err(error) => Err(system("open", path, error).into()),
+        Err(error) => Err(system("open", place.path(), error).into()),
     }
 }
 
@@ -66,8 +64,9 @@ impl PoolMetadata {
     /// Maps a pool's control file: the directory read-only, the controls for pinning.
     ///
     /// Everything in the header is checked against the size of the file, so that no later access can leave it.
-    pub fn open(control_path: &Path) -> Result<Self, ViewError> {
-        let file = open(control_path, control_path, true)?;
+    pub fn open(place: impl Into<Beneath>) -> Result<Self, ViewError> {
+        let place = place.into();
+        let (file, control_path) = (open(&place, &place, true)?, place.path());
         let header = read_header(&file, control_path)?;
         let metadata = file.metadata().map_err(|source| system("look at", control_path, source))?;
         let (user, only_ours) = (metadata.uid(), is_only_ours(&metadata));
@@ -79,21 +78,12 @@ impl PoolMetadata {
         let directory = map(0, controls_offset, Access::Read)?;
         let controls = Arc::new(map(controls_offset, end - controls_offset, Access::ReadWrite)?);
         let base = Base(controls.base());
-        Ok(Self {
-            path: control_path.to_owned(),
-            header,
-            within: header.capacity,
-            user,
-            only_ours,
-            directory,
-            controls,
-            base,
-        })
+        Ok(Self { place, header, within: header.capacity, user, only_ours, directory, controls, base })
     }
 
     /// The path of the control file.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.place.path()
     }
 
     /// The pool's header, as it was when it was opened.
@@ -197,13 +187,13 @@ pub struct PoolView {
 
 impl PoolView {
     /// Opens another process' pool and imports its memory, which one of `domains` must know.
-    pub fn open(domains: &Domains, control_path: &Path) -> Result<Self, ViewError> {
-        Self::open_within(domains, control_path, u64::MAX)
+    pub fn open(domains: &Domains, place: impl Into<Beneath>) -> Result<Self, ViewError> {
+        Self::open_within(domains, place, u64::MAX)
     }
 
     /// The same, but no more than the first `most` bytes of its memory are mapped: slots that reach further have no place.
-    pub fn open_within(domains: &Domains, control_path: &Path, most: u64) -> Result<Self, ViewError> {
-        let mut metadata = PoolMetadata::open(control_path)?;
+    pub fn open_within(domains: &Domains, place: impl Into<Beneath>, most: u64) -> Result<Self, ViewError> {
+        let mut metadata = PoolMetadata::open(place)?;
         metadata.within = metadata.within.min(most / PAGE as u64 * PAGE as u64).max(PAGE as u64);
         let domain = domains.get(metadata.header.domain())?;
         let (bytes, only_ours) = import(domain.as_ref(), &metadata)?;
@@ -295,38 +285,46 @@ impl PoolView {
 
     /// How many bytes of memory the pool at this path takes: what its files do and, if its memory is none, all of that, because it was
     /// taken as a whole. 0 if it is gone.
-    pub fn memory_bytes(control_path: &Path) -> u64 {
-        let blocks = |path: &Path| path.metadata().ok().map(|metadata| metadata.blocks() * 512);
-        let Some(control) = blocks(control_path) else { return 0 };
-        let memory = blocks(&data_path(control_path)).or_else(|| {
-            let file = open(control_path, control_path, false).ok()?;
-            Some(read_header(&file, control_path).ok()?.capacity)
+    pub fn memory_bytes(place: impl Into<Beneath>) -> u64 {
+        let place = place.into();
+        let blocks = |place: &Beneath| place.stat().ok().map(|stat| stat.st_blocks as u64 * 512);
+        let Some(control) = blocks(&place) else { return 0 };
+        let memory = blocks(&data_path(&place)).or_else(|| {
+            let file = open(&place, &place, false).ok()?;
+            Some(read_header(&file, place.path()).ok()?.capacity)
         });
         control + memory.unwrap_or(0)
     }
 
-    /// Removes the files of the pool at this path, if they are there. Those who have them mapped keep them.
-    pub fn unlink(control_path: &Path) {
-        let _ = std::fs::remove_file(control_path);
-        let _ = std::fs::remove_file(data_path(control_path));
+    /// Removes the files of the pool at this path, if the control file begins as one. Those who have them mapped keep them.
+    ///
+    /// The memory has no mark of its own, so it goes first: as long as it is there, the control file tells whose it is.
+    pub fn unlink(place: impl Into<Beneath>) {
+        let control = place.into();
+        let is_pool = |file: &File| beginning(file, &MAGIC.to_le_bytes()) != Beginning::Foreign;
+        if control.open(false).is_ok_and(|file| is_pool(&file)) {
+            data_path(&control).remove_if(|_| true);
+            control.remove_if(is_pool);
+        }
     }
 }
 
 /// Imports the memory of a pool, and makes sure that it is as large as its header says. Also whether only our user may write to it.
 fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<(Arc<dyn Memory>, bool), ViewError> {
-    let (path, capacity) = (&metadata.path, metadata.within);
+    let (place, capacity) = (&metadata.place, metadata.within);
+    let path = place.path();
     let (descriptor, only_ours) = match domain.capabilities().sharing {
         // For writing, if that is allowed: not to write, but because drivers register nothing that nobody here may write.
         Sharing::File => {
-            let data = data_path(path);
-            let file = open(path, &data, true).or_else(|_| open(path, &data, false))?;
-            let found = file.metadata().map_err(|source| system("look at", &data, source))?;
+            let data = data_path(place);
+            let file = open(place, &data, true).or_else(|_| open(place, &data, false))?;
+            let found = file.metadata().map_err(|source| system("look at", data.path(), source))?;
             (file.into(), metadata.only_ours && is_only_ours(&found))
         }
         // Who hands it out was asked for being the owner of the control file.
         Sharing::Descriptor => match share::ask(metadata.header.id, metadata.user, capacity, PATIENCE)? {
             Answer::Descriptor(descriptor) => (descriptor, metadata.only_ours),
-            Answer::Gone => return Err(ViewError::Gone(path.clone())),
+            Answer::Gone => return Err(ViewError::Gone(path.to_owned())),
             Answer::Late => {
                 return Err(DomainError::TimedOut { domain: domain.id(), waited: PATIENCE }.into());
             }

@@ -24,7 +24,6 @@ mod transfer;
 
 use std::any::Any;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::sync::Arc;
 
 pub use ash;
@@ -33,6 +32,7 @@ pub use memory::VulkanMemory;
 pub use pages::HostPages;
 pub use stream::VulkanStream;
 
+use crate::beneath::Beneath;
 use crate::domain::{
     Capabilities, Domain, DomainError, DomainId, DomainKind, HOST, Memory, MemoryRequest, Sharing, Stream,
     StreamOrder,
@@ -144,7 +144,7 @@ impl Domain for VulkanDomain {
         }
     }
 
-    fn create(&self, _path: &Path, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
+    fn create(&self, _place: &Beneath, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
         Ok(Arc::new(VulkanMemory::create(self.device()?.clone(), request.size)?))
     }
 

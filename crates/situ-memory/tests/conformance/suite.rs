@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use situ_memory::{
-    Copier, Domain, DomainError, DomainId, DomainKind, Domains, FenceState, HOST, HostDomain, Memory,
-    MemoryRequest, PoolOptions, PoolOwner, Route, Sharing, Strategy, Stream, StreamOrder,
+    Beneath, Copier, Domain, DomainError, DomainId, DomainKind, Domains, FenceState, HOST, HostDomain,
+    Memory, MemoryRequest, PoolOptions, PoolOwner, Route, Sharing, Strategy, Stream, StreamOrder,
 };
 
 pub use children::*;
@@ -116,7 +116,7 @@ impl Site {
     /// Memory of the domain, all of it usable.
     pub fn memory(&self, name: &str, size: u64) -> Arc<dyn Memory> {
         let request = MemoryRequest { size, mode: 0o600, group: None };
-        let memory = self.domain.create(&self.path(name), &request).unwrap();
+        let memory = self.domain.create(&Beneath::from(&self.path(name)), &request).unwrap();
         assert!(memory.size() >= size, "{} of {size} bytes", memory.size());
         memory.back(0, size).unwrap();
         memory
@@ -487,7 +487,7 @@ pub fn streams_of_many_threads_do_not_mix(site: &Site) {
 pub fn memory_and_streams_outlive_their_handle(site: &Site) {
     let domain = (site.open)().unwrap();
     let request = MemoryRequest { size: 4096, mode: 0o600, group: None };
-    let memory = domain.create(&site.path("m.data"), &request).unwrap();
+    let memory = domain.create(&Beneath::from(&site.path("m.data")), &request).unwrap();
     memory.back(0, 4096).unwrap();
     let stream = domain.stream().unwrap();
     drop(domain);
@@ -552,7 +552,7 @@ pub fn copies_are_completed_for_others(site: &Site) {
 
 pub fn copies_to_and_from_the_host(site: &Site) {
     let request = MemoryRequest { size: 1 << 20, mode: 0o600, group: None };
-    let host = HostDomain.create(&site.path("h.data"), &request).unwrap();
+    let host = HostDomain.create(&Beneath::from(&site.path("h.data")), &request).unwrap();
     host.back(0, 1 << 20).unwrap();
     let memory = site.memory("m.data", 1 << 20);
     let base = host.host(0, host.size()).unwrap().unwrap();

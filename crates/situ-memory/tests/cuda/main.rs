@@ -16,7 +16,7 @@ use driver::{called, is_played, play};
 use rustix::fs::MemfdFlags;
 use situ_memory::cuda::{CudaDomain, CudaStream};
 use situ_memory::{
-    Domain, DomainId, DomainKind, Fence, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions,
+    Beneath, Domain, DomainId, DomainKind, Fence, FenceState, HostDomain, Memory, MemoryRequest, PoolOptions,
     PoolOwner, Strategy, StreamOrder, find,
 };
 use suite::{PATIENCE, pattern, read, unique, write};
@@ -44,7 +44,7 @@ fn device(number: u32) -> Option<CudaDomain> {
 }
 
 fn create(domain: &dyn Domain, size: u64) -> Arc<dyn Memory> {
-    domain.create(Path::new("/nowhere"), &MemoryRequest { size, mode: 0o600, group: None }).unwrap()
+    domain.create(&Beneath::from("/nowhere"), &MemoryRequest { size, mode: 0o600, group: None }).unwrap()
 }
 
 fn pool(domain: &dyn Domain) -> PoolOwner {
@@ -179,7 +179,7 @@ fn registered_host_memory_is_read_and_written_without_a_detour() {
     let Some(domain) = device(0) else { return };
     let path = format!("/dev/shm/situ-test-cuda-{:x}.data", unique());
     let request = MemoryRequest { size: 1 << 20, mode: 0o600, group: None };
-    let host = HostDomain.create(Path::new(&path), &request).unwrap();
+    let host = HostDomain.create(&Beneath::from(&path), &request).unwrap();
     std::fs::remove_file(&path).unwrap();
     host.back(0, 1 << 20).unwrap();
     let base = host.host(0, host.size()).unwrap().unwrap();
@@ -256,7 +256,7 @@ fn memory_of_others_is_registered_if_its_file_may_be_written_or_the_device_only_
     let reads_only = domain.attributes().contains(&("registering read-only host memory", 1));
     let path = format!("/dev/shm/situ-test-cuda-{:x}.data", unique());
     let request = MemoryRequest { size: 1 << 20, mode: 0o600, group: None };
-    let owner = HostDomain.create(Path::new(&path), &request).unwrap();
+    let owner = HostDomain.create(&Beneath::from(&path), &request).unwrap();
     owner.back(0, 1 << 20).unwrap();
     let bytes = pattern(600_000, 8);
     // SAFETY: the memory has so many bytes, and nobody else uses it.

@@ -10,6 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use situ_memory::Beneath;
+
 use crate::format::{CHUNK_HEADER, ChunkHeader, Header, PATCHES, WORDS_OFFSET, Words, WriterEntry};
 use crate::read::ReadTrace;
 
@@ -95,7 +97,7 @@ pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
     }
     // There is no such path: nothing to remove in the end.
     let other = file.try_clone().expect("a descriptor");
-    let Ok(mut remote) = Remote::of(other, Path::new(""), SESSION) else { return Vec::new() };
+    let Ok(mut remote) = Remote::of(other, &Beneath::from(""), SESSION) else { return Vec::new() };
 
     let written = Shared::default();
     let mut both = Both {

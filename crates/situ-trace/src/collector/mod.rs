@@ -12,6 +12,7 @@ mod state;
 mod summary;
 
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,10 +20,13 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use situ_memory::Root;
+use situ_memory::beneath::{Beginning, beginning};
 use situ_memory::fork::LockedFile;
+use situ_memory::{Beneath, Root, RootError};
 
 use crate::control::{Control, ControlError, MOST_CATEGORIES};
+use crate::format::MAGIC;
+use crate::ring::{EXTENSION, UNFINISHED};
 use crate::session::Session;
 use crate::system;
 
@@ -118,7 +122,7 @@ impl Collector {
                 // Somebody cleans up.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => {
-                    let path = control.directory().to_owned();
+                    let path = control.directory().path().to_owned();
                     return Err(StartError::System { action: "lock", path, source });
                 }
             }
@@ -143,7 +147,7 @@ impl Collector {
             policy: options.policy,
         };
         let directory = control.rings(session.id);
-        root.make(&directory).map_err(ControlError::from)?;
+        control.root().make(&directory).map_err(ControlError::from)?;
         control.announce(&mut session);
         let common = Arc::new(Common {
             control,
@@ -159,7 +163,8 @@ impl Collector {
             .spawn(move || worker.run())
             .map_err(|source| {
                 common.control.conclude(&common.session);
-                StartError::System { action: "start the thread that reads", path: directory, source }
+                let path = directory.path().to_owned();
+                StartError::System { action: "start the thread that reads", path, source }
             })?;
         Ok(Self { lock, thread: Some(thread), common })
     }
@@ -235,14 +240,31 @@ impl fmt::Debug for Collector {
 
 /// Removes the rings of sessions whose collector died. The caller holds the lock, so there is no session now.
 fn remove_leftovers(control: &Control) {
-    let entries = std::fs::read_dir(control.directory()).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name();
-        let is_session = name.len() == 16 && u64::from_str_radix(&name.to_string_lossy(), 16).is_ok();
-        if is_session && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let _ = std::fs::remove_dir_all(entry.path());
+    for name in control.directory().names().unwrap_or_default() {
+        if is_number(&name.to_string_lossy()) {
+            remove_rings(&control.directory().join(name));
         }
     }
+}
+
+fn is_number(name: &str) -> bool {
+    name.len() == 16 && u64::from_str_radix(name, 16).is_ok()
+}
+
+/// Removes a session's directory with its rings. What is by its name or its content no ring is left, and the directory with it.
+fn remove_rings(directory: &Beneath) {
+    let is_ring = |file: &File| beginning(file, &MAGIC) != Beginning::Foreign;
+    for name in directory.names().unwrap_or_default() {
+        let is_named = |name: &str| {
+            name.split_once('.').is_some_and(|(number, extension)| {
+                is_number(number) && [EXTENSION, UNFINISHED].contains(&extension)
+            })
+        };
+        if name.to_str().is_some_and(is_named) {
+            directory.join(name).remove_if(is_ring);
+        }
+    }
+    let _ = directory.remove_directory();
 }
 
 /// The session of a root directory, if there is one and its collector lives.
@@ -261,8 +283,15 @@ pub fn request_stop(root: &Root) -> bool {
 
 /// Removes what sessions left whose collector died; where no node lives, also the file by which processes hear of sessions. Nothing,
 /// if a collector lives.
-pub fn clean(root: &Root) {
-    if let Ok(Some(control)) = Control::find(root)
+///
+/// It fails if somebody else could tamper with the root.
+pub fn clean(root: &Root) -> Result<(), RootError> {
+    let control = match Control::find(root) {
+        Ok(control) => control,
+        Err(ControlError::Root(error)) => return Err(error),
+        Err(ControlError::Memory(_)) => None,
+    };
+    if let Some(control) = control
         && !control.is_collected()
         && let Ok(Some(_lock)) = control.lock()
     {
@@ -271,4 +300,5 @@ pub fn clean(root: &Root) {
             control.remove();
         }
     }
+    Ok(())
 }

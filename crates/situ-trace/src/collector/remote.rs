@@ -5,16 +5,15 @@
 //! shorten it, which no check can outrun.)
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use rustix::fs::FlockOperation;
 use situ_memory::process::{State as Life, Watch};
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Access, Mapping};
+use situ_memory::{Access, Beneath, Mapping};
 
 use crate::format::{
     CHUNK_HEADER, EntryState, Header, MOST_NAME, NAME_OFFSET, PATCHES, PREFIX, QUIET, WriterEntry,
@@ -48,7 +47,7 @@ struct Out {
 #[derive(Debug)]
 pub(super) struct Remote {
     parts: Parts,
-    path: PathBuf,
+    place: Beneath,
     producer: Watch,
     /// To ask for the producer's lock.
     file: File,
@@ -80,18 +79,17 @@ pub(super) enum Drained {
 
 impl Remote {
     /// Opens a ring; the reason if it is none. Nothing if it has gone meanwhile.
-    pub(super) fn open(path: &Path, session: u64) -> Result<Option<Self>, String> {
-        let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32;
-        let file = match OpenOptions::new().read(true).write(true).custom_flags(flags).open(path) {
+    pub(super) fn open(place: &Beneath, session: u64) -> Result<Option<Self>, String> {
+        let file = match place.open(true) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.to_string()),
         };
-        Self::of(file, path, session).map(Some)
+        Self::of(file, place, session).map(Some)
     }
 
     /// The ring in a file, which will be removed by this path.
-    pub(super) fn of(file: File, path: &Path, session: u64) -> Result<Self, String> {
+    pub(super) fn of(file: File, place: &Beneath, session: u64) -> Result<Self, String> {
         let size = file.metadata().map_err(|error| error.to_string())?.len();
         let mut bytes = [0u8; size_of::<Header>()];
         file.read_exact_at(&mut bytes, 0).map_err(|error| error.to_string())?;
@@ -106,17 +104,17 @@ impl Remote {
         let map = Mapping::new(file.as_fd(), 0, header.len(), Access::ReadWrite)
             .map_err(|error| error.to_string())?;
         let parts = Parts { map: Arc::new(map), header };
-        Ok(Self::new(parts, path, file, String::from_utf8_lossy(&name).into_owned()))
+        Ok(Self::new(parts, place, file, String::from_utf8_lossy(&name).into_owned()))
     }
 
-    fn new(parts: Parts, path: &Path, file: File, name: String) -> Self {
+    fn new(parts: Parts, place: &Beneath, file: File, name: String) -> Self {
         let header = parts.header;
         let slots = header.writers as usize;
         let summary = ProducerSummary { name, pid: header.pid, ..Default::default() };
         Self {
             parts,
             producer: Watch::of(header.identity()),
-            path: path.to_owned(),
+            place: place.clone(),
             file,
             free: (0..header.chunks).collect(),
             taken: 0,
@@ -357,7 +355,7 @@ impl Remote {
             bytes: words.crowd_bytes.load(Ordering::Relaxed),
         };
         self.summary.ended = ended;
-        let _ = fs::remove_file(&self.path);
+        let _ = self.place.remove();
         std::mem::take(&mut self.summary)
     }
 }
@@ -443,7 +441,8 @@ mod tests {
     fn writers_and_the_collector_share_one_mapping_without_a_race() {
         const THREADS: u64 = 3;
         const PACKETS: u64 = 3000;
-        let directory = PathBuf::from(format!("/dev/shm/situ-test-trace-race-{}", std::process::id()));
+        let directory =
+            std::path::PathBuf::from(format!("/dev/shm/situ-test-trace-race-{}", std::process::id()));
         let root = Root::at(&directory, None);
         let control = Arc::new(Control::open(&root).unwrap());
         let session = Session {
@@ -455,10 +454,11 @@ mod tests {
             chunk_bytes: 512,
             policy: Policy::Stall { at_most: Duration::from_secs(60) },
         };
-        let ring = Ring::create(&root, &directory, &session, "race", &control).unwrap();
+        let ring = Ring::create(&root, &Beneath::from(&directory), &session, "race", &control).unwrap();
         let parts = Parts { map: ring.parts.map.clone(), header: ring.parts.header };
         let file = File::open(directory.join("trace/control")).unwrap();
-        let mut remote = Remote::new(parts, Path::new("/dev/shm/situ-no-such-file"), file, String::new());
+        let mut remote =
+            Remote::new(parts, &Beneath::from("/dev/shm/situ-no-such-file"), file, String::new());
         let shared = Shared::with(Arc::new(ring));
         let left = std::sync::atomic::AtomicU64::new(THREADS);
         let mut counted = Counted(Vec::new());

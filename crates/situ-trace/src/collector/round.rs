@@ -3,17 +3,19 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
+
+use situ_memory::Beneath;
 
 use crate::ring::EXTENSION;
 
 use super::remote::{Drained, Remote};
 use super::sink::Output;
 use super::summary::{ProducerSummary, Summary};
-use super::{Common, clocks};
+use super::{Common, clocks, remove_rings};
 
 /// How often it is looked who has died or left.
 const CARE: Duration = Duration::from_millis(100);
@@ -27,7 +29,7 @@ const GOODBYE: Duration = Duration::from_secs(1);
 
 pub(super) struct Worker {
     common: Arc<Common>,
-    directory: PathBuf,
+    directory: Beneath,
     output: Output,
     period: Duration,
     rings: Vec<Remote>,
@@ -40,7 +42,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(common: Arc<Common>, directory: PathBuf, output: Output, period: Duration) -> Self {
+    pub(super) fn new(common: Arc<Common>, directory: Beneath, output: Output, period: Duration) -> Self {
         let period = period.max(Duration::from_micros(100));
         Self {
             common,
@@ -97,19 +99,18 @@ impl Worker {
             return;
         }
         self.arrivals = Some(arrivals);
-        let Ok(entries) = std::fs::read_dir(&self.directory) else { return };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if path.extension().is_none_or(|extension| extension != EXTENSION)
-                || !self.known.insert(entry.file_name())
+        let Ok(names) = self.directory.names() else { return };
+        for name in names {
+            if Path::new(&name).extension().is_none_or(|extension| extension != EXTENSION)
+                || !self.known.insert(name.clone())
             {
                 continue;
             }
-            match Remote::open(&path, self.common.session.id) {
+            match Remote::open(&self.directory.join(&name), self.common.session.id) {
                 Ok(Some(ring)) => self.rings.push(ring),
                 Ok(None) => {}
                 Err(reason) => {
-                    let name = entry.file_name().to_string_lossy().into_owned();
+                    let name = name.to_string_lossy().into_owned();
                     self.summary.producers.push(ProducerSummary {
                         name,
                         given_up: Some(reason),
@@ -188,7 +189,7 @@ impl Worker {
         }
         clocks::snapshot(false, &mut self.output);
         let written = self.output.finish();
-        let _ = std::fs::remove_dir_all(&self.directory);
+        remove_rings(&self.directory);
         written?;
         self.summary.packets =
             self.summary.producers.iter().flat_map(|producer| &producer.writers).map(|w| w.packets).sum();

@@ -77,7 +77,7 @@ impl Scratch {
 
     /// What lies where sessions lie.
     pub fn left(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.root().trace()).unwrap().flatten();
+        let entries = std::fs::read_dir(self.root().path().join("trace")).unwrap().flatten();
         entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
     }
 }

@@ -276,7 +276,7 @@ mod tests {
                 edges(&image, &shape, &mut expected);
                 let request = MemoryRequest { size: 1 << 16, mode: 0o600, group: None };
                 let place = |name: &str, len: usize| {
-                    let memory = device.domain.create(&folder.join(name), &request).unwrap();
+                    let memory = device.domain.create(&(&folder.join(name)).into(), &request).unwrap();
                     memory.back(0, request.size).unwrap();
                     Place { memory, offset: 4096, len: len as u64 }
                 };
