@@ -16,7 +16,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -160,7 +160,11 @@ impl Control {
         let metadata = file.metadata().map_err(|error| system("look at", path, error))?;
         let malformed =
             |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
-        if metadata.len() != SIZE as u64 {
+        if metadata.len() > SIZE as u64 {
+            let reason = format!("it has {} bytes, so it is not Situ's: remove it by hand", metadata.len());
+            return Err(system("use", path, io::Error::new(io::ErrorKind::InvalidData, reason)));
+        }
+        if metadata.len() < SIZE as u64 {
             return Err(malformed("it is no control file of traces"));
         }
         let map = Mapping::new(file.as_fd(), 0, SIZE, Access::ReadWrite)
@@ -171,6 +175,25 @@ impl Control {
             return Err(malformed("it is no control file of traces, or of another version"));
         }
         Ok(Some(control))
+    }
+
+    /// Removes a control file that cannot be used: one that says so by its size, its beginning or its version. Whether it is gone.
+    ///
+    /// It may hold anything, so that its name and kind (see [`Beneath::remove_if`]), its size and its lock must do: nothing that is larger than
+    /// a control file, or locked by a collector, is removed. One of another version is left where `in_use`. Who has it mapped and sleeps on it
+    /// finds out as with [`remove`](Self::remove).
+    pub(crate) fn remove_broken(root: &OpenRoot, in_use: bool) -> bool {
+        root.trace().join(FILE).remove_if(|file| {
+            let mut start = [0; 12];
+            let len = file.read_at(&mut start, 0).unwrap_or(0);
+            let is_ours = len == start.len() && start[..8] == MAGIC.to_le_bytes();
+            let is_broken = !is_ours || start[8..] != VERSION.to_le_bytes();
+            let is_small = file.metadata().is_ok_and(|file| file.len() <= SIZE as u64);
+            let is_whole = file.metadata().is_ok_and(|file| file.len() == SIZE as u64);
+            is_small
+                && (!is_whole || (is_broken && !(is_ours && in_use)))
+                && rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+        })
     }
 
     fn page(&self) -> &Page {

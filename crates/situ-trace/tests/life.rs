@@ -209,6 +209,51 @@ fn there_is_one_session_at_a_time_and_anybody_may_end_it() {
 }
 
 #[test]
+fn a_broken_control_file_is_mended_by_what_its_error_says() {
+    let scratch = Scratch::new();
+    let root = scratch.root();
+    drop(scratch.collect(|_| {}));
+    let path = root.path().join("trace/control");
+    let whole = std::fs::read(&path).unwrap();
+    // Under another name first: who has the present one mapped keeps it.
+    let put = |bytes: &[u8]| {
+        let new = root.path().join("new");
+        std::fs::write(&new, bytes).unwrap();
+        std::fs::rename(&new, &path).unwrap();
+    };
+    let node = situ_bus::Node::in_root("alive", root.clone()).unwrap();
+    let mut garbled = whole.clone();
+    garbled[0] ^= 1;
+    for broken in [&[][..], &whole[..100], &[0; 4096], &garbled] {
+        put(broken);
+        let error = Producer::connect(&root, "p", |_| {}).unwrap_err().to_string();
+        assert!(error.contains("situ clean"), "{error}");
+        situ_trace::clean(&root).unwrap();
+        assert!(!path.exists(), "{} bytes", broken.len());
+    }
+    // Another version's, which somebody may be using.
+    let mut newer = whole.clone();
+    newer[8] ^= 0x80;
+    put(&newer);
+    situ_trace::clean(&root).unwrap();
+    assert!(path.exists());
+    drop(node);
+    situ_trace::clean(&root).unwrap();
+    assert!(!path.exists());
+    // What is larger is somebody's file, and so is what has another name elsewhere.
+    put(&[1; 8192]);
+    let error = Producer::connect(&root, "p", |_| {}).unwrap_err().to_string();
+    assert!(error.contains("by hand") && !error.contains("situ clean"), "{error}");
+    situ_trace::clean(&root).unwrap();
+    put(&garbled);
+    std::fs::hard_link(&path, scratch.root().path().join("elsewhere")).unwrap();
+    situ_trace::clean(&root).unwrap();
+    assert!(path.exists());
+    std::fs::remove_file(&path).unwrap();
+    drop(scratch.collect(|_| {}));
+}
+
+#[test]
 fn what_nobody_uses_is_cleaned_and_who_used_it_goes_on() {
     let scratch = Scratch::new();
     let root = scratch.root();

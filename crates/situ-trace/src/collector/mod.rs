@@ -286,19 +286,20 @@ pub fn request_stop(root: &Root) -> bool {
 ///
 /// It fails if somebody else could tamper with the root.
 pub fn clean(root: &Root) -> Result<(), RootError> {
-    let control = match Control::find(root) {
-        Ok(control) => control,
-        Err(ControlError::Root(error)) => return Err(error),
-        Err(ControlError::Memory(_)) => None,
-    };
-    if let Some(control) = control
-        && !control.is_collected()
-        && let Ok(Some(_lock)) = control.lock()
-    {
-        remove_leftovers(&control);
-        if situ_bus::inspect::nodes(root).is_ok_and(|nodes| nodes.iter().all(|node| !node.alive)) {
-            control.remove();
+    let Some(open) = root.open()? else { return Ok(()) };
+    let in_use = || situ_bus::inspect::nodes(root).map_or(true, |nodes| nodes.iter().any(|node| node.alive));
+    match Control::find(root) {
+        Ok(Some(control)) if !control.is_collected() => {
+            if let Ok(Some(_lock)) = control.lock() {
+                remove_leftovers(&control);
+                if !in_use() {
+                    control.remove();
+                }
+            }
         }
+        Ok(_) => {}
+        Err(ControlError::Root(error)) => return Err(error),
+        Err(ControlError::Memory(_)) => _ = Control::remove_broken(&open, in_use()),
     }
     Ok(())
 }
