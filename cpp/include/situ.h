@@ -23,9 +23,9 @@
  * - `situ_publisher_loan`, `situ_loan_publish`, `situ_loan_discard`, `situ_subscriber_take` and
  *   `situ_sample_release` allocate nothing and, once warm, make no system call but to wake who sleeps.
  * - Handles may be destroyed in any order. NULL is destroyed without effect.
- * - A handle belongs to the process that made it. In a forked child, samples and loans show zeroes, operations
- *   fail with SITU_ERROR_FORKED, and destroying, releasing and discarding change nothing in the parent. A child
- *   makes a node of its own.
+ * - A handle belongs to the process that made it. In a forked child, samples and loans show zeroes,
+ * operations fail with SITU_ERROR_FORKED, and destroying, releasing and discarding change nothing in the
+ * parent. A child makes a node of its own.
  * - Nothing is thrown and nothing unwinds out of the library. Callbacks must not throw either.
  * - Until version 1.0 the interface may change with the minor version, which is part of the library's soname.
  */
@@ -174,10 +174,11 @@ typedef struct situ_publisher_qos {
   uint32_t without_stamps;
 } situ_publisher_qos;
 
-/* Whose messages a subscriber reads where they lie. All others are copied to private memory when they are taken:
- * what is checked then cannot be changed any more by the process that published it. */
+/* Whose messages a subscriber reads where they lie. All others are copied to private memory when they are
+ * taken: what is checked then cannot be changed any more by the process that published it. */
 typedef enum situ_trust {
-  /* Those in memory that only this process' user, and the superuser, may write (not if it is open to a group). */
+  /* Those in memory that only this process' user, and the superuser, may write (not if it is open to a
+     group). */
   SITU_SAME_USER = 0,
   /* All, whoever may write to them. */
   SITU_EVERYONE = 1,
@@ -349,6 +350,9 @@ situ_status situ_subscriber_take(situ_subscriber* subscriber, situ_sample* sampl
 /* Lets go of a message, from any thread: its memory may be used again. The numbers in the sample stay
  * readable. Without effect if it was released before. */
 void situ_sample_release(situ_sample* sample);
+/* 1 if head and body are a copy in private memory, because the publisher is not trusted (see situ_trust);
+ * else 0: they are read where they were written. */
+uint32_t situ_sample_is_copy(const situ_sample* sample);
 
 /* Waits until there is something to take: SITU_OK, or SITU_EMPTY when the time is over. 0 only looks.
  * Errors: INVALID_ARGUMENT. */

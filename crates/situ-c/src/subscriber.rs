@@ -211,6 +211,16 @@ pub unsafe extern "C" fn situ_sample_release(sample: *mut situ_sample) {
     guard_value(|| drop(unsafe { let_go(sample) }));
 }
 
+/// Whether what is read of a sample is a private copy, because its publisher is not trusted.
+///
+/// # Safety
+/// As for [`situ_sample_release`], and nobody releases it meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_sample_is_copy(sample: *const situ_sample) -> u32 {
+    // SAFETY: the caller's promise.
+    guard_value(|| unsafe { held(sample) }.map_or(0, |raw| u32::from(raw.is_copy())))
+}
+
 /// An error in a forked child.
 fn check_process(subscriber: &situ_subscriber) -> Result<(), Failure> {
     if subscriber.raw.is_inherited() {

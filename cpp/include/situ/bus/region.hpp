@@ -232,8 +232,10 @@ class loan<T> : region_detail::growth {
 /// A region that was taken: checked once, read-only, and unchanged until the sample is destroyed. May outlive
 /// its subscriber, move to other threads, and be read by several at once.
 ///
-/// A publisher that is hostile, and writes to a message after publishing it, is not defended against: who
-/// expects such publishers reads a `copy()`.
+/// It was checked once, and its links are followed without looking again. So it lies in memory that nobody
+/// changes: what others than this user may write to was copied to private memory before it was checked
+/// (`situ::trust`, of the subscriber). Only a hostile process of the same user can change what is read in
+/// place; subscribe with `situ::trust::nobody` where there may be one.
 template <region_message T>
 class sample<T> {
  public:
@@ -272,8 +274,9 @@ class sample<T> {
   }
   /// The number of the node that published it.
   [[nodiscard]] std::uint64_t publisher_id() const noexcept { return raw_.publisher; }
-  /// Whether it had to be stored in a region of this process; otherwise it is read where it was written.
-  [[nodiscard]] bool is_copy() const noexcept { return own_ != nullptr; }
+  /// Whether it had to be stored in a region of this process, or its publisher is not trusted
+  /// (`situ::trust`); otherwise it is read where it was written.
+  [[nodiscard]] bool is_copy() const noexcept { return own_ != nullptr || situ_sample_is_copy(&raw_) != 0; }
 
  private:
   template <message>

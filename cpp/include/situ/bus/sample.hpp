@@ -132,8 +132,9 @@ class sample {
   }
   /// The number of the node that published it.
   [[nodiscard]] std::uint64_t publisher_id() const noexcept { return raw_.publisher; }
-  /// Whether it had to be decoded or converted; otherwise it is read where it was written.
-  [[nodiscard]] bool is_copy() const noexcept { return copy_ != nullptr; }
+  /// Whether it had to be decoded or converted, or its publisher is not trusted (`situ::trust`); otherwise it
+  /// is read where it was written.
+  [[nodiscard]] bool is_copy() const noexcept { return copy_ != nullptr || situ_sample_is_copy(&raw_) != 0; }
 
  private:
   template <message>
