@@ -363,7 +363,8 @@ situ_status situ_subscriber_wait(situ_subscriber* subscriber, uint64_t timeout_n
 situ_status situ_wait_any(situ_subscriber* const* subscribers, size_t count, uint64_t timeout_ns,
                           size_t* index, situ_error* error);
 
-/* A descriptor for poll, epoll and the like, readable when there is something to take. It belongs to the
+/* A descriptor for poll, epoll and the like, readable when there is something to take, or a publisher is gone
+ * whose memory the next take lets go of. It belongs to the
  * subscriber and is made at the first call. On waking: first situ_subscriber_clear_fd, then take until
  * SITU_EMPTY. Errors: INVALID_ARGUMENT, SYSTEM. */
 situ_status situ_subscriber_fd(situ_subscriber* subscriber, int* fd, situ_error* error);

@@ -1,8 +1,10 @@
 //! Noticing that somebody died who holds memory of ours: by descriptors of processes, which the kernel makes readable when a process has
 //! ended, after the drivers of its devices have let go of everything. One system call asks for all of them.
 //!
-//! Only owners that have slots out which somebody holds ask, and not more often than every few milliseconds. Nobody else has
-//! to, so there is no thread for it.
+//! Only owners that have slots out which somebody holds ask, and not more often than every few milliseconds.
+//!
+//! Everybody else looks once a second, when there is nothing else to do: subscribers where they find nothing to take, or wait in vain, and the
+//! thread that watches for those who use file descriptors and async code. So there is no way to use the bus that leaves the dead to others.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -11,8 +13,10 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use situ_memory::sync::atomic::Ordering;
 
+use crate::clock::coarse_ns;
 use crate::liveness::{NodeId, has_ended, is_alive, process_of};
 use crate::node::NodeInner;
+use crate::subscriber::RawSubscriber;
 use crate::topic::Topic;
 use crate::topic::format::{PLACES, state};
 
@@ -43,6 +47,29 @@ impl Processes {
         let process = Arc::new(process_of(&topic.root, id)?);
         known.push((id, Arc::downgrade(&process)));
         Some(process)
+    }
+}
+
+/// How often who finds nothing to take looks whether somebody has died.
+pub(crate) const LOOK_NS: u64 = 1_000_000_000;
+
+impl RawSubscriber {
+    /// Subscribers that find nothing have time: once a second they look whether a publisher died and left a pool behind. Else it costs
+    /// them one look at a coarse clock, which is no system call.
+    #[inline]
+    pub(crate) fn look_after_the_dead(&self) {
+        let now = coarse_ns();
+        if now.saturating_sub(self.core().topic.looked_ns.load(Ordering::Relaxed)) > LOOK_NS {
+            self.repair(now);
+        }
+    }
+
+    #[cold]
+    fn repair(&self, now: u64) {
+        self.core().topic.looked_ns.store(now, Ordering::Relaxed);
+        self.core().topic.repair_if_free();
+        self.copies().tidy(0);
+        self.pools().forget_gone(&self.core().topic);
     }
 }
 

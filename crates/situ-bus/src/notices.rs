@@ -119,6 +119,7 @@ impl RawSubscriber {
         on: Option<&dyn Stream>,
     ) -> Result<Option<RawSample>, TakeError> {
         if !self.has_next() {
+            self.look_after_the_dead();
             return Ok(None);
         }
         let subject = Some(self.subject());

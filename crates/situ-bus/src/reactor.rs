@@ -1,7 +1,7 @@
 //! Watching topics for those who cannot block: file descriptors for epoll, and wakers for async.
 //!
 //! One thread per node, started when first needed, sleeps on all watched topics at once (`futex_waitv`). Publishers
-//! know nothing of it; they wake it as they wake any sleeper.
+//! know nothing of it; they wake it as they wake any sleeper. Once a second it looks whether a participant has died.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,13 +14,16 @@ use rustix::event::EventfdFlags;
 use situ_memory::HOST;
 use situ_memory::fork::Process;
 
+use crate::clock::coarse_ns;
+use crate::deaths::LOOK_NS;
 use crate::readiness::{Awaited, Prospect, Readiness};
 use crate::subscriber::RawSubscriber;
 use crate::topic::Topic;
 use crate::wait::{GLANCE, announce, sleep_until_one_ends};
 use crate::wake::{SLICE, WakeWord};
 
-/// A file descriptor that becomes readable when there is something to take: see [`RawSubscriber::wait`].
+/// A file descriptor that becomes readable when there is something to take: see [`RawSubscriber::wait`]; and when a publisher is gone, so that
+/// the take that finds nothing lets go of its memory.
 #[derive(Debug, Clone)]
 pub struct EventFd {
     fd: Arc<OwnedFd>,
@@ -63,6 +66,8 @@ struct WatchState {
     prospect: Prospect,
     waker: Option<Waker>,
     fd: Option<Arc<OwnedFd>>,
+    /// The pools that were there when it was last looked.
+    pools: Vec<u64>,
 }
 
 impl Watch {
@@ -98,6 +103,29 @@ impl Watch {
             }
         }
         (state.fd.is_some() || state.waker.is_some(), awaited)
+    }
+}
+
+impl Watch {
+    /// Repairs what the dead have left. Should a publisher be gone, and its subscriber be one that only takes when it is told, tells it, so
+    /// that it lets go of the publisher's memory.
+    fn look_after_the_dead(&self) {
+        self.topic.repair_if_free();
+        let there: Vec<u64> = self.topic.pools().collect();
+        let mut state = lock(&self.state);
+        let before = std::mem::replace(&mut state.pools, there);
+        if before.iter().all(|pool| state.pools.contains(pool)) {
+            return;
+        }
+        // The take that finds nothing is to look at once.
+        self.topic.looked_ns.store(0, Ordering::Relaxed);
+        if let Some(fd) = &state.fd {
+            let _ = rustix::io::write(&**fd, &1u64.to_ne_bytes());
+        }
+        let waker = state.waker.take();
+        // Without the lock: an executor may poll at once, and come back by `wake_at`.
+        drop(state);
+        waker.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -165,8 +193,9 @@ impl Reactor {
     /// Watches a subscriber's topic from the next message on.
     pub(crate) fn watch(&self, subscriber: &RawSubscriber) -> Arc<Watch> {
         let (next, prospect) = (subscriber.cursor(), subscriber.prospect().for_watch());
-        let state = Mutex::new(WatchState { next, prospect, waker: None, fd: None });
         let topic = subscriber.core().topic.clone();
+        let pools = topic.pools().collect();
+        let state = Mutex::new(WatchState { next, prospect, waker: None, fd: None, pools });
         let takes_on_host = subscriber.domain() == HOST;
         let watch = Arc::new(Watch { topic, takes_on_host, state, shared: self.shared.clone() });
         lock(&self.shared.watches).push(Arc::downgrade(&watch));
@@ -201,6 +230,7 @@ impl Drop for Reactor {
 }
 
 fn watch(shared: &Shared) {
+    let mut looked_ns = coarse_ns();
     loop {
         // First announce, then look, then sleep: see `wake`.
         let own = shared.word.announce();
@@ -225,6 +255,11 @@ fn watch(shared: &Shared) {
         }
         let slice = if incomplete.is_empty() { SLICE } else { GLANCE };
         sleep_until_one_ends(&mut words, &incomplete, slice);
+        let now = coarse_ns();
+        if now.saturating_sub(looked_ns) > LOOK_NS {
+            looked_ns = now;
+            watches.iter().for_each(|watch| watch.look_after_the_dead());
+        }
     }
 }
 

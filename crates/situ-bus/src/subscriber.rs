@@ -139,8 +139,6 @@ pub struct RawSubscriber {
     prospect: RefCell<Box<Prospect>>,
     /// Whether the type has bulk members: then what goes to a device is the body alone.
     has_bulk: bool,
-    /// When dead publishers were last looked for.
-    repaired_ns: Cell<u64>,
 }
 
 impl RawSubscriber {
@@ -221,7 +219,6 @@ impl RawSubscriber {
             copies,
             prospect: RefCell::new(Box::new(Prospect::new(placement.domain != HOST, keep_last as u64))),
             has_bulk: has_bulk(&description.schema),
-            repaired_ns: Cell::new(now_ns()),
         })
     }
 
@@ -481,6 +478,7 @@ impl RawSubscriber {
             }
         }
         self.advance(number);
+        self.look_after_the_dead();
         Ok(None)
     }
 
@@ -646,17 +644,6 @@ impl RawSubscriber {
             let now = now_ns();
             self.missed
                 .set(self.missed.get() + periods(self.received_ns.replace(now), now, self.qos.deadline));
-        }
-    }
-
-    /// Idle subscribers have time: once a second they look whether a publisher died and left a pool behind.
-    pub(crate) fn look_after_the_dead(&self) {
-        let now = now_ns();
-        if now.saturating_sub(self.repaired_ns.get()) > 1_000_000_000 {
-            self.repaired_ns.set(now);
-            self.core.topic.repair_if_free();
-            self.copies.borrow_mut().tidy(0);
-            self.pools.forget_gone(&self.core.topic);
         }
     }
 

@@ -502,6 +502,7 @@ impl<T: Message> Subscriber<T> {
     #[inline(always)]
     pub fn take(&self) -> Result<Option<Sample<T>>, ReceiveError> {
         if !self.raw.has_next() {
+            self.raw.look_after_the_dead();
             return Ok(None);
         }
         match self.raw.take()? {

@@ -18,6 +18,7 @@ use super::format::{
     WAKE_OFFSET, domain_from_word, domain_to_word,
 };
 use super::rings::Rings;
+use crate::clock::now_ns;
 use crate::liveness::unique;
 use crate::ring::Ring;
 use crate::wake::WakeWord;
@@ -34,6 +35,8 @@ pub(crate) struct Topic {
     parts: Parts,
     map: Mapping,
     pub(super) rings: Rings,
+    /// When who takes of it last looked whether somebody has died.
+    pub(crate) looked_ns: std::sync::atomic::AtomicU64,
     /// Whose it is: a forked child's copy is private zeroes.
     pub(super) process: Process,
 }
@@ -106,6 +109,7 @@ impl Topic {
             parts,
             map,
             rings: Rings::default(),
+            looked_ns: now_ns().into(),
             process: Process::this(),
         })
     }
@@ -143,6 +147,7 @@ impl Topic {
             parts,
             map,
             rings: Rings::default(),
+            looked_ns: now_ns().into(),
             process: Process::this(),
         };
         topic.follow()?;

@@ -721,6 +721,15 @@ impl Topic {
             .count()
     }
 
+    /// The pools whose files are there.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = u64> + '_ {
+        used_publishers(self).filter_map(|(_, entry)| {
+            let word = entry.state.load(Ordering::SeqCst);
+            let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
+            there.then(|| entry.tenure.pool())
+        })
+    }
+
     /// Repairs what the dead left, if nobody else is at it. Gives whether nobody was.
     pub(crate) fn repair_if_free(&self) -> bool {
         let Some(lock) = Lock::try_acquire(&self.directory) else { return false };
