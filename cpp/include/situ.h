@@ -81,7 +81,9 @@ typedef enum situ_status {
   /* The message never becomes complete: the process or the device that should have written it failed. */
   SITU_ERROR_POISONED = -12,
   /* The handle belongs to the process that this one was forked from. */
-  SITU_ERROR_FORKED = -13
+  SITU_ERROR_FORKED = -13,
+  /* A wait was ended by an interrupter or a signal. Nothing was lost. */
+  SITU_ERROR_INTERRUPTED = -14
 } situ_status;
 
 #define SITU_ERROR_TEXT_SIZE 1020
@@ -363,10 +365,45 @@ situ_status situ_subscriber_wait(situ_subscriber* subscriber, uint64_t timeout_n
 situ_status situ_wait_any(situ_subscriber* const* subscribers, size_t count, uint64_t timeout_ns,
                           size_t* index, situ_error* error);
 
+/* Ends waits from another thread, or from a signal's handler. */
+typedef struct situ_interrupter situ_interrupter;
+
+/* Makes an interrupter. Destroy it with situ_interrupter_destroy when nobody waits with it any more. Errors:
+ * INVALID_ARGUMENT. */
+situ_status situ_interrupter_create(situ_interrupter** interrupter, situ_error* error);
+void situ_interrupter_destroy(situ_interrupter* interrupter);
+/* Ends all waits that it was given to, and those to come, until it is reset. Any thread may call it, and so may
+ * the handler of a signal. */
+void situ_interrupter_interrupt(const situ_interrupter* interrupter);
+void situ_interrupter_reset(const situ_interrupter* interrupter);
+/* Not 0 while it ends waits. */
+int32_t situ_interrupter_is_interrupted(const situ_interrupter* interrupter);
+
+/* How to wait: for how long, and what else ends it. */
+typedef struct situ_waiting {
+  /* SITU_FOREVER has no limit; 0 only looks. */
+  uint64_t timeout_ns;
+  /* May be NULL. */
+  const situ_interrupter* interrupter;
+  /* Not 0: ends the wait when a signal was handled on this thread while it slept. A signal that comes right
+   * before does not end it: where that matters, let its handler call situ_interrupter_interrupt. */
+  uint32_t until_a_signal;
+} situ_waiting;
+
+/* As situ_subscriber_wait and situ_wait_any, which go on when a signal was handled, but something else may end
+ * them: INTERRUPTED then, also though there is something to take. Other errors: INVALID_ARGUMENT. */
+situ_status situ_subscriber_wait_with(situ_subscriber* subscriber, const situ_waiting* how,
+                                      situ_error* error);
+situ_status situ_wait_any_with(situ_subscriber* const* subscribers, size_t count, const situ_waiting* how,
+                               size_t* index, situ_error* error);
+
+/* Has an interrupter, or none with NULL, end a publisher's waits for subscribers that have no room: publishing
+ * fails with INTERRUPTED then, and the loan is still yours. */
+void situ_publisher_set_interrupter(situ_publisher* publisher, const situ_interrupter* interrupter);
+
 /* A descriptor for poll, epoll and the like, readable when there is something to take, or a publisher is gone
- * whose memory the next take lets go of. It belongs to the
- * subscriber and is made at the first call. On waking: first situ_subscriber_clear_fd, then take until
- * SITU_EMPTY. Errors: INVALID_ARGUMENT, SYSTEM. */
+ * whose memory the next take lets go of. It belongs to the subscriber and is made at the first call. On
+ * waking: first situ_subscriber_clear_fd, then take until SITU_EMPTY. Errors: INVALID_ARGUMENT, SYSTEM. */
 situ_status situ_subscriber_fd(situ_subscriber* subscriber, int* fd, situ_error* error);
 
 /* Makes the descriptor unreadable until the next message. Without effect if there is none yet. */

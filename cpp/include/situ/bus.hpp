@@ -14,6 +14,7 @@
 #include "situ/bus/device.hpp"
 #include "situ/bus/error.hpp"
 #include "situ/bus/inspect.hpp"
+#include "situ/bus/interrupt.hpp"
 #include "situ/bus/loan.hpp"
 #include "situ/bus/node.hpp"
 #include "situ/bus/publisher.hpp"

@@ -293,6 +293,32 @@ static void forks(const situ_root* root) {
   situ_node_destroy(node);
 }
 
+/* Waits end where an interrupter says so, and go on where it was reset. */
+static void interrupts(const situ_root* root) {
+  situ_error error;
+  situ_node* node = NULL;
+  situ_subscriber* subscriber = NULL;
+  situ_interrupter* stop = NULL;
+  size_t index = 0;
+  CHECK(situ_node_create("n", root, &node, &error) == SITU_OK);
+  CHECK(situ_subscriber_create(node, "numbers", &numbers, NULL, &subscriber, &error) == SITU_OK);
+  CHECK(situ_interrupter_create(&stop, &error) == SITU_OK);
+  situ_waiting how = {SITU_FOREVER, stop, 0};
+  situ_interrupter_interrupt(stop);
+  CHECK(situ_interrupter_is_interrupted(stop) != 0);
+  CHECK(situ_subscriber_wait_with(subscriber, &how, &error) == SITU_ERROR_INTERRUPTED);
+  CHECK(situ_wait_any_with(&subscriber, 1, &how, &index, &error) == SITU_ERROR_INTERRUPTED);
+  situ_interrupter_reset(stop);
+  how.timeout_ns = 1000;
+  CHECK(situ_subscriber_wait_with(subscriber, &how, &error) == SITU_EMPTY);
+  CHECK(situ_wait_any_with(&subscriber, 1, &how, &index, &error) == SITU_EMPTY);
+  CHECK(situ_subscriber_wait_with(subscriber, NULL, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  situ_interrupter_destroy(stop);
+  situ_interrupter_destroy(NULL);
+  situ_subscriber_destroy(subscriber);
+  situ_node_destroy(node);
+}
+
 int main(void) {
   char path[64];
   snprintf(path, sizeof path, "/dev/shm/situ-test-c-%ld", (long)getpid());
@@ -305,6 +331,7 @@ int main(void) {
   domains(&root);
   mistakes(&root);
   forks(&root);
+  interrupts(&root);
   char command[512];
   /* The file by which whoever can be traced hears of a recording stays; else only empty directories are left.
    */

@@ -1,9 +1,11 @@
 // Waiting: for one topic, for several, by descriptor; and two threads.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <thread>
 
@@ -40,6 +42,68 @@ TEST_F(Bus, waiting_ends_with_a_message_or_with_the_time) {
   later.join();
   ASSERT_TRUE(sample.has_value());
   EXPECT_EQ((*sample)->count, 5U);
+}
+
+situ::interrupter& stop() {
+  static situ::interrupter made;
+  return made;
+}
+
+TEST_F(Bus, a_thread_ends_anothers_waits) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Tick>("ticks");
+  auto tick = on.subscriber<Tick>("ticks");
+  auto tock = on.subscriber<Tick>("tocks");
+  std::thread later([] {
+    std::this_thread::sleep_for(20ms);
+    stop().interrupt();
+  });
+  EXPECT_EQ(tick.wait({.stop = &stop()}), situ::waited::interrupted);
+  later.join();
+  publisher.publish(Tick{.count = 5});
+  EXPECT_EQ(tick.wait({.stop = &stop()}), situ::waited::interrupted);
+  EXPECT_EQ(situ::wait_any({.stop = &stop()}, tock, tick), std::nullopt);
+  EXPECT_FALSE(tick.receive({.stop = &stop()}).has_value());
+  EXPECT_TRUE(stop().interrupted());
+  stop().reset();
+  EXPECT_EQ(tick.wait({.stop = &stop()}), situ::waited::ready);
+  EXPECT_EQ(situ::wait_any({.stop = &stop()}, tock, tick), 1U);
+  EXPECT_TRUE(tick.receive({.stop = &stop()}).has_value());
+  EXPECT_EQ(tick.wait({.timeout = 1ms, .stop = &stop()}), situ::waited::timed_out);
+}
+
+TEST_F(Bus, a_signal_ends_a_wait_by_its_handler_or_if_that_is_asked_for) {
+  const auto on = node("n");
+  auto tick = on.subscriber<Tick>("ticks");
+  std::signal(SIGALRM, [](int) { stop().interrupt(); });
+  stop().reset();
+  ::ualarm(20'000, 0);
+  EXPECT_FALSE(tick.receive({.stop = &stop()}).has_value());
+  EXPECT_TRUE(stop().interrupted());
+  stop().reset();
+  // Again and again: one that comes right before the wait does not end it.
+  ::ualarm(20'000, 20'000);
+  EXPECT_EQ(tick.wait({.until_a_signal = true}), situ::waited::interrupted);
+  EXPECT_FALSE(tick.wait(60ms)) << "else it goes on";
+  ::ualarm(0, 0);
+  std::signal(SIGALRM, SIG_DFL);
+  stop().reset();
+}
+
+TEST_F(Bus, a_thread_ends_anothers_wait_for_room) {
+  const auto on = node("n");
+  auto tick = on.subscriber<Tick>("ticks", {.reliability = situ::reliability::reliable});
+  auto publisher =
+      on.publisher<Tick>("ticks", {.reliability = situ::reliability::reliable, .depth = 1, .block = situ::forever});
+  publisher.set_interrupter(&stop());
+  publisher.publish(Tick{});
+  std::thread later([] {
+    std::this_thread::sleep_for(20ms);
+    stop().interrupt();
+  });
+  EXPECT_EQ(error_of([&] { publisher.publish(Tick{}); }).code(), situ::errc::interrupted);
+  later.join();
+  stop().reset();
 }
 
 TEST_F(Bus, waiting_for_any_names_the_first_that_is_ready) {

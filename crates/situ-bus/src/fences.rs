@@ -82,7 +82,7 @@ impl FenceWatch {
         let mut watched = lock(&self.watched);
         if !watched.running {
             let theirs = Arc::downgrade(&self.watched);
-            std::thread::Builder::new().name("situ-fences".to_owned()).spawn(move || look(&theirs))?;
+            situ_memory::thread::spawn("situ-fences", move || look(&theirs))?;
             watched.running = true;
         }
         watched.fences.push(Pending { topic: topic.clone(), owner, fence: fence.clone(), _keeps: keeps });

@@ -37,6 +37,8 @@ pub mod hook;
 #[cfg(not(loom))]
 pub mod inspect;
 #[cfg(not(loom))]
+mod interrupt;
+#[cfg(not(loom))]
 mod liveness;
 #[cfg(not(loom))]
 mod loan;
@@ -64,6 +66,8 @@ pub mod ring;
 #[cfg(not(loom))]
 mod sample;
 #[cfg(not(loom))]
+mod sleep;
+#[cfg(not(loom))]
 mod spans;
 #[cfg(not(loom))]
 mod subscriber;
@@ -90,6 +94,7 @@ pub use self::{
     clock::now_ns,
     copies::CopyError,
     device::{DeviceSpan, IncompleteError, Placement},
+    interrupt::{Interrupted, Interrupter, Wait},
     liveness::{NodeId, NodeInfo},
     loan::{DetachedLoan, LoanError, RawLoan},
     node::{Cleaned, Node, NodeError, clean, clean_topics},
@@ -109,5 +114,5 @@ pub use self::{
         Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,
         SubscriberBuilder, Value, describe,
     },
-    wait::wait_any,
+    wait::{wait_any, wait_any_with},
 };

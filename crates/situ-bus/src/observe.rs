@@ -16,9 +16,9 @@ use crate::inspect::InspectError;
 use crate::liveness::NodeId;
 use crate::ring::Look;
 use crate::root::Root;
+use crate::sleep::sleep_on_any;
 use crate::topic::Topic;
 use crate::topic::format::{DESCRIPTOR, Descriptor, PUBLISHERS, state};
-use crate::wait::sleep_on_any;
 use crate::wake::SLICE;
 
 /// What an observer learns of a message.
@@ -143,7 +143,7 @@ impl Observer {
                 return true;
             }
             let Some(slice) = deadline.slice(SLICE) else { return false };
-            sleep_on_any(&words, slice);
+            sleep_on_any(&words, slice, false);
         }
     }
 }

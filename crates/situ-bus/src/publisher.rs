@@ -19,6 +19,7 @@ use crate::device::{Bodies, Placement};
 use crate::eager::{Eager, Enqueued};
 use crate::fences::FenceWatch;
 use crate::hook::{self, Began};
+use crate::interrupt::Interrupter;
 use crate::loan::{LoanError, RawLoan};
 use crate::node::{Node, NodeInner};
 use crate::prefetch::prefetch_for_write;
@@ -74,6 +75,12 @@ pub enum PublishError {
         /// The topic.
         topic: String,
     },
+    /// The wait for a reliable subscriber was ended by the publisher's interrupter. The message was not published.
+    #[error("the wait for room on topic {topic:?} was interrupted")]
+    Interrupted {
+        /// The topic.
+        topic: String,
+    },
     /// The stream that fills the message cannot signal that it has.
     #[error("message of topic {topic:?} cannot be published in stream order: {source}")]
     Stream {
@@ -113,6 +120,8 @@ pub struct RawPublisher {
     pub(crate) memory: Arc<dyn Memory>,
     pub(crate) device: Option<Arc<dyn Memory>>,
     pub(crate) inner: RefCell<Inner>,
+    /// Ends its waits for room.
+    pub(crate) interrupter: RefCell<Option<Interrupter>>,
     /// Whose it is. A forked child's copy lends and publishes nothing, and gives nothing back.
     pub(crate) process: Process,
     _one_thread: std::marker::PhantomData<Cell<()>>,
@@ -234,6 +243,7 @@ impl RawPublisher {
                 missed: 0,
             }),
             qos: PublisherQos { depth, ..qos },
+            interrupter: RefCell::default(),
             process: Process::this(),
             _one_thread: std::marker::PhantomData,
         })
@@ -671,6 +681,7 @@ impl RawPublisher {
                 std::hint::spin_loop();
                 continue;
             };
+            self.check_interrupter()?;
             let Some(slice) = deadline.slice(BLOCKED_SLICE) else { return Err(full(inner)) };
             self.topic.room().sleep(announced, slice);
             // Nobody tells that a subscriber died; who waits for it looks.

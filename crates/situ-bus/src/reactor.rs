@@ -185,8 +185,7 @@ impl Reactor {
             stop: AtomicBool::new(false),
         });
         let watched = shared.clone();
-        let thread =
-            std::thread::Builder::new().name("situ-watch".to_owned()).spawn(move || watch(&watched))?;
+        let thread = situ_memory::thread::spawn("situ-watch", move || watch(&watched))?;
         Ok(Self { shared, thread: Some(thread), process: Process::this() })
     }
 
@@ -254,7 +253,7 @@ fn watch(shared: &Shared) {
             }
         }
         let slice = if incomplete.is_empty() { SLICE } else { GLANCE };
-        sleep_until_one_ends(&mut words, &incomplete, slice);
+        sleep_until_one_ends(&mut words, &incomplete, slice, false);
         let now = coarse_ns();
         if now.saturating_sub(looked_ns) > LOOK_NS {
             looked_ns = now;

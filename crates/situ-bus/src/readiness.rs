@@ -19,6 +19,7 @@ use crate::copies::{CopyError, FENCE_PATIENCE, LOOK, patience_with};
 use crate::entry::Found;
 use crate::fences::look_after;
 use crate::hook;
+use crate::interrupt::{Interrupted, Wait};
 use crate::liveness::NodeId;
 use crate::ring::Look;
 use crate::subscriber::{Missed, RawSubscriber, TakeError};
@@ -26,6 +27,7 @@ use crate::topic::Topic;
 use crate::topic::format::{
     BODY_ENTRY, BODY_IN_SLOT, DESCRIPTOR, Descriptor, HOST_COLUMN, PUBLISHERS, state,
 };
+use crate::wait::wait_any_with;
 use crate::wake::SLICE;
 
 /// How often pools of publishers that are gone are let go of.
@@ -339,6 +341,28 @@ impl RawSubscriber {
             if matches!(readiness, Readiness::Nothing) {
                 self.look_after_the_dead();
             }
+        }
+    }
+
+    /// As [`wait`](Self::wait), but something else may end it: see [`Wait`]. An error if it did, also though there is something to take.
+    pub fn wait_with(&self, how: Wait<'_>) -> Result<bool, Interrupted> {
+        wait_any_with(&[self], how).map(|index| index.is_some())
+    }
+
+    /// The same, and takes: `take` takes of this.
+    pub(crate) fn wait_with_and_take<S, E: From<Interrupted>>(
+        &self,
+        how: Wait<'_>,
+        mut take: impl FnMut() -> Result<Option<S>, E>,
+    ) -> Result<Option<S>, E> {
+        how.check()?;
+        let deadline = Deadline::after(how.timeout);
+        loop {
+            if let Some(sample) = take()? {
+                return Ok(Some(sample));
+            }
+            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
+            self.wait_with(Wait { timeout: Some(slice), ..how })?;
         }
     }
 

@@ -12,6 +12,7 @@ use situ_layout::region::{
 };
 use situ_layout::{Message, RegionFormError, SharedBytes, boxed};
 
+use crate::interrupt::Wait;
 use crate::liveness::NodeId;
 use crate::loan::DetachedLoan;
 use crate::loan::LoanError;
@@ -414,6 +415,11 @@ impl<T: RegionMessage> RegionSubscriber<T> {
     /// Waits for the next message and takes it; nothing if the time is over.
     pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<RegionSample<T>>, ReceiveError> {
         self.raw.wait_and_take(timeout, || self.take())
+    }
+
+    /// As [`recv`](Self::recv), but something else may end it: see [`Wait`]. [`ReceiveError::Interrupted`] if it did.
+    pub fn recv_with(&self, how: Wait<'_>) -> Result<Option<RegionSample<T>>, ReceiveError> {
+        self.raw.wait_with_and_take(how, || self.take())
     }
 }
 

@@ -15,6 +15,7 @@ use situ_wire::{DecodeError, EncodeError};
 
 use crate::asynchronous::Messages;
 use crate::device::Placement;
+use crate::interrupt::{Interrupted, Interrupter, Wait};
 use crate::liveness::NodeId;
 use crate::loan::LoanError;
 use crate::loan::RawLoan;
@@ -64,6 +65,7 @@ pub struct PublisherBuilder<T, F = Value> {
     topic: String,
     qos: PublisherQos,
     stamps: bool,
+    interrupter: Option<Interrupter>,
     placement: Placement,
     message: PhantomData<fn() -> (T, F)>,
 }
@@ -75,6 +77,7 @@ impl<T, F> PublisherBuilder<T, F> {
             topic: topic.to_owned(),
             qos: PublisherQos::default(),
             stamps: true,
+            interrupter: None,
             placement: Placement::default(),
             message: PhantomData,
         }
@@ -102,6 +105,12 @@ impl<T, F> PublisherBuilder<T, F> {
     /// Keeps its last messages for subscribers that come later.
     pub fn transient_local(mut self) -> Self {
         self.qos.durability = Durability::TransientLocal;
+        self
+    }
+
+    /// Has an interrupter end its waits for subscribers that have no room: see [`RawPublisher::set_interrupter`].
+    pub fn interrupted_by(mut self, interrupter: &Interrupter) -> Self {
+        self.interrupter = Some(interrupter.clone());
         self
     }
 
@@ -156,7 +165,9 @@ impl<T, F> PublisherBuilder<T, F> {
 
     pub(crate) fn create_raw(self, description: &TypeDescription) -> Result<RawPublisher, RegisterError> {
         let raw = RawPublisher::create_in(&self.node, &self.topic, description, self.qos, &self.placement)?;
-        Ok(if self.stamps { raw } else { raw.without_stamps() })
+        let raw = if self.stamps { raw } else { raw.without_stamps() };
+        raw.set_interrupter(self.interrupter.as_ref());
+        Ok(raw)
     }
 }
 
@@ -414,6 +425,9 @@ pub enum ReceiveError {
     /// It could not be taken.
     #[error(transparent)]
     Take(#[from] TakeError),
+    /// The wait was ended. No message is passed over.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// Its bytes are not a valid message of the type.
     #[error("message {sequence} of topic {topic:?} is not a valid {type_name}: {source}")]
     Invalid {
@@ -613,6 +627,11 @@ impl<T: Message> Subscriber<T> {
     /// Waits for the next message and takes it; nothing if the time is over.
     pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<Sample<T>>, ReceiveError> {
         self.raw.wait_and_take(timeout, || self.take())
+    }
+
+    /// As [`recv`](Self::recv), but something else may end it: see [`Wait`]. [`ReceiveError::Interrupted`] if it did.
+    pub fn recv_with(&self, how: Wait<'_>) -> Result<Option<Sample<T>>, ReceiveError> {
+        self.raw.wait_with_and_take(how, || self.take())
     }
 
     /// A file descriptor for epoll and the like, readable when there is something to take.

@@ -1,41 +1,45 @@
 //! Waiting for several topics at once.
 
-use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use rustix::thread::futex;
 use situ_memory::HOST;
 
-use crate::clock::{Deadline, now_ns};
+use crate::clock::Deadline;
 use crate::hook::{self, Step};
+use crate::interrupt::{Interrupted, Wait};
 use crate::readiness::{Awaited, Readiness};
+use crate::sleep::{Slept, Word, sleep_on_any};
 use crate::subscriber::RawSubscriber;
 use crate::topic::Topic;
 use crate::wake::{SLICE, WakeWord};
-
-/// The kernel waits for at most this many words in one call.
-const MOST_WORDS: usize = 128;
-/// How long to sleep between looks where the kernel cannot wait for several words (before Linux 5.16, and in some
-/// sandboxes).
-const POLL: Duration = Duration::from_micros(200);
 
 /// How long to sleep while something is not complete: devices that complete it wake nobody.
 pub(crate) const GLANCE: Duration = Duration::from_millis(1);
 
 /// Waits until one of the subscribers has something to take, at most for `timeout` (for ever without one). Gives the
 /// index of the first that has; nothing if the time is over. What there is to take, [`RawSubscriber::wait`] says.
+///
+/// The kernel waits for 127 topics in one call. For more the calling thread has helpers, threads that sleep on the others; they are
+/// started when they are first needed, one for each further 127, and end with it.
 pub fn wait_any(subscribers: &[&RawSubscriber], timeout: Option<Duration>) -> Option<usize> {
+    // Nothing that was not asked for interrupts it.
+    wait_any_with(subscribers, Wait::limit(timeout)).unwrap_or(None)
+}
+
+/// As [`wait_any`], but something else may end it: see [`Wait`]. An error if it did.
+pub fn wait_any_with(subscribers: &[&RawSubscriber], how: Wait<'_>) -> Result<Option<usize>, Interrupted> {
+    how.check()?;
     if let Some(index) = subscribers.iter().position(|subscriber| subscriber.readiness().is_ready()) {
-        return Some(index);
+        return Ok(Some(index));
     }
-    if let [only] = subscribers {
-        return only.wait(timeout).then_some(0);
+    if let ([only], true) = (subscribers, how.is_plain()) {
+        return Ok(only.wait(how.timeout).then_some(0));
     }
     let _step = hook::watcher().map(|watcher| watcher.step(None, Step::Wait, None, 0));
-    let deadline = Deadline::after(timeout);
+    let deadline = Deadline::after(how.timeout);
     loop {
+        how.check()?;
         // First announce, then look, then sleep: see `wake` and `situ_memory::fence`.
         let mut words: Vec<_> = subscribers
             .iter()
@@ -44,17 +48,22 @@ pub fn wait_any(subscribers: &[&RawSubscriber], timeout: Option<Duration>) -> Op
                 (word.futex(), announce(word, subscriber.domain() == HOST))
             })
             .collect();
+        // It is not interrupted, or the kernel finds another value.
+        words.extend(how.interrupter.map(|interrupter| interrupter.futex()));
         let mut incomplete = Vec::new();
         for (index, subscriber) in subscribers.iter().enumerate() {
             match subscriber.readiness() {
                 Readiness::Nothing => {}
                 Readiness::Incomplete(awaited) => incomplete.push((&subscriber.core().topic, awaited)),
-                Readiness::Ready | Readiness::Stale | Readiness::Overdue(_) => return Some(index),
+                Readiness::Ready | Readiness::Stale | Readiness::Overdue(_) => return Ok(Some(index)),
             }
         }
-        let slice = deadline.slice(if incomplete.is_empty() { SLICE } else { GLANCE })?;
-        if sleep_until_one_ends(&mut words, &incomplete, slice) {
-            subscribers.iter().for_each(|subscriber| subscriber.look_after_the_dead());
+        let slice = if incomplete.is_empty() { SLICE } else { GLANCE };
+        let Some(slice) = deadline.slice(slice) else { return Ok(None) };
+        match sleep_until_one_ends(&mut words, &incomplete, slice, how.signals) {
+            Some(Slept::Signal) if how.signals => return Err(Interrupted::BySignal),
+            Some(_) => subscribers.iter().for_each(|subscriber| subscriber.look_after_the_dead()),
+            None => {}
         }
     }
 }
@@ -65,53 +74,19 @@ pub(crate) fn announce(word: &WakeWord, takes_on_host: bool) -> u32 {
 }
 
 /// Sleeps like [`sleep_on_any`], also until something becomes complete, and sees to it that it ends where its owner is dead. Not if something
-/// has become complete already; whether it slept.
+/// has become complete already.
 pub(crate) fn sleep_until_one_ends<'a>(
-    words: &mut Vec<(&'a AtomicU32, u32)>,
+    words: &mut Vec<Word<'a>>,
     incomplete: &'a [(&Arc<Topic>, Awaited)],
     time: Duration,
-) -> bool {
+    signals: bool,
+) -> Option<Slept> {
     for (_, awaited) in incomplete {
-        match awaited.announce() {
-            Some(word) => words.push(word),
-            None => return false,
-        }
+        words.push(awaited.announce()?);
     }
-    sleep_on_any(words, time);
+    let slept = sleep_on_any(words, time, signals);
     for (topic, awaited) in incomplete {
         awaited.look_after_if_pending(topic);
     }
-    true
-}
-
-/// Sleeps until one of the words is woken or has changed, or for `time`. May return early.
-pub(crate) fn sleep_on_any(words: &[(&AtomicU32, u32)], time: Duration) {
-    static UNSUPPORTED: AtomicBool = AtomicBool::new(false);
-    if let [(word, announced)] = words {
-        let time = futex::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
-        let _ = futex::wait(word, futex::Flags::empty(), *announced, Some(&time));
-        return;
-    }
-    if words.is_empty() || words.len() > MOST_WORDS || UNSUPPORTED.load(Ordering::Relaxed) {
-        return std::thread::sleep(time.min(POLL));
-    }
-    let mut waiters = [const { futex::Wait::new() }; MOST_WORDS];
-    for (waiter, (word, announced)) in waiters.iter_mut().zip(words) {
-        waiter.uaddr = futex::WaitPtr::new(std::ptr::from_ref(*word).cast_mut().cast::<c_void>());
-        waiter.val = u64::from(*announced);
-        waiter.flags = futex::WaitFlags::SIZE_U32;
-    }
-    let end = now_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-    let end = futex::Timespec { tv_sec: (end / 1_000_000_000) as i64, tv_nsec: (end % 1_000_000_000) as i64 };
-    let result = futex::waitv(
-        &waiters[..words.len()],
-        futex::WaitvFlags::empty(),
-        Some(&end),
-        futex::ClockId::Monotonic,
-    );
-    use rustix::io::Errno;
-    // Anything but having been woken, changed, interrupted or timed out: the call is not there, or a sandbox forbids it.
-    if !matches!(result, Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT)) {
-        UNSUPPORTED.store(true, Ordering::Relaxed);
-    }
+    Some(slept)
 }

@@ -35,8 +35,7 @@ fn child() {
 fn is_anything_left(scratch: &Scratch) -> bool {
     let is_pool = |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "pool" || it == "data");
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let topics = scratch.root().topics();
-    let is_mapped = |line: &&str| line.contains(topics.to_str().unwrap()) && line.contains("(deleted)");
+    let is_mapped = |line: &&str| line.contains(scratch.0.to_str().unwrap()) && line.contains("(deleted)");
     scratch.files().iter().any(is_pool) || maps.lines().any(|line| is_mapped(&line))
 }
 

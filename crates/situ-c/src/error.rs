@@ -5,7 +5,9 @@ use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use situ_bus::inspect::InspectError;
-use situ_bus::{CopyError, LoanError, NodeError, PublishError, RegisterError, RootError, TakeError};
+use situ_bus::{
+    CopyError, Interrupted, LoanError, NodeError, PublishError, RegisterError, RootError, TakeError,
+};
 use situ_memory::{AllocateError, DomainError, MemoryError, ViewError};
 
 /// `situ_status`.
@@ -27,10 +29,11 @@ pub enum situ_status {
     Internal = -11,
     Poisoned = -12,
     Forked = -13,
+    Interrupted = -14,
 }
 
 impl situ_status {
-    pub const ALL: [(Self, &CStr); 15] = [
+    pub const ALL: [(Self, &CStr); 16] = [
         (Self::Ok, c"SITU_OK"),
         (Self::Empty, c"SITU_EMPTY"),
         (Self::InvalidArgument, c"SITU_ERROR_INVALID_ARGUMENT"),
@@ -46,6 +49,7 @@ impl situ_status {
         (Self::Internal, c"SITU_ERROR_INTERNAL"),
         (Self::Poisoned, c"SITU_ERROR_POISONED"),
         (Self::Forked, c"SITU_ERROR_FORKED"),
+        (Self::Interrupted, c"SITU_ERROR_INTERRUPTED"),
     ];
 }
 
@@ -246,12 +250,19 @@ impl From<PublishError> for Failure {
     fn from(error: PublishError) -> Self {
         let status = match &error {
             PublishError::Forked { .. } => situ_status::Forked,
+            PublishError::Interrupted { .. } => situ_status::Interrupted,
             PublishError::Full { .. } => situ_status::Full,
             PublishError::Stream { source, .. } => source.as_ref().into(),
             PublishError::Ring { source, .. } => source.as_ref().into(),
             PublishError::Corrupted { .. } => situ_status::Malformed,
         };
         Self::new(status, error)
+    }
+}
+
+impl From<Interrupted> for Failure {
+    fn from(error: Interrupted) -> Self {
+        Self::new(situ_status::Interrupted, error)
     }
 }
 

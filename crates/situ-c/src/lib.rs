@@ -9,6 +9,7 @@
 mod device;
 mod error;
 mod inspect;
+mod interrupt;
 mod node;
 mod publisher;
 mod subscriber;

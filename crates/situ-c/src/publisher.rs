@@ -15,7 +15,7 @@ use crate::types::{
 
 /// `situ_publisher`: stays until it is destroyed *and* nothing of it is lent.
 pub struct situ_publisher {
-    raw: RawPublisher,
+    pub(crate) raw: RawPublisher,
     lent: Cell<usize>,
     destroyed: Cell<bool>,
 }

@@ -222,7 +222,7 @@ pub unsafe extern "C" fn situ_sample_is_copy(sample: *const situ_sample) -> u32 
 }
 
 /// An error in a forked child.
-fn check_process(subscriber: &situ_subscriber) -> Result<(), Failure> {
+pub(crate) fn check_process(subscriber: &situ_subscriber) -> Result<(), Failure> {
     if subscriber.raw.is_inherited() {
         let topic = subscriber.raw.topic();
         let text = format_args!("topic {topic:?} was joined by the process that this one was forked from");
@@ -231,7 +231,31 @@ fn check_process(subscriber: &situ_subscriber) -> Result<(), Failure> {
     Ok(())
 }
 
-fn found(anything: bool) -> situ_status {
+/// What so many handles are, of which none is a forked child's copy.
+///
+/// # Safety
+/// `subscribers` is null or leads to `count` pointers, each null or a live handle that no other thread uses while the result is.
+pub(crate) unsafe fn raw_of<'a>(
+    subscribers: *const *mut situ_subscriber,
+    count: usize,
+) -> Result<Vec<&'a RawSubscriber>, Failure> {
+    let first = target(subscribers.cast_mut(), "subscribers")?.cast_const();
+    if count == 0 {
+        return Err(Failure::argument("`count` is 0: there is nothing to wait for"));
+    }
+    // SAFETY: not null, and `count` pointers as the caller promises.
+    let handles = unsafe { std::slice::from_raw_parts(first, count) };
+    let mut raw = Vec::with_capacity(count);
+    for handle in handles {
+        // SAFETY: the caller's promise.
+        let subscriber: &'a situ_subscriber = unsafe { given(*handle, "subscribers[i]") }?;
+        check_process(subscriber)?;
+        raw.push(&subscriber.raw);
+    }
+    Ok(raw)
+}
+
+pub(crate) fn found(anything: bool) -> situ_status {
     if anything { situ_status::Ok } else { situ_status::Empty }
 }
 
@@ -268,20 +292,9 @@ pub unsafe extern "C" fn situ_wait_any(
     error: *mut situ_error,
 ) -> situ_status {
     let wait = || {
-        let first = target(subscribers.cast_mut(), "subscribers")?.cast_const();
         let target = target(index, "index")?;
-        if count == 0 {
-            return Err(Failure::argument("`count` is 0: there is nothing to wait for"));
-        }
-        // SAFETY: not null, and `count` pointers as the caller promises.
-        let handles = unsafe { std::slice::from_raw_parts(first, count) };
-        let mut raw = Vec::with_capacity(count);
-        for handle in handles {
-            // SAFETY: the caller's promise.
-            let subscriber = unsafe { given(*handle, "subscribers[i]") }?;
-            check_process(subscriber)?;
-            raw.push(&subscriber.raw);
-        }
+        // SAFETY: the caller's promise.
+        let raw = unsafe { raw_of(subscribers, count) }?;
         let ready = wait_any(&raw, limit(timeout_ns));
         if let Some(ready) = ready {
             // SAFETY: not null, and valid as the caller promises.

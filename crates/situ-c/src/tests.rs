@@ -12,6 +12,7 @@ use std::ptr::{null, null_mut};
 use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
 use crate::inspect::{situ_node_info, situ_topic_info};
+use crate::interrupt::situ_waiting;
 use crate::node::{situ_node, situ_node_create, situ_node_destroy};
 use crate::publisher::*;
 use crate::subscriber::*;
@@ -77,6 +78,7 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     number("SITU_COMPLETE", situ_fence_state::Complete as usize);
     number("SITU_PENDING", situ_fence_state::Pending as usize);
     number("SITU_POISONED", situ_fence_state::Poisoned as usize);
+    structure!(situ_waiting { timeout_ns, interrupter, until_a_signal });
     structure!(situ_subscriber_qos {
         reliability,
         durability,
@@ -206,6 +208,7 @@ fn the_header_declares_what_the_library_exports() {
         include_str!("publisher.rs"),
         include_str!("subscriber.rs"),
         include_str!("inspect.rs"),
+        include_str!("interrupt.rs"),
         include_str!("device.rs"),
         include_str!("trace.rs"),
     ];

@@ -55,6 +55,8 @@ mod shared_file;
 mod size_class;
 pub mod sync;
 #[cfg(not(loom))]
+pub mod thread;
+#[cfg(not(loom))]
 mod transfer;
 #[cfg(not(loom))]
 pub mod vulkan;

@@ -119,9 +119,7 @@ impl Share {
         };
         if !server.running {
             let wake = wake.clone();
-            std::thread::Builder::new()
-                .name("situ-share".to_owned())
-                .spawn(move || serve(&wake))
+            crate::thread::spawn("situ-share", move || serve(&wake))
                 .map_err(|source| system("start a thread for", id, source))?;
             server.running = true;
         }

@@ -27,6 +27,7 @@ enum class errc : int {
   full = SITU_ERROR_FULL,            ///< a reliable subscriber has not taken enough yet
   internal = SITU_ERROR_INTERNAL,    ///< a defect of the library
   poisoned = SITU_ERROR_POISONED,  ///< the message never becomes complete: who should have written it failed
+  interrupted = SITU_ERROR_INTERRUPTED,  ///< a wait was ended by an interrupter or a signal
   forked = SITU_ERROR_FORKED,      ///< the handle belongs to the process that this one was forked from
 };
 

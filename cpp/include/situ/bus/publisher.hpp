@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "situ/bus/error.hpp"
+#include "situ/bus/interrupt.hpp"
 #include "situ/bus/loan.hpp"
 #include "situ/bus/node.hpp"
 #include "situ/bus/qos.hpp"
@@ -83,6 +84,12 @@ class publisher {
     detail::failed why;
     std::uint64_t sequence = copy_and_publish(value, why);
     return detail::result_of(std::move(sequence), std::move(why));
+  }
+
+  /// Has an interrupter end its waits for subscribers that have no room: publishing fails then with
+  /// `errc::interrupted`, and a loan is still lent. None with null.
+  void set_interrupter(const interrupter* stop) noexcept {
+    situ_publisher_set_interrupter(handle_.get(), stop != nullptr ? stop->handle() : nullptr);
   }
 
   /// Its memory, its subscribers, and the deadlines it missed.

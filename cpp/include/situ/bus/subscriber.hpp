@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "situ/bus/error.hpp"
+#include "situ/bus/interrupt.hpp"
 #include "situ/bus/node.hpp"
 #include "situ/bus/qos.hpp"
 #include "situ/bus/sample.hpp"
@@ -43,6 +44,17 @@ class any_subscriber {
     detail::succeeded(status, raw, why);
     detail::raise_if(why);
     return status == SITU_OK;
+  }
+
+  /// The same, but something else may end it, also though there is something to take.
+  [[nodiscard]] waited wait(const waiting& how) {
+    situ_error raw;
+    detail::failed why;
+    const situ_waiting terms = detail::to_c(how);
+    const waited ended =
+        detail::ended(situ_subscriber_wait_with(handle_.get(), &terms, &raw), raw, why);
+    detail::raise_if(why);
+    return ended;
   }
 
   /// A descriptor for poll, epoll and the like, readable when there is something to take. It belongs to the
@@ -160,6 +172,20 @@ class subscriber : public any_subscriber {
     std::optional<sample<T>> taken;
     receive_into(taken, timeout, why);
     detail::raise_if(why);
+    return taken;
+  }
+  /// The same, but something else may end it, also though there is something to take: then nothing, as if the
+  /// time were over. The interrupter tells which.
+  [[nodiscard]] std::optional<sample<T>> receive(const waiting& how) {
+    using clock = std::chrono::steady_clock;
+    const auto start = clock::now();
+    std::optional<sample<T>> taken;
+    for (waiting left = how; wait(left) == waited::ready;) {
+      taken = take();
+      if (taken) break;
+      // What was there has expired, or was overwritten, before it could be taken.
+      if (how.timeout != forever) left.timeout = how.timeout - (clock::now() - start);
+    }
     return taken;
   }
   /// As `receive`, without an exception.

@@ -13,16 +13,15 @@
 namespace situ {
 namespace detail {
 
-inline std::optional<std::size_t> wait_any(std::chrono::nanoseconds timeout,
-                                           std::span<situ_subscriber* const> subscribers) {
+inline std::optional<std::size_t> wait_any(const waiting& how, std::span<situ_subscriber* const> subscribers) {
   situ_error raw;
   failed why;
   std::size_t index = 0;
-  const situ_status status =
-      situ_wait_any(subscribers.data(), subscribers.size(), limit_of(timeout), &index, &raw);
-  succeeded(status, raw, why);
+  const situ_waiting terms = to_c(how);
+  const waited ended_by =
+      ended(situ_wait_any_with(subscribers.data(), subscribers.size(), &terms, &index, &raw), raw, why);
   raise_if(why);
-  if (status != SITU_OK) return std::nullopt;
+  if (ended_by != waited::ready) return std::nullopt;
   return index;
 }
 
@@ -35,7 +34,7 @@ requires(sizeof...(Subscribers) > 0)
     [[nodiscard]] std::optional<std::size_t> wait_any(std::chrono::nanoseconds timeout,
                                                       Subscribers&... subscribers) {
   const std::array<situ_subscriber*, sizeof...(Subscribers)> handles{subscribers.handle()...};
-  return detail::wait_any(timeout, handles);
+  return detail::wait_any(waiting{.timeout = timeout}, handles);
 }
 
 /// The same for a number of subscribers that is known at run time only.
@@ -44,7 +43,23 @@ requires(sizeof...(Subscribers) > 0)
   std::vector<situ_subscriber*> handles;
   handles.reserve(subscribers.size());
   for (const any_subscriber* subscriber : subscribers) handles.push_back(subscriber->handle());
-  return detail::wait_any(timeout, handles);
+  return detail::wait_any(waiting{.timeout = timeout}, handles);
+}
+
+/// Both with something else that may end it, also though there is something to take: then nothing, as if the
+/// time were over. The interrupter tells which.
+template <std::derived_from<any_subscriber>... Subscribers>
+requires(sizeof...(Subscribers) > 0)
+    [[nodiscard]] std::optional<std::size_t> wait_any(const waiting& how, Subscribers&... subscribers) {
+  const std::array<situ_subscriber*, sizeof...(Subscribers)> handles{subscribers.handle()...};
+  return detail::wait_any(how, handles);
+}
+[[nodiscard]] inline std::optional<std::size_t> wait_any(const waiting& how,
+                                                         std::span<any_subscriber* const> subscribers) {
+  std::vector<situ_subscriber*> handles;
+  handles.reserve(subscribers.size());
+  for (const any_subscriber* subscriber : subscribers) handles.push_back(subscriber->handle());
+  return detail::wait_any(how, handles);
 }
 
 }  // namespace situ

@@ -1,0 +1,282 @@
+//! Sleeping on any of several words, of however many.
+//!
+//! The kernel waits for at most 128 words in one call. Where there are more, the calling thread sleeps on the first of them, and helpers,
+//! threads that it keeps for this, on the others:
+//!
+//! ```text
+//!   caller                                         helper
+//!   1. job = words; control += 1, wake             1. c = control; words = job
+//!   2. sleep on the first words and on `done`      2. sleep on words, and on control being c
+//!   3. job = none; control += 1, wake              3. control is c? done += 1, wake
+//! ```
+//!
+//! The caller does not wait for its helpers in 3. Should the words' memory be unmapped by then, a helper that is late gives the kernel
+//! addresses that it cannot read, which is an error, or that are another's, which it does not sleep on, as `control` has changed: nothing but
+//! the kernel reads them. Should one tell `done` late, the next sleep ends early, and whoever sleeps looks and sleeps again.
+
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::thread::futex;
+use situ_memory::fork::Process;
+
+use crate::clock::now_ns;
+
+/// The kernel waits for at most this many words in one call.
+const MOST_WORDS: usize = 128;
+/// How many of them are words of who sleeps: one is for what ends the sleep.
+const GROUP: usize = MOST_WORDS - 1;
+/// How long to sleep between looks where the kernel cannot wait for several words (before Linux 5.16, and in some
+/// sandboxes; `situ doctor` tells).
+const POLL: Duration = Duration::from_micros(200);
+/// The same where the system gives no thread to help.
+const WITHOUT_HELP: Duration = Duration::from_millis(1);
+
+/// A word, and the value that it has as long as there is nothing to find out.
+pub(crate) type Word<'a> = (&'a AtomicU32, u32);
+
+/// What ended a sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slept {
+    /// A word, or the time, or nothing in particular.
+    Enough,
+    /// A signal was handled on this thread.
+    Signal,
+}
+
+/// Sleeps until one of the words is woken or has changed, or for `time`. May return early. With `signals` it is told from all else when a
+/// signal's handler has run.
+pub(crate) fn sleep_on_any(words: &[Word<'_>], time: Duration, signals: bool) -> Slept {
+    match words {
+        [] => {
+            std::thread::sleep(time.min(POLL));
+            Slept::Enough
+        }
+        [only] => sleep_on(*only, time),
+        // A call for several words is begun again by the kernel after most signals. One for a single word never is.
+        words if signals => sleep_with_help(&[], words, time),
+        words if words.len() > MOST_WORDS => {
+            let (own, others) = words.split_at(GROUP);
+            sleep_with_help(own, others, time)
+        }
+        words => {
+            wait_for(words.iter().map(of_word), Some(time));
+            Slept::Enough
+        }
+    }
+}
+
+/// Sleeps on one word.
+fn sleep_on((word, announced): Word<'_>, time: Duration) -> Slept {
+    let time = futex::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
+    match futex::wait(word, futex::Flags::empty(), announced, Some(&time)) {
+        Err(Errno::INTR) => Slept::Signal,
+        _ => Slept::Enough,
+    }
+}
+
+fn of_word((word, value): &Word<'_>) -> (usize, u32) {
+    (std::ptr::from_ref(*word).addr(), *value)
+}
+
+/// Sleeps on at most [`MOST_WORDS`] words by one call. Whether the kernel can do that: otherwise it has slept for [`POLL`].
+fn wait_for(words: impl Iterator<Item = (usize, u32)>, time: Option<Duration>) -> bool {
+    static UNSUPPORTED: AtomicBool = AtomicBool::new(false);
+    let poll = || {
+        std::thread::sleep(time.map_or(POLL, |time| time.min(POLL)));
+        false
+    };
+    if UNSUPPORTED.load(Ordering::Relaxed) {
+        return poll();
+    }
+    let mut waiters = [const { futex::Wait::new() }; MOST_WORDS];
+    let mut count = 0;
+    for (waiter, (address, value)) in waiters.iter_mut().zip(words) {
+        waiter.uaddr = futex::WaitPtr::new(std::ptr::without_provenance_mut::<c_void>(address));
+        waiter.val = u64::from(value);
+        waiter.flags = futex::WaitFlags::SIZE_U32;
+        count += 1;
+    }
+    let end = time.map(|time| {
+        let end = now_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        futex::Timespec { tv_sec: (end / 1_000_000_000) as i64, tv_nsec: (end % 1_000_000_000) as i64 }
+    });
+    let flags = futex::WaitvFlags::empty();
+    match futex::waitv(&waiters[..count], flags, end.as_ref(), futex::ClockId::Monotonic) {
+        // Woken, changed, interrupted or timed out; or a word's memory is gone.
+        Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT | Errno::FAULT) => true,
+        // The call is not there, and will not be.
+        Err(Errno::NOSYS) => {
+            UNSUPPORTED.store(true, Ordering::Relaxed);
+            poll()
+        }
+        // For want of memory, or because a sandbox forbids it: this time.
+        Err(_) => poll(),
+    }
+}
+
+/// What a helper is to do.
+#[derive(Default)]
+struct Job {
+    /// The addresses of the words, and their values.
+    words: Vec<(usize, u32)>,
+    ended: bool,
+}
+
+/// What a helper and the thread that it helps share.
+#[derive(Default)]
+struct Shared {
+    /// Changes with each job. The helper sleeps on it, too.
+    control: AtomicU32,
+    job: Mutex<Job>,
+    /// The helped thread's: changes when one of the words was woken.
+    done: Arc<AtomicU32>,
+}
+
+impl Shared {
+    fn job(&self) -> MutexGuard<'_, Job> {
+        // What the lock guards is replaced as a whole.
+        self.job.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the helper another job, and takes the last one back.
+    fn give(&self, words: &[Word<'_>], ended: bool) {
+        let mut job = self.job();
+        job.words.clear();
+        job.words.extend(words.iter().map(of_word));
+        job.ended = ended;
+        // Under the lock, so that a helper never has one job's words with another's number.
+        self.control.fetch_add(1, Ordering::SeqCst);
+        drop(job);
+        wake(&self.control);
+    }
+}
+
+fn wake(word: &AtomicU32) {
+    let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
+}
+
+/// What a helper does.
+fn help(shared: &Shared) {
+    let mut words = Vec::with_capacity(MOST_WORDS);
+    loop {
+        let control = {
+            let job = shared.job();
+            if job.ended {
+                return;
+            }
+            words.clear();
+            words.extend_from_slice(&job.words);
+            shared.control.load(Ordering::SeqCst)
+        };
+        if words.is_empty() {
+            let _ = futex::wait(&shared.control, futex::Flags::empty(), control, None);
+            continue;
+        }
+        wait_for(words.iter().copied().chain([of_word(&(&shared.control, control))]), None);
+        let mut job = shared.job();
+        if shared.control.load(Ordering::SeqCst) == control {
+            // Told once; then until the next job there is nothing to do.
+            job.words.clear();
+            drop(job);
+            shared.done.fetch_add(1, Ordering::SeqCst);
+            wake(&shared.done);
+        }
+    }
+}
+
+/// The helpers of one thread, which end with it.
+struct Helpers {
+    done: Arc<AtomicU32>,
+    helpers: Vec<Arc<Shared>>,
+    process: Process,
+}
+
+impl Helpers {
+    fn new() -> Self {
+        Self { done: Arc::default(), helpers: Vec::new(), process: Process::this() }
+    }
+
+    /// As many helpers as are needed; an error if the system has no threads to give.
+    fn ready(&mut self, number: usize) -> std::io::Result<&[Arc<Shared>]> {
+        if !self.process.is_this() {
+            // A forked child has none of its parent's threads.
+            std::mem::forget(std::mem::replace(self, Self::new()));
+        }
+        while self.helpers.len() < number {
+            let shared = Arc::new(Shared { done: self.done.clone(), ..Shared::default() });
+            let theirs = shared.clone();
+            situ_memory::thread::spawn("situ-wait", move || help(&theirs))?;
+            self.helpers.push(shared);
+        }
+        Ok(&self.helpers[..number])
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        if self.process.is_this() {
+            self.helpers.iter().for_each(|helper| helper.give(&[], true));
+        }
+    }
+}
+
+/// Sleeps on some words by itself, and on the others by helpers.
+#[cold]
+fn sleep_with_help(own: &[Word<'_>], others: &[Word<'_>], time: Duration) -> Slept {
+    thread_local! {
+        static HELPERS: RefCell<Helpers> = RefCell::new(Helpers::new());
+    }
+    let help = |helpers: &RefCell<Helpers>| {
+        let mut helpers = helpers.try_borrow_mut().ok()?;
+        let done = helpers.done.clone();
+        let announced = done.load(Ordering::SeqCst);
+        let groups = others.chunks(GROUP);
+        let ready = helpers.ready(groups.len()).ok()?;
+        ready.iter().zip(groups).for_each(|(helper, words)| helper.give(words, false));
+        let slept = match own {
+            [] => sleep_on((&done, announced), time),
+            own => {
+                wait_for(own.iter().map(of_word).chain([of_word(&(&done, announced))]), Some(time));
+                Slept::Enough
+            }
+        };
+        ready.iter().for_each(|helper| helper.give(&[], false));
+        Some(slept)
+    };
+    HELPERS.try_with(help).ok().flatten().unwrap_or_else(|| {
+        // No thread is to be had, or this one is ending: at least the first words end the sleep.
+        let first = if own.is_empty() { &others[..others.len().min(MOST_WORDS)] } else { own };
+        wait_for(first.iter().map(of_word), Some(time.min(WITHOUT_HELP)));
+        Slept::Enough
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often this thread has given up its core to wait.
+    fn sleeps() -> u64 {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
+        line.trim().parse().unwrap()
+    }
+
+    #[test]
+    fn one_odd_answer_is_not_for_good() {
+        let words = [AtomicU32::new(0), AtomicU32::new(0)];
+        // No word begins at an odd address.
+        let odd = (std::ptr::from_ref(&words[0]).addr() + 1, 0);
+        assert!(!wait_for([odd].into_iter(), Some(Duration::from_secs(100))));
+        let before = sleeps();
+        let time = Duration::from_millis(200);
+        assert_eq!(sleep_on_any(&[(&words[0], 0), (&words[1], 0)], time, false), Slept::Enough);
+        // Looking each 200 us it would be 1000.
+        assert!(sleeps() - before < 100);
+    }
+}
