@@ -178,6 +178,18 @@ static void mistakes(const situ_root* root) {
   CHECK(situ_node_create(NULL, root, &node, &error) == SITU_ERROR_INVALID_ARGUMENT);
   CHECK(error.status == SITU_ERROR_INVALID_ARGUMENT && strcmp(error.text, "`name` is NULL") == 0);
   CHECK(situ_node_create("c", root, NULL, NULL) == SITU_ERROR_INVALID_ARGUMENT);
+  const char* const evil[] = {"",
+                              "a\nb",
+                              "\x1b[2J",
+                              "\x1b]52;c;aGk=\x07",
+                              "\xc2\x9b"
+                              "31m",
+                              "a\xe2\x80\xae"
+                              "b"};
+  for (size_t i = 0; i < sizeof evil / sizeof *evil; ++i) {
+    CHECK(situ_node_create(evil[i], root, &node, &error) == SITU_ERROR_INVALID_ARGUMENT);
+    CHECK(strstr(error.text, "cannot name a node") != NULL && strchr(error.text, 0x1b) == NULL);
+  }
   CHECK(situ_node_create("c", root, &node, &error) == SITU_OK);
 
   situ_publisher* publisher = NULL;

@@ -69,6 +69,11 @@ TEST_F(Bus, names_that_are_none_are_refused) {
   for (const std::string& name : {std::string(), std::string(81, 'x'), std::string("a\nb")}) {
     EXPECT_EQ(error_of([&] { (void)on.publisher<Tick>(name); }).code(), situ::errc::invalid_argument);
   }
+  // What would steer a terminal that shows the name is no name, of a node neither.
+  for (const char* const name : {"", "a\nb", "\x1b[2J", "\x1b]52;c;aGk=\x07", "\xc2\x9b", "a\xe2\x80\xae"}) {
+    EXPECT_EQ(error_of([&] { (void)node(name); }).code(), situ::errc::invalid_argument);
+    EXPECT_EQ(error_of([&] { (void)on.publisher<Tick>(name); }).code(), situ::errc::invalid_argument);
+  }
   const auto broken = error_of([&] { (void)on.publisher<Tick>("\xff"); });
   EXPECT_EQ(broken.code(), situ::errc::invalid_argument);
   EXPECT_NE(std::string(broken.what()).find("`topic` is not UTF-8"), std::string::npos) << broken.what();

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use situ_layout::foreign::is_name;
 use situ_memory::{Domain, DomainError, DomainId, DomainKind, Domains, OpenRoot};
 
 use crate::deaths::Processes;
@@ -16,6 +17,11 @@ use crate::topic::{RegisterError, Swept, sweep};
 /// Why a node could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
+    /// The name cannot name a node.
+    #[error(
+        "{0:?} cannot name a node: use 1 to 255 characters that can be seen, none of them a control character"
+    )]
+    InvalidName(String),
     /// The root directory cannot be used.
     #[error(transparent)]
     Root(#[from] RootError),
@@ -124,6 +130,9 @@ impl Node {
 
     /// A node in a root directory of your choice.
     pub fn in_root(name: &str, root: Root) -> Result<Self, NodeError> {
+        if !is_name(name, 255) {
+            return Err(NodeError::InvalidName(name.to_owned()));
+        }
         let root = root.prepare()?;
         let life = Life::begin(&root, name)
             .map_err(|source| NodeError::Register { path: root.nodes().path().to_owned(), source })?;

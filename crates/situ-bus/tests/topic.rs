@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use common::{Scratch, numbers, publish, take};
 use situ_bus::{
-    Durability, History, PublishError, PublisherQos, QosMismatch, RawPublisher, RawSubscriber, RegisterError,
-    Reliability, SubscriberQos, TypeDescription, WhenFull, inspect, wait_any,
+    Durability, History, Node, NodeError, PublishError, PublisherQos, QosMismatch, RawPublisher,
+    RawSubscriber, RegisterError, Reliability, SubscriberQos, TypeDescription, WhenFull, inspect, wait_any,
 };
+use situ_layout::foreign::is_steering;
 
 fn publisher(node: &situ_bus::Node, qos: PublisherQos) -> RawPublisher {
     RawPublisher::create(node, "numbers", &numbers(), qos).unwrap()
@@ -237,9 +238,29 @@ fn what_does_not_fit_together_is_told_at_registration() {
     let _flat = publisher(&a, reliable(4, WhenFull::Fail));
     let refused = RawPublisher::create(&a, "numbers", &other, reliable(4, WhenFull::Fail));
     assert!(matches!(refused, Err(RegisterError::LayoutMismatch { .. })));
-    for name in ["", "a\nb", &"x".repeat(81)] {
+    // What would steer a terminal that shows the name is no name, of a node neither.
+    let evil = [
+        "",
+        "a\nb",
+        "\u{1b}[2J",
+        "\u{1b}]52;c;aGk=\u{7}",
+        "\u{9b}31m",
+        "a\u{202e}b",
+        "\u{2066}a",
+        "a\u{200b}",
+    ];
+    for name in evil.into_iter().chain([&*"x".repeat(81), &"x".repeat(256)]) {
         let refused = RawPublisher::create(&a, name, &numbers(), PublisherQos::default());
         assert!(matches!(refused, Err(RegisterError::InvalidName(_))));
+        if name.len() == 81 {
+            continue;
+        }
+        match Node::in_root(name, scratch.root()) {
+            Err(error @ NodeError::InvalidName(_)) => {
+                assert!(!error.to_string().chars().any(is_steering), "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
     }
     drop(demanding);
 }

@@ -202,6 +202,7 @@ impl From<InspectError> for Failure {
 impl From<NodeError> for Failure {
     fn from(error: NodeError) -> Self {
         let status = match &error {
+            NodeError::InvalidName(_) => situ_status::InvalidArgument,
             NodeError::Root(root) => root.into(),
             _ => situ_status::System,
         };

@@ -3,6 +3,10 @@
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
+use situ::layout::foreign::ForeignLines;
+
+use crate::output::fit_for_json;
+
 /// How a command ends other than well.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
@@ -61,16 +65,23 @@ impl CliError {
                     serde_json::json!({ "file": file, "line": line, "column": column, "message": d.message, "help": d.help })
                 });
                 let report = serde_json::json!({ "error": self.to_string(), "code": self.code(), "diagnostics": diagnostics.collect::<Vec<_>>() });
-                eprintln!("{report}");
+                eprintln!("{}", fit_for_json(&report.to_string()));
             }
+            // It shows text as it stands in files, but for what would steer the terminal.
             CliError::Schema(errors) => eprint!("{}", errors.render(io::stderr().is_terminal())),
             _ if json => {
-                eprintln!("{}", serde_json::json!({ "error": self.to_string(), "code": self.code() }));
+                let report = serde_json::json!({ "error": self.to_string(), "code": self.code() });
+                eprintln!("{}", fit_for_json(&report.to_string()));
             }
-            _ => eprintln!("situ: {self}"),
+            _ => complain(self),
         }
         ExitCode::from(self.code())
     }
+}
+
+/// Says on standard error what went wrong, in which names of other processes may stand.
+pub fn complain(error: &impl std::fmt::Display) {
+    eprintln!("situ: {}", ForeignLines(&error.to_string()));
 }
 
 #[cfg(test)]

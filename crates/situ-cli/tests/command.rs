@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use common::{Sandbox, json, text};
 use serde_json::Value;
 use situ::bus::{Encoding, Node, RawSubscriber, Root, TypeDescription, inspect};
+use situ::layout::foreign::is_steering;
 use situ_schema::Loader;
 
 const POSE: &str = "module demo { @flat struct Pose { double x; string<15> name; sequence<float, 4> path; @bulk sequence<uint8> image; }; };";
@@ -20,6 +21,60 @@ fn an_empty_root_is_no_error() {
     assert_eq!(text(&topics), format!("No topics in {}.\n", sandbox.root()));
     assert_eq!(json(&sandbox.run(&["--json", "topic", "list"]))["topics"], serde_json::json!([]));
     assert_eq!(text(&sandbox.run(&["clean"])), "Nothing is left behind.\n");
+}
+
+#[test]
+fn names_and_texts_of_others_do_nothing_to_a_terminal() {
+    let sandbox = Sandbox::new();
+    let evil = "\u{1b}[2J\u{1b}]52;c;aGk=\u{7}\u{9b}31m\u{9d}0;t\u{9c}\u{202e}\u{2066}";
+    let root = Root::at(sandbox.root(), None);
+    let node = Node::in_root("victim", root.clone()).unwrap();
+    let description = TypeDescription {
+        name: format!("demo::{evil}"),
+        schema: format!("@final struct {evil} {{\n  uint64 value;\n}};\n"),
+        schema_hash: 7,
+        layout_hash: 7,
+        encoding: Encoding::Flat,
+    };
+    let _subscriber = RawSubscriber::create(&node, "topic", &description, Default::default()).unwrap();
+    // A node cannot be called so; its file can be written so.
+    for file in std::fs::read_dir(format!("{}/nodes", sandbox.root())).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("name victim"), "{text}");
+        std::fs::write(&path, text.replace("victim", &format!("victim{evil}"))).unwrap();
+    }
+    let mut shown = 0;
+    for arguments in [
+        ["node", "list"].as_slice(),
+        &["node", "info", "victim"],
+        &["node", "info", &format!("victim{evil}")],
+        &["topic", "list"],
+        &["topic", "info", "topic"],
+        &["topic", "echo", "topic", "--timeout", "0.05"],
+        &["topic", "echo", evil, "--timeout", "0.05"],
+        &["topic", "pub", "topic", "value: 1"],
+        &["schema", "show", "topic"],
+        &["top", "--interval", "0.05"],
+        &["clean", "--dry-run"],
+        &["doctor"],
+    ] {
+        for format in [["--color=never"].as_slice(), &["--json"], &["--color=always"]] {
+            let output = sandbox.run(&[format, arguments].concat());
+            for said in [output.stdout, output.stderr] {
+                let mut said = String::from_utf8(said).unwrap();
+                shown += usize::from(said.contains("u{9b}31m") || said.contains("\\u009b31m"));
+                if format == ["--color=always"] {
+                    for style in ["0", "1", "2", "31", "32", "33"] {
+                        said = said.replace(&format!("\u{1b}[{style}m"), "");
+                    }
+                }
+                let steers = |it: char| it != '\n' && is_steering(it);
+                assert!(!said.contains(steers), "{arguments:?} {format:?}: {said:?}");
+            }
+        }
+    }
+    assert!(shown >= 12, "{shown} texts showed the names");
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod error;
 #[doc(hidden)]
 pub mod field;
 pub mod flat;
+pub mod foreign;
 pub mod heap;
 mod macros;
 mod macros_named;

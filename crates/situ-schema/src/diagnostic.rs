@@ -4,6 +4,8 @@ use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
+use situ_layout::foreign::keep_styles;
+
 use crate::source::{FileId, Sources, Span};
 
 /// After so many diagnostics the rest is not reported.
@@ -79,7 +81,12 @@ impl SchemaError {
         let reports = self.diagnostics.iter().map(|it| renderer.render(&[self.report(it)]));
         let mut text = reports.collect::<Vec<_>>().join("\n\n");
         text.push('\n');
-        text
+        // The library shows most of what steers a terminal, but not all; styles, `[1m` behind an escape, are its own.
+        keep_styles(&text, |part| {
+            let end = part.find('m').filter(|_| color)?;
+            let is_style = part[..end].strip_prefix('[')?.bytes().all(|it| it.is_ascii_digit() || it == b';');
+            is_style.then_some(end + 1)
+        })
     }
 
     /// A diagnostic in the words of the library that draws it.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
+use situ_layout::foreign::{Foreign, is_name};
 use situ_memory::beneath::{is_same, names};
 use situ_memory::fork::LockedFile;
 use situ_memory::sync::atomic::Ordering;
@@ -41,8 +42,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum RegisterError {
     /// The name cannot be a topic's.
     #[error(
-        "{0:?} cannot name a topic: use 1 to 80 characters, none of them a control character (fewer if they are not plain \
-         letters and digits: as a file name, where others are written as %XX, it must not exceed 255 bytes)"
+        "{0:?} cannot name a topic: use 1 to 80 characters that can be seen, none of them a control character (fewer if \
+         they are not plain letters and digits: as a file name, where others are written as %XX, it must not exceed 255 \
+         bytes)"
     )]
     InvalidName(String),
     /// The type's name or its schema is longer than a topic can carry.
@@ -96,7 +98,9 @@ pub enum RegisterError {
     },
     /// The topic carries another type.
     #[error(
-        "topic {topic:?} carries {theirs} (schema {their_hash:016x}), not {ours} (schema {our_hash:016x}): {difference}"
+        "topic {topic:?} carries {their_name} (schema {their_hash:016x}), not {ours} (schema {our_hash:016x}): {what}",
+        their_name = Foreign(.theirs),
+        what = Foreign(.difference)
     )]
     TypeMismatch {
         /// The topic.
@@ -308,11 +312,7 @@ impl Drop for Joined {
 impl Registration<'_> {
     /// Opens the topic, or makes it, and repairs what the dead left in it.
     pub(crate) fn join(&self) -> Result<Joined, RegisterError> {
-        if self.topic.is_empty()
-            || self.topic.chars().count() > 80
-            || self.topic.chars().any(char::is_control)
-            || file_name(self.topic).len() > MOST_FILE_NAME
-        {
+        if !is_name(self.topic, 80) || file_name(self.topic).len() > MOST_FILE_NAME {
             return Err(RegisterError::InvalidName(self.topic.to_owned()));
         }
         self.description.check_lengths(self.topic)?;

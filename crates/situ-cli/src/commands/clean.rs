@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use situ::bus::{self, inspect};
+use situ::layout::foreign::Foreign;
 
 use super::Context;
 use crate::cli::CleanArgs;
@@ -47,10 +48,10 @@ pub fn run(context: &Context, arguments: &CleanArgs) -> Result<(), CliError> {
     }
     let verb = if report.dry_run { "would remove" } else { "removed" };
     for node in &report.nodes {
-        output.line(format!("{verb} node {node}"))?;
+        output.line(format!("{verb} node {}", Foreign(node)))?;
     }
     for topic in &report.topics {
-        output.line(format!("{verb} topic {topic}"))?;
+        output.line(format!("{verb} topic {}", Foreign(topic)))?;
     }
     Ok(())
 }

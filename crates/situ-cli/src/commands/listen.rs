@@ -11,7 +11,7 @@ use situ_schema::dynamic::{PrintOptions, Value};
 use super::{Context, Interrupt};
 use crate::cli::{EchoArgs, RateArgs};
 use crate::demo::latency::percentile;
-use crate::error::CliError;
+use crate::error::{CliError, complain};
 use crate::message::{MessageReader, field};
 use crate::output::{LiveBlock, Output, Style, units};
 
@@ -64,7 +64,7 @@ impl Listener {
                     return Ok(Heard::Message(sample));
                 }
                 Ok(None) => {}
-                Err(error) => eprintln!("situ: {error}"),
+                Err(error) => complain(&error),
             }
             let now = Instant::now();
             if let Some(timeout) = self.timeout.filter(|&t| now - self.last >= t) {

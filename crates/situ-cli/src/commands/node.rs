@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use situ::bus::NodeInfo;
 use situ::bus::inspect;
+use situ::layout::foreign::Foreign;
 
 use super::Context;
 use crate::error::CliError;
@@ -132,7 +133,7 @@ pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
             ("node", output.paint(Style::Strong, &node.name)),
             ("number", node.id.clone()),
             ("process", format!("{}{}", node.pid, if node.alive { "" } else { " (dead)" })),
-            ("program", node.program.clone()),
+            ("program", Foreign(&node.program).to_string()),
             ("running", age(node.started_ms)),
         ] {
             output.line(format!("{} {value}", output.paint(Style::Dim, format!("{label:<9}"))))?;
@@ -140,7 +141,11 @@ pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
         for (label, ports) in [("publishes", &node.publishes), ("subscribes", &node.subscribes)] {
             output.line(output.paint(Style::Dim, label))?;
             for port in ports.iter().flatten() {
-                output.line(format!("  {}  {}", port.topic, output.paint(Style::Dim, &port.type_name)))?;
+                output.line(format!(
+                    "  {}  {}",
+                    Foreign(&port.topic),
+                    output.paint(Style::Dim, &port.type_name)
+                ))?;
             }
         }
     }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use situ::bus::inspect::{self, PublisherInfo, SubscriberInfo, TopicInfo};
 use situ::bus::{Durability, Encoding, NodeId, NodeInfo};
+use situ::layout::foreign::Foreign;
 
 use super::Context;
 use crate::error::CliError;
@@ -223,7 +224,7 @@ fn render(details: &Details, output: &Output) -> String {
     let mut text = String::new();
     for (name, value) in [
         ("topic", output.paint(Style::Strong, &details.name)),
-        ("type", details.type_name.clone()),
+        ("type", Foreign(&details.type_name).to_string()),
         ("encoding", details.encoding.to_owned()),
         ("schema", details.schema_hash.clone()),
         ("layout", details.layout_hash.clone()),

@@ -7,6 +7,7 @@ mod machine;
 mod shared_memory;
 
 use serde::Serialize;
+use situ::layout::foreign::Foreign;
 
 use crate::commands::Context;
 use crate::error::CliError;
@@ -93,7 +94,7 @@ fn render(checks: &[Check], output: &Output) -> String {
     for check in checks.iter().filter(|c| c.status != Status::Ok) {
         let style = if check.status == Status::Fail { Style::Bad } else { Style::Warn };
         text.push('\n');
-        text.push_str(&format!("{}: {}\n", output.paint(style, check.name), check.found));
+        text.push_str(&format!("{}: {}\n", output.paint(style, check.name), Foreign(&check.found)));
         if let Some(advice) = &check.advice {
             text.push_str(&format!("  {advice}\n"));
         }

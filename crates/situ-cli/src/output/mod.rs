@@ -8,6 +8,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
+use situ::layout::foreign::{Foreign, is_steering, keep_styles};
 
 /// Width that tables are fitted to when the output is no terminal and `COLUMNS` says nothing.
 const DEFAULT_WIDTH: usize = 100;
@@ -87,10 +88,12 @@ impl Output {
         self.width
     }
 
-    /// `text` in the given style, or as it is when there are no colours.
+    /// `text` in the given style, or without when there are no colours. What would steer the terminal is shown.
     pub fn paint(&self, style: Style, text: impl Display) -> String {
+        let text = text.to_string();
+        let text = Foreign(&text);
         if self.colour && style != Style::Plain {
-            format!("{}{text}\x1b[0m", style.code())
+            format!("{}{text}{PLAIN}", style.code())
         } else {
             text.to_string()
         }
@@ -98,23 +101,48 @@ impl Output {
 
     /// Writes one line.
     pub fn line(&self, text: impl Display) -> io::Result<()> {
-        writeln!(io::stdout().lock(), "{text}")
+        writeln!(io::stdout().lock(), "{}", fit_for_terminal(&text.to_string()))
     }
 
-    /// Writes text as it is.
+    /// Writes lines.
     pub fn text(&self, text: impl Display) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        write!(out, "{text}")?;
+        write!(out, "{}", fit_for_terminal(&text.to_string()))?;
         out.flush()
     }
 
     /// Writes one JSON object on one line, at once visible to whoever reads the pipe.
     pub fn record(&self, value: &impl Serialize) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        serde_json::to_writer(&mut out, value)?;
-        out.write_all(b"\n")?;
+        writeln!(out, "{}", fit_for_json(&serde_json::to_string(value)?))?;
         out.flush()
     }
+}
+
+/// Ends a style.
+const PLAIN: &str = "\x1b[0m";
+
+/// Lines with styles of ours, in which nothing else steers the terminal. Names that other processes wrote are made fit
+/// where they enter a line, by [`Foreign`], so that they have no lines and styles either; this is for what escaped it.
+pub fn fit_for_terminal(text: &str) -> String {
+    const STYLES: [Style; 5] = [Style::Strong, Style::Dim, Style::Good, Style::Warn, Style::Bad];
+    let codes = || STYLES.iter().map(|it| it.code()).chain([PLAIN]).map(|it| &it[1..]);
+    keep_styles(text, |part| codes().find(|code| part.starts_with(code)).map(str::len))
+}
+
+/// JSON in which nothing steers a terminal: such characters stand in strings alone, as escapes.
+pub fn fit_for_json(json: &str) -> String {
+    let mut fit = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if !is_steering(letter) {
+            fit.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            fit.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    fit
 }
 
 fn width() -> usize {
@@ -137,7 +165,7 @@ impl LiveBlock {
         if self.drawn > 0 {
             frame.push_str(&format!("\x1b[{}A", self.drawn));
         }
-        for line in text.lines() {
+        for line in fit_for_terminal(text).lines() {
             frame.push_str(line);
             frame.push_str("\x1b[K\n");
         }
@@ -161,6 +189,28 @@ mod tests {
         out.clear();
         block.draw(&mut out, "c\n").unwrap();
         assert_eq!(out, b"\x1b[2Ac\x1b[K\n\x1b[J");
+    }
+
+    #[test]
+    fn nothing_but_our_styles_steers_a_terminal() {
+        let output = Output { json: false, colour: true, width: 80, terminal: true };
+        for evil in
+            ["\x1b[2J", "\x1b]52;c;aGk=\x07", "\u{9b}31m", "a\u{202e}b", "\x1b[31mred\x1b[0m", "a\nb", "\x1b"]
+        {
+            let painted = output.paint(Style::Strong, evil);
+            let inner = painted.strip_prefix("\x1b[1m").and_then(|it| it.strip_suffix(PLAIN)).unwrap();
+            assert!(!inner.chars().any(is_steering), "{inner:?}");
+            // What is painted stays as it is.
+            assert_eq!(fit_for_terminal(&painted), painted);
+            assert!(!fit_for_json(&serde_json::to_string(evil).unwrap()).chars().any(is_steering));
+            assert_eq!(
+                serde_json::from_str::<String>(&fit_for_json(&serde_json::to_string(evil).unwrap())).unwrap(),
+                evil
+            );
+        }
+        let text = "\x1b[1mname\x1b[0m \x1b[2J \u{9d}0;x\x07\nnext\x1b";
+        assert_eq!(fit_for_terminal(text), "\x1b[1mname\x1b[0m \\u{1b}[2J \\u{9d}0;x\\u{7}\nnext\\u{1b}");
+        assert_eq!(fit_for_json("\"\u{e0041}\u{85}\""), "\"\\udb40\\udc41\\u0085\"");
     }
 
     #[test]

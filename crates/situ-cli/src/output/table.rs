@@ -2,6 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use situ::layout::foreign::Foreign;
+
 use super::{Output, Style};
 
 /// Narrowest that a flexible column becomes.
@@ -43,15 +45,15 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell in a style.
+    /// A cell in a style. Its text may be another process'.
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self { text: text.into(), style }
+        Self { text: Foreign(&text.into()).to_string(), style }
     }
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Cell { text: text.into(), style: Style::Plain }
+        Self::styled(text, Style::Plain)
     }
 }
 
@@ -179,6 +181,14 @@ mod tests {
         let text = table().render(&output(20));
         assert!(text.lines().all(|l| l.width() <= 20), "{text}");
         assert!(text.contains("a/very/lon…"), "{text}");
+    }
+
+    #[test]
+    fn a_cell_has_one_line_and_does_nothing() {
+        let mut table = Table::new([Column::left("NODE").flexible(), Column::left("PROGRAM")]);
+        table.row(["a\nb".into(), "\x1b]0;title\x07\u{202e}".into()]);
+        let text = table.render(&output(80));
+        assert_eq!(text, "NODE  PROGRAM\na\\nb  \\u{1b}]0;title\\u{7}\\u{202e}\n");
     }
 
     #[test]

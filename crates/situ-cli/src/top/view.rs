@@ -6,6 +6,8 @@ use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table};
 
+use situ::layout::foreign::Foreign;
+
 use super::app::{App, Sort};
 use super::snapshot::{Participant, TopicFigures};
 use crate::output::units;
@@ -138,7 +140,7 @@ fn row(topic: &TopicFigures) -> Row<'static> {
     let age = |ns: Option<u64>| right(ns.map_or_else(|| "-".into(), units::duration));
     let lost = right(topic.lost.to_string());
     Row::new([
-        Cell::new(topic.name.clone().bold()),
+        Cell::new(Foreign(&topic.name).to_string().bold()),
         right(units::hertz(topic.rate_hz)),
         right(units::bandwidth(topic.bytes_per_second)),
         age(topic.p50_ns),
@@ -160,10 +162,13 @@ fn row(topic: &TopicFigures) -> Row<'static> {
 fn chosen(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let Some(topic) = app.selected() else { return };
     let title = Line::from(vec![
-        Span::from(format!(" {} ", topic.name)).bold(),
+        Span::from(format!(" {} ", Foreign(&topic.name))).bold(),
         format!(
             "{} ({}), depth {}, {} published ",
-            topic.type_name, topic.encoding, topic.depth, topic.published
+            Foreign(&topic.type_name),
+            topic.encoding,
+            topic.depth,
+            topic.published
         )
         .into(),
     ]);
@@ -198,7 +203,7 @@ fn participant(it: &Participant) -> Line<'static> {
     };
     let mut spans = vec![
         format!("{:<11}", it.role).dim(),
-        format!("{:<24} ", it.node).bold(),
+        format!("{:<24} ", Foreign(&it.node).to_string()).bold(),
         format!("{pid:>8}  {:<12}  {figures}", it.domain).into(),
     ];
     if !it.alive {
@@ -303,6 +308,16 @@ mod tests {
         let screen = screen(&mut app, 120, 30);
         assert!(screen[3].starts_with("lidar/points") && screen[4].is_empty(), "{screen:?}");
         assert!(screen[29].starts_with("/lid█"), "{}", screen[29]);
+    }
+
+    #[test]
+    fn names_of_others_do_nothing() {
+        let mut app = app();
+        app.snapshot.topics[0].participants[0].node = "\u{1b}]0;x\u{7}\u{202e}evil\nrow".to_owned();
+        app.snapshot.topics[0].type_name = "a\u{9b}2Jb\u{2066}".to_owned();
+        let screen = screen(&mut app, 160, 30).join("\n");
+        assert!(screen.contains(r"\u{1b}]0;x\u{7}\u{202e}evil\nrow"), "{screen}");
+        assert!(screen.contains(r"a\u{9b}2Jb\u{2066}"), "{screen}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
+use situ::layout::foreign::Foreign;
 use situ::trace::read::{ReadTrace, Summary, Troubles};
 
 use super::picture::{self, Window};
@@ -165,7 +166,12 @@ fn text(output: &Output, summary: &Summary, most: usize) -> String {
         duration(summary.duration_ns),
         summary.events,
         summary.processes.len(),
-        summary.processes.iter().map(|(name, pid)| format!("{name} ({pid})")).collect::<Vec<_>>().join(", ")
+        summary
+            .processes
+            .iter()
+            .map(|(name, pid)| format!("{} ({pid})", Foreign(name)))
+            .collect::<Vec<_>>()
+            .join(", ")
     );
     let mut section = |title: &str, table: String| {
         text.push_str(&format!("\n{}\n{table}", output.paint(Style::Strong, title)));

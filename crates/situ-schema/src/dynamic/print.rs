@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use situ_layout::foreign::is_steering;
+
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::value::{Numbers, Value, each};
@@ -59,7 +61,7 @@ fn yaml_text(text: &str) -> String {
     if plain {
         return text.to_owned();
     }
-    if text.chars().any(|c| c.is_control() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}')) {
+    if text.chars().any(is_steering) {
         let mut quoted = String::from("\"");
         for c in text.chars() {
             match c {
@@ -67,9 +69,10 @@ fn yaml_text(text: &str) -> String {
                 '\n' => quoted.push_str("\\n"),
                 '\t' => quoted.push_str("\\t"),
                 '\r' => quoted.push_str("\\r"),
-                c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') => {
+                c if is_steering(c) && c <= '\u{ffff}' => {
                     quoted.push_str(&format!("\\u{:04x}", u32::from(c)));
                 }
+                c if is_steering(c) => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
                 c => quoted.push(c),
             }
         }
@@ -81,7 +84,7 @@ fn yaml_text(text: &str) -> String {
 
 /// A character as text, if it is one that can be seen.
 fn character(unit: u16) -> Option<String> {
-    char::from_u32(unit.into()).filter(|c| !c.is_control() && !c.is_whitespace()).map(String::from)
+    char::from_u32(unit.into()).filter(|c| !is_steering(*c) && !c.is_whitespace()).map(String::from)
 }
 
 struct Printer<'o> {
