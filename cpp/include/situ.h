@@ -83,7 +83,11 @@ typedef enum situ_status {
   /* The handle belongs to the process that this one was forked from. */
   SITU_ERROR_FORKED = -13,
   /* A wait was ended by an interrupter or a signal. Nothing was lost. */
-  SITU_ERROR_INTERRUPTED = -14
+  SITU_ERROR_INTERRUPTED = -14,
+  /* The reliable subscriber that the publisher would wait for is used by the very thread that publishes. */
+  SITU_ERROR_DEADLOCK = -15,
+  /* The subscriber holds as many samples as it may: destroy some first. The message waits. */
+  SITU_ERROR_HELD = -16
 } situ_status;
 
 #define SITU_ERROR_TEXT_SIZE 1020
@@ -166,7 +170,8 @@ typedef struct situ_publisher_qos {
   uint32_t durability;
   /* How many of its last messages stay available, and how far a reliable publisher runs ahead. */
   uint64_t depth;
-  /* How long publishing may wait for a reliable subscriber: 0 fails at once, SITU_FOREVER has no limit. */
+  /* How long publishing may wait for a reliable subscriber (a second, by default): 0 fails at once,
+   * SITU_FOREVER has no limit. */
   uint64_t block_ns;
   /* It promises to publish at least this often; 0: no promise. */
   uint64_t deadline_ns;
@@ -204,9 +209,11 @@ typedef struct situ_subscriber_qos {
   uint64_t max_message;
   /* How far into a publisher's memory messages may lie, in bytes. More of it is never mapped. */
   uint64_t max_pool;
+  /* How many samples it may hold at a time; 0: as many as there are by default, 256. */
+  uint64_t max_held;
 } situ_subscriber_qos;
 
-/* Best effort, volatile, a depth of 8, no limits. */
+/* Best effort, volatile, a depth of 8, a second to block, no limits. */
 situ_publisher_qos situ_publisher_qos_default(void);
 /* Best effort, volatile, keeps all, no expectation; SITU_SAME_USER, 4 GiB a message, 256 GiB a pool. */
 situ_subscriber_qos situ_subscriber_qos_default(void);
@@ -564,6 +571,22 @@ situ_status situ_list_topics(const situ_root* root,
                              void (*visit)(const situ_topic_info* topic, void* context), void* context,
                              situ_error* error);
 situ_status situ_list_nodes(const situ_root* root, void (*visit)(const situ_node_info* node, void* context),
+                            void* context, situ_error* error);
+
+/* A publisher that waits for a reliable subscriber to take, as situ_list_waits shows it. The text lives as long
+ * as the call. */
+typedef struct situ_wait_info {
+  const char* topic;
+  /* The nodes of both, as in situ_node_info. */
+  uint64_t publisher;
+  uint64_t subscriber;
+  /* For how long by now. */
+  uint64_t waited_ns;
+} situ_wait_info;
+
+/* Calls `visit` for every publisher under `root` that has no room at the moment. Errors: INVALID_ARGUMENT,
+ * SYSTEM. */
+situ_status situ_list_waits(const situ_root* root, void (*visit)(const situ_wait_info* wait, void* context),
                             void* context, situ_error* error);
 
 /* Removes what dead nodes have left under `root`, and counts the files of nodes and the topics that were

@@ -1,5 +1,6 @@
 // What goes wrong, and in which words.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -105,8 +106,8 @@ TEST_F(Bus, a_full_topic_fails_or_blocks_for_the_time_given) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), situ::errc::full);
   EXPECT_EQ(std::string(refused.error().what())
-                .rfind("the slowest reliable subscriber of topic \"ticks\" has not taken "
-                       "message 0 yet, and the depth is 2; gave up after",
+                .rfind("the slowest reliable subscriber of topic \"ticks\", node \"n\" (process " +
+                           std::to_string(getpid()) + ", ",
                        0),
             0U)
       << refused.error().what();
@@ -117,10 +118,31 @@ TEST_F(Bus, a_full_topic_fails_or_blocks_for_the_time_given) {
   EXPECT_EQ(loan.publish(), 2U);
 
   auto patient =
-      on.publisher<Tick>("ticks", {.reliability = situ::reliability::reliable, .depth = 2, .block = 30ms});
+      on.publisher<Tick>("ticks", {.reliability = situ::reliability::reliable, .depth = 2, .block = 10ms});
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(patient.try_publish(Tick{}).error().code(), situ::errc::full);
-  EXPECT_GE(std::chrono::steady_clock::now() - start, 30ms);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 10ms);
+  // However long it may wait: only this thread could take.
+  auto alone = on.publisher<Tick>(
+      "ticks", {.reliability = situ::reliability::reliable, .depth = 2, .block = situ::forever});
+  EXPECT_EQ(alone.try_publish(Tick{}).error().code(), situ::errc::deadlock);
+  EXPECT_TRUE(situ::waits(root_).empty());
+}
+
+TEST_F(Bus, a_subscriber_holds_no_more_than_it_may) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Tick>("ticks");
+  auto subscriber = on.subscriber<Tick>("ticks", {.max_held = 1});
+  publisher.publish(Tick{.count = 1});
+  publisher.publish(Tick{.count = 2});
+  {
+    const auto held = subscriber.take();
+    EXPECT_EQ((*held)->count, 1U);
+    const auto refused = subscriber.try_take();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), situ::errc::held);
+  }
+  EXPECT_EQ((*subscriber.take())->count, 2U);
 }
 
 /// A publisher of test::Scan that writes what it likes.

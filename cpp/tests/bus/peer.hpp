@@ -17,7 +17,9 @@
 
 namespace bus_test {
 
-inline constexpr situ::publisher_qos reliable{.reliability = situ::reliability::reliable};
+// However slow the machine is.
+inline constexpr situ::publisher_qos reliable{.reliability = situ::reliability::reliable,
+                                              .block = situ::forever};
 inline constexpr situ::subscriber_qos all{.reliability = situ::reliability::reliable};
 
 inline void say(const std::string& line) {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering, fence};
 
 use situ_memory::DomainId;
 
+use crate::liveness::NodeId;
 use crate::root::Root;
 
 /// Who watches: what is told, and by which clock.
@@ -96,7 +97,12 @@ pub enum Step {
     /// Waiting for a message.
     Wait,
     /// Waiting until a reliable subscriber has room.
-    WaitForRoom,
+    WaitForRoom {
+        /// Its node.
+        subscriber: NodeId,
+        /// Its process; 0 if that is not known.
+        pid: u32,
+    },
 }
 
 /// Why messages will not be seen.

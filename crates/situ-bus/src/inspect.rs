@@ -2,14 +2,16 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{DomainId, MemoryError, OpenRoot, PoolMetadata, PoolView};
 
+use crate::clock::now_ns;
 use crate::liveness::{self, NodeId, NodeInfo};
 use crate::qos::Durability;
 use crate::root::{Root, RootError, topic_name};
-use crate::topic::format::{PLACES, PUBLISHERS, domain_from_word, state};
+use crate::topic::format::{PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
 use crate::topic::{Encoding, Topic, TypeDescription, is_publisher};
 
 /// A topic and who takes part in it.
@@ -65,6 +67,17 @@ pub struct PublisherInfo {
     pub slots: usize,
     /// How many bytes of memory its pool takes.
     pub memory_bytes: u64,
+    /// Whom it waits for, if it has no room at the moment.
+    pub waits: Option<Waits>,
+}
+
+/// A publisher waits for a reliable subscriber to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waits {
+    /// The subscriber's node.
+    pub subscriber: NodeId,
+    /// For how long by now.
+    pub waited: Duration,
 }
 
 /// A subscriber of a topic.
@@ -169,9 +182,11 @@ fn describe(topic: &Topic) -> TopicInfo {
             let node = NodeId(entry.node.load(Ordering::Relaxed));
             let path = topic.pool_path(entry.tenure.pool());
             let (held_slots, slots) = PoolMetadata::open(&path).map_or((0, 0), |pool| pool.usage());
+            let alive = word & state::ACTIVE != 0 && liveness::is_alive(&topic.root, node);
             Some(PublisherInfo {
                 node,
-                alive: word & state::ACTIVE != 0 && liveness::is_alive(&topic.root, node),
+                alive,
+                waits: waits(topic, entry).filter(|_| alive),
                 reliable: word & state::RELIABLE != 0,
                 durability: durability(word),
                 depth: entry.depth.load(Ordering::Relaxed),
@@ -238,6 +253,18 @@ fn describe(topic: &Topic) -> TopicInfo {
             })
             .collect(),
     }
+}
+
+/// Whom a publisher waits for.
+fn waits(topic: &Topic, entry: &PublisherEntry) -> Option<Waits> {
+    // Acquire: since when, with it.
+    let place = entry.waits_for.load(Ordering::Acquire).checked_sub(1)?;
+    let place = (place < PLACES).then(|| topic.place(place as usize))?;
+    let waited = now_ns().saturating_sub(entry.waits_since_ns.load(Ordering::Relaxed));
+    Some(Waits {
+        subscriber: NodeId(place.node.load(Ordering::Relaxed)),
+        waited: Duration::from_nanos(waited),
+    })
 }
 
 fn used(counter: &situ_memory::sync::atomic::AtomicU32, most: u32) -> impl Iterator<Item = usize> {

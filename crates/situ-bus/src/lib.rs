@@ -18,6 +18,8 @@
 #[cfg(not(loom))]
 mod asynchronous;
 #[cfg(not(loom))]
+mod blocked;
+#[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
 mod copies;
@@ -32,6 +34,8 @@ mod eager;
 pub mod entry;
 #[cfg(not(loom))]
 mod fences;
+#[cfg(not(loom))]
+mod held;
 #[cfg(not(loom))]
 pub mod hook;
 #[cfg(not(loom))]
@@ -71,6 +75,8 @@ mod sleep;
 mod spans;
 #[cfg(not(loom))]
 mod subscriber;
+#[cfg(not(loom))]
+mod take_error;
 pub mod tenure;
 #[cfg(not(loom))]
 mod topic;
@@ -91,6 +97,7 @@ pub use situ_memory::{Root, RootError};
 #[cfg(not(loom))]
 pub use self::{
     asynchronous::Messages,
+    blocked::SlowSubscriber,
     clock::now_ns,
     copies::CopyError,
     device::{DeviceSpan, IncompleteError, Placement},

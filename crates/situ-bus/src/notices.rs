@@ -74,15 +74,17 @@ impl RawPublisher {
         watcher.tell(Some(self.subject()), Event::Dropped { why: Why::Unpublished, messages: 1 });
     }
 
-    /// A publisher begins to wait for a subscriber.
+    /// A publisher begins to wait for a subscriber. Gives the step that ends with [`tell_no_longer_full`](Self::tell_no_longer_full).
     #[cold]
     #[inline(never)]
-    pub(crate) fn tell_full(&self, began: &mut Option<Began>) {
-        if let Some(began) = began {
-            let event = Event::Begin { step: Step::WaitForRoom, number: None, bytes: 0 };
-            began.at_ns = began.watcher.now_ns();
-            began.watcher.tell_at(began.at_ns, Some(self.subject()), event);
-        }
+    pub(crate) fn tell_full(&self, began: &mut Option<Began>) -> Option<Step> {
+        let began = began.as_mut()?;
+        let (subscriber, pid) = self.waits_for();
+        let step = Step::WaitForRoom { subscriber, pid };
+        began.at_ns = began.watcher.now_ns();
+        let event = Event::Begin { step, number: None, bytes: 0 };
+        began.watcher.tell_at(began.at_ns, Some(self.subject()), event);
+        Some(step)
     }
 
     /// A publisher looks again whether it may go on. Should it, it publishes from here on.
@@ -97,9 +99,9 @@ impl RawPublisher {
     /// A publisher waits no longer, since its last attempt.
     #[cold]
     #[inline(never)]
-    pub(crate) fn tell_no_longer_full(&self, began: &Option<Began>) {
-        if let Some(began) = began {
-            let event = Event::End { step: Step::WaitForRoom, number: None, bytes: 0 };
+    pub(crate) fn tell_no_longer_full(&self, began: &Option<Began>, step: Option<Step>) {
+        if let (Some(began), Some(step)) = (began, step) {
+            let event = Event::End { step, number: None, bytes: 0 };
             began.watcher.tell_at(began.at_ns, Some(self.subject()), event);
         }
     }

@@ -130,6 +130,29 @@ impl Pools {
         Ok(mapped)
     }
 
+    /// How many messages a place holds of publishers that are there. If what keeps their pools mapped already says that it is less than
+    /// `most`, that is enough: more than the samples do so.
+    #[cold]
+    pub(crate) fn held(&self, topic: &Topic, place: usize, most: usize) -> usize {
+        let mapped = self.mapped.borrow();
+        let of_messages = || {
+            mapped.iter().enumerate().filter_map(|(index, mapped)| {
+                let entry = topic.publisher(index);
+                let heads = entry.state.load(Ordering::SeqCst) & (state::BODIES | state::COPIES) == 0;
+                mapped.as_ref().filter(|mapped| heads && mapped.number == entry.tenure.pool())
+            })
+        };
+        let at_most: usize = of_messages().map(|mapped| Arc::strong_count(mapped).saturating_sub(1)).sum();
+        if at_most < most {
+            return at_most;
+        }
+        let holds = |view: &PoolView| {
+            let controls = (0..view.header().slots).filter_map(|slot| view.control(slot));
+            controls.filter(|control| control.holds(place)).count()
+        };
+        of_messages().map(|mapped| holds(&mapped.view)).sum()
+    }
+
     /// Lets go of the pools of publishers that are gone and whose messages were all passed: their memory returns to the
     /// system when the last who has them mapped does. Samples that are still held keep theirs.
     pub(crate) fn forget_gone(&self, topic: &Topic) {

@@ -12,7 +12,8 @@ use situ_memory::{
     PoolStatistics, SlotId, Strategy, Stream,
 };
 
-use crate::clock::{Deadline, now_ns};
+use crate::blocked::SlowSubscriber;
+use crate::clock::now_ns;
 use crate::copies::pool_options;
 use crate::deaths::{Deaths, wait_for_the_dying};
 use crate::device::{Bodies, Placement};
@@ -23,7 +24,7 @@ use crate::interrupt::Interrupter;
 use crate::loan::{LoanError, RawLoan};
 use crate::node::{Node, NodeInner};
 use crate::prefetch::prefetch_for_write;
-use crate::qos::{Durability, PublisherQos, Reliability, Terms, WhenFull, nanoseconds};
+use crate::qos::{Durability, PublisherQos, Reliability, Terms, nanoseconds};
 use crate::ring::{ClaimError, Reference, Ring};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, PLACES, state};
 use crate::topic::{Encoding, MOST_RINGS, RegisterError, Registration, Topic, TypeDescription};
@@ -44,18 +45,14 @@ pub(crate) const WARM_SIZE: usize = 512 << 10;
 const COPYING: Duration = Duration::from_secs(1);
 /// With more subscribers than this, looking at all their cursors costs more than warm memory saves.
 const EAGER_PLACES: u32 = 8;
-/// How long a blocked publisher sleeps before it looks whether who blocks it is dead.
-const BLOCKED_SLICE: Duration = Duration::from_millis(2);
-/// How often a blocked publisher looks again before it sleeps.
-const SPINS: u32 = 256;
 
 /// Why a message could not be published.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     /// A reliable subscriber has no room.
     #[error(
-        "the slowest reliable subscriber of topic {topic:?} has not taken message {waiting_for} yet, and the depth is \
-         {depth}; gave up after {waited:?}"
+        "the slowest reliable subscriber of topic {topic:?}{} has not taken message {waiting_for} yet, and the depth is \
+         {depth}; gave up after {waited:?}", named(.subscriber.as_deref())
     )]
     Full {
         /// The topic.
@@ -66,6 +63,24 @@ pub enum PublishError {
         depth: usize,
         /// How long it was waited.
         waited: Duration,
+        /// Which subscriber that is; nothing if it has gone just now.
+        subscriber: Option<Box<SlowSubscriber>>,
+    },
+    /// The slowest reliable subscriber was last used by the thread that publishes: while that waits, nobody takes.
+    #[error(
+        "the slowest reliable subscriber of topic {topic:?}, {subscriber}, has not taken message {waiting_for} yet, the depth is \
+         {depth}, and it is used by the very thread that publishes, which cannot take while it waits: take before more is \
+         published, let another thread take, or use a larger depth"
+    )]
+    OwnThread {
+        /// The topic.
+        topic: String,
+        /// The oldest message that it has not taken.
+        waiting_for: u64,
+        /// How far this publisher may run ahead.
+        depth: usize,
+        /// The subscriber.
+        subscriber: Box<SlowSubscriber>,
     },
     /// It belongs to the process that this one was forked from.
     #[error(
@@ -107,6 +122,10 @@ pub enum PublishError {
     },
 }
 
+fn named(subscriber: Option<&SlowSubscriber>) -> String {
+    subscriber.map_or_else(String::new, |subscriber| format!(", {subscriber},"))
+}
+
 /// Publishes messages whose type is known only at run time. One thread at a time.
 #[derive(Debug)]
 pub struct RawPublisher {
@@ -140,8 +159,8 @@ pub(crate) struct Inner {
     pub(crate) held: VecDeque<SlotId>,
     /// Where the order probably ends.
     next: u64,
-    window: Window,
-    deaths: Deaths,
+    pub(crate) window: Window,
+    pub(crate) deaths: Deaths,
     published_ns: u64,
     missed: u64,
 }
@@ -585,7 +604,7 @@ impl RawPublisher {
 
     /// Puts a message into the order. Where the ring is sealed, goes on in the next.
     #[inline(always)]
-    fn claim(
+    pub(crate) fn claim(
         &self,
         inner: &mut Inner,
         descriptor: &Descriptor,
@@ -634,67 +653,9 @@ impl RawPublisher {
         })
     }
 
-    /// A reliable subscriber has no room: waits for it, or for its death, as long as the quality of service says.
-    #[cold]
-    fn wait_and_claim(
-        &self,
-        inner: &mut Inner,
-        descriptor: &Descriptor,
-        reference: Reference,
-        began: &mut Option<Began>,
-    ) -> Result<u64, PublishError> {
-        self.tell_full(began);
-        let result = self.claim_when_there_is_room(inner, descriptor, reference, began);
-        self.tell_no_longer_full(began);
-        result
-    }
-
-    fn claim_when_there_is_room(
-        &self,
-        inner: &mut Inner,
-        descriptor: &Descriptor,
-        reference: Reference,
-        began: &mut Option<Began>,
-    ) -> Result<u64, PublishError> {
-        let start = now_ns();
-        let full = |inner: &Inner| PublishError::Full {
-            topic: self.topic.name.clone(),
-            waiting_for: inner.window.slowest(),
-            depth: self.qos.depth,
-            waited: Duration::from_nanos(now_ns() - start),
-        };
-        let deadline = match self.qos.when_full {
-            WhenFull::Fail => return Err(full(inner)),
-            WhenFull::Block(limit) => Deadline::after(limit),
-        };
-        let mut spins = 0;
-        loop {
-            let announced = (spins >= SPINS).then(|| self.topic.room().announce());
-            self.note_attempt(began);
-            match self.claim(inner, descriptor, reference) {
-                Ok(number) => return Ok(number),
-                Err(ClaimError::Refused(())) => {}
-                Err(error) => return Err(self.unclaimed(error)),
-            }
-            let Some(announced) = announced else {
-                spins += 1;
-                std::hint::spin_loop();
-                continue;
-            };
-            self.check_interrupter()?;
-            let Some(slice) = deadline.slice(BLOCKED_SLICE) else { return Err(full(inner)) };
-            self.topic.room().sleep(announced, slice);
-            // Nobody tells that a subscriber died; who waits for it looks.
-            let waited = Duration::from_nanos(now_ns() - start);
-            if waited >= BLOCKED_SLICE && self.topic.mark_dead_places() > 0 {
-                self.topic.repair_if_free();
-            }
-        }
-    }
-
     /// Why no number could be had, other than for want of room.
     #[cold]
-    fn unclaimed(&self, error: ClaimError<()>) -> PublishError {
+    pub(crate) fn unclaimed(&self, error: ClaimError<()>) -> PublishError {
         let topic = self.topic.name.clone();
         match (error, self.topic.follow()) {
             (ClaimError::Sealed, Err(source)) => PublishError::Ring { topic, source: Box::new(source) },

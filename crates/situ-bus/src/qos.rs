@@ -36,11 +36,16 @@ pub enum Durability {
 /// What a reliable publisher does when a subscriber has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Wait, at most this long; without a limit for as long as the subscriber lives.
+    /// Wait, at most this long; without a limit for as long as the subscriber lives. A second, unless told otherwise.
     Block(Option<Duration>),
     /// Give the message back at once.
     Fail,
 }
+
+/// How many samples a subscriber may hold, unless told otherwise: a pool has at least 1,024 slots more than its publisher needs.
+const MAX_HELD: usize = 256;
+/// How long a reliable publisher waits for a subscriber, unless told otherwise.
+pub(crate) const BLOCK: Duration = Duration::from_secs(1);
 
 /// What a publisher offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +70,7 @@ impl Default for PublisherQos {
             reliability: Reliability::BestEffort,
             durability: Durability::Volatile,
             depth: 8,
-            when_full: WhenFull::Block(None),
+            when_full: WhenFull::Block(Some(BLOCK)),
             deadline: None,
             lifespan: None,
         }
@@ -87,6 +92,9 @@ pub struct SubscriberQos {
     pub trust: Trust,
     /// How much it takes from others.
     pub limits: Limits,
+    /// How many samples it may hold at a time, of publishers that are there: what is held, its publisher cannot use again. A take beyond
+    /// that is an error, and the message waits. At least 1; 256 unless told otherwise.
+    pub max_held: usize,
 }
 
 impl Default for SubscriberQos {
@@ -98,6 +106,7 @@ impl Default for SubscriberQos {
             deadline: None,
             trust: Trust::default(),
             limits: Limits::default(),
+            max_held: MAX_HELD,
         }
     }
 }

@@ -310,6 +310,7 @@ impl RawSubscriber {
         if readiness.is_ready() {
             return true;
         }
+        self.note_thread();
         let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
         let deadline = Deadline::after(timeout);
         let wake = self.core().topic.wake();

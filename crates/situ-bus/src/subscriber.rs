@@ -3,13 +3,13 @@
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 
-use situ_layout::NoMemory;
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{DomainId, HOST, PoolView, SlotId, Stream, ViewError};
 
+use crate::blocked::this_thread;
 use crate::clock::now_ns;
-use crate::copies::{Copies, CopyError};
+use crate::copies::Copies;
 use crate::device::{Payload, Placement};
 use crate::hook;
 use crate::node::Node;
@@ -20,98 +20,12 @@ use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
 use crate::readiness::Prospect;
 use crate::ring::{Look, Reference};
 use crate::sample::{RawSample, is_expired};
+pub use crate::take_error::TakeError;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 use crate::topic::{Encoding, RegisterError, Registration, TypeDescription, has_bulk};
 
 /// How often a take goes on nearer to the newest message before it gives up.
 const MOST_ROUNDS: u64 = 32;
-
-/// Why a message could not be taken. The message is passed over; the next call goes on behind it.
-#[derive(Debug, thiserror::Error)]
-pub enum TakeError {
-    /// Its pool cannot be mapped.
-    #[error("message {sequence} of topic {topic:?} cannot be read: {source}")]
-    Pool {
-        /// The topic.
-        topic: String,
-        /// The message's number.
-        sequence: u64,
-        /// What is wrong with the pool.
-        source: ViewError,
-    },
-    /// What its publisher wrote about it makes no sense.
-    #[error(
-        "message {sequence} of topic {topic:?} is malformed: {reason}; its publisher is broken or hostile"
-    )]
-    Malformed {
-        /// The topic.
-        topic: String,
-        /// The message's number.
-        sequence: u64,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// It belongs to the process that this one was forked from.
-    #[error(
-        "topic {topic:?} was joined by the process that this one was forked from: make a node here, and join with that"
-    )]
-    Forked {
-        /// The topic.
-        topic: String,
-    },
-    /// It is larger than this subscriber accepts.
-    #[error(
-        "message {sequence} of topic {topic:?} has {bytes} bytes, and this subscriber takes at most {limit}; raise \
-         its limits if its publisher may do that"
-    )]
-    TooLarge {
-        /// The topic.
-        topic: String,
-        /// The message's number.
-        sequence: u64,
-        /// How large it is, head and body together.
-        bytes: u64,
-        /// The limit.
-        limit: u64,
-    },
-    /// It lies further in its pool than this subscriber goes.
-    #[error(
-        "message {sequence} of topic {topic:?} ends at byte {end} of its pool, and this subscriber maps the first {limit}; \
-         raise its limits if its publisher may have so much memory"
-    )]
-    TooFar {
-        /// The topic.
-        topic: String,
-        /// The message's number.
-        sequence: u64,
-        /// Where the message's slot ends.
-        end: u64,
-        /// The limit.
-        limit: u64,
-    },
-    /// It had to be copied to private memory, of which there is not enough.
-    #[error("message {sequence} of topic {topic:?} cannot be copied: {source}")]
-    Private {
-        /// The topic.
-        topic: String,
-        /// The message's number.
-        sequence: u64,
-        /// How much was needed.
-        source: NoMemory,
-    },
-    /// It lies in another memory domain and could not be copied.
-    #[error("message {sequence} of topic {topic:?} cannot be brought into {domain}: {source}")]
-    Copy {
-        /// The topic.
-        topic: String,
-        /// The message's number.
-        sequence: u64,
-        /// The domain that it was wanted in.
-        domain: DomainId,
-        /// What was in the way.
-        source: CopyError,
-    },
-}
 
 /// Subscribes to a topic whose type is known only at run time. One thread at a time; the samples it gives may go to
 /// others.
@@ -130,6 +44,10 @@ pub struct RawSubscriber {
     taken: Cell<u64>,
     received_ns: Cell<u64>,
     missed: Cell<u64>,
+    /// Which used it last.
+    thread: Cell<u64>,
+    /// How many samples it may take until it has to look how many it holds.
+    may_take: Cell<usize>,
     pools: Pools,
     /// The domain that it takes in, with its column, and what of the topic it brought there.
     domain: DomainId,
@@ -191,6 +109,7 @@ impl RawSubscriber {
         drop(joined);
         let cursor = topic.place(place).cursor.load(Ordering::Relaxed);
         let joined_at = topic.end();
+        topic.place(place).joined_at.store(joined_at, Ordering::Relaxed);
         let into = (column, placement.domain);
         let copies = RefCell::new(Copies::new(topic.clone(), inner.clone(), into, placement.capacity));
         Ok(Self {
@@ -213,6 +132,8 @@ impl RawSubscriber {
             taken: Cell::new(0),
             received_ns: Cell::new(now_ns()),
             missed: Cell::new(0),
+            thread: Cell::new(0),
+            may_take: Cell::new(0),
             pools: Pools::default(),
             domain: placement.domain,
             column,
@@ -326,6 +247,13 @@ impl RawSubscriber {
     #[inline(always)]
     pub(crate) fn take_with(&self, on: Option<&dyn Stream>) -> Result<Option<RawSample>, TakeError> {
         let number = self.cursor.get();
+        if self.may_take.get() == 0 {
+            let most = self.count_held()?;
+            if most == 0 {
+                return Ok(None);
+            }
+            self.may_take.set(most);
+        }
         // Nearly always the message is there, and everything else is kept out of its way.
         if self.keep_last == 0
             && let Look::Here(reference) = self.core.topic.ring_of(number).look(number)
@@ -374,6 +302,7 @@ impl RawSubscriber {
     fn note_taken(&self, next: u64) {
         self.advance(next);
         self.taken.set(self.taken.get() + 1);
+        self.may_take.set(self.may_take.get() - 1);
         self.core.topic.place(self.core.place).taken.store(self.taken.get(), Ordering::Relaxed);
         self.note_arrival();
     }
@@ -622,10 +551,20 @@ impl RawSubscriber {
         if self.backpressure {
             // A publisher may be about to sleep until this moves: it announces, then looks at the cursor; we move the
             // cursor, then look for an announcement. Hence the sequentially consistent exchange.
+            self.note_thread();
             place.cursor.swap(number, Ordering::SeqCst);
             self.core.topic.room().notify();
         } else {
             place.cursor.store(number, Ordering::Release);
+        }
+    }
+
+    /// Publishers that wait for it want to know which thread takes: should it be their own, they wait in vain.
+    #[inline]
+    pub(crate) fn note_thread(&self) {
+        let thread = this_thread();
+        if self.backpressure && self.thread.replace(thread) != thread {
+            self.core.topic.place(self.core.place).thread.store(thread, Ordering::Relaxed);
         }
     }
 

@@ -369,6 +369,12 @@ impl<T, F> SubscriberBuilder<T, F> {
         self
     }
 
+    /// Holds at most this many samples at a time: see [`SubscriberQos::max_held`].
+    pub fn max_held(mut self, samples: usize) -> Self {
+        self.qos.max_held = samples;
+        self
+    }
+
     /// Takes in this memory domain, where what comes from another one is copied to: host memory unless told otherwise.
     pub fn domain(mut self, domain: DomainId) -> Self {
         self.placement.domain = domain;

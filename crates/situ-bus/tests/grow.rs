@@ -12,7 +12,7 @@ use common::step::{Steps, Stride, stepped};
 use common::{Scratch, numbers, publish, take};
 use situ_bus::{
     Durability, History, Node, Observer, Placement, PublisherQos, RawPublisher, RawSubscriber, Reliability,
-    SubscriberQos, clean, inspect,
+    SubscriberQos, WhenFull, clean, inspect,
 };
 use situ_memory::{DomainId, DomainKind};
 
@@ -24,7 +24,8 @@ fn publisher(node: &Node, depth: usize) -> RawPublisher {
 }
 
 fn reliable(node: &Node, depth: usize) -> RawPublisher {
-    let qos = PublisherQos { depth, reliability: Reliability::Reliable, ..Default::default() };
+    let (reliability, when_full) = (Reliability::Reliable, WhenFull::Block(None));
+    let qos = PublisherQos { depth, reliability, when_full, ..Default::default() };
     RawPublisher::create(node, TOPIC, &numbers(), qos).unwrap()
 }
 

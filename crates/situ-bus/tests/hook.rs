@@ -179,7 +179,8 @@ fn who_waits_for_room_publishes_after_that() {
         let full = publisher.loan(8, 8, 0).unwrap().publish();
         assert!(matches!(full, Err(PublishError::Full { .. })));
     });
-    let room = [begin(Step::WaitForRoom, None, 0), end(Step::WaitForRoom, None, 0)];
+    let waits = Step::WaitForRoom { subscriber: node.id(), pid: std::process::id() };
+    let room = [begin(waits, None, 0), end(waits, None, 0)];
     assert_eq!(events(&failed)[2..4], room);
     assert_eq!(events(&failed)[4..], [Event::Dropped { why: Why::Unpublished, messages: 1 }]);
 

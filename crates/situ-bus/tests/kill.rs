@@ -19,13 +19,15 @@ use common::{Scratch, numbers};
 use rustix::process::Signal;
 use situ_bus::{
     Durability, History, Node, PublisherQos, RawPublisher, RawSample, RawSubscriber, Reliability,
-    SubscriberQos, clean, inspect, wait_any,
+    SubscriberQos, WhenFull, clean, inspect, wait_any,
 };
 
 fn publisher(node: &Node, topic: &str, depth: usize) -> RawPublisher {
     let reliability = if topic == "sure" { Reliability::Reliable } else { Reliability::BestEffort };
     let durability = if topic == "sure" { Durability::TransientLocal } else { Durability::Volatile };
-    let qos = PublisherQos { reliability, durability, depth, ..Default::default() };
+    // However slow the machine is.
+    let when_full = WhenFull::Block(None);
+    let qos = PublisherQos { reliability, durability, depth, when_full, ..Default::default() };
     RawPublisher::create(node, topic, &numbers(), qos).unwrap()
 }
 

@@ -30,10 +30,12 @@ pub enum situ_status {
     Poisoned = -12,
     Forked = -13,
     Interrupted = -14,
+    Deadlock = -15,
+    Held = -16,
 }
 
 impl situ_status {
-    pub const ALL: [(Self, &CStr); 16] = [
+    pub const ALL: [(Self, &CStr); 18] = [
         (Self::Ok, c"SITU_OK"),
         (Self::Empty, c"SITU_EMPTY"),
         (Self::InvalidArgument, c"SITU_ERROR_INVALID_ARGUMENT"),
@@ -50,6 +52,8 @@ impl situ_status {
         (Self::Poisoned, c"SITU_ERROR_POISONED"),
         (Self::Forked, c"SITU_ERROR_FORKED"),
         (Self::Interrupted, c"SITU_ERROR_INTERRUPTED"),
+        (Self::Deadlock, c"SITU_ERROR_DEADLOCK"),
+        (Self::Held, c"SITU_ERROR_HELD"),
     ];
 }
 
@@ -253,6 +257,7 @@ impl From<PublishError> for Failure {
             PublishError::Forked { .. } => situ_status::Forked,
             PublishError::Interrupted { .. } => situ_status::Interrupted,
             PublishError::Full { .. } => situ_status::Full,
+            PublishError::OwnThread { .. } => situ_status::Deadlock,
             PublishError::Stream { source, .. } => source.as_ref().into(),
             PublishError::Ring { source, .. } => source.as_ref().into(),
             PublishError::Corrupted { .. } => situ_status::Malformed,
@@ -278,6 +283,7 @@ impl From<TakeError> for Failure {
             TakeError::TooLarge { .. } | TakeError::TooFar { .. } | TakeError::Private { .. } => {
                 situ_status::NoMemory
             }
+            TakeError::Held { .. } => situ_status::Held,
             TakeError::Copy { source: CopyError::Domain(domain), .. } => domain.into(),
             TakeError::Copy { source: CopyError::Memory(_), .. } => situ_status::NoMemory,
             TakeError::Copy { source: CopyError::Poisoned, .. } => situ_status::Poisoned,

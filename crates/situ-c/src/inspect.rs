@@ -91,6 +91,49 @@ pub unsafe extern "C" fn situ_list_topics(
     unsafe { guard(error, list) }
 }
 
+/// `situ_wait_info`.
+#[repr(C)]
+pub struct situ_wait_info {
+    pub topic: *const c_char,
+    pub publisher: u64,
+    pub subscriber: u64,
+    pub waited_ns: u64,
+}
+
+/// Calls `visit` for every publisher that waits for a subscriber.
+///
+/// # Safety
+/// As for [`situ_list_topics`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_list_waits(
+    root: *const situ_root,
+    visit: Option<extern "C" fn(*const situ_wait_info, *mut c_void)>,
+    context: *mut c_void,
+    error: *mut situ_error,
+) -> situ_status {
+    let list = || {
+        let visit = visit.ok_or_else(|| Failure::argument("`visit` is NULL"))?;
+        // SAFETY: the caller's promise.
+        let root = unsafe { read_root(root) }?;
+        for topic in inspect::topics(&root)? {
+            let name = c_text(&topic.name);
+            for publisher in &topic.publishers {
+                let Some(waits) = publisher.waits else { continue };
+                let info = situ_wait_info {
+                    topic: name.as_ptr(),
+                    publisher: publisher.node.0,
+                    subscriber: waits.subscriber.0,
+                    waited_ns: u64::try_from(waits.waited.as_nanos()).unwrap_or(u64::MAX),
+                };
+                visit(&info, context);
+            }
+        }
+        Ok(situ_status::Ok)
+    };
+    // SAFETY: `error` is null or valid.
+    unsafe { guard(error, list) }
+}
+
 /// Calls `visit` for every node.
 ///
 /// # Safety

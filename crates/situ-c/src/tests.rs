@@ -11,7 +11,7 @@ use std::ptr::{null, null_mut};
 
 use crate::device::{situ_fence, situ_fence_state, situ_span};
 use crate::error::{Failure, TEXT_SIZE, guard, situ_error, situ_status};
-use crate::inspect::{situ_node_info, situ_topic_info};
+use crate::inspect::{situ_node_info, situ_topic_info, situ_wait_info};
 use crate::interrupt::situ_waiting;
 use crate::node::{situ_node, situ_node_create, situ_node_destroy};
 use crate::publisher::*;
@@ -86,7 +86,8 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         deadline_ns,
         trust,
         max_message,
-        max_pool
+        max_pool,
+        max_held
     });
     structure!(situ_loan { head, head_size, body, body_size, encoding });
     structure!(situ_sample {
@@ -108,6 +109,7 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     });
     structure!(situ_subscriber_statistics { taken, lost, skipped, expired, deadlines_missed, publishers });
     structure!(situ_topic_info { name, type_name, schema, schema_hash, published, publishers, subscribers });
+    structure!(situ_wait_info { topic, publisher, subscriber, waited_ns });
     structure!(situ_node_info { id, name, program, pid, alive });
     structure!(situ_trace_argument { name, value, length, kind });
     structure!(situ_trace_event {

@@ -100,17 +100,24 @@ pub struct situ_subscriber_qos {
     pub trust: u32,
     pub max_message: u64,
     pub max_pool: u64,
+    pub max_held: u64,
 }
 
-/// Best effort, volatile, a depth of 8, no limits.
+/// Best effort, volatile, a depth of 8, a second to block, no limits.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_publisher_qos_default() -> situ_publisher_qos {
-    let PublisherQos { depth, .. } = PublisherQos::default();
+    let PublisherQos { depth, when_full, .. } = PublisherQos::default();
+    let block_ns = match when_full {
+        WhenFull::Fail => 0,
+        WhenFull::Block(limit) => {
+            limit.map_or(FOREVER, |time| u64::try_from(time.as_nanos()).unwrap_or(FOREVER))
+        }
+    };
     situ_publisher_qos {
         reliability: 0,
         durability: 0,
         depth: depth as u64,
-        block_ns: FOREVER,
+        block_ns,
         deadline_ns: 0,
         lifespan_ns: 0,
         without_stamps: 0,
@@ -129,6 +136,7 @@ pub extern "C" fn situ_subscriber_qos_default() -> situ_subscriber_qos {
         trust: 0,
         max_message: message,
         max_pool: pool,
+        max_held: 0,
     }
 }
 
@@ -294,5 +302,9 @@ pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<Sub
             other => return Err(Failure::argument(format_args!("{other} is no `trust`"))),
         },
         limits: Limits { message: qos.max_message, pool: qos.max_pool },
+        max_held: match number(qos.max_held, "max_held")? {
+            0 => SubscriberQos::default().max_held,
+            most => most,
+        },
     })
 }

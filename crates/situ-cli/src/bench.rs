@@ -6,7 +6,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 use situ::bus::{
     Encoding, History, Node, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos,
-    TypeDescription,
+    TypeDescription, WhenFull,
 };
 
 use crate::cli::BenchArgs;
@@ -254,7 +254,8 @@ fn description() -> TypeDescription {
 }
 
 fn publisher(node: &Node, topic: &str) -> Result<RawPublisher, CliError> {
-    let qos = PublisherQos { reliability: Reliability::Reliable, depth: DEPTH, ..PublisherQos::default() };
+    let (reliability, when_full) = (Reliability::Reliable, WhenFull::Block(None));
+    let qos = PublisherQos { reliability, when_full, depth: DEPTH, ..PublisherQos::default() };
     RawPublisher::create(node, topic, &description(), qos)
         .map(RawPublisher::without_stamps)
         .map_err(CliError::failed)

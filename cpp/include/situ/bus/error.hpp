@@ -29,6 +29,8 @@ enum class errc : int {
   poisoned = SITU_ERROR_POISONED,  ///< the message never becomes complete: who should have written it failed
   interrupted = SITU_ERROR_INTERRUPTED,  ///< a wait was ended by an interrupter or a signal
   forked = SITU_ERROR_FORKED,      ///< the handle belongs to the process that this one was forked from
+  deadlock = SITU_ERROR_DEADLOCK,  ///< the subscriber that is waited for is used by the thread that publishes
+  held = SITU_ERROR_HELD,          ///< the subscriber holds as many samples as it may
 };
 
 /// An operation of the bus failed. `what()` says what happened, with which values, and what to do.

@@ -1,6 +1,7 @@
 // Looking around: what is running, what was copied, and cleaning up.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -62,6 +63,32 @@ struct node_info {
   detail::failed why;
   const situ_root place = detail::to_c(where);
   detail::succeeded(situ_list_nodes(&place, visit, &found, &raw), raw, why);
+  detail::raise_if(why);
+  return found;
+}
+
+/// A publisher that waits for a reliable subscriber to take.
+struct wait_info {
+  std::string topic;
+  /// The nodes of both.
+  std::uint64_t publisher = 0;
+  std::uint64_t subscriber = 0;
+  /// For how long by now.
+  std::chrono::nanoseconds waited{0};
+};
+
+/// All publishers that have no room at the moment, and whom they wait for.
+[[nodiscard]] inline std::vector<wait_info> waits(const root& where = {}) {
+  std::vector<wait_info> found;
+  const auto visit = [](const situ_wait_info* wait, void* context) noexcept {
+    static_cast<std::vector<wait_info>*>(context)->push_back(
+        {wait->topic, wait->publisher, wait->subscriber,
+         std::chrono::nanoseconds(static_cast<std::chrono::nanoseconds::rep>(wait->waited_ns))});
+  };
+  situ_error raw;
+  detail::failed why;
+  const situ_root place = detail::to_c(where);
+  detail::succeeded(situ_list_waits(&place, visit, &found, &raw), raw, why);
   detail::raise_if(why);
   return found;
 }

@@ -33,7 +33,7 @@ struct publisher_qos {
   /// How many of its last messages stay available, and how far a reliable publisher runs ahead.
   std::size_t depth = 8;
   /// How long publishing may wait for a reliable subscriber; zero fails at once.
-  std::chrono::nanoseconds block = forever;
+  std::chrono::nanoseconds block = std::chrono::seconds(1);
   /// It promises to publish at least this often; zero: no promise.
   std::chrono::nanoseconds deadline{0};
   /// Messages older than this are not delivered any more; zero: no limit.
@@ -67,6 +67,8 @@ struct subscriber_qos {
   std::uint64_t max_message = std::uint64_t{4} << 30;
   /// How far into a publisher's memory messages may lie, in bytes. More of it is never mapped.
   std::uint64_t max_pool = std::uint64_t{256} << 30;
+  /// How many samples it may hold at a time; a take beyond that is an error, and the message waits.
+  std::size_t max_held = 256;
 };
 
 namespace detail {
@@ -99,6 +101,7 @@ inline situ_subscriber_qos to_c(const subscriber_qos& qos) noexcept {
   raw.reliability = static_cast<std::uint32_t>(qos.reliability);
   raw.durability = static_cast<std::uint32_t>(qos.durability);
   raw.keep_last = qos.keep_last;
+  raw.max_held = qos.max_held;
   raw.deadline_ns = period_of(qos.deadline);
   raw.trust = static_cast<std::uint32_t>(qos.trust);
   raw.max_message = qos.max_message;

@@ -137,6 +137,10 @@ pub(crate) struct Place {
     pub keep_last: AtomicU64,
     /// The layout that it reads; 0: any.
     pub layout_hash: AtomicU64,
+    /// Which thread used it last, if publishers wait for it; 0: none yet.
+    pub thread: AtomicU64,
+    /// Messages before this one were never promised.
+    pub joined_at: AtomicU64,
 }
 
 /// A publisher's entry. Its number is the `pool` of a row.
@@ -153,6 +157,11 @@ pub(crate) struct PublisherEntry {
     pub deadline_ns: AtomicU64,
     pub depth: AtomicU64,
     pub lifespan_ns: AtomicU64,
+    /// The number of the place that it waits for, and 1; 0: it does not wait.
+    pub waits_for: AtomicU32,
+    pub reserved: AtomicU32,
+    /// Since when, by `CLOCK_MONOTONIC`.
+    pub waits_since_ns: AtomicU64,
 }
 
 const _: () = assert!(COUNTERS_OFFSET + DOMAINS as usize * size_of::<CopyCounters>() <= PAGE);
@@ -405,7 +414,8 @@ mod tests {
         );
         assert_eq!(
             table("Place"),
-            fields!(Place: cursor, state, encoding, node, deadline_ns, lost, taken, domain, keep_last, layout_hash)
+            fields!(Place: cursor, state, encoding, node, deadline_ns, lost, taken, domain, keep_last, layout_hash, thread,
+                joined_at)
         );
         assert_eq!(
             table("Publisher"),
@@ -416,7 +426,8 @@ mod tests {
                         (offset_of!(PublisherEntry, tenure) + at, size, name.to_owned())
                     })
                     .to_vec(),
-                fields!(PublisherEntry: domain, layout_hash, deadline_ns, depth, lifespan_ns),
+                fields!(PublisherEntry: domain, layout_hash, deadline_ns, depth, lifespan_ns, waits_for, reserved,
+                    waits_since_ns),
             ]
             .concat()
         );

@@ -495,6 +495,8 @@ impl Joined {
         place.taken.store(0, Ordering::Relaxed);
         place.keep_last.store(keep_last, Ordering::Relaxed);
         place.layout_hash.store(registration.description.layout_hash, Ordering::Relaxed);
+        place.thread.store(0, Ordering::Relaxed);
+        place.joined_at.store(u64::MAX, Ordering::Relaxed);
         let first = topic.registry().first.load(Ordering::SeqCst);
         place.cursor.store(window::begin(topic.ring(), wants, first), Ordering::Relaxed);
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
@@ -647,6 +649,7 @@ impl NewEntry {
         entry.deadline_ns.store(self.deadline_ns, Ordering::Relaxed);
         entry.depth.store(self.depth, Ordering::Relaxed);
         entry.lifespan_ns.store(self.lifespan_ns, Ordering::Relaxed);
+        entry.waits_for.store(0, Ordering::Relaxed);
         topic.registry().publishers_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
         entry.state.store(state::next(word, self.bits), Ordering::SeqCst);
         Ok(index)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use situ::bus::{CopyCounter, Node};
+use situ::bus::{CopyCounter, Node, WhenFull};
 use situ::layout::{Flat, Heap};
 use situ::trace::slice;
 
@@ -23,6 +23,8 @@ const PERIOD: Duration = Duration::from_millis(100);
 const GLANCE: Duration = Duration::from_millis(20);
 /// Frames that it may be ahead of the filter.
 const DEPTH: usize = 8;
+/// A viewer may be busy for long.
+const PATIENT: WhenFull = WhenFull::Block(Some(Duration::from_secs(30)));
 
 /// What it is told to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -135,7 +137,8 @@ fn publisher<'a>(node: &Node, source: &'a Source, options: &SensorOptions) -> Re
 
 /// Each frame is loaned, written where it will be read, and published.
 fn in_place<'a, T: FlatFrame>(node: &Node, source: &'a Source, topic: &str) -> Result<Publish<'a>, CliError> {
-    let publisher = node.publisher::<T>(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
+    let publisher = node.publisher::<T>(topic).reliable().depth(DEPTH);
+    let publisher = publisher.when_full(PATIENT).create().map_err(CliError::failed)?;
     let shape = source.shape();
     Ok(Box::new(move |seconds| {
         let mut frame = publisher.loan_with(T::lengths(shape.bytes())).map_err(CliError::failed)?;
@@ -156,7 +159,8 @@ fn serialized<'a, T: HeapFrame>(
     source: &'a Source,
     topic: &str,
 ) -> Result<Publish<'a>, CliError> {
-    let publisher = node.publisher::<T>(topic).reliable().depth(DEPTH).create().map_err(CliError::failed)?;
+    let publisher = node.publisher::<T>(topic).reliable().depth(DEPTH);
+    let publisher = publisher.when_full(PATIENT).create().map_err(CliError::failed)?;
     let shape = source.shape();
     let mut frame = T::default();
     frame.describe(&shape).map_err(CliError::failed)?;

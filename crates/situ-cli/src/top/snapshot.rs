@@ -251,6 +251,7 @@ pub mod tests {
                 held_slots: 0,
                 slots: 8,
                 memory_bytes: 1 << 20,
+                waits: None,
             }],
             domains: Vec::new(),
             subscribers: vec![SubscriberInfo {

@@ -29,6 +29,8 @@ const KNOWN: usize = 16;
 
 static NUMBER: Name = Name::new("number");
 static BYTES: Name = Name::new("bytes");
+static SUBSCRIBER: Name = Name::new("subscriber node");
+static PROCESS: Name = Name::new("subscriber process");
 static FROM: Name = Name::new("from");
 static INTO: Name = Name::new("into");
 static MESSAGES: Name = Name::new("messages");
@@ -94,7 +96,7 @@ impl Topic {
             Step::Publish => &self.publish,
             Step::Take => &self.take,
             Step::Copy { .. } => &self.copy,
-            Step::WaitForRoom => &self.room,
+            Step::WaitForRoom { .. } => &self.room,
             // A step of a later bus is at least seen.
             _ => &self.wait,
         }
@@ -177,7 +179,12 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
             let flow = number.and_then(|number| flow(subject, number));
             let sizes = sizes(number, bytes);
             match step {
-                Step::Wait | Step::WaitForRoom | Step::Take => put(Kind::Begin, name, flow, &[]),
+                Step::WaitForRoom { subscriber, pid } => {
+                    let node = Argument { name: &SUBSCRIBER, value: Value::Text(&subscriber.to_string()) };
+                    let process = Argument { name: &PROCESS, value: Value::Uint(pid.into()) };
+                    put(Kind::Begin, name, flow, &[node, process]);
+                }
+                Step::Wait | Step::Take => put(Kind::Begin, name, flow, &[]),
                 Step::Copy { from, into } => {
                     let (from, into) = (from.to_string(), into.to_string());
                     let from = Argument { name: &FROM, value: Value::Text(&from) };

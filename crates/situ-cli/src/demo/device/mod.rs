@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use situ::bus::{CopyCounter, DeviceSpan};
+use situ::bus::{CopyCounter, DeviceSpan, WhenFull};
 use situ::layout::Flat;
 use situ::memory::cuda::CudaDomain;
 use situ::memory::vulkan::VulkanDomain;
@@ -28,6 +28,8 @@ use crate::messages::situ::sensor::Image;
 
 /// Images that the filter may be ahead of the viewer.
 const DEPTH: usize = 8;
+/// A viewer may be busy for long.
+const PATIENT: WhenFull = WhenFull::Block(Some(Duration::from_secs(30)));
 /// Images that its memory has room for: those that are ahead, those that are held, and some more.
 const ROOM: u64 = 32;
 /// How long to wait for an image before looking whether it should stop.
@@ -190,6 +192,7 @@ pub fn run(context: &Context, options: &FilterOptions) -> Result<(), CliError> {
     let publisher = node
         .publisher::<Image<Flat>>(&options.output)
         .reliable()
+        .when_full(PATIENT)
         .depth(DEPTH)
         .domain(id)
         .capacity(room(options.bytes))

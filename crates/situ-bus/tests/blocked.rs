@@ -1,0 +1,250 @@
+//! A reliable publisher that has no room: how long it waits, what it says, and who can see it.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use common::process::{Role, role, say};
+use common::{Scratch, numbers, publish, take};
+use situ_bus::hook::{self, Event, Hook, Notice, Step};
+use situ_bus::{
+    History, Node, PublishError, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos,
+    TakeError, WhenFull, inspect,
+};
+
+const TOPIC: &str = "numbers";
+
+fn publisher(node: &Node, depth: usize, when_full: Option<WhenFull>) -> RawPublisher {
+    let usual = PublisherQos { reliability: Reliability::Reliable, depth, ..Default::default() };
+    let when_full = when_full.unwrap_or(usual.when_full);
+    RawPublisher::create(node, TOPIC, &numbers(), PublisherQos { when_full, ..usual }).unwrap()
+}
+
+fn asks_for_all() -> SubscriberQos {
+    SubscriberQos { reliability: Reliability::Reliable, history: History::KeepAll, ..Default::default() }
+}
+
+fn subscriber(node: &Node) -> RawSubscriber {
+    RawSubscriber::create(node, TOPIC, &numbers(), asks_for_all()).unwrap()
+}
+
+fn try_publish(publisher: &RawPublisher, value: u64) -> Result<u64, PublishError> {
+    let loan = publisher.loan(8, 8, 0).unwrap();
+    // SAFETY: the head has 8 bytes, aligned to 64, and only this loan reaches it.
+    unsafe { loan.head().cast::<u64>().write(value) };
+    loan.publish()
+}
+
+/// The parts of the other processes.
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((part, scratch)) = role() else { return };
+    let node = scratch.node(&part);
+    match part.as_str() {
+        "slow" => {
+            let subscriber = subscriber(&node);
+            say("ready");
+            while subscriber.taken() == 0 {
+                subscriber.wait(None);
+                take(&subscriber);
+            }
+            std::thread::sleep(Duration::MAX);
+        }
+        "blocked" => {
+            let publisher = publisher(&node, 2, Some(WhenFull::Block(None)));
+            say("ready");
+            for value in 0.. {
+                publish(&publisher, value, 0);
+            }
+        }
+        _ => unreachable!("{part}"),
+    }
+}
+
+#[test]
+fn the_usual_wait_ends_and_names_whom_it_was_for() {
+    let scratch = Scratch::new();
+    let node = scratch.node("driver");
+    let mut slow = Role::start(&scratch, "slow");
+    slow.wait_for("ready");
+    let publisher = publisher(&node, 2, None);
+    let start = Instant::now();
+    // It takes the first one and no more.
+    let error = (0..).find_map(|value| try_publish(&publisher, value).err()).unwrap();
+    assert!(start.elapsed() >= Duration::from_secs(1), "{:?}", start.elapsed());
+    let PublishError::Full { subscriber: Some(named), depth: 2, waiting_for: 1, .. } = &error else {
+        panic!("{error:?}")
+    };
+    let pid = slow.pid().as_raw_nonzero().get() as u32;
+    assert_eq!((named.name.as_str(), named.pid), ("slow", Some(pid)));
+    let text = error.to_string();
+    assert!(text.contains("\"slow\"") && text.contains(&format!("process {pid}")), "{text}");
+}
+
+#[test]
+fn one_thread_is_told_that_it_waits_for_itself() {
+    let scratch = Scratch::new();
+    let node = scratch.node("alone");
+    for limit in [None, Some(Duration::from_secs(600))] {
+        let subscriber = subscriber(&scratch.node("other node, same thread"));
+        let publisher = publisher(&node, 2, Some(WhenFull::Block(limit)));
+        let first = publish(&publisher, 0, 0);
+        assert_eq!(take(&subscriber), Some((first, 0)));
+        publish(&publisher, 1, 0);
+        publish(&publisher, 2, 0);
+        let error = try_publish(&publisher, 3).unwrap_err();
+        let PublishError::OwnThread { waiting_for, depth: 2, subscriber: named, .. } = &error else {
+            panic!("{error:?}")
+        };
+        assert_eq!((*waiting_for, named.pid), (first + 1, Some(std::process::id())));
+        assert!(error.to_string().contains("very thread"), "{error}");
+        // Nothing is broken by that.
+        assert_eq!(take(&subscriber), Some((first + 1, 1)));
+        assert_eq!(publish(&publisher, 3, 0), first + 3);
+    }
+}
+
+#[test]
+fn a_subscriber_that_went_to_another_thread_is_waited_for() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let subscriber = subscriber(&node);
+    let publisher = publisher(&node, 2, Some(WhenFull::Block(Some(Duration::from_secs(60)))));
+    publish(&publisher, 0, 0);
+    assert_eq!(take(&subscriber), Some((0, 0)), "used by this thread");
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // Used by that one: nothing to take yet, perhaps.
+            subscriber.wait(Some(Duration::from_millis(1)));
+            tell.send(()).unwrap();
+            std::thread::sleep(Duration::from_millis(100));
+            while subscriber.taken() < 20 {
+                if take(&subscriber).is_none() {
+                    subscriber.wait(None);
+                }
+            }
+        });
+        told.recv().unwrap();
+        (1..20).for_each(|value| _ = publish(&publisher, value, 0));
+    });
+}
+
+#[test]
+fn who_waits_for_whom_is_seen_from_outside() {
+    let scratch = Scratch::new();
+    let (mut slow, mut blocked) = (Role::start(&scratch, "slow"), Role::start(&scratch, "blocked"));
+    slow.wait_for("ready");
+    blocked.wait_for("ready");
+    let nodes = || inspect::nodes(&scratch.root()).unwrap();
+    let start = Instant::now();
+    let (publisher, waits) = loop {
+        let topic = inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap();
+        if let Some(found) = topic.publishers.iter().find_map(|it| Some((it.node, it.waits?))) {
+            break found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not wait");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let name = |id| nodes().into_iter().find(|node| node.id == id).map(|node| node.name);
+    assert_eq!((name(publisher), name(waits.subscriber)), (Some("blocked".into()), Some("slow".into())));
+    let topic = inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap();
+    let later = topic.publishers[0].waits.expect("it waits for good");
+    assert!(later.waited >= waits.waited && later.waited <= start.elapsed() + Duration::from_secs(60));
+    drop(slow);
+    // It goes on, and waits for nobody.
+    let end = Instant::now() + Duration::from_secs(60);
+    let waits = || {
+        let topic = inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap();
+        topic.publishers.iter().any(|publisher| publisher.waits.is_some())
+    };
+    while waits() {
+        assert!(Instant::now() < end, "it still waits for the dead");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What the publisher's thread was told, by who began to watch while it waited.
+static TOLD: Mutex<Vec<Event>> = Mutex::new(Vec::new());
+
+fn keep(notice: &Notice<'_>) {
+    if notice.subject.is_some_and(|subject| subject.topic == "late") {
+        TOLD.lock().unwrap().push(notice.event);
+    }
+}
+
+static HOOK: Hook = Hook { now_ns: || 0, tell: keep };
+
+#[test]
+fn who_begins_to_watch_while_a_publisher_waits_sees_whom_it_waits_for() {
+    let scratch = Scratch::new();
+    let node = scratch.node("watched");
+    let (reliability, when_full) = (Reliability::Reliable, WhenFull::Block(None));
+    let qos = PublisherQos { depth: 1, reliability, when_full, ..Default::default() };
+    let publisher = RawPublisher::create(&node, "late", &numbers(), qos).unwrap();
+    let subscriber = RawSubscriber::create(&node, "late", &numbers(), asks_for_all()).unwrap();
+    publish(&publisher, 0, 0);
+    let waits = || {
+        let topic = inspect::topic(&scratch.root(), "late").unwrap().unwrap();
+        topic.publishers[0].waits.map(|waits| waits.subscriber)
+    };
+    let step = Step::WaitForRoom { subscriber: node.id(), pid: std::process::id() };
+    let begins = Event::Begin { step, number: None, bytes: 0 };
+    std::thread::scope(|scope| {
+        scope.spawn(move || publish(&publisher, 1, 0));
+        while waits() != Some(node.id()) {
+            std::thread::yield_now();
+        }
+        hook::watch(Some(&HOOK));
+        while !TOLD.lock().unwrap().contains(&begins) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(take(&subscriber), Some((0, 0)));
+    });
+    hook::watch(None);
+    let told = TOLD.lock().unwrap();
+    assert!(told.contains(&Event::End { step, number: None, bytes: 0 }), "{told:?}");
+}
+
+#[test]
+fn who_holds_too_many_samples_is_told_and_not_the_publisher() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = RawPublisher::create(&node, TOPIC, &numbers(), PublisherQos::default()).unwrap();
+    let join = |max_held| {
+        let qos = SubscriberQos { max_held, ..Default::default() };
+        RawSubscriber::create(&node, TOPIC, &numbers(), qos).unwrap()
+    };
+    let (three, usual) = (join(3), join(SubscriberQos::default().max_held));
+    let mut held: Vec<_> = (0..3)
+        .map(|value| {
+            publish(&publisher, value, 0);
+            three.take().unwrap().unwrap()
+        })
+        .collect();
+    assert!(three.take().unwrap().is_none(), "nothing to take is no error");
+    publish(&publisher, 3, 0);
+    let error = three.take().unwrap_err();
+    assert!(matches!(error, TakeError::Held { held: 3, most: 3, .. }), "{error:?}");
+    assert!(error.to_string().contains("max_held"), "{error}");
+    // The message waits.
+    held.pop();
+    assert_eq!(take(&three), Some((3, 3)));
+    assert_eq!((three.lost(), three.taken()), (0, 4));
+    drop(held);
+    // Far more messages than there are slots, by a subscriber that keeps all it can: the publisher notices nothing.
+    let mut kept = Vec::new();
+    let mut refused = 0;
+    for value in 4..5000 {
+        publish(&publisher, value, 0);
+        match usual.take() {
+            Ok(sample) => kept.extend(sample),
+            Err(TakeError::Held { held: 256, most: 256, .. }) => refused += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!((kept.len(), refused), (256, 4996 - 256));
+}
