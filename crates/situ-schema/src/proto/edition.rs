@@ -69,6 +69,10 @@ impl Edition {
         more.sort_by_key(|(at, _)| *at);
         // From the last to the first, so that places stay what they are.
         for (at, text) in more.into_iter().rev() {
+            // Places come from a parser.
+            if !self.text.is_char_boundary(at) {
+                continue;
+            }
             let place = (self.original(at), text.len());
             let index = self.inserted.partition_point(|it| it.0 <= place.0);
             self.inserted.insert(index, place);

@@ -40,6 +40,16 @@ pub enum ProtoError {
         /// The file.
         file: String,
     },
+    /// A descriptor names what is not there.
+    #[error(
+        "{file}: the descriptor of `{name}` is missing or broken; make it by protoc, with all files that it imports"
+    )]
+    Descriptor {
+        /// The file.
+        file: String,
+        /// What it names.
+        name: String,
+    },
     /// protoc sent something else than a request.
     #[error("this is no request of protoc; run it as `protoc --situ_out=<folder>`: {0}")]
     Request(#[from] prost::DecodeError),
@@ -230,4 +240,57 @@ fn plugin(request: &[u8]) -> Result<Vec<GeneratedFile>, ProtoError> {
     let wanted = |name: &str| request.file_to_generate.iter().any(|it| it == name);
     let model = Model::new(&request.proto_file, namespace)?;
     generate(&model, &wanted, &Options::new(language))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::descriptor::{Field, File, MessageOptions, MessageType};
+    use super::*;
+
+    /// What a plugin says to a file with one message and an extension.
+    fn answer(language: &str, field: Field, extension: Field, is_map_entry: bool) -> Response {
+        let options = Some(MessageOptions { map_entry: is_map_entry, ..Default::default() });
+        let message = MessageType { name: "M".into(), field: vec![field], options, ..Default::default() };
+        let file = File {
+            name: "m.proto".into(),
+            message_type: vec![message],
+            extension: vec![extension],
+            syntax: "proto2".into(),
+            ..Default::default()
+        };
+        let request = Request {
+            file_to_generate: vec!["m.proto".into()],
+            parameter: Some(format!("lang={language}")),
+            proto_file: vec![file],
+        };
+        Response::decode(answer_protoc(&request.encode_to_vec()).as_slice()).expect("it is a response")
+    }
+
+    #[test]
+    fn descriptors_that_no_protoc_makes_are_refused() {
+        let field = |name: &str, kind, type_name: &str, extendee: &str| Field {
+            name: name.into(),
+            number: 1,
+            label: 1,
+            r#type: kind,
+            type_name: type_name.into(),
+            extendee: extendee.into(),
+            ..Default::default()
+        };
+        let (plain, message, group) = (5, 11, 10);
+        for language in ["cpp", "rust"] {
+            let good =
+                answer(language, field("a", message, ".M", ""), field("größe_ä", group, ".M", ".M"), false);
+            assert_eq!(good.error, None);
+            for (own, extension, is_map_entry) in [
+                (field("a", message, ".Nobody", ""), field("b", plain, "", ".M"), false),
+                (field("a", message, "", ""), field("b", plain, "", ".M"), false),
+                (field("a", plain, "", ""), field("b", plain, "", ".Nobody"), false),
+                (field("a", plain, "", ""), field("b", plain, "", ".M"), true),
+            ] {
+                let error = answer(language, own, extension, is_map_entry).error.expect("it is refused");
+                assert!(error.contains("m.proto: the descriptor of"), "{error}");
+            }
+        }
+    }
 }

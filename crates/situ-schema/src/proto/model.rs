@@ -198,7 +198,28 @@ impl Model {
                 places.insert(it.full_name.clone(), place);
             }
         }
-        Ok(Self { files, places })
+        let model = Self { files, places };
+        model.check()?;
+        Ok(model)
+    }
+
+    /// Descriptors that no protoc makes are refused: generators look types up without asking.
+    fn check(&self) -> Result<(), ProtoError> {
+        for file in &self.files {
+            for it in &file.messages {
+                let named = it.fields.iter().filter_map(|field| match &field.kind {
+                    Kind::Enum(name) | Kind::Message(name) => Some(name),
+                    _ => None,
+                });
+                let unknown = named.chain(&it.extends).find(|name| !self.places.contains_key(*name));
+                let is_broken_entry = it.is_map_entry && it.fields.len() != 2;
+                let is_nameless = it.path.iter().any(String::is_empty);
+                if let Some(name) = unknown.or((is_broken_entry || is_nameless).then_some(&it.full_name)) {
+                    return Err(ProtoError::Descriptor { file: file.name.clone(), name: name.clone() });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The numbers of a field's enum, if it is a closed one.
@@ -302,7 +323,11 @@ impl File {
 /// `tour_place` becomes `TourPlace`.
 fn camel(name: &str) -> String {
     let words = name.split('_').filter(|it| !it.is_empty());
-    words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect::<String>()
+    };
+    words.map(capital).collect()
 }
 
 /// A field. `has_length`: it is no group, whatever an edition says.
