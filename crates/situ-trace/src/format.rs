@@ -255,7 +255,7 @@ mod tests {
         assert!(header.check(header.len() as u64 - 1).is_err());
         for lie in [
             Header { magic: *b"SITUPOOL", ..header },
-            Header { version: 2, ..header },
+            Header { version: VERSION + 1, ..header },
             Header { chunk_size: 4095, ..header },
             Header { chunk_size: 65536, ..header },
             Header { chunk_size: 0, ..header },
