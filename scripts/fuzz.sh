@@ -8,14 +8,8 @@ cd "$(dirname "$0")/.."
 
 seconds=${1:-60}
 shift || true
-scripts/setup.sh rust
+scripts/setup.sh fuzz clang
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
-if ! command -v rustup >/dev/null; then
-  echo "fuzz: libFuzzer needs a nightly compiler; install rustup (https://rustup.rs) and try again" >&2
-  exit 1
-fi
-rustup run nightly rustc --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
-cargo fuzz --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
 
 # To libFuzzer, no time is all the time.
 limit=-max_total_time=$seconds

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh rust lint
+scripts/setup.sh lint
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 clang_format=$(command -v clang-format || command -v clang-format-14)
 sources() { git ls-files -co --exclude-standard '*.hpp' '*.cpp' '*.h' '*.c'; }

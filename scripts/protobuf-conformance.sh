@@ -4,6 +4,8 @@
 # Debian 13, unpacked beside it. All that is downloaded is kept in build/conformance. Without a network, says so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+scripts/setup.sh conformance rust cpp python
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 
 out=$PWD/build/conformance
@@ -34,7 +36,6 @@ libraries=$out/runtime/usr/lib/x86_64-linux-gnu
 runner=("$libraries/ld-linux-x86-64.so.2" --library-path "$libraries" "$out/runtime/package/bin/conformance_test_runner-linux-x64")
 
 # Readers and writers of the test messages, by way of a protoc that knows editions.
-scripts/setup.sh rust cpp python
 python=$PWD/build/venv/bin/python
 "$python" -c 'import grpc_tools, google.protobuf' 2>/dev/null || skip "no grpcio-tools in build/venv"
 cargo build --quiet --package situ-cli

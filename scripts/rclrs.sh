@@ -4,9 +4,9 @@
 # rclrs, says so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 
-scripts/setup.sh python
+scripts/setup.sh rust cpp python
+[ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 venv=$PWD/build/venv out=$PWD/build/rclrs
 skip() { echo "SKIPPED: $*; the round trip between rclrs and rclpy did not run" >&2; exit 0; }
 [ -f "$venv/.ready" ] || skip "no ROS packages in build/venv (see above)"

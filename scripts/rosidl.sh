@@ -4,9 +4,9 @@
 # ROS, or without the crates of rclrs, says so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 
-scripts/setup.sh python
+scripts/setup.sh rust cpp python
+[ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
 venv=$PWD/build/venv out=$PWD/build/rosidl
 skip() { echo "SKIPPED: $*; the generator for rosidl was not tested" >&2; exit 0; }
 [ -f "$venv/.ready" ] || skip "no ROS packages in build/venv (see above)"

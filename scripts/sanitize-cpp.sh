@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # Runs the C++ tests of containers and regions, and what the fuzzers of regions learned, under AddressSanitizer and
-# UndefinedBehaviorSanitizer: with Clang where it is there with its sanitizers, so that a second compiler is tested too; else with the
-# compiler that there is.
+# UndefinedBehaviorSanitizer: with Clang, so that a second compiler is tested too, or with another: scripts/sanitize-cpp.sh [compiler]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh cpp
-compiler=c++
-for clang in clang++ clang++-14; do
-  if command -v "$clang" >/dev/null && echo 'int main() {}' | "$clang" -fsanitize=address,undefined -x c++ - -o /dev/null 2>/dev/null; then
-    compiler=$clang
-    break
-  fi
-done
-built=build/sanitize/cpp
+compiler=${1:-}
+if [ -n "$compiler" ]; then
+  scripts/setup.sh cpp
+elif scripts/setup.sh cpp clang; then
+  compiler=$(command -v clang++ || command -v clang++-14)
+else
+  compiler=c++
+fi
+built=build/sanitize/cpp-$(basename "$compiler")
 programs=(test_containers test_region test_no_exceptions)
 corpora=(fuzz_region_image fuzz_region_program)
 echo "==> C++ with $compiler, AddressSanitizer and UndefinedBehaviorSanitizer"

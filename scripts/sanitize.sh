@@ -5,14 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh rust
+scripts/setup.sh nightly vulkan
 [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
-if ! command -v rustup >/dev/null; then
-  echo "sanitize: the sanitizers need a nightly compiler; install rustup (https://rustup.rs) and try again" >&2
-  exit 1
-fi
-rustup run nightly rustc --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
-rustup component add rust-src --toolchain nightly >/dev/null 2>&1
 
 target=$(rustc -vV | sed -n 's/^host: //p')
 [ $# != 0 ] || set -- address thread cpp

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets this machine ready: installs what is missing on Debian or Ubuntu and says what to do elsewhere.
-# Usage: scripts/setup.sh [rust] [cpp] [lint] [python] [vulkan]   (nothing named: rust)
+# Usage: scripts/setup.sh [PART...]   (nothing named: rust). The last lines of this file name the parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -66,11 +66,89 @@ setup_cpp() {
   [ ${#missing[@]} = 0 ] || packages "C++" "${missing[@]}"
 }
 
-# Formatters. (Where there is a clang, the tests also compile C++ regions with it; `make sanitize` runs their tests so.)
+# Formatters and linters. (Where there is a clang, the tests also compile C++ regions with it.)
 setup_lint() {
+  setup_rust
+  have clang-format || have clang-format-14 || packages "the formatting check" clang-format
+  local component
+  for component in clippy rustfmt; do
+    cargo "${component/rust/}" --version >/dev/null 2>&1 || add_component "$component"
+  done
+}
+
+# Adds a component of rustup to a toolchain: add_component NAME [TOOLCHAIN]. Does nothing when it is there.
+add_component() {
+  have rustup || die "$1 comes with rustup; install rustup (https://rustup.rs) and try again"
+  local toolchain=()
+  [ -z "${2:-}" ] || toolchain=(--toolchain "$2")
+  if rustup component list "${toolchain[@]}" --installed 2>/dev/null | grep -q "^$1\(-$(uname -m)\|$\)"; then return; fi
+  say "installing $1${2:+ of $2} with rustup"
+  rustup component add "$1" "${toolchain[@]}" >&2 || die "could not install $1: run 'rustup component add $1 ${toolchain[*]}' yourself and try again"
+}
+
+# A nightly compiler with the sources of the standard library, for sanitizers, fuzzers and Miri.
+setup_nightly() {
+  setup_rust
+  have rustup || die "sanitizers, fuzzers and Miri need a nightly compiler; install rustup (https://rustup.rs) and try again"
+  if ! rustup run nightly rustc --version >/dev/null 2>&1; then
+    say "installing the nightly compiler with rustup"
+    # Named together, so that rustup takes a night on which all of them were built.
+    rustup toolchain install nightly --no-self-update --profile minimal -c rust-src -c miri >&2 ||
+      die "could not install the nightly compiler: run 'rustup toolchain install nightly' yourself and try again"
+  fi
+  add_component rust-src nightly
+}
+
+# Miri, the interpreter that sees undefined behaviour.
+setup_miri() {
+  setup_nightly
+  add_component miri nightly
+}
+
+# cargo-fuzz, and what links libFuzzer, which is C++.
+setup_fuzz() {
+  setup_cpp
+  setup_nightly
+  if ! cargo fuzz --version >/dev/null 2>&1; then
+    say "installing cargo-fuzz"
+    cargo install --quiet --locked cargo-fuzz >&2 || die "could not install cargo-fuzz: run 'cargo install cargo-fuzz' yourself and try again"
+  fi
+}
+
+# Clang with its sanitizers and libFuzzer, which are packages of their own.
+setup_clang() {
+  have clang++ || have clang++-14 || packages "a second compiler" clang
+  if clang_sanitizes; then return; fi
+  local clang version
+  clang=$(command -v clang++ || command -v clang++-14)
+  version=$("$clang" -dumpversion | cut -d. -f1)
+  # Debian and newer Ubuntus have a package of them; before, they were with the compiler's headers.
+  (packages "the sanitizers of Clang" "libclang-rt-$version-dev") || packages "the sanitizers of Clang" "libclang-common-$version-dev"
+  clang_sanitizes || die "$clang builds nothing with -fsanitize=address,undefined,fuzzer; install the compiler-rt of your Clang"
+}
+
+clang_sanitizes() {
+  local clang
+  clang=$(command -v clang++ || command -v clang++-14) || return 1
+  echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+    "$clang" -fsanitize=address,undefined,fuzzer -x c++ - -o /dev/null 2>/dev/null
+}
+
+# What downloads and unpacks the runner of protobuf's conformance tests.
+setup_conformance() {
   local missing=()
-  have clang-format || have clang-format-14 || missing+=(clang-format)
-  [ ${#missing[@]} = 0 ] || packages "the formatting check" "${missing[@]}"
+  have curl || missing+=(curl ca-certificates)
+  have ar || missing+=(binutils)
+  have xz || missing+=(xz-utils)
+  [ ${#missing[@]} = 0 ] || packages "the conformance tests" "${missing[@]}"
+}
+
+# mdBook, which makes pages of the book: where it cannot be installed the book stays plain Markdown.
+setup_book() {
+  setup_rust
+  if have mdbook || [ -x build/tools/bin/mdbook ]; then return; fi
+  say "installing mdbook into build/tools (some minutes)"
+  cargo install --quiet --locked --root build/tools mdbook --version "^0.4" >&2 || say "SKIPPED: mdbook cannot be installed here"
 }
 
 # A Vulkan loader and a device that every machine has: Mesa's lavapipe, which computes on the CPU.
@@ -112,7 +190,7 @@ make_environment() {
 
 for part in "${@:-rust}"; do
   case $part in
-    rust | cpp | lint | python | vulkan) "setup_$part" ;;
-    *) die "unknown part '$part'; there are: rust cpp lint python vulkan" ;;
+    rust | cpp | lint | python | vulkan | nightly | miri | fuzz | clang | conformance | book) "setup_$part" ;;
+    *) die "unknown part '$part'; there are: rust cpp lint python vulkan nightly miri fuzz clang conformance book" ;;
   esac
 done
