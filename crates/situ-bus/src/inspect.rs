@@ -124,8 +124,13 @@ pub enum InspectError {
     Topic(#[from] MemoryError),
 }
 
-/// All topics of a root directory, by name. Files that are not readable as topics are left out.
+/// All topics of a root directory, by name. Files that are not readable as topics are left out: see [`survey`].
 pub fn topics(root: &Root) -> Result<Vec<TopicInfo>, InspectError> {
+    Ok(survey(root)?.into_iter().filter_map(|(_, topic)| topic.ok()).collect())
+}
+
+/// All topics of a root directory, by name, each with what it is or why its file cannot be used.
+pub fn survey(root: &Root) -> Result<Vec<(String, Result<TopicInfo, MemoryError>)>, InspectError> {
     let Some(root) = root.open()? else { return Ok(Vec::new()) };
     let directory = root.topics();
     let names = match directory.names() {
@@ -136,9 +141,10 @@ pub fn topics(root: &Root) -> Result<Vec<TopicInfo>, InspectError> {
     let mut found: Vec<_> = names
         .iter()
         .filter_map(|name| topic_name(name.to_str()?))
-        .filter_map(|name| topic_in(&root, &name).ok().flatten())
+        .filter_map(|name| Some((topic_in(&root, &name).transpose()?, name)))
+        .map(|(topic, name)| (name, topic))
         .collect();
-    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
 }
 

@@ -528,6 +528,24 @@ fn doctor_answers_for_a_root_that_is_open_to_all() {
 }
 
 #[test]
+fn doctor_finds_topics_that_cannot_be_read() {
+    let sandbox = Sandbox::new();
+    let schema = sandbox.file("pose.idl", POSE);
+    let _publisher =
+        sandbox.spawn(&["topic", "pub", "pose", "demo::Pose", "--schema", &schema, "--rate", "100"]);
+    sandbox.wait_for_topic("pose");
+    std::fs::create_dir(format!("{}/topics/broken", sandbox.root())).unwrap();
+    std::fs::write(format!("{}/topics/broken/topic", sandbox.root()), [0; 100]).unwrap();
+    let output = sandbox.run(&["--json", "doctor"]);
+    assert_eq!(output.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let topics = report["checks"].as_array().unwrap().iter().find(|c| c["name"] == "topics").unwrap();
+    assert_eq!(topics["status"], "fail");
+    assert!(topics["found"].as_str().unwrap().contains("broken"), "{topics}");
+    assert!(topics["advice"].as_str().unwrap().contains("situ clean"), "{topics}");
+}
+
+#[test]
 fn bench_prints_its_figures_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     let figures = json(&sandbox.run(&["--json", "bench", "--seconds", "0.05"]));

@@ -5,6 +5,7 @@ mod kernel;
 mod leftovers;
 mod machine;
 mod shared_memory;
+mod topics;
 
 use serde::Serialize;
 use situ::layout::foreign::Foreign;
@@ -65,6 +66,7 @@ pub fn run(context: &Context) -> Result<(), CliError> {
     let (root, output) = (context.root.path(), &context.output);
     let mut checks = shared_memory::checks(&context.root);
     checks.push(leftovers::check(&context.root));
+    checks.extend(topics::checks(&context.root));
     checks.extend(kernel::checks());
     checks.extend(machine::checks());
     checks.extend(domains::checks());
