@@ -357,3 +357,17 @@ fn flat_layouts() {
     let layout = schema.container_layout(map).unwrap();
     assert_eq!((layout.data_offset, layout.stride, layout.value_offset, layout.extent.size), (4, 8, 4, 28));
 }
+
+#[test]
+fn the_text_that_a_topic_carries_says_which_unions_are_flat() {
+    let text = "@flat union U switch (long) { case 1: string<4> a; }; typedef U V; @flat struct S { V u; };";
+    let schema = load(text);
+    let carried = schema.canonical(schema.find("S").unwrap());
+    assert!(carried.contains("@final @flat union U switch (int32) {"), "{carried}");
+    let again = load(&carried);
+    assert!(again.is_flat(again.find("U").unwrap()) && schema.is_flat(schema.find("V").unwrap()));
+    assert_eq!(again.canonical(again.find("S").unwrap()), carried);
+    // How it is stored is not what it is.
+    let plain = load(&text.replace("@flat union", "union"));
+    assert_eq!(plain.schema_hash(plain.find("S").unwrap()), schema.schema_hash(schema.find("S").unwrap()));
+}
