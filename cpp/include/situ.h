@@ -286,6 +286,21 @@ void situ_publisher_destroy(situ_publisher* publisher);
 situ_status situ_publisher_loan(situ_publisher* publisher, size_t head_size, size_t head_align,
                                 size_t body_size, situ_loan* loan, situ_error* error);
 
+/* How large a loan can become unless more is asked for. */
+#define SITU_GROWING_ROOM ((size_t)256 << 20)
+
+/* Lends memory for a body, without a head, that grows in its place (situ_loan_grow) up to `room` bytes; 0 means
+ * SITU_GROWING_ROOM. Room costs addresses, not memory; what was not used when it is published goes back to the
+ * system. Only on a topic of regions in host memory: elsewhere the loan is one like any other, and does not
+ * grow. Errors: INVALID_ARGUMENT, SYSTEM, NO_MEMORY. */
+situ_status situ_publisher_loan_growing(situ_publisher* publisher, size_t body_size, size_t room,
+                                        situ_loan* loan, situ_error* error);
+
+/* Makes the body of such a loan larger, where it is: pointers into it stay good. The bytes that are added are
+ * whatever was there before. Without effect if it has as many bytes already; after an error the loan is as it
+ * was. Errors: INVALID_ARGUMENT, SYSTEM, NO_MEMORY. */
+situ_status situ_loan_grow(situ_loan* loan, size_t body_size, situ_error* error);
+
 /* Publishes. `sequence` may be NULL; it receives the message's number in the topic's order, from 0.
  * Afterwards nothing is lent; after an error the loan is still yours, to be tried again or discarded. Errors:
  * INVALID_ARGUMENT, MALFORMED, FULL. */

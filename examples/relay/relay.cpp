@@ -62,10 +62,9 @@ void mutate(const situ::node& node) {
   auto character = publisher.edit(sample);
   character->items.erase(10);
   character->level += 1;
-  // More than the slot holds: it goes on in a larger one.
-  for (int i = 0; i < 1000; ++i) {
-    character.change([i](Character& c) { return c.path.try_emplace_back(i, 0, 0); });
-  }
+  // More than the slot has memory for: it grows where it is.
+  auto& path = character->path;
+  for (int i = 0; i < 1000; ++i) path.emplace_back(i, 0, 0);
   std::printf("b made %016llx\n", hash(character.canonical()));
   character.publish();
 }

@@ -56,7 +56,7 @@ fn mutate(node: &Node) -> Result<(), Box<dyn Error>> {
     let mut c = loan.root_mut();
     c.items().remove(10);
     *c.level() += 1;
-    // More than the slot holds: it goes on in a larger one.
+    // More than the slot has memory for: it grows where it is.
     for i in 0..1000_u16 {
         c.path().push(Point { x: f32::from(i), y: 0.0, z: 0.0 })?;
     }

@@ -86,6 +86,56 @@ static void publish_and_take(const situ_root* root) {
   CHECK(sample.head == NULL && sample.sequence == 0);
 }
 
+/* A body that grows where it is: a pointer into it from before writes to it, and to nothing that is published. */
+static void growing(const situ_root* root) {
+  enum { FIRST = 1000, LAST = 5000000 };
+  situ_error error;
+  situ_node* node = NULL;
+  situ_publisher *publisher = NULL, *flat = NULL;
+  situ_subscriber* subscriber = NULL;
+  situ_type region = numbers;
+  region.encoding = SITU_REGION;
+  CHECK(situ_node_create("c", root, &node, &error) == SITU_OK);
+  CHECK(situ_publisher_create(node, "grows", &region, NULL, &publisher, &error) == SITU_OK);
+  CHECK(situ_subscriber_create(node, "grows", &region, NULL, &subscriber, &error) == SITU_OK);
+
+  situ_loan loan, other;
+  situ_sample before, after;
+  CHECK(situ_publisher_loan_growing(publisher, FIRST, 0, &loan, &error) == SITU_OK);
+  CHECK(loan.body_size == FIRST && loan.encoding == SITU_REGION);
+  unsigned char* const stale = loan.body;
+  memset(stale, 1, FIRST);
+  CHECK(situ_loan_grow(&loan, LAST, &error) == SITU_OK);
+  CHECK(loan.body == stale && loan.body_size == LAST);
+  /* What is published meanwhile, of the size that the loan had, is not where the pointer leads. */
+  CHECK(situ_publisher_loan_growing(publisher, FIRST, 0, &other, &error) == SITU_OK);
+  memset(other.body, 2, FIRST);
+  CHECK(situ_loan_publish(&other, NULL, &error) == SITU_OK);
+  CHECK(situ_subscriber_take(subscriber, &before, &error) == SITU_OK && before.body_size == FIRST);
+  stale[10] = 66;
+  for (size_t i = 0; i < FIRST; ++i) CHECK(((const unsigned char*)before.body)[i] == 2);
+  memset(stale + FIRST, 3, LAST - FIRST);
+  CHECK(situ_loan_grow(&loan, (size_t)1 << 40, &error) != SITU_OK && loan.body_size == LAST);
+  CHECK(situ_loan_publish(&loan, NULL, &error) == SITU_OK);
+  CHECK(situ_subscriber_take(subscriber, &after, &error) == SITU_OK && after.body_size == LAST);
+  CHECK(((const unsigned char*)after.body)[9] == 1 && ((const unsigned char*)after.body)[10] == 66);
+  CHECK(((const unsigned char*)after.body)[LAST - 1] == 3);
+  situ_sample_release(&before);
+  situ_sample_release(&after);
+
+  /* Other loans do not grow, and say so. */
+  CHECK(situ_publisher_create(node, "flat", &numbers, NULL, &flat, &error) == SITU_OK);
+  CHECK(situ_publisher_loan(flat, sizeof(struct numbers), 8, 10, &loan, &error) == SITU_OK);
+  CHECK(situ_loan_grow(&loan, 10, &error) == SITU_OK);
+  CHECK(situ_loan_grow(&loan, 1000000, &error) == SITU_ERROR_NO_MEMORY && loan.body_size == 10);
+  situ_loan_discard(&loan);
+  CHECK(situ_loan_grow(&loan, 10, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  situ_publisher_destroy(flat);
+  situ_publisher_destroy(publisher);
+  situ_subscriber_destroy(subscriber);
+  situ_node_destroy(node);
+}
+
 /* On a device: written and read by its streams, published before it is complete, copied once for the host. */
 static void domains(const situ_root* root) {
   enum { SIZE = 100000 };
@@ -341,6 +391,7 @@ int main(void) {
   CHECK(strcmp(situ_status_name(17), "unknown status") == 0);
   publish_and_take(&root);
   domains(&root);
+  growing(&root);
   mistakes(&root);
   forks(&root);
   interrupts(&root);

@@ -132,15 +132,15 @@ TEST(RegionLimits, ranges_that_no_region_can_hold_are_refused) {
   EXPECT_EQ(r.canonical(), before);
 }
 
-/// A region that can grow does not look for a larger place for what no place has room for, even when
+/// A region that can grow does not ask for more memory for what no region has room for, even when
 /// something found no room before.
 TEST(RegionLimits, what_no_region_can_hold_does_not_make_it_grow) {
   struct counting : situ::region_detail::growth {
     int asked = 0;
   } growth;
-  growth.larger = [](situ::region_detail::growth* self) -> situ::region_detail::header* {
+  growth.larger = [](situ::region_detail::growth* self) {
     ++static_cast<counting*>(self)->asked;
-    return nullptr;
+    return false;
   };
   aligned_bytes memory(8192);
   region<All> r(memory.span());

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
     AllocateError, Beneath, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, HOST,
-    Memory, PoolOptions, PoolOwner, Registered, Sharing, SlotId, Strategy, Stream, Then, ViewError,
+    Memory, OpenRoot, PoolOptions, PoolOwner, Registered, Sharing, SlotId, Strategy, Stream, Then, ViewError,
 };
 
 use crate::copy_pool::{CopyPool, Made, begin_fence};
@@ -28,11 +28,15 @@ use crate::hook::{self, Step};
 use crate::liveness::{NodeId, is_alive, unique};
 use crate::node::NodeInner;
 use crate::pools::{Mapped, Pin};
-use crate::publisher::{WARM_SIZE, capacity_of};
+use crate::publisher::WARM_SIZE;
 use crate::ring::Reference;
 use crate::topic::format::state;
 use crate::topic::{RegisterError, Topic};
 
+/// At most half a terabyte; memory is used as messages need it.
+const MOST_CAPACITY: u64 = 1 << 39;
+/// A publisher that may use less than this would not be able to hold a few camera images.
+const LEAST_CAPACITY: u64 = 1 << 30;
 /// What a pool may take unless told otherwise, in bytes, where its memory is taken as a whole: that of a device, and a ring.
 const DEVICE_CAPACITY: u64 = 256 << 20;
 /// How many slots a pool of copies has beside those that rows can name.
@@ -170,7 +174,15 @@ pub(crate) fn pool_options(
         strategy,
         mode: root.file_mode(),
         group: root.group(),
+        grows: false,
     }
+}
+
+/// How large a pool may become: what the file system holds, within reason.
+fn capacity_of(root: &OpenRoot) -> u64 {
+    rustix::fs::fstatvfs(root.descriptor())
+        .map_or(LEAST_CAPACITY, |stat| stat.f_blocks.saturating_mul(stat.f_frsize))
+        .clamp(LEAST_CAPACITY, MOST_CAPACITY)
 }
 
 /// Whether the CPU may touch a memory.

@@ -35,6 +35,8 @@ pub mod entry;
 #[cfg(not(loom))]
 mod fences;
 #[cfg(not(loom))]
+mod growing;
+#[cfg(not(loom))]
 mod held;
 #[cfg(not(loom))]
 pub mod hook;
@@ -101,6 +103,7 @@ pub use self::{
     clock::now_ns,
     copies::CopyError,
     device::{DeviceSpan, IncompleteError, Placement},
+    growing::GROWING_ROOM,
     interrupt::{Interrupted, Interrupter, Wait},
     liveness::{NodeId, NodeInfo},
     loan::{DetachedLoan, LoanError, RawLoan},

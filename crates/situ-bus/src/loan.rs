@@ -58,6 +58,8 @@ pub struct RawLoan<'p> {
     pub(crate) body_pool: u32,
     /// A stream will complete the body's fence.
     pub(crate) signalled: bool,
+    /// Its slot grows in its place.
+    pub(crate) grows: bool,
 }
 
 impl RawLoan<'_> {
@@ -265,6 +267,7 @@ impl RawLoan<'_> {
             encoding: loan.encoding,
             body_pool: loan.body_pool,
             signalled: loan.signalled,
+            grows: loan.grows,
         }
     }
 
@@ -306,6 +309,7 @@ pub struct DetachedLoan {
     encoding: Encoding,
     body_pool: u32,
     signalled: bool,
+    grows: bool,
 }
 
 impl DetachedLoan {
@@ -344,8 +348,8 @@ impl RawPublisher {
     /// The loan was detached from a loan of this very publisher.
     #[inline]
     pub unsafe fn attach(&self, loan: DetachedLoan) -> RawLoan<'_> {
-        let DetachedLoan { slot, memory, head_size, body_offset, body_size, encoding, body_pool, signalled } =
-            loan;
+        let DetachedLoan { slot, memory, head_size, body_offset, body_size, .. } = loan;
+        let DetachedLoan { encoding, body_pool, signalled, grows, .. } = loan;
         RawLoan {
             publisher: self,
             slot,
@@ -356,6 +360,7 @@ impl RawPublisher {
             encoding,
             body_pool,
             signalled,
+            grows,
         }
     }
 }

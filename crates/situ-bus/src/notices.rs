@@ -35,6 +35,19 @@ impl RawPublisher {
         self.lend((head_size, head_align), body_size)
     }
 
+    /// Lends a slot that grows, and tells of it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn lend_growing_watched(
+        &self,
+        body_size: usize,
+        room: usize,
+        watcher: Watcher,
+    ) -> Result<RawLoan<'_>, LoanError> {
+        let _step = watcher.step(Some(self.subject()), Step::Loan, None, body_size as u64);
+        self.lend_growing(body_size, room)
+    }
+
     /// Publishes, and tells of it.
     #[cold]
     #[inline(never)]

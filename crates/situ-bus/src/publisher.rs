@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, DomainError, FenceState, HOST, Held, HostDomain, Memory, MemoryError, OpenRoot, PoolOwner,
-    PoolStatistics, SlotId, Strategy, Stream,
+    AllocateError, DomainError, FenceState, HOST, Held, HostDomain, Memory, MemoryError, PoolOptions,
+    PoolOwner, PoolStatistics, SlotId, Strategy, Stream,
 };
 
 use crate::blocked::SlowSubscriber;
@@ -24,16 +24,12 @@ use crate::interrupt::Interrupter;
 use crate::loan::{LoanError, RawLoan};
 use crate::node::{Node, NodeInner};
 use crate::prefetch::prefetch_for_write;
-use crate::qos::{Durability, PublisherQos, Reliability, Terms, nanoseconds};
+use crate::qos::{Durability, PublisherQos, Reliability, Terms, nanoseconds, periods};
 use crate::ring::{ClaimError, Reference, Ring};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, PLACES, state};
 use crate::topic::{Encoding, MOST_RINGS, RegisterError, Registration, Topic, TypeDescription};
 use crate::window::Window;
 
-/// At most half a terabyte of address space; memory is used as messages need it.
-const MOST_CAPACITY: u64 = 1 << 39;
-/// A publisher that may use less than this would not be able to hold a few camera images.
-const LEAST_CAPACITY: u64 = 1 << 30;
 /// From this size on a slot that everybody has passed is reused at once, because its lines (or at least its pages)
 /// are warm; below it, looking at the cursors costs more than it saves.
 const EAGER_SIZE: usize = 64 << 10;
@@ -132,7 +128,7 @@ pub struct RawPublisher {
     pub(crate) topic: Arc<Topic>,
     pub(crate) node: Arc<NodeInner>,
     pub(crate) entry: usize,
-    encoding: Encoding,
+    pub(crate) encoding: Encoding,
     pub(crate) qos: PublisherQos,
     stamps: bool,
     /// The memory of its pool, and of that of its bodies if they lie elsewhere.
@@ -221,8 +217,10 @@ impl RawPublisher {
         }
         let capacity = placement.capacity.filter(|_| bodies.is_none());
         // Heads of bodies elsewhere are small, and all alike.
-        let strategy = if bodies.is_none() { placement.strategy } else { Strategy::SizeClasses };
-        let options = pool_options(inner, &HostDomain, slots, (capacity, strategy));
+        // Nor does a ring have slots that grow, as regions do.
+        let grows = bodies.is_none() && description.encoding == Encoding::Region;
+        let strategy = if bodies.is_none() && !grows { placement.strategy } else { Strategy::SizeClasses };
+        let options = PoolOptions { grows, ..pool_options(inner, &HostDomain, slots, (capacity, strategy)) };
         let mut pool = None;
         let lifespan_ns = nanoseconds(qos.lifespan);
         let entry = joined.take_entry(&registration, options.id, depth as u64, lifespan_ns, |path| {
@@ -345,13 +343,7 @@ impl RawPublisher {
             body_size,
             reason: "they are larger than the address space",
         })?;
-        if total >= WARM_SIZE {
-            self.retire_passed(&mut inner);
-        }
-        if !inner.held.is_empty() {
-            // Two a loan suffices: at most one is added a message.
-            give_back(&mut inner, 2);
-        }
+        self.tidy_for(&mut inner, total);
         let slot = match inner.pool.allocate(total) {
             Ok(slot) => slot,
             Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
@@ -371,7 +363,20 @@ impl RawPublisher {
             encoding: self.encoding,
             body_pool: BODY_IN_SLOT,
             signalled: false,
+            grows: false,
         })
+    }
+
+    /// Looks for what came free before a slot of so many bytes is lent.
+    #[inline(always)]
+    pub(crate) fn tidy_for(&self, inner: &mut Inner, total: usize) {
+        if total >= WARM_SIZE {
+            self.retire_passed(inner);
+        }
+        if !inner.held.is_empty() {
+            // Two a loan suffices: at most one is added a message.
+            give_back(inner, 2);
+        }
     }
 
     /// Lends a head whose body lies in another domain.
@@ -421,6 +426,7 @@ impl RawPublisher {
             encoding,
             body_pool,
             signalled,
+            grows: false,
         })
     }
 
@@ -457,7 +463,7 @@ impl RawPublisher {
 
     /// The memory is exhausted: gets back what there is, and if that does not do, waits for the end of those who died with some of it.
     #[cold]
-    fn recover_enough<T>(
+    pub(crate) fn recover_enough<T>(
         &self,
         inner: &mut Inner,
         mut allocate: impl FnMut(&mut Inner) -> Result<T, AllocateError>,
@@ -575,6 +581,9 @@ impl RawPublisher {
         let bytes = loan.head_size as u64 + loan.body_size as u64;
         if let Some(began) = began {
             self.tell_published(began, number, bytes);
+        }
+        if loan.grows {
+            inner.pool.give_tail_back(loan.slot, loan.body_offset + loan.body_size);
         }
         if !first && inner.eager.is_some() {
             let wakes = self.copy_eagerly(inner, on);
@@ -754,19 +763,4 @@ fn give_back(inner: &mut Inner, most: usize) {
             Held::Yes | Held::No => inner.held.push_back(slot),
         }
     }
-}
-
-/// How many whole deadlines lie between two moments.
-pub(crate) fn periods(from_ns: u64, to_ns: u64, deadline: Option<Duration>) -> u64 {
-    match nanoseconds(deadline) {
-        0 => 0,
-        period => to_ns.saturating_sub(from_ns) / period,
-    }
-}
-
-/// How large a pool may become: what the file system holds, within reason.
-pub(crate) fn capacity_of(root: &OpenRoot) -> u64 {
-    rustix::fs::fstatvfs(root.descriptor())
-        .map_or(LEAST_CAPACITY, |stat| stat.f_blocks.saturating_mul(stat.f_frsize))
-        .clamp(LEAST_CAPACITY, MOST_CAPACITY)
 }

@@ -181,6 +181,14 @@ pub(crate) fn nanoseconds(time: Option<Duration>) -> u64 {
     time.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1))
 }
 
+/// How many whole deadlines lie between two moments.
+pub(crate) fn periods(from_ns: u64, to_ns: u64, deadline: Option<Duration>) -> u64 {
+    match nanoseconds(deadline) {
+        0 => 0,
+        period => to_ns.saturating_sub(from_ns) / period,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

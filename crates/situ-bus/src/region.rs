@@ -12,6 +12,7 @@ use situ_layout::region::{
 };
 use situ_layout::{Message, RegionFormError, SharedBytes, boxed};
 
+use crate::growing::GROWING_ROOM;
 use crate::interrupt::Wait;
 use crate::liveness::NodeId;
 use crate::loan::DetachedLoan;
@@ -25,6 +26,8 @@ use crate::typed::{PublisherBuilder, ReceiveError, SubscriberBuilder};
 
 /// The smallest memory that is lent for a region, in bytes.
 const LEAST: usize = 1024;
+/// A loan can become so many times as large as the last messages were.
+const ROOM: usize = 8;
 
 /// The form of a builder whose publisher or subscriber has messages in regions.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +71,7 @@ impl<T: RegionMessage> SubscriberBuilder<T, InRegion> {
     }
 }
 
-/// The memory of a loan, and how it gets more: a larger slot, to which the image moves, and the old one goes back.
+/// The memory of a loan, and how it gets more: its slot grows in its place.
 struct LoanMemory {
     /// The publisher that lent it; it outlives every [`RegionLoan`], in which alone this is.
     publisher: *const RawPublisher,
@@ -91,7 +94,8 @@ impl LoanMemory {
 }
 
 // SAFETY: a body in a slot begins at a multiple of 64; pages of a memory file are initialized, and the owner's mapping is readable
-// and writable. Nobody else uses a slot that is lent, until it is published or given back, which `grow` does only with the old one.
+// and writable. Nobody else uses a slot that is lent, until it is published or given back. It grows where it
+// is.
 unsafe impl Backing for LoanMemory {
     fn memory(&mut self) -> (NonNull<u8>, usize) {
         self.extent()
@@ -105,21 +109,18 @@ unsafe impl Backing for LoanMemory {
     fn grow(&mut self, total: usize) -> Option<(NonNull<u8>, usize)> {
         // SAFETY: the publisher outlives the loan.
         let publisher = unsafe { &*self.publisher };
-        let larger = publisher.loan(0, 1, total).ok()?.detach();
-        let (from, used) = self.extent();
-        let old = self.loan.replace(larger);
-        let (to, size) = self.extent();
-        // SAFETY: both are memory of so many bytes, in different slots, and nobody else's.
-        unsafe {
-            to.copy_from_nonoverlapping(from, used);
-            to.add(used).write_bytes(0, size - used);
-        }
-        CopyCounter::of_process().count(used);
-        if let Some(old) = old {
-            // SAFETY: it was detached from a loan of this publisher.
-            drop(unsafe { publisher.attach(old) });
-        }
-        Some((to, size))
+        let (_, had) = self.extent();
+        // SAFETY: it was detached from a loan of this publisher.
+        let mut loan = unsafe { publisher.attach(self.loan.take()?) };
+        let grown = loan.grow_body(total);
+        self.loan = Some(loan.detach());
+        let clean_from = grown.ok()?;
+        let (memory, size) = self.extent();
+        // What an earlier message left in the slot.
+        let dirty = clean_from.min(size).saturating_sub(had);
+        // SAFETY: so many bytes behind what was lent before are the loan's now.
+        unsafe { memory.add(had).write_bytes(0, dirty) };
+        Some((memory, size))
     }
 }
 
@@ -175,10 +176,16 @@ impl<T: RegionMessage> RegionPublisher<T> {
         &self.raw
     }
 
-    /// Lends a region that holds a new value, in shared memory. When it outgrows its slot, it goes on in a larger one, which is
-    /// counted as a copy ([`CopyCounter`]); the next ones begin with what the last ones needed.
+    /// Lends a region that holds a new value, in shared memory. It grows where it is, up to [`GROWING_ROOM`]
+    /// or, if the last messages were large, to eight times as much as they needed; what it does not use when
+    /// it is published goes back to the system.
     pub fn loan(&self) -> Result<RegionLoan<'_, T>, LoanError> {
-        let memory = self.lend(self.hint.get())?;
+        self.loan_up_to(0)
+    }
+
+    /// As [`loan`](Self::loan), with room for an image of so many bytes at least.
+    pub fn loan_up_to(&self, bytes: u32) -> Result<RegionLoan<'_, T>, LoanError> {
+        let memory = self.lend(self.hint.get(), total_for(bytes))?;
         match Region::with_boxed(memory, growing()) {
             Ok(region) => Ok(RegionLoan { publisher: self, region: Some(region) }),
             Err(error) => Err(too_small(&error)),
@@ -200,8 +207,8 @@ impl<T: RegionMessage> RegionPublisher<T> {
     }
 
     fn edit_image(&self, image: &[u8]) -> Result<RegionLoan<'_, T>, EditError> {
-        let room = total_for(image.len() as u32).max(self.hint.get());
-        let mut memory = self.lend(room)?;
+        let needed = total_for(image.len() as u32).max(self.hint.get());
+        let mut memory = self.lend(needed, needed.saturating_mul(ROOM))?;
         let (to, _) = memory.memory();
         // SAFETY: the slot has room for the image, and is no one else's.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(image).cast(), image.len()) };
@@ -222,8 +229,10 @@ impl<T: RegionMessage> RegionPublisher<T> {
         Ok(loan.publish()?)
     }
 
-    fn lend(&self, bytes: usize) -> Result<Box<LoanMemory>, LoanError> {
-        let loan = Some(self.raw.loan(0, 1, bytes.max(LEAST))?.detach());
+    fn lend(&self, bytes: usize, room: usize) -> Result<Box<LoanMemory>, LoanError> {
+        let most = total_for(MAX_SIZE);
+        let room = room.max(self.hint.get().saturating_mul(ROOM)).clamp(GROWING_ROOM, most);
+        let loan = Some(self.raw.loan_growing(bytes.max(LEAST), room)?.detach());
         let spare = self.spare.borrow_mut().take();
         let mut memory =
             spare.unwrap_or_else(|| Box::new(LoanMemory { publisher: &raw const self.raw, loan: None }));
@@ -275,7 +284,7 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
         self.region().root()
     }
 
-    /// The value, to be changed. Handles do not notice when the region goes on in another slot.
+    /// The value, to be changed. It grows where it is.
     pub fn root_mut(&mut self) -> Mut<'_, T> {
         self.region_mut().root_mut()
     }
@@ -286,7 +295,7 @@ impl<T: RegionMessage> RegionLoan<'_, T> {
         region
     }
 
-    /// Makes room for an image of so many bytes, so that the region grows up to there in one slot.
+    /// Finds memory for an image of so many bytes now, instead of when it is needed.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Full> {
         self.region_mut().reserve(bytes)
     }

@@ -15,7 +15,7 @@ use crate::hook;
 use crate::node::Node;
 use crate::pools::{Core, Pin, Pools};
 use crate::prefetch::prefetch;
-use crate::publisher::periods;
+use crate::qos::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
 use crate::readiness::Prospect;
 use crate::ring::{Look, Reference};
@@ -448,7 +448,10 @@ impl RawSubscriber {
         // From here on the slot is held, and `Pin` lets go of it on every way out.
         let pin = Pin { mapped, slot };
         let Some((memory, len)) = pin.mapped.view.memory(slot) else {
-            return Err(self.no_place(number, &pin.mapped.view, slot).into());
+            return match self.no_place(number, &pin.mapped.view, slot) {
+                TakeError::Pool { source: ViewError::Gone(_), .. } => Ok(None),
+                error => Err(error.into()),
+            };
         };
         if len < DESCRIPTOR {
             return Err(malformed("its slot is too small for a descriptor").into());

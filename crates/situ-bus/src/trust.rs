@@ -26,7 +26,8 @@ pub enum Trust {
 pub struct Limits {
     /// The most bytes that a message may have, head and body together.
     pub message: u64,
-    /// How far into a pool messages may lie, in bytes. More of it is never mapped.
+    /// How far into a pool messages may lie, in bytes. More of it is never mapped. A region takes its room there, 256 MiB, of
+    /// which it uses a part.
     pub pool: u64,
 }
 

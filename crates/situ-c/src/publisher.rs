@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
 
-use situ_bus::{DetachedLoan, PublishError, RawLoan, RawPublisher};
+use situ_bus::{DetachedLoan, GROWING_ROOM, PublishError, RawLoan, RawPublisher};
 
 use crate::error::{Failure, guard, guard_value, situ_error, situ_status};
 use crate::node::situ_node;
@@ -205,6 +205,56 @@ pub unsafe extern "C" fn situ_publisher_loan(
     };
     // SAFETY: `error` is null or valid.
     unsafe { guard(error, lend) }
+}
+
+/// Lends memory for a body that grows in its place.
+///
+/// # Safety
+/// As for [`situ_publisher_loan`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_publisher_loan_growing(
+    publisher: *mut situ_publisher,
+    body_size: usize,
+    room: usize,
+    loan: *mut situ_loan,
+    error: *mut situ_error,
+) -> situ_status {
+    let lend = || {
+        let target = target(loan, "loan")?;
+        // SAFETY: the caller's promise.
+        let shared = unsafe { given(publisher, "publisher") }?;
+        let room = if room == 0 { GROWING_ROOM } else { room };
+        let raw = shared.raw.loan_growing(body_size, room)?;
+        shared.lent.set(shared.lent.get() + 1);
+        let encoding = raw.encoding() as u32;
+        // SAFETY: not null, and valid as the caller promises; the loan was counted.
+        unsafe { situ_loan::write(target, publisher, raw, encoding) };
+        Ok(situ_status::Ok)
+    };
+    // SAFETY: `error` is null or valid.
+    unsafe { guard(error, lend) }
+}
+
+/// Makes the body of a loan larger in its place.
+///
+/// # Safety
+/// As for [`situ_loan_publish`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_loan_grow(
+    loan: *mut situ_loan,
+    body_size: usize,
+    error: *mut situ_error,
+) -> situ_status {
+    let grow = || {
+        // SAFETY: the caller's promise.
+        unsafe { with_loan(loan, |raw| Ok(raw.grow_body(body_size)?)) }?;
+        // SAFETY: `with_loan` found a loan in it. What the caller had made smaller is as large as it wants
+        // now.
+        unsafe { (*loan).body_size = (*loan).body_size.max(body_size) };
+        Ok(situ_status::Ok)
+    };
+    // SAFETY: `error` is null or valid.
+    unsafe { guard(error, grow) }
 }
 
 /// Publishes a loan.

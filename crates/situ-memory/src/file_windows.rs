@@ -17,9 +17,9 @@ const LEAST: u64 = 2 << 20;
 const AHEAD: u64 = 16;
 /// No file is mapped beyond this offset, whatever its pool's header says.
 pub(crate) const MOST: u64 = 1 << 38;
-/// So many bytes of other processes' files are mapped in one process at most: an eighth of its addresses. A
+/// So many bytes of other processes' files are mapped in one process at most: a quarter of its addresses. A
 /// peer can make a file large for nothing.
-const MOST_OF_OTHERS: u64 = 1 << 44;
+const MOST_OF_OTHERS: u64 = 1 << 45;
 
 /// How much of other processes' files is mapped at the moment.
 static OF_OTHERS: AtomicU64 = AtomicU64::new(0);
@@ -152,7 +152,7 @@ impl FileWindows {
         let ample = ample.min(self.limit.next_multiple_of(4096)).max(exactly);
         // Where addresses are limited, the least has to do.
         let window = self.window(file, ample).or_else(|error| match error {
-            MemoryError::System { .. } if ample > exactly => self.window(file, exactly),
+            _ if ample > exactly => self.window(file, exactly),
             error => Err(error),
         })?;
         self.base.store(window.base(), Ordering::Release);

@@ -31,8 +31,16 @@ impl Scratch {
     }
     fn pool(&self, domain: &dyn Domain, name: &str) -> Result<PoolOwner, DomainError> {
         let strategy = Strategy::SizeClasses;
-        let options =
-            PoolOptions { id: 9, owner: 1, slots: 64, capacity: 1 << 20, strategy, mode: 0o600, group: None };
+        let options = PoolOptions {
+            id: 9,
+            owner: 1,
+            slots: 64,
+            capacity: 1 << 20,
+            strategy,
+            mode: 0o600,
+            group: None,
+            grows: false,
+        };
         PoolOwner::create(domain, &self.0.join(name), &options)
     }
 }

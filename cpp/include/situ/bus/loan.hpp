@@ -37,6 +37,15 @@ class raw_loan {
     situ_error raw;
     return succeeded(situ_publisher_loan(from, head, align, body, &raw_, &raw), raw, why);
   }
+  bool lend_growing(situ_publisher* from, std::size_t body, std::size_t room, failed& why) {
+    situ_error raw;
+    return succeeded(situ_publisher_loan_growing(from, body, room, &raw_, &raw), raw, why);
+  }
+  /// Makes the body larger where it is.
+  bool grow(std::size_t body, failed& why) {
+    situ_error raw;
+    return succeeded(situ_loan_grow(&raw_, body, &raw), raw, why);
+  }
   std::uint64_t publish(failed& why) {
     situ_error raw;
     std::uint64_t sequence = 0;

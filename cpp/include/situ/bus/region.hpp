@@ -26,22 +26,16 @@ namespace situ {
 /// A region under construction, in the memory where it will be read. It is published, or returned on
 /// destruction. Belongs to the thread of its publisher, which must outlive it.
 ///
-/// `loan->skills.emplace_back(1054, 3)` works in the slot that was lent. When that is full, the image moves
-/// to a larger one, and what was asked for is done there: references into the region end then, as those into
-/// a `std::vector` do that grows; what is written to them later is lost, and containers that are reached by
-/// them throw `region_error`. `try_` operations say that there is no room instead; so does, by an exception,
-/// what finds no memory for a larger slot.
+/// `loan->skills.emplace_back(1054, 3)` works in the slot that was lent, which grows in its place: references
+/// into the region stay good, as in a region in a window of its own, up to the room that it was lent with.
+/// `try_` operations take what memory the slot has now, and say that there is no room instead.
 template <region_message T>
 class loan<T> : region_detail::growth {
  public:
   loan(loan&& other) noexcept
-      : growth{&move_on},
+      : growth{&widen},
         publisher_(other.publisher_),
         raw_(std::move(other.raw_)),
-        before_(std::move(other.before_)),
-        left_(std::exchange(other.left_, {})),
-        left_sum_(other.left_sum_),
-        lost_(other.lost_),
         region_(std::move(other.region_)) {
     other.region_.reset();
     grows();
@@ -49,10 +43,6 @@ class loan<T> : region_detail::growth {
   loan& operator=(loan&& other) noexcept {
     publisher_ = other.publisher_;
     raw_ = std::move(other.raw_);
-    before_ = std::move(other.before_);
-    left_ = std::exchange(other.left_, {});
-    left_sum_ = other.left_sum_;
-    lost_ = other.lost_;
     region_ = std::move(other.region_);
     other.region_.reset();
     grows();
@@ -66,41 +56,27 @@ class loan<T> : region_detail::growth {
   /// False once it is published or moved from.
   explicit operator bool() const noexcept { return raw_.body().data() != nullptr; }
 
-  /// Does something to the value, `change([](Character& c) { c.path.resize(10000); })`. When there is no
-  /// room, the image moves to a larger slot, and it is done again: so what it did before it ran out of room
-  /// is done twice, unless it is one operation of a container, which does nothing then. Who says that there
-  /// is no room is the operation, by throwing, or by returning false or null as `try_` operations do.
-  /// References into the region end.
+  /// Does something to the value that consists of `try_` operations, `change([](Character& c) { return
+  /// c.path.try_resize(10000); })`: while it returns false or null for want of memory, the slot grows, and it
+  /// is done again. Other operations need no help: they grow the slot by themselves.
   template <class Operation>
   auto change(const Operation& operation) {
     using outcome = std::invoke_result_t<const Operation&, T&>;
-    for (;;) {
-      region_detail::own_state(header())->wanted = 0;
-#if defined(__cpp_exceptions)
-      try {
-#endif
-        if constexpr (std::is_convertible_v<outcome, bool>) {
-          auto done = operation(**this);
-          if (done || !grow()) return done;
-          continue;
-        } else if constexpr (std::is_void_v<outcome>) {
-          operation(**this);
-          return;
-        } else {
-          return operation(**this);
-        }
-#if defined(__cpp_exceptions)
-      } catch (const region_error& error) {
-        if (error.fault() != region_fault::full || !grow()) throw;
+    if constexpr (std::is_convertible_v<outcome, bool>) {
+      for (;;) {
+        region_detail::own_state(header())->wanted = 0;
+        auto done = operation(**this);
+        if (done || !grow()) return done;
       }
-#endif
+    } else {
+      return operation(**this);
     }
   }
-  /// Makes room for an image of so many bytes, in another slot if need be: references into the region end
-  /// then. False if there is no memory.
+  /// Finds memory for an image of so many bytes now, instead of when it is needed. False if there is none, or
+  /// the loan has no such room.
   [[nodiscard]] bool reserve(std::size_t bytes) {
     if (bytes <= region_->capacity()) return true;
-    return bytes <= region_detail::max_size && move_to(room_for(bytes));
+    return bytes <= region_detail::max_size && grow_to(room_for(bytes));
   }
 
   /// The live image.
@@ -141,77 +117,42 @@ class loan<T> : region_detail::growth {
  private:
   template <message>
   friend class publisher;
-  explicit loan(publisher<T>& of) noexcept : growth{&move_on}, publisher_(&of) {}
+  explicit loan(publisher<T>& of) noexcept : growth{&widen}, publisher_(&of) {}
 
   [[nodiscard]] region_detail::header* header() noexcept {
     return reinterpret_cast<region_detail::header*>(const_cast<std::byte*>(region_->bytes().data()));
   }
-  /// From now on, what finds no room in the region goes on in a larger slot.
+  /// From now on, what finds no room in the region gets more memory.
   [[gnu::noinline]] void grows() noexcept {  // GCC 12 would warn of what is not there
     if (region_) region_detail::own_state(header())->growth = this;
   }
-  static region_detail::header* move_on(region_detail::growth* self) {
-    auto* const lent = static_cast<loan*>(self);
-    return lent->grow() ? lent->header() : nullptr;
-  }
+  static bool widen(region_detail::growth* self) { return static_cast<loan*>(self)->grow(); }
 
   /// What an image of so many bytes needs, together with what is known of its memory.
   static std::size_t room_for(std::size_t bytes) noexcept {
     // The bitmap has bits for its own memory, too.
     return bytes + region_detail::state_size(bytes + bytes / 64) + region_detail::granule * 2;
   }
-  /// Goes on where there is room for what found none, and for as much again as there was. False if it was not
-  /// for want of room that something failed, if no region can be so large, or if there is no memory.
+  /// Gets memory for what found none, and as much again as there was, or what there is of that. False if it
+  /// was not for want of room that something failed, if no region can be so large, or if there is no memory.
   [[nodiscard]] bool grow() {
     const std::size_t wanted = region_detail::own_state(header())->wanted;
     const std::size_t needed = room_for(region_->size() + region_detail::in_granules(wanted));
     const std::size_t twice = std::min<std::size_t>(raw_.body().size() * 2, region_detail::max_size);
-    const std::size_t room = std::max(needed, twice);
-    return wanted != 0 && room > raw_.body().size() && move_to(room);
+    if (wanted == 0) return false;
+    return (twice > needed && grow_to(twice)) || grow_to(needed);
   }
-  [[nodiscard]] bool move_to(std::size_t room) {
+  [[nodiscard]] bool grow_to(std::size_t room) {
     detail::failed why;
-    detail::raw_loan wider;
-    if (room > region_detail::max_size || !wider.lend(publisher_->handle(), 0, 1, room, why)) return false;
-    region_detail::header* const old = header();
-    if (!region_->continue_in(wider.body())) return false;
-    situ_count_copy(region_->size());
-    // Arguments of what is being done may lie there; but nothing is made there any more.
-    old->state = 0;
-    lost_ = lost_ || was_written();
-    before_ = std::exchange(raw_, std::move(wider));
-    left_ = {reinterpret_cast<const std::byte*>(old), old->size};
-    left_sum_ = sum(left_);
-    return true;
+    return room <= region_detail::max_size && room > raw_.body().size() && raw_.grow(room, why) &&
+           region_->widen(raw_.body());
   }
-  /// Tells whether bytes that were left have been written since.
-  static std::uint64_t sum(std::span<const std::byte> bytes) noexcept {
-    std::uint64_t sum = bytes.size();
-    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes.data() + at, sizeof(word));
-      sum = (sum ^ word) * 0x9E3779B97F4A7C15U;
-      sum ^= sum >> 29;
-    }
-    return sum;
-  }
-  [[nodiscard]] bool was_written() const noexcept { return !left_.empty() && sum(left_) != left_sum_; }
   std::uint64_t publish(detail::failed& why) {
-    if (lost_ || was_written()) {
-      why.emplace(
-          errc::invalid_argument,
-          std::string(T::situ_name) +
-              " was written by a reference from before it moved to a larger slot, as assigning a whole "
-              "struct does: take references anew, or reserve() first");
-      return 0;
-    }
     region_->trim();
     const std::size_t size = region_->size();
     raw_.shrink(size);
     const std::uint64_t sequence = raw_.publish(why);
     if (!why) {
-      before_ = {};
-      left_ = {};
       region_.reset();
       publisher_->learn(room_for(size) + size / 4);
     }
@@ -220,12 +161,6 @@ class loan<T> : region_detail::growth {
 
   publisher<T>* publisher_;
   detail::raw_loan raw_;
-  /// The slot that it moved out of last.
-  detail::raw_loan before_;
-  /// The image that was left there, and its sum: what is written there is lost.
-  std::span<const std::byte> left_;
-  std::uint64_t left_sum_ = 0;
-  bool lost_ = false;
   std::optional<region<T>> region_;
 };
 
@@ -327,8 +262,8 @@ class publisher<T> {
     return detail::result_of(std::move(made), std::move(why));
   }
 
-  /// Lends a region that holds a new value, with room for what the last messages needed, at least for
-  /// `bytes`.
+  /// Lends a region that holds a new value, with memory for what the last messages needed, at least for
+  /// `bytes`. It can grow to eight times as much, at least to 256 MiB.
   [[nodiscard]] situ::loan<T> loan(std::size_t bytes = 0) {
     detail::failed why;
     situ::loan<T> lent(*this);
@@ -411,10 +346,15 @@ class publisher<T> {
     }
     const std::size_t first = region_detail::least_size<T>();
     const std::size_t room = situ::loan<T>::room_for(std::max(bytes, first));
-    if (lent.raw_.lend(handle_.get(), 0, 1, std::max({room, hint_, least}), why)) {
+    if (lend_memory(lent, std::max({room, hint_, least}), why)) {
       lent.region_.emplace(lent.raw_.body());
       lent.grows();
     }
+  }
+  bool lend_memory(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
+    constexpr std::size_t most = region_detail::max_size + std::size_t{region_detail::max_size} / 64;
+    const std::size_t room = std::clamp(bytes * 8, std::size_t{SITU_GROWING_ROOM}, most);
+    return lent.raw_.lend_growing(handle_.get(), bytes, room, why);
   }
   void edit(situ::loan<T>& lent, const sample<T>& from, detail::failed& why) {
     region_invalid problem{};
@@ -431,7 +371,7 @@ class publisher<T> {
   bool edit_image(situ::loan<T>& lent, std::span<const std::byte> image, region_invalid& problem,
                   detail::failed& why) {
     const std::size_t room = std::max(situ::loan<T>::room_for(image.size()), hint_);
-    if (!lent.raw_.lend(handle_.get(), 0, 1, room, why)) return false;
+    if (!lend_memory(lent, room, why)) return false;
     std::memcpy(lent.raw_.body().data(), image.data(), image.size());
     situ_count_copy(image.size());
     auto adopted = region<T>::adopt_in_place(lent.raw_.body(), for_large_);

@@ -19,16 +19,16 @@ namespace situ::region_detail {
 inline constexpr std::uint32_t cached_sizes = 8;
 inline constexpr std::uint32_t cache_depth = 7;
 
-/// Where a region can go on when it is full: `larger` moves the image to where there is room for what was
-/// `wanted`, and gives its new header, or null. What was there stays to be read until the region ends.
+/// Who finds more memory for a region that is full: `larger` makes room for what was `wanted` behind the
+/// memory that it has, which stays where it is. False when there is none.
 struct growth {
-  header* (*larger)(growth* self);
+  bool (*larger)(growth* self);
 };
 
 /// What the process that edits a region knows of its memory. The bitmap follows: one bit per granule of the
 /// image, set where it is in use; all bits from the image's end on are clear.
 struct state {
-  /// How the region goes on in a larger place; null if it has but this one.
+  /// How the region gets more memory; null if it has but this.
   struct growth* growth;
   /// Clear bits below the image's end.
   std::uint32_t free_granules;
@@ -43,7 +43,7 @@ struct state {
   bool zero_on_free;
   /// 0 for the bitmap's own; else one of the `allocator_table`.
   std::uint8_t allocator;
-  /// Bytes of the last block that found no room, since the region went on in a larger place; 0 if all did.
+  /// Bytes of the last block that found no room, since the region got more memory; 0 if all did.
   std::uint32_t wanted;
   /// Freed blocks of one, two ... granules, still marked as in use.
   struct cache {

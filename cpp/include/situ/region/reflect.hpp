@@ -358,31 +358,23 @@ template <class T>
   detail::raise(region_error(region_fault::full, h->capacity));
 }
 
-/// Where something lies after its region has moved.
-struct relocation {
-  const header* from;
-  const header* to;
+/// What operations that are done again say of the values they are about: they lie where they were.
+struct in_place {
   template <class T>
   [[nodiscard]] T& operator()(T& value) const noexcept {
-    const auto at = bytes_of(&value) - bytes_of(from);
-    if (at < 0 || at >= static_cast<std::ptrdiff_t>(from->size)) return value;
-    return *reinterpret_cast<T*>(const_cast<std::byte*>(bytes_of(to)) + at);
+    return value;
   }
 };
 
-/// Does again what found no room, `operation(self, relocation)`, after the region went on in a larger place;
-/// throws when it has none, or when it was not for want of room that the operation failed.
+/// Does again what found no room, `operation(self, in_place)`, after the region got more memory; throws when
+/// there is none, or when it was not for want of room that the operation failed.
 template <class Self, class Operation>
 [[gnu::cold, gnu::noinline]] auto in_larger(Self* self, header* h, const Operation& operation) {
   for (;;) {
-    state* const s = h == nullptr ? nullptr : state_of(h);
+    const state* const s = h == nullptr ? nullptr : state_of(h);
     const bool grows = s != nullptr && s->growth != nullptr && s->wanted != 0 && h->refused == 0;
-    header* const to = grows ? s->growth->larger(s->growth) : nullptr;
-    if (to == nullptr) raise_fault(h);
-    const relocation moved{h, to};
-    self = &moved(*self);
-    h = to;
-    if (auto done = operation(*self, moved)) return done;
+    if (!grows || !s->growth->larger(s->growth)) raise_fault(h);
+    if (auto done = operation(*self, in_place{})) return done;
   }
 }
 

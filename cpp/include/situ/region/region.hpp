@@ -362,6 +362,23 @@ class region {
     return true;
   }
 
+  /// Goes on in the buffer that it lies in, which has become larger at its end: references into the region
+  /// stay good. False, and nothing is changed, when that is no more than there was.
+  [[nodiscard]] bool widen(std::span<std::byte> buffer) noexcept {
+    assert(buffer.data() == image() && "the region lies elsewhere");
+    const region_detail::room in = room_in(buffer);
+    if (in.capacity <= header_->capacity) return false;
+    // The state goes to the new end, and may come to lie where a part of it was.
+    const std::size_t known = region_detail::state_size(header_->size);
+    std::memmove(in.state, static_cast<const void*>(region_detail::own_state(header_)), known);
+    std::memset(in.state + known, 0, region_detail::state_size(in.capacity) - known);
+    header_->capacity = static_cast<std::uint32_t>(in.capacity);
+    header_->state = static_cast<std::int32_t>(in.state - image());
+    region_detail::own_state(header_)->clean_from = in.clean_from;
+    region_detail::own_state(header_)->wanted = 0;
+    return true;
+  }
+
   /// Whether the values are the same. Where they have shared links, it is their canonical images that are
   /// compared, for which these are made.
   friend bool operator==(const region& a, const region& b) {

@@ -138,15 +138,17 @@ pub(crate) fn read_header(file: &File, path: &Path) -> Result<PoolHeader, Memory
         (header.directory_offset == directory as u64, "the directory is not where it belongs"),
         (header.controls_offset == controls as u64, "the controls are not where they belong"),
         (size >= end as u64, "the file is too short"),
-        (
-            (1..=MOST_CAPACITY).contains(&header.capacity) && header.capacity.is_multiple_of(PAGE as u64),
-            "impossible capacity",
-        ),
     ];
-    match checks.iter().find(|(ok, _)| !ok) {
-        Some((_, reason)) => Err(malformed(path, *reason)),
-        None => Ok(header),
+    if let Some((_, reason)) = checks.iter().find(|(ok, _)| !ok) {
+        return Err(malformed(path, *reason));
     }
+    let capacity = header.capacity;
+    if !(1..=MOST_CAPACITY).contains(&capacity) || !capacity.is_multiple_of(PAGE as u64) {
+        let reason =
+            format!("impossible capacity of {capacity} bytes: at most {MOST_CAPACITY}, in whole pages");
+        return Err(malformed(path, reason));
+    }
+    Ok(header)
 }
 
 #[cfg(test)]

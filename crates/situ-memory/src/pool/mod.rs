@@ -6,6 +6,7 @@
 //! shared memory whatever the domain: nothing about a slot is ever stored where the CPU may not look.
 
 mod format;
+mod growing;
 mod owner;
 mod ring;
 mod size_classes;
@@ -43,6 +44,10 @@ pub struct PoolOptions {
     pub slots: u32,
     /// At most so many bytes, at most 256 GiB. Host memory is not used before it is allocated.
     pub capacity: u64,
+    /// Whether slots are to be had that grow in their place ([`PoolOwner::allocate_growing`]): only with size
+    /// classes, in memory that is a file. The file then has room for them without having memory: `capacity`
+    /// limits the memory, not the file.
+    pub grows: bool,
     /// How slots are allocated.
     pub strategy: Strategy,
     /// Permission bits of the files.
@@ -91,6 +96,16 @@ pub enum AllocateError {
         bytes: u64,
         /// The most bytes there can be.
         capacity: u64,
+    },
+    /// A slot has been lent with less room than it should grow to now.
+    #[error(
+        "the slot was lent to grow to {room} bytes, and {size} are needed; ask for as much when it is lent"
+    )]
+    NoRoom {
+        /// What is needed, in bytes.
+        size: u64,
+        /// How large the slot can become.
+        room: u64,
     },
     /// The system has no memory left.
     #[error(transparent)]

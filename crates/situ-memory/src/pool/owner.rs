@@ -30,6 +30,8 @@ pub struct PoolOwner {
     place: Beneath,
     table: Table,
     allocation: Allocation,
+    /// Whether there is room for slots that grow.
+    grows: bool,
     /// Hands out the memory's descriptor, if that is how it is shared.
     _share: Option<Share>,
 }
@@ -44,7 +46,10 @@ impl PoolOwner {
         let place = place.into();
         let control_path = place.path();
         let slots = options.slots.clamp(64, MOST_SLOTS).next_multiple_of(64);
-        let capacity = options.capacity.clamp(PAGE as u64, MOST_CAPACITY).next_multiple_of(PAGE as u64);
+        let limit = options.capacity.clamp(PAGE as u64, MOST_CAPACITY).next_multiple_of(PAGE as u64);
+        let is_file = domain.capabilities().sharing == Sharing::File && domain.capabilities().host_access;
+        let grows = options.grows && is_file && options.strategy == Strategy::SizeClasses;
+        let capacity = if grows { MOST_CAPACITY } else { limit };
         let (.., end) = parts(slots);
         let request = MemoryRequest { size: end as u64, mode: options.mode, group: options.group };
         let control_file = create_file(&place, &request)?;
@@ -56,6 +61,7 @@ impl PoolOwner {
         let bytes = domain.create(&data_path(&place), &MemoryRequest { size: capacity, ..request })?;
         // A device may have made more of it, in its own units.
         let capacity = bytes.size().min(MOST_CAPACITY) / PAGE as u64 * PAGE as u64;
+        let limit = if grows { limit } else { capacity };
         let header =
             PoolHeader::new((options.id, options.owner), domain.id(), options.strategy, slots, capacity);
         // SAFETY: the mapping is larger than a header, page aligned, writable, and nobody else knows the file yet.
@@ -73,8 +79,9 @@ impl PoolOwner {
         };
         let pool = Self {
             place,
+            grows,
             _share: share,
-            table: Table::new(header, control, bytes),
+            table: Table::new(header, control, bytes, limit),
             allocation: match options.strategy {
                 Strategy::SizeClasses => Allocation::SizeClasses(SizeClasses::default()),
                 Strategy::Ring => Allocation::Ring(Ring::default()),
@@ -107,6 +114,45 @@ impl PoolOwner {
         match &mut self.allocation {
             Allocation::SizeClasses(classes) => classes.allocate(&mut self.table, granules),
             Allocation::Ring(ring) => ring.allocate(&mut self.table, granules),
+        }
+    }
+
+    /// A slot of at least `size` bytes that [`grow`](Self::grow) makes larger in its place, up to `room`
+    /// bytes, or as much as there is room for in the pool. Its file has room for all of that, and its address
+    /// is kept; memory it has as it grows. In a pool whose slots do not grow it is one like any other.
+    pub fn allocate_growing(&mut self, size: usize, room: usize) -> Result<SlotId, AllocateError> {
+        let granules = self.table.granules_of(size)?;
+        match &mut self.allocation {
+            Allocation::SizeClasses(classes) if self.grows => {
+                classes.allocate_growing(&mut self.table, granules, room)
+            }
+            _ => self.allocate(size),
+        }
+    }
+
+    /// Makes a slot that is lent larger, in its place: at least `size` bytes. Gives from which byte on those
+    /// that were added are zero.
+    pub fn grow(&mut self, slot: SlotId, size: usize) -> Result<usize, AllocateError> {
+        let has = self.place(slot).1;
+        if size as u64 <= has {
+            return Ok(has as usize);
+        }
+        let granules = self.table.granules_of(size)?;
+        match &mut self.allocation {
+            Allocation::SizeClasses(classes) => {
+                classes.grow(&mut self.table, slot, granules)?;
+                Ok(if classes.is_unclean() { size } else { has as usize })
+            }
+            Allocation::Ring(_) => Err(AllocateError::NoRoom { size: size as u64, room: has }),
+        }
+    }
+
+    /// Gives memory of a slot that grew back to the system, if much more of it was needed meanwhile than what
+    /// its message, which may be published, uses now, and than the last messages used.
+    #[inline]
+    pub fn give_tail_back(&mut self, slot: SlotId, used: usize) {
+        if let Allocation::SizeClasses(classes) = &mut self.allocation {
+            classes.give_tail_back(&mut self.table, slot, used);
         }
     }
 

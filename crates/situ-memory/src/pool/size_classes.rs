@@ -2,6 +2,7 @@
 
 use offset_allocator::{Allocation, Allocator};
 
+use super::growing::{GROWS, Growing};
 use super::table::{Place, Table};
 use super::{AllocateError, GRANULE, SlotId};
 use crate::size_class::{class_of, class_size};
@@ -21,6 +22,8 @@ pub(super) struct SizeClasses {
     spare: Vec<SlotId>,
     /// Free slots with memory, by size class; the most recently freed, whose lines are warm, is last.
     free: Vec<Vec<SlotId>>,
+    /// Slots that grow in their place.
+    growing: Growing,
 }
 
 impl SizeClasses {
@@ -40,6 +43,9 @@ impl SizeClasses {
     #[inline]
     pub(super) fn deallocate(&mut self, table: &mut Table, slot: SlotId) {
         let Some(Place { class, .. }) = table.take_back(slot) else { return };
+        if class == GROWS {
+            return self.growing.deallocate(table, slot);
+        }
         // There since the slot was cut.
         if let Some(free) = self.free.get_mut(usize::from(class)) {
             free.push(slot);
@@ -74,6 +80,12 @@ impl SizeClasses {
             self.trim(table);
             allocation = allocation.or_else(|| self.range_of(table, size));
         }
+        if !table.allows(size) {
+            self.trim(table);
+            if let (false, Some(allocation)) = (table.allows(size), allocation.take()) {
+                self.release_range(allocation);
+            }
+        }
         let Some(allocation) = allocation else { return Err(table.exhausted(granules)) };
         let Some(slot) = self.spare.pop().or_else(|| table.new_slot()) else {
             self.release_range(allocation);
@@ -107,6 +119,101 @@ impl SizeClasses {
         Ok(slot)
     }
 
+    /// See [`PoolOwner::allocate_growing`](super::PoolOwner::allocate_growing).
+    pub(super) fn allocate_growing(
+        &mut self,
+        table: &mut Table,
+        granules: u32,
+        room: usize,
+    ) -> Result<SlotId, AllocateError> {
+        let room = self.growing.room_for(table, granules, room);
+        let slot = match self.growing.reuse(room) {
+            Some(slot) => slot,
+            None => self.cut_growing(table, granules, room)?,
+        };
+        if table.places[slot as usize].size < granules
+            && let Err(error) = self.grow(table, slot, granules)
+        {
+            self.growing.put_back(slot);
+            return Err(error);
+        }
+        table.lend(slot);
+        Ok(slot)
+    }
+
+    /// Gives a growing slot room in the file, but no memory yet: as much as is wanted, or what is there of
+    /// it.
+    #[cold]
+    fn cut_growing(&mut self, table: &mut Table, granules: u32, room: u32) -> Result<SlotId, AllocateError> {
+        if self.spare.is_empty() && table.places.len() as u32 >= table.header.slots {
+            self.trim(table);
+        }
+        let Some(slot) = self.spare.pop().or_else(|| table.new_slot()) else {
+            return Err(table.exhausted(granules));
+        };
+        let (mut size, mut error) = (room, None);
+        loop {
+            if let Some(allocation) = self.range_of(table, size + Growing::STAGGER) {
+                match self.growing.place(table, slot, (allocation.offset, size)) {
+                    Ok(()) => {
+                        if self.allocations.len() <= slot as usize {
+                            self.allocations.resize(slot as usize + 1, None);
+                        }
+                        self.allocations[slot as usize] = Some(allocation);
+                        table.statistics.slots += 1;
+                        return Ok(slot);
+                    }
+                    Err(failed) => {
+                        error = Some(failed.into());
+                        self.release_range(allocation);
+                    }
+                }
+            }
+            // There is not so much room in the file, or not so many addresses. One that was cut smaller
+            // before does.
+            if let Some(reused) = self.growing.reuse(granules) {
+                self.spare.push(slot);
+                return Ok(reused);
+            }
+            if size / 2 < granules {
+                self.spare.push(slot);
+                return Err(error.unwrap_or_else(|| table.exhausted(granules)));
+            }
+            size /= 2;
+        }
+    }
+
+    /// See [`PoolOwner::grow`](super::PoolOwner::grow).
+    #[cold]
+    pub(super) fn grow(
+        &mut self,
+        table: &mut Table,
+        slot: SlotId,
+        granules: u32,
+    ) -> Result<(), AllocateError> {
+        match self.growing.back(table, slot, granules) {
+            Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
+                // Free slots have memory.
+                self.trim(table);
+                self.growing.back(table, slot, granules)
+            }
+            result => result,
+        }
+    }
+
+    /// See [`Growing::is_unclean`].
+    pub(super) fn is_unclean(&self) -> bool {
+        self.growing.is_unclean()
+    }
+
+    /// See [`PoolOwner::give_tail_back`](super::PoolOwner::give_tail_back).
+    #[inline]
+    pub(super) fn give_tail_back(&mut self, table: &mut Table, slot: SlotId, used: usize) {
+        if table.places[slot as usize].class == GROWS {
+            self.growing.give_tail_back(table, slot, used);
+        }
+    }
+
     fn range_of(&mut self, table: &Table, size: u32) -> Option<Allocation> {
         let ranges = self
             .ranges
@@ -122,7 +229,8 @@ impl SizeClasses {
 
     /// Gives the memory of all free slots back.
     pub(super) fn trim(&mut self, table: &mut Table) {
-        for slot in self.free.iter_mut().flat_map(std::mem::take).collect::<Vec<_>>() {
+        let growing = self.growing.take_free();
+        for slot in self.free.iter_mut().flat_map(std::mem::take).chain(growing).collect::<Vec<_>>() {
             if let Some(allocation) = self.allocations[slot as usize].take() {
                 let Place { offset, size, .. } = std::mem::take(&mut table.places[slot as usize]);
                 table.unback(offset, size);

@@ -40,6 +40,8 @@ pub(super) struct Table {
     /// one.
     data: Base,
     host: bool,
+    /// So many bytes of memory there are at most. Less than the capacity where slots grow in their place.
+    pub(super) limit: u64,
     pub(super) places: Vec<Place>,
     pub(super) statistics: PoolStatistics,
     /// Sizes are multiples of so many granules, a power of two, and with them offsets.
@@ -47,7 +49,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(header: PoolHeader, mapped: Mapping, bytes: Arc<dyn Memory>) -> Self {
+    pub(super) fn new(header: PoolHeader, mapped: Mapping, bytes: Arc<dyn Memory>, limit: u64) -> Self {
         let host = matches!(bytes.host(0, 0), Ok(Some(_)));
         Self {
             header,
@@ -55,6 +57,7 @@ impl Table {
             mapped: Arc::new(mapped),
             data: Base(std::ptr::null_mut()),
             host,
+            limit: limit.min(header.capacity),
             unit: if host { 1 } else { (DEVICE_GRANULE / GRANULE) as u32 },
             bytes,
             places: Vec::new(),
@@ -70,10 +73,15 @@ impl Table {
     /// A size in bytes in granules, rounded up, if the pool can ever hold it.
     #[inline]
     pub(super) fn granules_of(&self, size: usize) -> Result<u32, AllocateError> {
-        let too_large = || AllocateError::TooLarge { size: size as u64, capacity: self.header.capacity };
+        let too_large = || AllocateError::TooLarge { size: size as u64, capacity: self.limit };
         let granules = u32::try_from(size.max(1).div_ceil(GRANULE)).map_err(|_| too_large())?;
         let granules = granules.checked_add(self.unit - 1).ok_or_else(too_large)? & !(self.unit - 1);
-        if granules > self.granules() { Err(too_large()) } else { Ok(granules) }
+        if u64::from(granules) * GRANULE as u64 > self.limit { Err(too_large()) } else { Ok(granules) }
+    }
+
+    /// Whether there may be so many granules of memory more.
+    pub(super) fn allows(&self, granules: u32) -> bool {
+        self.statistics.bytes + u64::from(granules) * GRANULE as u64 <= self.limit
     }
 
     #[cold]
@@ -83,7 +91,7 @@ impl Table {
             in_use: self.statistics.in_use,
             slots: self.header.slots,
             bytes: self.statistics.bytes,
-            capacity: self.header.capacity,
+            capacity: self.limit,
         }
     }
 
@@ -98,10 +106,15 @@ impl Table {
         Ok(())
     }
 
+    /// Whether somebody has registered any slot with a device.
+    pub(super) fn is_registered(&self) -> bool {
+        (0..self.places.len()).any(|slot| self.control(slot as SlotId).is_registered())
+    }
+
     /// Gives the memory behind a range in granules back. Not of a pool of which somebody has registered a slot with a device: a range may be
     /// another slot's by now than the one that was registered.
     pub(super) fn unback(&self, offset: u32, size: u32) {
-        if (0..self.places.len()).any(|slot| self.control(slot as SlotId).is_registered()) {
+        if self.is_registered() {
             return;
         }
         self.bytes.unback(u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
@@ -136,6 +149,17 @@ impl Table {
         // Release: who finds the slot there finds what was zeroed.
         entry.offset.store(u64::from(offset) * GRANULE as u64, Ordering::Release);
         entry.capacity.store(u64::from(size) * GRANULE as u64, Ordering::Relaxed);
+    }
+
+    /// Says that a slot, which may be pinned, has more or less memory than before, behind what is used of it.
+    pub(super) fn resize(&mut self, slot: SlotId, size: u32) {
+        self.entry(slot).capacity.store(u64::from(size) * GRANULE as u64, Ordering::Relaxed);
+        self.places[slot as usize].size = size;
+    }
+
+    /// Sees to it that a range in granules has one address, whichever parts of it have memory.
+    pub(super) fn keep_place(&self, offset: u32, size: u32) -> Result<(), DomainError> {
+        self.bytes.keep_place(u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64)
     }
 
     /// Marks a slot as handed out.

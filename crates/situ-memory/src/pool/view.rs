@@ -18,7 +18,7 @@ use crate::control::{Held, SlotControl};
 use crate::domain::{Domain, DomainError, Memory, Sharing};
 use crate::domains::Domains;
 use crate::fence::Fence;
-use crate::mapping::{Access, Mapping};
+use crate::mapping::{Access, Mapping, MemoryError};
 use crate::share::{self, Answer};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
@@ -237,21 +237,23 @@ impl PoolView {
         self.metadata.fence(slot)
     }
 
-    /// Where a pinned slot lies in [`bytes`](Self::bytes): see [`PoolMetadata::place`].
+    /// Where a pinned slot lies in [`bytes`](Self::bytes): see [`PoolMetadata::place`]. From now on it can be
+    /// used, whatever becomes of the pool's files.
     #[inline]
     pub fn place(&self, slot: SlotId) -> Option<(u64, u64)> {
-        self.metadata.place(slot)
+        let (offset, len) = self.metadata.place(slot)?;
+        // Acquire: whoever stored this `reach` stored a base from which it can be reached before.
+        if offset + len > self.reach.load(Acquire) && self.reach(offset + len).is_err() {
+            return None;
+        }
+        Some((offset, len))
     }
 
     /// The bytes of a pinned slot: where they begin and how many there are. Nothing where the CPU may not touch them, or
     /// if the directory, which another process writes, names a place outside of the pool.
     #[inline]
     pub fn memory(&self, slot: SlotId) -> Option<(*const u8, usize)> {
-        let (offset, len) = self.metadata.place(slot)?;
-        // Acquire: whoever stored this `reach` stored a base from which it can be reached before.
-        if offset + len > self.reach.load(Acquire) && self.reach(offset + len).is_err() {
-            return None;
-        }
+        let (offset, len) = self.place(slot)?;
         self.host.then(|| (self.base.load(Relaxed).wrapping_add(offset as usize).cast_const(), len as usize))
     }
 
@@ -259,7 +261,14 @@ impl PoolView {
     /// that it cannot be mapped.
     pub fn unreachable(&self, slot: SlotId) -> Option<ViewError> {
         let (offset, len) = self.metadata.place(slot)?;
-        self.reach(offset + len).err().map(ViewError::from)
+        Some(match self.reach(offset + len).err()? {
+            DomainError::Memory(MemoryError::System { source, path, .. })
+                if source.kind() == io::ErrorKind::NotFound =>
+            {
+                ViewError::Gone(path)
+            }
+            error => error.into(),
+        })
     }
 
     /// Maps everything before `end`, if that was not done before.

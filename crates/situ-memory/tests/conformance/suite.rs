@@ -143,7 +143,16 @@ pub fn create_pool(
     capacity: u64,
     strategy: Strategy,
 ) -> PoolOwner {
-    let options = PoolOptions { id: unique(), owner: 1, slots, capacity, strategy, mode: 0o600, group: None };
+    let options = PoolOptions {
+        id: unique(),
+        owner: 1,
+        slots,
+        capacity,
+        strategy,
+        mode: 0o600,
+        group: None,
+        grows: false,
+    };
     PoolOwner::create(domain, &path, &options).unwrap()
 }
 

@@ -57,6 +57,7 @@ fn pool(domain: &dyn Domain) -> PoolOwner {
         strategy: Strategy::SizeClasses,
         mode: 0o600,
         group: None,
+        grows: false,
     };
     let pool = PoolOwner::create(domain, Path::new(&path), &options).unwrap();
     pool.unlink();
