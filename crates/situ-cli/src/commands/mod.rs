@@ -12,11 +12,12 @@ pub mod topic;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde::Serialize;
 use situ::bus::inspect::{self, TopicInfo};
-use situ::bus::{Node, Root};
+use situ::bus::{Interrupter, Node, Root, now_ns};
 
 use crate::demo::children::{ChildError, Part};
 use crate::error::CliError;
@@ -81,25 +82,46 @@ impl Context {
     }
 }
 
-/// Set by Ctrl-C and by a request to terminate. A second Ctrl-C ends the process at once.
+/// Set by Ctrl-C and by a request to terminate, so that the command ends in order and leaves nothing of it behind. Where it still has not a
+/// while later, another one ends the process at once. (Not earlier: `timeout` and terminals that close send several.)
 #[derive(Clone, Debug)]
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt(Interrupter);
+
+/// How long after the first signal another one is taken for impatience.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Interrupt {
     /// Starts to listen for the signals.
     pub fn listen() -> Result<Self, CliError> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let flag = Arc::new(AtomicBool::new(false));
+        let interrupter = Interrupter::new();
+        let first = Arc::new(AtomicU64::new(0));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))
-                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
+            let (interrupter, first) = (interrupter.clone(), Arc::clone(&first));
+            let heard = move || {
+                let now = now_ns();
+                let since = first.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+                match since {
+                    Err(since) if now.saturating_sub(since) > PATIENCE.as_nanos() as u64 => {
+                        signal_hook::low_level::exit(130)
+                    }
+                    _ => interrupter.interrupt(),
+                }
+            };
+            // SAFETY: it reads a clock, exchanges a word, and tells an interrupter or ends the process: a handler may do all of that.
+            unsafe { signal_hook::low_level::register(signal, heard) }
                 .map_err(|e| CliError::Failed(format!("cannot listen for signals: {e}")))?;
         }
-        Ok(Self(flag))
+        Ok(Self(interrupter))
+    }
+
+    /// What ends waits when it is set.
+    pub fn interrupter(&self) -> &Interrupter {
+        &self.0
     }
 
     /// Whether it is time to stop.
     pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_interrupted()
     }
 }

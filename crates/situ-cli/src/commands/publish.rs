@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use situ::bus::inspect::{self, TopicInfo};
-use situ::bus::{Durability, Encoding, PublisherQos, RawPublisher, Reliability, TypeDescription};
+use situ::bus::{
+    Durability, Encoding, PublishError, PublisherQos, RawPublisher, Reliability, TypeDescription,
+};
 use situ_schema::Schema;
 use situ_schema::dynamic;
 use situ_schema::model::TypeId;
@@ -45,6 +47,7 @@ pub fn run(context: &Context, arguments: &PubArgs) -> Result<(), CliError> {
     let qos = offer(existing.as_ref());
     let publisher =
         RawPublisher::create(&node, &arguments.topic, &description, qos).map_err(CliError::failed)?;
+    publisher.set_interrupter(Some(interrupt.interrupter()));
     wait_for_subscriber(&publisher, Duration::from_secs_f64(arguments.wait), &interrupt);
 
     let count = arguments.count.unwrap_or(if arguments.rate.is_some() { u64::MAX } else { 1 });
@@ -52,7 +55,9 @@ pub fn run(context: &Context, arguments: &PubArgs) -> Result<(), CliError> {
     let mut due = Instant::now();
     let mut messages = 0;
     while messages < count && !interrupt.is_set() {
-        send(&publisher, &message)?;
+        if !send(&publisher, &message)? {
+            break;
+        }
         messages += 1;
         due += period;
         while messages < count && !interrupt.is_set() && Instant::now() < due {
@@ -146,11 +151,14 @@ fn linger(context: &Context, topic: &str, interrupt: &Interrupt) {
     }
 }
 
-fn send(publisher: &RawPublisher, message: &Encoded) -> Result<(), CliError> {
+/// Publishes. Whether that was not interrupted.
+fn send(publisher: &RawPublisher, message: &Encoded) -> Result<bool, CliError> {
     let mut loan =
         publisher.loan(message.head.len(), message.align, message.body.len()).map_err(CliError::failed)?;
     loan.head_bytes().copy_from_slice(&message.head);
     loan.body_bytes().copy_from_slice(&message.body);
-    loan.publish().map_err(CliError::failed)?;
-    Ok(())
+    match loan.publish() {
+        Err(PublishError::Interrupted { .. }) => Ok(false),
+        published => published.map(|_| true).map_err(CliError::failed),
+    }
 }

@@ -137,6 +137,14 @@ impl Process {
         self.wait(Duration::from_secs(20))
     }
 
+    /// Sends it these signals, one right after the other, and what the command says then.
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub fn end_by(&mut self, signals: &[rustix::process::Signal]) -> Output {
+        let process = rustix::process::Pid::from_child(&self.child);
+        signals.iter().for_each(|signal| rustix::process::kill_process(process, *signal).unwrap());
+        self.wait(Duration::from_secs(20))
+    }
+
     /// Whether `env` has not come so far yet: Ctrl-C would be lost. Not if the process has ended already.
     fn ignores_interrupts(&self) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
