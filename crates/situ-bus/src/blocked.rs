@@ -186,6 +186,10 @@ impl RawPublisher {
             self.tell_late(began, step);
             // Nobody tells that a subscriber died; who waits for it asks the kernel, and looks at the one that it waits for.
             let now = now_ns();
+            self.topic.look_for_removal_at(now);
+            if self.topic.is_removed() {
+                return Err(self.publish_removed());
+            }
             let ended = inner.deaths.noticed(&self.topic, &self.node, now);
             let look = now.saturating_sub(looked) >= LOOK_NS;
             if look {

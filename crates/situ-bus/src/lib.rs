@@ -68,6 +68,8 @@ mod reactor;
 mod readiness;
 #[cfg(not(loom))]
 mod region;
+#[cfg(not(loom))]
+mod removal;
 pub mod ring;
 #[cfg(not(loom))]
 mod sample;
@@ -116,6 +118,7 @@ pub use self::{
         EditError, InRegion, PublishRegionError, RegionLoan, RegionPublisher, RegionSample, RegionSubscriber,
         describe_region,
     },
+    removal::{Removed, RemovedPart},
     sample::{CopyCounter, RawSample},
     subscriber::{RawSubscriber, TakeError},
     topic::{Encoding, RegisterError, TextTooLong, TypeDescription},

@@ -54,7 +54,7 @@ const UNFINISHED: &str = "new";
 /// More bytes than a node's file has.
 const MOST_TEXT: u64 = 64 << 10;
 
-fn path_of(root: &OpenRoot, id: NodeId) -> Beneath {
+pub(crate) fn path_of(root: &OpenRoot, id: NodeId) -> Beneath {
     root.nodes().join(format!("{id}.{EXTENSION}"))
 }
 
@@ -145,7 +145,8 @@ impl Drop for Life {
 pub fn is_alive(root: &OpenRoot, id: NodeId) -> bool {
     match path_of(root, id).open(false) {
         Ok(file) => is_alive_by(root, id, &file),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        // Where the root was removed, all files are gone, and tell nothing of who lives.
+        Err(error) => error.kind() != io::ErrorKind::NotFound || root.check().is_err(),
     }
 }
 

@@ -338,6 +338,11 @@ impl RawPublisher {
     }
 
     #[cold]
+    pub(crate) fn publish_removed(&self) -> PublishError {
+        PublishError::Removed { topic: self.topic.name.clone(), removed: self.topic.removed() }
+    }
+
+    #[cold]
     pub(crate) fn publish_forked(&self) -> PublishError {
         PublishError::Forked { topic: self.topic.name.clone() }
     }

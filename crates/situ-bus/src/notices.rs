@@ -135,7 +135,7 @@ impl RawSubscriber {
     ) -> Result<Option<RawSample>, TakeError> {
         if !self.has_next() {
             self.look_after_the_dead();
-            return Ok(None);
+            return self.nothing();
         }
         let subject = Some(self.subject());
         let step = Step::Take;

@@ -25,6 +25,7 @@ use crate::loan::{LoanError, RawLoan};
 use crate::node::{Node, NodeInner};
 use crate::prefetch::prefetch_for_write;
 use crate::qos::{Durability, PublisherQos, Reliability, Terms, nanoseconds, periods};
+use crate::removal::Removed;
 use crate::ring::{ClaimError, Reference, Ring};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, PLACES, state};
 use crate::topic::{Encoding, MOST_RINGS, RegisterError, Registration, Topic, TypeDescription};
@@ -77,6 +78,14 @@ pub enum PublishError {
         depth: usize,
         /// The subscriber.
         subscriber: Box<SlowSubscriber>,
+    },
+    /// The root, the topic or the node was removed under it: nobody who comes from now on would get the message.
+    #[error("topic {topic:?} cannot be used any more: {removed}")]
+    Removed {
+        /// The topic.
+        topic: String,
+        /// What was removed.
+        removed: Removed,
     },
     /// It belongs to the process that this one was forked from.
     #[error(
@@ -515,6 +524,9 @@ impl RawPublisher {
         if self.is_inherited() {
             return Err(self.publish_forked());
         }
+        if self.topic.is_removed() {
+            return Err(self.publish_removed());
+        }
         match hook::watcher() {
             None => self.publish_since(loan, on, None),
             Some(watcher) => self.publish_watched(loan, on, watcher),
@@ -578,6 +590,7 @@ impl RawPublisher {
             self.topic.wake().notify();
         }
         // What follows is off the message's way.
+        self.topic.look_for_removal_at(now);
         let bytes = loan.head_size as u64 + loan.body_size as u64;
         if let Some(began) = began {
             self.tell_published(began, number, bytes);

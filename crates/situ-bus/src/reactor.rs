@@ -114,7 +114,7 @@ impl Watch {
         let there: Vec<u64> = self.topic.pools().collect();
         let mut state = lock(&self.state);
         let before = std::mem::replace(&mut state.pools, there);
-        if before.iter().all(|pool| state.pools.contains(pool)) {
+        if before.iter().all(|pool| state.pools.contains(pool)) && !self.topic.is_removed() {
             return;
         }
         // The take that finds nothing is to look at once.

@@ -267,7 +267,8 @@ impl RawSubscriber {
     pub(crate) fn readiness(&self) -> Readiness {
         // Nearly always there is nothing, or no device.
         if !self.has_next() {
-            return Readiness::Nothing;
+            // The take tells what was removed.
+            return if self.core().topic.is_removed() { Readiness::Ready } else { Readiness::Nothing };
         }
         if self.is_inherited() {
             return Readiness::Ready;

@@ -221,6 +221,16 @@ impl RawSubscriber {
         self.take_with(None)
     }
 
+    /// What a take that finds nothing gives: nothing, or that its files were removed.
+    #[inline]
+    pub(crate) fn nothing(&self) -> Result<Option<RawSample>, TakeError> {
+        let topic = &self.core.topic;
+        match topic.is_removed() {
+            false => Ok(None),
+            true => Err(TakeError::Removed { topic: topic.name.clone(), removed: topic.removed() }),
+        }
+    }
+
     #[cold]
     fn forked(&self) -> TakeError {
         TakeError::Forked { topic: self.core.topic.name.clone() }
@@ -408,7 +418,7 @@ impl RawSubscriber {
         }
         self.advance(number);
         self.look_after_the_dead();
-        Ok(None)
+        self.nothing()
     }
 
     /// Pins the slot that a row refers to. Nothing if it was recycled meanwhile.

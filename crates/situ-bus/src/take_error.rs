@@ -4,6 +4,7 @@ use situ_layout::NoMemory;
 use situ_memory::{DomainId, ViewError};
 
 use crate::copies::CopyError;
+use crate::removal::Removed;
 
 /// Why a message could not be taken. Unless it says otherwise, the message is passed over; the next call goes on behind it.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +42,14 @@ pub enum TakeError {
         sequence: u64,
         /// What is wrong with it.
         reason: String,
+    },
+    /// The root, the topic or the node was removed under it. No message is passed over.
+    #[error("topic {topic:?} cannot be used any more: {removed}")]
+    Removed {
+        /// The topic.
+        topic: String,
+        /// What was removed.
+        removed: Removed,
     },
     /// It belongs to the process that this one was forked from.
     #[error(

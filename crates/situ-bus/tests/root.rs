@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Scratch, numbers};
+use common::{Scratch, numbers, publish, take};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::process::{Gid, Uid};
 use situ_bus::{
-    Node, Observer, PublisherQos, RawPublisher, RawSubscriber, Root, SubscriberQos, clean, clean_topics,
-    inspect,
+    Node, Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber, RegisterError, Reliability,
+    Removed, RemovedPart, Root, RootError, SubscriberQos, TakeError, WhenFull, clean, clean_topics, inspect,
 };
 
 const ATTACKER: u32 = 54_301;
@@ -282,4 +282,121 @@ fn members_of_a_group_cannot_replace_but_clean_up_what_others_left() {
     });
     assert_eq!(fs::read(&file).unwrap(), b"", "emptied, because it could not be removed");
     as_user(one, GROUP, || clean(&root).map(|_| ()).unwrap());
+}
+
+/// Looks until somebody has noticed, which takes a second.
+fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "nobody notices");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Removes something while somebody publishes, somebody waits and somebody is blocked. What they, and a new participant, are told.
+fn remove_under_all(node: &Node, what: &Path) -> [Removed; 3] {
+    let publisher = RawPublisher::create(node, "points", &numbers(), PublisherQos::default()).unwrap();
+    let waits = RawSubscriber::create(node, "points", &numbers(), SubscriberQos::default()).unwrap();
+    let qos = PublisherQos {
+        reliability: Reliability::Reliable,
+        depth: 1,
+        when_full: WhenFull::Block(None),
+        ..Default::default()
+    };
+    let blocked = RawPublisher::create(node, "blocked", &numbers(), qos).unwrap();
+    let slow = RawSubscriber::create(
+        node,
+        "blocked",
+        &numbers(),
+        SubscriberQos { reliability: Reliability::Reliable, ..Default::default() },
+    )
+    .unwrap();
+    publish(&blocked, 1, 0);
+    if what.is_dir() {
+        fs::remove_dir_all(what).unwrap()
+    } else {
+        fs::remove_file(what).unwrap()
+    }
+    // The wait ends, because the take has something to tell.
+    assert!(waits.wait(Some(Duration::from_secs(30))));
+    let Err(TakeError::Removed { removed: taken, .. }) = waits.take() else {
+        panic!("the take does not tell")
+    };
+    let published = until(|| match publisher.loan(8, 8, 0).unwrap().publish() {
+        Err(PublishError::Removed { removed, .. }) => Some(removed),
+        _ => None,
+    });
+    let waited = match blocked.loan(8, 8, 0).unwrap().publish() {
+        Err(PublishError::Removed { removed, .. }) => removed,
+        other => panic!("{other:?}"),
+    };
+    drop(slow);
+    [taken, published, waited]
+}
+
+#[test]
+fn a_removed_root_is_noticed_by_all_who_live_in_it() {
+    let scratch = Scratch::new();
+    let other = scratch.node("other");
+    for removed in remove_under_all(&scratch.node("n"), &scratch.0) {
+        assert_eq!((removed.part, &removed.path), (RemovedPart::Root, &scratch.0));
+    }
+    let refused = RawPublisher::create(&other, "points", &numbers(), PublisherQos::default());
+    assert!(matches!(refused, Err(RegisterError::Root(RootError::Removed { .. }))), "{refused:?}");
+    assert!(!scratch.0.exists(), "nobody of the old ones makes it again");
+    // Others begin anew in a root of the same name; the old ones do not come in between.
+    let node = scratch.node("new");
+    let refused = RawPublisher::create(&other, "points", &numbers(), PublisherQos::default());
+    assert!(matches!(refused, Err(RegisterError::Root(RootError::Removed { .. }))), "{refused:?}");
+    RawPublisher::create(&node, "points", &numbers(), PublisherQos::default()).unwrap();
+}
+
+#[test]
+fn a_removed_directory_of_topics_is_noticed_and_made_again_for_those_who_join() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let topics = scratch.0.join("topics");
+    for removed in remove_under_all(&node, &topics) {
+        assert_eq!(removed.part, RemovedPart::Topic);
+        assert!(removed.path.starts_with(&topics), "{removed}");
+    }
+    let publisher = RawPublisher::create(&node, "points", &numbers(), PublisherQos::default()).unwrap();
+    publish(&publisher, 1, 0);
+}
+
+#[test]
+fn a_node_whose_file_was_removed_says_so() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let file = scratch.0.join("nodes").join(format!("{}.node", node.id()));
+    for removed in remove_under_all(&node, &file) {
+        assert_eq!((removed.part, &removed.path), (RemovedPart::Node, &file));
+    }
+}
+
+#[test]
+fn in_a_removed_root_nobody_is_taken_for_dead() {
+    let scratch = Scratch::new();
+    let (one, other) = (scratch.node("one"), scratch.node("other"));
+    let publisher = RawPublisher::create(&one, "points", &numbers(), PublisherQos::default()).unwrap();
+    let subscriber = RawSubscriber::create(&other, "points", &numbers(), SubscriberQos::default()).unwrap();
+    // So that it has the pool mapped.
+    publish(&publisher, 6, 0);
+    assert_eq!(take(&subscriber), Some((0, 6)));
+    fs::remove_dir_all(&scratch.0).unwrap();
+    // The subscriber repairs once a second, and finds the publisher's file gone.
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(1500) {
+        subscriber.wait(Some(Duration::from_millis(100)));
+    }
+    assert!(matches!(subscriber.take(), Err(TakeError::Removed { .. })));
+    publish(&publisher, 7, 0);
+    assert_eq!(
+        take(&subscriber),
+        Some((1, 7)),
+        "what was published is still taken, then the removal is told"
+    );
 }

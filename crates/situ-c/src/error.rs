@@ -254,6 +254,7 @@ impl From<LoanError> for Failure {
 impl From<PublishError> for Failure {
     fn from(error: PublishError) -> Self {
         let status = match &error {
+            PublishError::Removed { .. } => situ_status::System,
             PublishError::Forked { .. } => situ_status::Forked,
             PublishError::Interrupted { .. } => situ_status::Interrupted,
             PublishError::Full { .. } => situ_status::Full,
@@ -279,6 +280,7 @@ impl From<TakeError> for Failure {
             TakeError::Pool { source: ViewError::Domain(domain), .. } => domain.into(),
             TakeError::Pool { .. } => situ_status::System,
             TakeError::Malformed { .. } => situ_status::Malformed,
+            TakeError::Removed { .. } => situ_status::System,
             TakeError::Forked { .. } => situ_status::Forked,
             TakeError::TooLarge { .. } | TakeError::TooFar { .. } | TakeError::Private { .. } => {
                 situ_status::NoMemory

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use situ_memory::beneath::{Beginning, beginning};
@@ -20,6 +20,7 @@ use super::format::{
 use super::rings::Rings;
 use crate::clock::now_ns;
 use crate::liveness::unique;
+use crate::removal::Removal;
 use crate::ring::Ring;
 use crate::wake::WakeWord;
 
@@ -37,12 +38,20 @@ pub(crate) struct Topic {
     pub(super) rings: Rings,
     /// When who takes of it last looked whether somebody has died.
     pub(crate) looked_ns: std::sync::atomic::AtomicU64,
+    pub(crate) removal: Removal,
+    /// The device and inode of its file.
+    pub(super) identity: (u64, u64),
     /// Whose it is: a forked child's copy is private zeroes.
-    pub(super) process: Process,
+    pub(crate) process: Process,
 }
 
 pub(super) fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
     MemoryError::System { action, path: path.to_owned(), source }
+}
+
+fn identify(file: &File) -> io::Result<(u64, u64)> {
+    let metadata = file.metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
 }
 
 /// Finds memory for one column of a ring.
@@ -89,6 +98,7 @@ impl Topic {
             .map_err(|error| system("find memory for", hidden, error))?;
         let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
             .map_err(|error| system("map", hidden, error))?;
+        let identity = identify(&file).map_err(|error| system("look at", hidden, error))?;
         // SAFETY: the mapping begins on a page and is larger than a header; nobody else knows the file yet.
         unsafe { map.base().cast::<Header>().write(header) };
         let text = texts.concat();
@@ -110,6 +120,8 @@ impl Topic {
             map,
             rings: Rings::default(),
             looked_ns: now_ns().into(),
+            removal: Removal::new(),
+            identity,
             process: Process::this(),
         })
     }
@@ -128,6 +140,7 @@ impl Topic {
         let (header, parts) = Self::read_header(&file, path)?;
         let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
             .map_err(|error| system("map", path, error))?;
+        let identity = identify(&file).map_err(|error| system("look at", path, error))?;
         let mut at = parts.text as u64;
         let mut text = |len: u32| -> Result<String, MemoryError> {
             let mut bytes = vec![0; len as usize];
@@ -148,6 +161,8 @@ impl Topic {
             map,
             rings: Rings::default(),
             looked_ns: now_ns().into(),
+            removal: Removal::new(),
+            identity,
             process: Process::this(),
         };
         topic.follow()?;
@@ -293,6 +308,19 @@ impl Topic {
     pub(crate) fn publisher(&self, index: usize) -> &PublisherEntry {
         assert!(index < super::format::PUBLISHERS as usize);
         self.part(self.parts.publishers + index * size_of::<PublisherEntry>())
+    }
+
+    /// Its own file.
+    pub(crate) fn file(&self) -> Beneath {
+        self.directory.join(FILE)
+    }
+
+    /// Whether its file still has its name. In doubt it has.
+    pub(crate) fn is_named(&self) -> bool {
+        match self.file().stat() {
+            Ok(stat) => (stat.st_dev, stat.st_ino) == self.identity,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
     }
 
     /// The control file of the pool with this number.

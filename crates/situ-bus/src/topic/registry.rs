@@ -328,16 +328,21 @@ impl Registration<'_> {
             } else {
                 self.check_type(&topic)?;
                 self.grow(&topic, &lock)?;
-                return Ok(Joined { topic: Arc::new(topic), lock });
+                return Ok(self.joined(topic, lock));
             }
         }
         match Topic::create(self.root, &directory, self.topic, self.description, self.rows()) {
-            Ok(topic) => Ok(Joined { topic: Arc::new(topic), lock }),
+            Ok(topic) => Ok(self.joined(topic, lock)),
             Err(error) => {
                 remove_topic(&directory, &lock);
                 Err(error.into())
             }
         }
+    }
+
+    fn joined(&self, topic: Topic, lock: Lock) -> Joined {
+        topic.removal.watch_node(crate::liveness::path_of(self.root, self.node));
+        Joined { topic: Arc::new(topic), lock }
     }
 
     /// How many rows a ring that is made for this participant gets.
@@ -734,7 +739,10 @@ impl Topic {
     }
 
     /// Repairs what the dead left, if nobody else is at it. Gives whether nobody was.
+    ///
+    /// Also looks whether its files were removed: see [`removal`](crate::removal).
     pub(crate) fn repair_if_free(&self) -> bool {
+        self.look_for_removal();
         let Some(lock) = Lock::try_acquire(&self.directory) else { return false };
         if self.is_current() {
             repair(self, &lock);

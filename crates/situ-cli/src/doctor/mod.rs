@@ -4,6 +4,7 @@ mod domains;
 mod kernel;
 mod leftovers;
 mod machine;
+mod removed;
 mod shared_memory;
 mod topics;
 
@@ -67,6 +68,7 @@ pub fn run(context: &Context) -> Result<(), CliError> {
     let mut checks = shared_memory::checks(&context.root);
     checks.push(leftovers::check(&context.root));
     checks.extend(topics::checks(&context.root));
+    checks.push(removed::check(root));
     checks.extend(kernel::checks());
     checks.extend(machine::checks());
     checks.extend(domains::checks());

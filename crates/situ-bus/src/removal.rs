@@ -1,0 +1,140 @@
+//! Noticing that a topic's files were removed under those who use it.
+//!
+//! Somebody removes the root, or a topic's directory, or systemd does when a user logs out (`RemoveIPC`). What is mapped goes on
+//! working, so that those who were there still meet each other; but nobody who comes later meets them, and to those a node whose
+//! file is gone is dead. So a participant that finds it out ends its work with an error instead of going on in a half of the system.
+//!
+//! Nothing tells of it, and looking takes system calls. So it is looked for where files are looked at anyway: in each
+//! [repair](Topic::repair_if_free), which subscribers ask for once a second while there is nothing to take; by publishers once a second while they
+//! publish, and while they wait for room; and by everything that makes something in the root. Whatever was found stays in a
+//! flag of this process, which takes and publications read. Being wrong about it for a second does no harm: what is exchanged meanwhile is
+//! exchanged between those who share the same memory.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use situ_memory::Beneath;
+
+use crate::clock::now_ns;
+use crate::topic::Topic;
+
+/// How often those look who have no other reason to.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemovedPart {
+    /// The root directory, or another one is in its place.
+    Root,
+    /// The topic's file.
+    Topic,
+    /// The file of the participant's node.
+    Node,
+}
+
+/// What a participant found removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// What it is.
+    pub part: RemovedPart,
+    /// Where it was.
+    pub path: PathBuf,
+}
+
+impl std::fmt::Display for Removed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.path.display();
+        match self.part {
+            RemovedPart::Root => write!(
+                f,
+                "the root {path} was removed while it was in use, so that programs which start now do not meet this one: start it anew (systemd \
+                 removes it when its user logs out, unless RemoveIPC=no is in logind.conf, or after `loginctl enable-linger`)"
+            ),
+            RemovedPart::Topic => {
+                write!(f, "{path} was removed while it was in use: leave the topic and join again")
+            }
+            RemovedPart::Node => write!(
+                f,
+                "the node's file {path} was removed, so that others take the node for dead: make another node, and join with that"
+            ),
+        }
+    }
+}
+
+/// What one participant's process knows of it.
+#[derive(Debug)]
+pub(crate) struct Removal {
+    /// 0: nothing was found. Otherwise the part.
+    found: AtomicU8,
+    looked_ns: AtomicU64,
+    node: OnceLock<Beneath>,
+}
+
+impl Removal {
+    /// Of what was there just now.
+    pub(crate) fn new() -> Self {
+        Self { found: AtomicU8::new(0), looked_ns: AtomicU64::new(now_ns()), node: OnceLock::new() }
+    }
+
+    /// The file of the node that takes part.
+    pub(crate) fn watch_node(&self, file: Beneath) {
+        let _ = self.node.set(file);
+    }
+}
+
+fn is_gone(place: &Beneath) -> bool {
+    place.stat().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+impl Topic {
+    /// Whether something was found removed. One load.
+    #[inline(always)]
+    pub(crate) fn is_removed(&self) -> bool {
+        self.removal.found.load(Ordering::Relaxed) != 0
+    }
+
+    /// What was found removed.
+    #[cold]
+    pub(crate) fn removed(&self) -> Removed {
+        let node = self.removal.node.get();
+        match (self.removal.found.load(Ordering::Relaxed), node) {
+            (3, Some(node)) => Removed { part: RemovedPart::Node, path: node.path().to_owned() },
+            (2, _) => Removed { part: RemovedPart::Topic, path: self.file().path().to_owned() },
+            _ => Removed { part: RemovedPart::Root, path: self.root.path().to_owned() },
+        }
+    }
+
+    /// Looks whether something was removed.
+    pub(crate) fn look_for_removal(&self) {
+        if !self.process.is_this() || self.is_removed() {
+            return;
+        }
+        let found = if self.root.check().is_err() {
+            1
+        } else if !self.is_named() {
+            2
+        } else if self.removal.node.get().is_some_and(is_gone) {
+            3
+        } else {
+            return;
+        };
+        self.removal.found.store(found, Ordering::Relaxed);
+    }
+
+    /// The same, if it was not looked for a second.
+    #[inline]
+    pub(crate) fn look_for_removal_at(&self, now_ns: u64) {
+        if now_ns.saturating_sub(self.removal.looked_ns.load(Ordering::Relaxed)) > LOOK_NS {
+            self.removal.looked_ns.store(now_ns, Ordering::Relaxed);
+            self.look_for_removal_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_for_removal_now(&self) {
+        self.look_for_removal();
+    }
+}

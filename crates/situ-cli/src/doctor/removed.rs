@@ -1,0 +1,100 @@
+//! The check for processes that live in a root which was removed under them: they do not meet those that start now.
+
+use std::path::Path;
+
+use super::Check;
+
+const NAME: &str = "removed root";
+/// More of a process' maps than this is not read.
+const MOST_MAPS: usize = 64 << 20;
+
+/// Looks at the maps of all processes that may be looked at.
+pub fn check(root: &Path) -> Check {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        if let Some(pid) = pid
+            && read_maps(pid).is_some_and(|maps| lives_in_removed(&maps, root))
+        {
+            found.push(pid);
+        }
+    }
+    judge(root, &found)
+}
+
+fn read_maps(pid: u32) -> Option<String> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(format!("/proc/{pid}/maps")).ok()?;
+    file.take(MOST_MAPS as u64).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether a topic's file is mapped that has no name any more. (Pools lose theirs while their messages are still read.)
+fn lives_in_removed(maps: &str, root: &Path) -> bool {
+    let topics = root.join("topics");
+    maps.lines().filter_map(|line| line.strip_suffix(" (deleted)")).any(|line| {
+        let path = line.find('/').map(|at| Path::new(&line[at..]));
+        path.is_some_and(|path| path.starts_with(&topics) && path.ends_with("topic"))
+    })
+}
+
+fn judge(root: &Path, pids: &[u32]) -> Check {
+    if pids.is_empty() {
+        return Check::ok(NAME, format!("nobody uses topics that were removed from {}", root.display()));
+    }
+    let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+    Check::fail(
+        NAME,
+        format!(
+            "the files of topics were removed from {} under process(es) {}",
+            root.display(),
+            pids.join(", ")
+        ),
+        "They do not meet programs that start now: start them anew. If they ended when somebody logged out, it was systemd, which removes the \
+         shared memory of a user without a session: `loginctl enable-linger USER`, or RemoveIPC=no in /etc/systemd/logind.conf and \
+         `systemctl restart systemd-logind`.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Status;
+    use super::*;
+
+    #[test]
+    fn processes_in_removed_roots_are_named() {
+        let root = Path::new("/dev/shm/situ-7");
+        let map = |path: &str| format!("7f00-7f10 rw-s 00000000 00:19 5   {path}\n");
+        assert!(!lives_in_removed(&map("/dev/shm/situ-7/topics/a b/topic"), root));
+        assert!(lives_in_removed(&map("/dev/shm/situ-7/topics/a b/topic (deleted)"), root));
+        assert!(!lives_in_removed(&map("/dev/shm/situ-7/topics/a/01.pool (deleted)"), root));
+        assert!(!lives_in_removed(&map("/dev/shm/situ-70/topics/a/topic (deleted)"), root));
+        assert_eq!(judge(root, &[]).status, Status::Ok);
+        let check = judge(root, &[12, 34]);
+        assert!(check.status == Status::Fail && check.found.ends_with("12, 34"), "{}", check.found);
+    }
+
+    #[test]
+    fn this_process_is_found_in_the_root_that_was_removed_under_it() {
+        let path =
+            std::path::PathBuf::from(format!("/dev/shm/situ-test-doctor-removed-{}", std::process::id()));
+        let node = situ::bus::Node::in_root("n", situ::bus::Root::at(&path, None)).unwrap();
+        let description = situ::bus::TypeDescription {
+            name: "T".into(),
+            schema: String::new(),
+            schema_hash: 1,
+            layout_hash: 1,
+            encoding: situ::bus::Encoding::Flat,
+        };
+        let made =
+            situ::bus::RawPublisher::create(&node, "points", &description, Default::default()).unwrap();
+        assert_eq!(check(&path).status, Status::Ok);
+        std::fs::remove_dir_all(&path).unwrap();
+        let found = check(&path);
+        assert!(found.found.contains(&std::process::id().to_string()), "{}", found.found);
+        drop((made, node));
+        assert_eq!(check(&path).status, Status::Ok);
+        assert!(!path.exists());
+    }
+}
