@@ -289,10 +289,10 @@ situ_status situ_publisher_loan(situ_publisher* publisher, size_t head_size, siz
 /* How large a loan can become unless more is asked for. */
 #define SITU_GROWING_ROOM ((size_t)256 << 20)
 
-/* Lends memory for a body, without a head, that grows in its place (situ_loan_grow) up to `room` bytes; 0 means
- * SITU_GROWING_ROOM. Room costs addresses, not memory; what was not used when it is published goes back to the
- * system. Only on a topic of regions in host memory: elsewhere the loan is one like any other, and does not
- * grow. Errors: INVALID_ARGUMENT, SYSTEM, NO_MEMORY. */
+/* Lends memory for a body, without a head, that grows in its place (situ_loan_grow) up to `room` bytes; 0
+ * means SITU_GROWING_ROOM. Room costs addresses, not memory; what was not used when it is published goes back
+ * to the system. Only on a topic of regions in host memory: elsewhere the loan is one like any other, and
+ * does not grow. Errors: INVALID_ARGUMENT, SYSTEM, NO_MEMORY. */
 situ_status situ_publisher_loan_growing(situ_publisher* publisher, size_t body_size, size_t room,
                                         situ_loan* loan, situ_error* error);
 
@@ -394,8 +394,8 @@ typedef struct situ_interrupter situ_interrupter;
  * INVALID_ARGUMENT. */
 situ_status situ_interrupter_create(situ_interrupter** interrupter, situ_error* error);
 void situ_interrupter_destroy(situ_interrupter* interrupter);
-/* Ends all waits that it was given to, and those to come, until it is reset. Any thread may call it, and so may
- * the handler of a signal. */
+/* Ends all waits that it was given to, and those to come, until it is reset. Any thread may call it, and so
+ * may the handler of a signal. */
 void situ_interrupter_interrupt(const situ_interrupter* interrupter);
 void situ_interrupter_reset(const situ_interrupter* interrupter);
 /* Not 0 while it ends waits. */
@@ -412,15 +412,15 @@ typedef struct situ_waiting {
   uint32_t until_a_signal;
 } situ_waiting;
 
-/* As situ_subscriber_wait and situ_wait_any, which go on when a signal was handled, but something else may end
- * them: INTERRUPTED then, also though there is something to take. Other errors: INVALID_ARGUMENT. */
+/* As situ_subscriber_wait and situ_wait_any, which go on when a signal was handled, but something else may
+ * end them: INTERRUPTED then, also though there is something to take. Other errors: INVALID_ARGUMENT. */
 situ_status situ_subscriber_wait_with(situ_subscriber* subscriber, const situ_waiting* how,
                                       situ_error* error);
 situ_status situ_wait_any_with(situ_subscriber* const* subscribers, size_t count, const situ_waiting* how,
                                size_t* index, situ_error* error);
 
-/* Has an interrupter, or none with NULL, end a publisher's waits for subscribers that have no room: publishing
- * fails with INTERRUPTED then, and the loan is still yours. */
+/* Has an interrupter, or none with NULL, end a publisher's waits for subscribers that have no room:
+ * publishing fails with INTERRUPTED then, and the loan is still yours. */
 void situ_publisher_set_interrupter(situ_publisher* publisher, const situ_interrupter* interrupter);
 
 /* A descriptor for poll, epoll and the like, readable when there is something to take, or a publisher is gone
@@ -588,8 +588,8 @@ situ_status situ_list_topics(const situ_root* root,
 situ_status situ_list_nodes(const situ_root* root, void (*visit)(const situ_node_info* node, void* context),
                             void* context, situ_error* error);
 
-/* A publisher that waits for a reliable subscriber to take, as situ_list_waits shows it. The text lives as long
- * as the call. */
+/* A publisher that waits for a reliable subscriber to take, as situ_list_waits shows it. The text lives as
+ * long as the call. */
 typedef struct situ_wait_info {
   const char* topic;
   /* The nodes of both, as in situ_node_info. */

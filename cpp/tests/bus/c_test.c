@@ -86,7 +86,8 @@ static void publish_and_take(const situ_root* root) {
   CHECK(sample.head == NULL && sample.sequence == 0);
 }
 
-/* A body that grows where it is: a pointer into it from before writes to it, and to nothing that is published. */
+/* A body that grows where it is: a pointer into it from before writes to it, and to nothing that is
+ * published. */
 static void growing(const situ_root* root) {
   enum { FIRST = 1000, LAST = 5000000 };
   situ_error error;

@@ -1,4 +1,5 @@
-// Processes that fork: a child's copies of handles throw, and their destruction changes nothing in the parent.
+// Processes that fork: a child's copies of handles throw, and their destruction changes nothing in the
+// parent.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -93,8 +93,8 @@ TEST_F(Bus, a_signal_ends_a_wait_by_its_handler_or_if_that_is_asked_for) {
 TEST_F(Bus, a_thread_ends_anothers_wait_for_room) {
   const auto on = node("n");
   auto tick = on.subscriber<Tick>("ticks", {.reliability = situ::reliability::reliable});
-  auto publisher =
-      on.publisher<Tick>("ticks", {.reliability = situ::reliability::reliable, .depth = 1, .block = situ::forever});
+  auto publisher = on.publisher<Tick>(
+      "ticks", {.reliability = situ::reliability::reliable, .depth = 1, .block = situ::forever});
   publisher.set_interrupter(&stop());
   publisher.publish(Tick{});
   std::thread later([] {

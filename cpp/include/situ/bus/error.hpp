@@ -28,7 +28,7 @@ enum class errc : int {
   internal = SITU_ERROR_INTERNAL,    ///< a defect of the library
   poisoned = SITU_ERROR_POISONED,  ///< the message never becomes complete: who should have written it failed
   interrupted = SITU_ERROR_INTERRUPTED,  ///< a wait was ended by an interrupter or a signal
-  forked = SITU_ERROR_FORKED,      ///< the handle belongs to the process that this one was forked from
+  forked = SITU_ERROR_FORKED,            ///< the handle belongs to the process that this one was forked from
   deadlock = SITU_ERROR_DEADLOCK,  ///< the subscriber that is waited for is used by the thread that publishes
   held = SITU_ERROR_HELD,          ///< the subscriber holds as many samples as it may
 };

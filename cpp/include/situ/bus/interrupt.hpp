@@ -26,7 +26,8 @@ class interrupter {
     handle_.reset(made);
   }
 
-  /// Ends all waits that it was given to, and those to come, until it is reset. A signal's handler may call it.
+  /// Ends all waits that it was given to, and those to come, until it is reset. A signal's handler may call
+  /// it.
   void interrupt() const noexcept { situ_interrupter_interrupt(handle_.get()); }
   /// Lets waits that begin from now on wait.
   void reset() const noexcept { situ_interrupter_reset(handle_.get()); }
@@ -50,8 +51,8 @@ struct waiting {
   std::chrono::nanoseconds timeout = forever;
   /// Ends it when it says so.
   const interrupter* stop = nullptr;
-  /// Ends it when a signal was handled on this thread while it slept. A signal that comes right before does not
-  /// end it: where that matters, let its handler interrupt `stop`.
+  /// Ends it when a signal was handled on this thread while it slept. A signal that comes right before does
+  /// not end it: where that matters, let its handler interrupt `stop`.
   bool until_a_signal = false;
 };
 

@@ -51,8 +51,7 @@ class any_subscriber {
     situ_error raw;
     detail::failed why;
     const situ_waiting terms = detail::to_c(how);
-    const waited ended =
-        detail::ended(situ_subscriber_wait_with(handle_.get(), &terms, &raw), raw, why);
+    const waited ended = detail::ended(situ_subscriber_wait_with(handle_.get(), &terms, &raw), raw, why);
     detail::raise_if(why);
     return ended;
   }

@@ -13,7 +13,8 @@
 namespace situ {
 namespace detail {
 
-inline std::optional<std::size_t> wait_any(const waiting& how, std::span<situ_subscriber* const> subscribers) {
+inline std::optional<std::size_t> wait_any(const waiting& how,
+                                           std::span<situ_subscriber* const> subscribers) {
   situ_error raw;
   failed why;
   std::size_t index = 0;
