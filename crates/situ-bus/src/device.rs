@@ -1,14 +1,15 @@
 //! Messages whose payload is not where the CPU reads them: spans of device memory, bodies of publishers on devices, and
 //! takes in another domain than the message's.
 
+use std::io::ErrorKind::NotFound;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, Domain, DomainError, DomainId, Fence, FenceState, HOST, Memory, PoolOwner, SlotId,
-    Strategy, Stream, StreamOrder, ViewError,
+    AllocateError, Domain, DomainError, DomainId, Fence, FenceState, HOST, Memory, MemoryError, PoolOwner,
+    SlotId, Strategy, Stream, StreamOrder, ViewError,
 };
 
 use crate::copies::{Brought, CopyError, How, Source, await_fence};
@@ -363,6 +364,7 @@ const SHRUNK: &str = "the place of its copy became smaller while it was taken";
 fn payload_of(copy: Brought, len: u64, body_size: usize, head: Option<Arc<Pin>>) -> Option<Payload> {
     let Brought { pin, fence, .. } = copy;
     let (offset, _) = pin.mapped.view.place(pin.slot).filter(|(_, has)| len <= *has)?;
+    pin.mapped.view.bytes().find(offset, len).ok()?;
     let mapped = pin.mapped.clone();
     // A copy is completed by who makes it.
     let (fence, owner) = fence.map_or((None, NodeId(0)), |(fence, copier)| (Some(fence), copier));
@@ -437,6 +439,11 @@ impl RawSubscriber {
         if taken.encoding != Encoding::Flat {
             return Err(malformed("it is serialized, but not meant for the host alone"));
         }
+        match pin.mapped.view.find(head_slot, taken.offset, head_end as u64) {
+            Ok(()) => {}
+            Err(ViewError::Gone(_)) => return Ok(None),
+            Err(source) => return Err(self.pool_error(*number, source)),
+        }
         let head = memory.wrapping_add(DESCRIPTOR);
         if expired {
             return Ok(Some((taken.into_sample(head, (head, 0), None), true)));
@@ -455,6 +462,9 @@ impl RawSubscriber {
             let Some(offset) = bytes.offset_of(*memory as u64 + at as u64) else {
                 return Err(malformed("its slot lies outside of the pool"));
             };
+            if !self.find_payload(*number, &pin.mapped, offset, size as u64)? {
+                return Ok(None);
+            }
             let owner = pin.mapped.owner();
             let len = size as u64;
             let register = |domain: &dyn Domain| pin.mapped.register(domain, head_slot, len);
@@ -516,6 +526,9 @@ impl RawSubscriber {
                 let (offset, owner) = (offset + taken.body_offset as u64, mapped.owner());
                 let len = taken.body_size as u64;
                 let view = &mapped.view;
+                if !self.find_payload(*number, &mapped, offset, len)? {
+                    return Ok(None);
+                }
                 if view.bytes().domain() == self.domain() {
                     let fence = Some(fence);
                     Payload { mapped, offset, len, body_size, fence, owner, _copy: None, _head: head_pin() }
@@ -549,6 +562,17 @@ impl RawSubscriber {
         };
         let head = if whole { bytes } else { head };
         Ok(Some((taken.into_sample(head, (bytes, body_size), Some(payload)), ordered)))
+    }
+
+    /// Makes sure that a payload is no hole. Whether it is still there to be looked at.
+    fn find_payload(&self, number: u64, pool: &Mapped, offset: u64, len: u64) -> Result<bool, TakeError> {
+        match pool.view.bytes().find(offset, len) {
+            Ok(()) => Ok(true),
+            Err(DomainError::Memory(MemoryError::System { source, .. })) if source.kind() == NotFound => {
+                Ok(false)
+            }
+            Err(error) => Err(self.pool_error(number, error.into())),
+        }
     }
 
     /// Whether there is a complete copy in this domain: nearly always, for who was woken by that.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, HOST, PoolView, SlotId, Stream, ViewError};
+use situ_memory::{DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewError};
 
 use crate::blocked::this_thread;
 use crate::clock::now_ns;
@@ -457,7 +457,7 @@ impl RawSubscriber {
         }
         // From here on the slot is held, and `Pin` lets go of it on every way out.
         let pin = Pin { mapped, slot };
-        let Some((memory, len)) = pin.mapped.view.memory(slot) else {
+        let Some(Lent { offset, memory, len }) = pin.mapped.view.lent(slot) else {
             return match self.no_place(number, &pin.mapped.view, slot) {
                 TakeError::Pool { source: ViewError::Gone(_), .. } => Ok(None),
                 error => Err(error.into()),
@@ -487,6 +487,7 @@ impl RawSubscriber {
         let body_slot = descriptor.body_slot.load(Ordering::Relaxed);
         let taken = Taken {
             pin,
+            offset,
             memory,
             len,
             number,
@@ -515,6 +516,9 @@ impl RawSubscriber {
         if !taken.body_fits() {
             return Err(malformed("its head or body reaches out of its slot").into());
         }
+        if let Err(source) = taken.find() {
+            return self.not_found(number, source);
+        }
         let body = if body_size == 0 { memory } else { memory.wrapping_add(body_offset) };
         let sample = taken.into_sample(memory.wrapping_add(DESCRIPTOR), (body, body_size), None);
         if sample.is_in_place() { Ok(Some(sample)) } else { Ok(Some(self.privately(sample)?)) }
@@ -526,6 +530,15 @@ impl RawSubscriber {
         let (topic, sequence) = (&self.core.topic.name, sample.sequence());
         let own = sample.into_private();
         own.map_err(|source| TakeError::Private { topic: topic.clone(), sequence, source })
+    }
+
+    /// A message without memory: it passed with its pool, or is refused.
+    #[cold]
+    fn not_found(&self, number: u64, source: ViewError) -> Result<Option<RawSample>, Missed> {
+        match source {
+            ViewError::Gone(_) => Ok(None),
+            source => Err(self.pool_error(number, source).into()),
+        }
     }
 
     /// Why a slot has no memory.
@@ -664,6 +677,8 @@ impl From<TakeError> for Missed {
 /// time, and not checked yet.
 pub(crate) struct Taken {
     pub(crate) pin: Pin,
+    /// Where in its pool the slot is, and where in memory.
+    pub(crate) offset: u64,
     pub(crate) memory: *const u8,
     pub(crate) len: usize,
     pub(crate) number: u64,
@@ -689,6 +704,15 @@ impl Taken {
             && self.body_offset.checked_add(self.body_size).is_some_and(|end| end <= self.len);
         // An empty body may begin right behind a head that fills its slot.
         fits || (head_end <= self.len && self.body_size == 0)
+    }
+
+    /// Makes sure that head and body, if they lie in the slot, have memory.
+    #[inline(always)]
+    pub(crate) fn find(&self) -> Result<(), ViewError> {
+        let head_end = DESCRIPTOR + self.head_size;
+        let in_slot = self.body_pool == BODY_IN_SLOT && self.body_size > 0;
+        let end = if in_slot { self.body_offset + self.body_size } else { head_end };
+        self.pin.mapped.view.find(self.pin.slot, self.offset, end as u64)
     }
 
     pub(crate) fn is_expired(&self) -> bool {

@@ -164,7 +164,7 @@ impl From<&RootError> for situ_status {
 impl From<&MemoryError> for situ_status {
     fn from(error: &MemoryError) -> Self {
         match error {
-            MemoryError::Malformed { .. } => Self::Malformed,
+            MemoryError::Malformed { .. } | MemoryError::Hole { .. } => Self::Malformed,
             _ => Self::System,
         }
     }

@@ -274,6 +274,12 @@ pub trait Memory: Send + Sync + fmt::Debug {
         address.checked_sub(self.address()).filter(|offset| *offset <= self.size())
     }
 
+    /// Makes sure that a range that another process lends has memory behind it, so that reading it neither takes memory nor fails for
+    /// want of it. What was found once is not looked for again. Nothing to do where memory is taken as a whole.
+    fn find(&self, offset: u64, len: u64) -> Result<(), DomainError> {
+        check(self.domain(), self.size(), offset, len)
+    }
+
     /// Sees to it that a range has one address from now on, whichever parts of it get memory later.
     fn keep_place(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         check(self.domain(), self.size(), offset, len)

@@ -69,6 +69,8 @@ pub(crate) struct FileWindows {
     base: AtomicPtr<u8>,
     reach: AtomicU64,
     windows: Mutex<Vec<Mapping>>,
+    /// Where memory was found: begin and end of ranges that do not touch, in order.
+    found: Mutex<Vec<(u64, u64)>>,
 }
 
 impl FileWindows {
@@ -86,7 +88,8 @@ impl FileWindows {
             ));
         }
         let (base, reach) = (AtomicPtr::new(std::ptr::null_mut()), AtomicU64::new(0));
-        Ok(Self { path, source, access, limit, base, reach, windows: Mutex::default() })
+        let (windows, found) = (Mutex::default(), Mutex::default());
+        Ok(Self { path, source, access, limit, base, reach, windows, found })
     }
 
     /// How much may be used at most.
@@ -204,6 +207,37 @@ impl FileWindows {
             return Err(malformed(&self.path, "it was replaced by another file"));
         }
         Ok(Arc::new(file))
+    }
+
+    /// Makes sure that a range of the file is no hole. In a memory file system, reading a hole through a mapping takes memory, on this
+    /// process' account, and is a `SIGBUS` where there is none.
+    ///
+    /// What was found is remembered. An owner that makes a hole there later is not noticed: that one may as well shorten the file.
+    pub(crate) fn find(&self, offset: u64, end: u64) -> Result<(), MemoryError> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = found.partition_point(|(_, until)| *until < offset);
+        if offset == end || found.get(at).is_some_and(|(from, until)| *from <= offset && end <= *until) {
+            return Ok(());
+        }
+        let file = self.file()?;
+        let hole = match rustix::fs::seek(&*file, rustix::fs::SeekFrom::Hole(offset)) {
+            Ok(hole) => hole,
+            // Behind the end of the file.
+            Err(rustix::io::Errno::NXIO) => offset,
+            // A file system that knows of no holes has none.
+            Err(rustix::io::Errno::INVAL) => end,
+            Err(error) => return Err(system("look for memory in", &self.path, error.into())),
+        };
+        // Its last page can be used as a whole.
+        let hole = if hole > offset { hole.next_multiple_of(4096) } else { hole };
+        if hole > offset {
+            let touched = found[at..].iter().take_while(|(from, _)| *from <= hole).count();
+            let (from, until) = found[at..at + touched]
+                .iter()
+                .fold((offset, hole), |(from, until), range| (from.min(range.0), until.max(range.1)));
+            found.splice(at..at + touched, [(from, until)]);
+        }
+        if hole >= end { Ok(()) } else { Err(MemoryError::Hole { path: self.path.clone(), offset, end }) }
     }
 
     /// Where in the file an address in one of the windows is.

@@ -108,6 +108,11 @@ impl Memory for HostMemory {
         Ok(())
     }
 
+    fn find(&self, offset: u64, len: u64) -> Result<(), DomainError> {
+        check_range(self, offset, len)?;
+        Ok(self.windows.find(offset, offset + len)?)
+    }
+
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         check_range(self, offset, len)?;
         if !self.backing.is_owned() {

@@ -85,8 +85,8 @@ pub use immediate::ImmediateStream;
 pub use mapping::{Access, Extent, Mapping, MemoryError, find_memory};
 #[cfg(not(loom))]
 pub use pool::{
-    AllocateError, DEVICE_GRANULE, GRANULE, PoolHeader, PoolMetadata, PoolOptions, PoolOwner, PoolStatistics,
-    PoolView, SlotId, Strategy, ViewError,
+    AllocateError, DEVICE_GRANULE, GRANULE, Lent, PoolHeader, PoolMetadata, PoolOptions, PoolOwner,
+    PoolStatistics, PoolView, SlotId, Strategy, ViewError,
 };
 #[cfg(not(loom))]
 pub use registered::Registered;

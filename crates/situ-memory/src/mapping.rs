@@ -5,6 +5,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::fs::FallocateFlags;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
@@ -46,6 +48,18 @@ pub enum MemoryError {
         path: PathBuf,
         /// What the kernel answered.
         source: io::Error,
+    },
+    /// Bytes that another process lends have no memory: reading them would take it from this process, or end it if there is none.
+    #[error(
+        "{path} has no memory from byte {offset} to {end}, where a message should lie; its owner is broken or hostile"
+    )]
+    Hole {
+        /// The file.
+        path: PathBuf,
+        /// Where the range begins.
+        offset: u64,
+        /// Where it ends.
+        end: u64,
     },
     /// The file is not what it should be.
     #[error("{path} is not usable: {reason}; remove it with `situ clean` if nothing uses it")]
@@ -269,20 +283,27 @@ impl Mapping {
         Ok(done)
     }
 
-    /// Makes pages present for writing, so that using them costs no page fault. Best effort: an older kernel
-    /// (before 5.14) faults them in one by one as ever.
+    /// Makes pages present for writing, so that using them costs no page fault, and readers see that they are no holes. Where the
+    /// kernel has no call for that (before 5.14), each page is touched.
     pub fn populate(&self, offset: usize, len: usize) {
         let start = offset / PAGE * PAGE;
         let end = offset.saturating_add(len).min(self.extent.len);
         if start < end && self.access == Access::ReadWrite {
             // SAFETY: the range lies in this mapping; populating does not change its contents.
-            let _ = unsafe {
+            let populated = unsafe {
                 rustix::mm::madvise(
                     self.extent.base.as_ptr().wrapping_add(start).cast::<c_void>(),
                     end - start,
                     Advice::LinuxPopulateWrite,
                 )
             };
+            if populated.is_err() {
+                for at in (start..end).step_by(PAGE) {
+                    // SAFETY: the byte lies in this mapping, which is readable and writable; it is changed to what it is, in one step,
+                    // because others may use the page already.
+                    unsafe { &*self.extent.base.as_ptr().add(at).cast::<AtomicU8>() }.fetch_or(0, Relaxed);
+                }
+            }
         }
     }
 }

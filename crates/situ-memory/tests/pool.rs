@@ -314,6 +314,8 @@ fn patched(scratch: &Scratch, capacity: u64) {
     file.write_all_at(&4096_u64.to_le_bytes(), 4096 + 8).unwrap();
     let data = fs::OpenOptions::new().write(true).open(scratch.control().with_extension("data")).unwrap();
     data.set_len(capacity).unwrap();
+    // It is no hole.
+    data.write_all_at(&[1; 4096], capacity - 4096).unwrap();
 }
 
 #[test]

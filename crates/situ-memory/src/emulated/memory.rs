@@ -103,6 +103,11 @@ impl Memory for EmulatedMemory {
         Ok(None)
     }
 
+    fn find(&self, offset: u64, len: u64) -> Result<(), DomainError> {
+        check_range(self, offset, len)?;
+        Ok(self.bytes.find(offset, offset + len)?)
+    }
+
     fn back(&self, offset: u64, len: u64) -> Result<(), DomainError> {
         self.device.check()?;
         self.check_owned()?;

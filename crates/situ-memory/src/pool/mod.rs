@@ -20,7 +20,7 @@ use crate::mapping::MemoryError;
 
 pub use format::{PoolHeader, Strategy};
 pub use owner::PoolOwner;
-pub use view::{PoolMetadata, PoolView};
+pub use view::{Lent, PoolMetadata, PoolView};
 
 pub(crate) use format::{malformed, system};
 

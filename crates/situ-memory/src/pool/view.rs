@@ -171,6 +171,17 @@ impl PoolMetadata {
     }
 }
 
+/// Where the bytes of a slot are.
+#[derive(Debug, Clone, Copy)]
+pub struct Lent {
+    /// Where in the pool's memory.
+    pub offset: u64,
+    /// Their address.
+    pub memory: *const u8,
+    /// How many there are.
+    pub len: usize,
+}
+
 /// A pool, seen by a process that reads from it.
 #[derive(Debug)]
 pub struct PoolView {
@@ -182,6 +193,8 @@ pub struct PoolView {
     base: AtomicPtr<u8>,
     reach: AtomicU64,
     reaching: Mutex<()>,
+    /// For each slot, of which place so much was found to have memory: the offset and the length in granules of 64 bytes, as two halves.
+    found: Box<[std::sync::atomic::AtomicU64]>,
     only_ours: bool,
 }
 
@@ -202,7 +215,9 @@ impl PoolView {
         }
         let host = bytes.host(0, 0)?.is_some();
         let (base, reach) = (AtomicPtr::new(std::ptr::null_mut()), AtomicU64::new(0));
-        Ok(Self { metadata, bytes, host, base, reach, reaching: Mutex::new(()), only_ours })
+        // SAFETY: all zeroes are an atomic number. (Pages that are never used are never made.)
+        let found = unsafe { Box::new_zeroed_slice(metadata.header.slots as usize).assume_init() };
+        Ok(Self { metadata, bytes, host, base, reach, reaching: Mutex::new(()), found, only_ours })
     }
 
     /// Whether only this process' user, and the superuser, may write to the pool, as its files' owner and permission bits were when they
@@ -250,25 +265,72 @@ impl PoolView {
     }
 
     /// The bytes of a pinned slot: where they begin and how many there are. Nothing where the CPU may not touch them, or
-    /// if the directory, which another process writes, names a place outside of the pool.
+    /// if the directory, which another process writes, names a place outside of the pool, or one without memory.
+    ///
+    /// The first 64 bytes may be read; before more is, [`find`](Self::find) has to say that it is there.
     #[inline]
     pub fn memory(&self, slot: SlotId) -> Option<(*const u8, usize)> {
+        self.lent(slot).map(|lent| (lent.memory, lent.len))
+    }
+
+    /// The same, with the place in the pool.
+    #[inline]
+    pub fn lent(&self, slot: SlotId) -> Option<Lent> {
         let (offset, len) = self.place(slot)?;
-        self.host.then(|| (self.base.load(Relaxed).wrapping_add(offset as usize).cast_const(), len as usize))
+        if !self.host || self.find(slot, offset, (GRANULE as u64).min(len)).is_err() {
+            return None;
+        }
+        let memory = self.base.load(Relaxed).wrapping_add(offset as usize).cast_const();
+        Some(Lent { offset, memory, len: len as usize })
+    }
+
+    /// Makes sure that so many bytes of a pinned slot, which lie at `offset`, have memory: see [`Memory::find`]. Looked for once for each
+    /// place that a slot has.
+    #[inline]
+    pub fn find(&self, slot: SlotId, offset: u64, len: u64) -> Result<(), ViewError> {
+        let granules = (offset / GRANULE as u64, len.div_ceil(GRANULE as u64));
+        let known = self.found.get(slot as usize).map_or(0, |found| found.load(Relaxed));
+        if known >> 32 == granules.0 && known & 0xffff_ffff >= granules.1 {
+            return Ok(());
+        }
+        self.find_anew(slot, (offset, len), granules)
+    }
+
+    #[cold]
+    fn find_anew(
+        &self,
+        slot: SlotId,
+        (offset, len): (u64, u64),
+        granules: (u64, u64),
+    ) -> Result<(), ViewError> {
+        self.bytes.find(offset, len).map_err(|error| match error {
+            DomainError::Memory(MemoryError::System { source, .. })
+                if source.kind() == io::ErrorKind::NotFound =>
+            {
+                ViewError::Gone(self.metadata.path().to_owned())
+            }
+            error => error.into(),
+        })?;
+        // Two readers may find different lengths: the other is found again.
+        if let Some(found) = self.found.get(slot as usize) {
+            found.store(granules.0 << 32 | granules.1 & 0xffff_ffff, Relaxed);
+        }
+        Ok(())
     }
 
     /// Why [`memory`](Self::memory) gives nothing of a slot whose place lies in the pool, if the reason is
     /// that it cannot be mapped.
     pub fn unreachable(&self, slot: SlotId) -> Option<ViewError> {
         let (offset, len) = self.metadata.place(slot)?;
-        Some(match self.reach(offset + len).err()? {
+        let reached = self.reach(offset + len).map_err(|error| match error {
             DomainError::Memory(MemoryError::System { source, path, .. })
                 if source.kind() == io::ErrorKind::NotFound =>
             {
                 ViewError::Gone(path)
             }
             error => error.into(),
-        })
+        });
+        reached.and_then(|()| self.find(slot, offset, (GRANULE as u64).min(len))).err()
     }
 
     /// Maps everything before `end`, if that was not done before.
