@@ -1,17 +1,19 @@
 //! What is running: read from the files that lie there, without taking part.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, MemoryError, OpenRoot, PoolMetadata, PoolView};
+use situ_memory::{DomainId, MemoryError, OpenRoot, PoolMetadata, PoolView, SlotId};
 
 use crate::clock::now_ns;
 use crate::liveness::{self, NodeId, NodeInfo};
 use crate::qos::Durability;
+use crate::ring::{Look, Reference};
 use crate::root::{Root, RootError, topic_name};
-use crate::topic::format::{PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
+use crate::topic::format::{MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, domain_from_word, state};
 use crate::topic::{Encoding, Topic, TypeDescription, is_publisher};
 
 /// A topic and who takes part in it.
@@ -97,7 +99,7 @@ pub struct SubscriberInfo {
     pub keep_last: Option<u64>,
     /// How many messages it took.
     pub taken: u64,
-    /// How many it lost.
+    /// How many it lost, those that it has not come to miss yet included.
     pub lost: u64,
     /// How many are published that it has not looked at yet.
     pub behind: u64,
@@ -223,7 +225,7 @@ fn describe(topic: &Topic) -> TopicInfo {
                     last => Some(last),
                 },
                 taken: place.taken.load(Ordering::Relaxed),
-                lost: place.lost.load(Ordering::Relaxed),
+                lost: place.lost.load(Ordering::Relaxed).saturating_add(lost_by_now(topic, place, published)),
                 behind: published.saturating_sub(place.cursor.load(Ordering::Relaxed)),
                 domain: domain_from_word(&place.domain),
             })
@@ -259,6 +261,57 @@ fn describe(topic: &Topic) -> TopicInfo {
             })
             .collect(),
     }
+}
+
+/// How many messages a subscriber will find lost when it comes to take: they were overwritten, or their slots were used again.
+fn lost_by_now(topic: &Topic, place: &Place, end: u64) -> u64 {
+    let (cursor, joined_at) = (place.cursor.load(Ordering::SeqCst), place.joined_at.load(Ordering::Relaxed));
+    if cursor == u64::MAX || joined_at == u64::MAX {
+        return 0;
+    }
+    let wants = match place.keep_last.load(Ordering::Relaxed) {
+        0 => 0,
+        last => end.saturating_sub(last),
+    };
+    let mut number = cursor.max(joined_at).max(wants);
+    let (mut lost, mut pools) = (0, HashMap::new());
+    // Each step leaves a row behind; what others write to them cannot make it go on for ever.
+    for _ in 0..4 * u64::from(MOST_DEPTH) {
+        if number >= end {
+            break;
+        }
+        let ring = topic.ring_of(number);
+        let next = match ring.look(number) {
+            Look::NotYet => break,
+            Look::Sealed if topic.follow().is_ok() && topic.ring_of(number).base() > ring.base() => continue,
+            Look::Sealed => break,
+            Look::Passed(later) => {
+                let oldest = later.saturating_add(1).saturating_sub(ring.depth());
+                oldest.clamp(number.saturating_add(1), end)
+            }
+            Look::Here(at) if is_there(topic, number, at, &mut pools) => {
+                number += 1;
+                continue;
+            }
+            Look::Here(_) => number + 1,
+        };
+        lost += next - number;
+        number = next;
+    }
+    lost
+}
+
+/// Whether the slot of a message still has it.
+fn is_there(
+    topic: &Topic,
+    number: u64,
+    at: Reference,
+    pools: &mut HashMap<u64, Option<PoolMetadata>>,
+) -> bool {
+    let Some(pool) = topic.publisher(usize::from(at.pool)).tenure.of(number) else { return false };
+    let opened = pools.entry(pool).or_insert_with(|| PoolMetadata::open(&topic.pool_path(pool)).ok());
+    let control = opened.as_ref().and_then(|pool| pool.control(SlotId::from(at.slot)));
+    control.is_some_and(|control| control.generation() as u16 == at.generation)
 }
 
 /// Whom a publisher waits for.

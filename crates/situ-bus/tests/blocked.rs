@@ -248,3 +248,34 @@ fn who_holds_too_many_samples_is_told_and_not_the_publisher() {
     }
     assert_eq!((kept.len(), refused), (256, 4996 - 256));
 }
+
+#[test]
+fn what_a_subscriber_has_lost_is_seen_before_it_takes() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let publisher = RawPublisher::create(&node, TOPIC, &numbers(), PublisherQos::default()).unwrap();
+    publish(&publisher, 0, 0);
+    let join = |history| {
+        let qos = SubscriberQos { history, ..Default::default() };
+        RawSubscriber::create(&node, TOPIC, &numbers(), qos).unwrap()
+    };
+    let (behind, last) = (join(History::KeepAll), join(History::KeepLast(4)));
+    let seen = || {
+        let topic = inspect::topic(&scratch.root(), TOPIC).unwrap().unwrap();
+        topic.subscribers.iter().map(|it| (it.behind, it.lost)).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(), [(0, 0), (0, 0)]);
+    for value in 1..=100 {
+        publish(&publisher, value, 0);
+    }
+    // Its publisher keeps the last 8; the rows are still there.
+    assert_eq!(seen(), [(100, 92), (100, 0)]);
+    for value in 101..=10_000 {
+        publish(&publisher, value, 0);
+    }
+    assert_eq!(seen(), [(10_000, 9_992), (10_000, 0)]);
+    assert_eq!(take(&behind), Some((9_993, 9_993)));
+    assert_eq!(behind.lost(), 9_992, "as was seen");
+    assert_eq!(seen()[0], (7, 9_992));
+    assert_eq!(take(&last), Some((9_997, 9_997)));
+}

@@ -1,6 +1,7 @@
 //! `situ topic list` and `situ topic info`.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use serde::Serialize;
 use situ::bus::inspect::{self, PublisherInfo, SubscriberInfo, TopicInfo};
@@ -96,8 +97,37 @@ struct Details {
     depth: u32,
     published: u64,
     publishers: Vec<PublisherRow>,
+    /// Publishers that have left, whose last messages are still there.
+    gone: Gone,
     subscribers: Vec<SubscriberRow>,
     domains: Vec<DomainRow>,
+}
+
+/// All of them together: a publisher that was started again and again is no list.
+#[derive(Serialize)]
+struct Gone {
+    publishers: usize,
+    held_slots: usize,
+    memory_bytes: u64,
+}
+
+impl Gone {
+    fn of(topic: &TopicInfo) -> Self {
+        let gone = || topic.publishers.iter().filter(|publisher| !publisher.alive);
+        Self {
+            publishers: gone().count(),
+            held_slots: gone().map(|publisher| publisher.held_slots).sum(),
+            memory_bytes: gone().map(|publisher| publisher.memory_bytes).sum(),
+        }
+    }
+}
+
+/// Whom a publisher waits for.
+#[derive(Serialize)]
+struct WaitRow {
+    node: String,
+    pid: Option<u32>,
+    waited_ms: u64,
 }
 
 #[derive(Serialize)]
@@ -120,6 +150,7 @@ struct PublisherRow {
     held_slots: usize,
     slots: usize,
     memory_bytes: u64,
+    waits_for: Option<WaitRow>,
 }
 
 #[derive(Serialize)]
@@ -150,7 +181,8 @@ pub fn info(context: &Context, name: &str) -> Result<(), CliError> {
         layout_hash: format!("{:016x}", description.layout_hash),
         depth: topic.depth,
         published: topic.published,
-        publishers: topic.publishers.iter().map(|p| publisher(p, &nodes)).collect(),
+        publishers: topic.publishers.iter().filter(|p| p.alive).map(|p| publisher(p, &nodes)).collect(),
+        gone: Gone::of(&topic),
         subscribers: topic.subscribers.iter().map(|s| subscriber(s, &nodes)).collect(),
         domains: topic
             .domains
@@ -192,7 +224,18 @@ fn publisher(info: &PublisherInfo, nodes: &HashMap<NodeId, NodeInfo>) -> Publish
         held_slots: info.held_slots,
         slots: info.slots,
         memory_bytes: info.memory_bytes,
+        waits_for: info.waits.map(|waits| {
+            let (node, pid) = named(waits.subscriber, nodes);
+            let waited_ms = u64::try_from(waits.waited.as_millis()).unwrap_or(u64::MAX);
+            WaitRow { node, pid, waited_ms }
+        }),
     }
+}
+
+/// What a blocked publisher waits for, for people.
+pub fn waiting_for(node: &str, pid: Option<u32>, waited: Duration) -> String {
+    let waited = units::duration(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
+    format!("has waited {waited} for {node} ({})", process(pid))
 }
 
 fn subscriber(info: &SubscriberInfo, nodes: &HashMap<NodeId, NodeInfo>) -> SubscriberRow {
@@ -256,10 +299,20 @@ fn render(details: &Details, output: &Output) -> String {
                 p.domain.as_str().into(),
                 format!("{}/{}", p.held_slots, p.slots).into(),
                 units::bytes(p.memory_bytes).into(),
-                state(p.alive),
+                p.waits_for.as_ref().map_or_else(
+                    || state(p.alive),
+                    |waits| {
+                        let waited = Duration::from_millis(waits.waited_ms);
+                        Cell::styled(waiting_for(&waits.node, waits.pid, waited), Style::Warn)
+                    },
+                ),
             ]);
         }
         text.push_str(&table.render(output));
+    }
+    if details.gone.publishers > 0 {
+        let (number, memory) = (details.gone.publishers, units::bytes(details.gone.memory_bytes));
+        text.push_str(&format!("{number} more left; the last messages of these are kept ({memory})\n"));
     }
     text.push_str(&format!("\n{} subscriber(s)\n", details.subscribers.len()));
     if !details.subscribers.is_empty() {

@@ -7,6 +7,7 @@ mod machine;
 mod removed;
 mod shared_memory;
 mod topics;
+mod waiting;
 
 use serde::Serialize;
 use situ::layout::foreign::Foreign;
@@ -69,6 +70,7 @@ pub fn run(context: &Context) -> Result<(), CliError> {
     checks.push(leftovers::check(&context.root));
     checks.extend(topics::checks(&context.root));
     checks.push(removed::check(root));
+    checks.extend(waiting::check(&context.root));
     checks.extend(kernel::checks());
     checks.extend(machine::checks());
     checks.extend(domains::checks());

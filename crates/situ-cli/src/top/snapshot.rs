@@ -7,7 +7,7 @@ use serde::Serialize;
 use situ::bus::inspect::TopicInfo;
 use situ::bus::{NodeId, NodeInfo};
 
-use crate::commands::topic::encoding_name;
+use crate::commands::topic::{encoding_name, waiting_for};
 use crate::demo::latency::percentile;
 
 /// What was sampled of a topic's messages: their ages when they were noticed, and their sizes.
@@ -93,6 +93,8 @@ pub struct Participant {
     pub taken: u64,
     pub lost: u64,
     pub behind: u64,
+    /// Whom a publisher that has no room waits for, in words.
+    pub waits: Option<String>,
 }
 
 /// The figures of one memory domain.
@@ -143,7 +145,8 @@ fn figures(
     let size = if samples.messages == 0 { 0.0 } else { samples.bytes as f64 / samples.messages as f64 };
     let name = |id: NodeId| nodes.get(&id).map_or_else(|| id.to_string(), |node| node.name.clone());
     let pid = |id: NodeId| nodes.get(&id).map(|node| node.pid);
-    let publishers = topic.publishers.iter().map(|p| Participant {
+    let left = topic.publishers.iter().filter(|p| !p.alive).count();
+    let publishers = topic.publishers.iter().filter(|p| p.alive).map(|p| Participant {
         role: "publisher",
         node: name(p.node),
         pid: pid(p.node),
@@ -153,6 +156,20 @@ fn figures(
         taken: 0,
         lost: 0,
         behind: 0,
+        waits: p.waits.map(|waits| waiting_for(&name(waits.subscriber), pid(waits.subscriber), waits.waited)),
+    });
+    // Those that have left are one: what they have published is kept.
+    let left = (left > 0).then(|| Participant {
+        role: "publisher",
+        node: format!("{left} that left"),
+        pid: None,
+        alive: false,
+        domain: String::new(),
+        memory_bytes: topic.publishers.iter().filter(|p| !p.alive).map(|p| p.memory_bytes).sum(),
+        taken: 0,
+        lost: 0,
+        behind: 0,
+        waits: None,
     });
     let subscribers = topic.subscribers.iter().map(|s| Participant {
         role: "subscriber",
@@ -164,9 +181,11 @@ fn figures(
         taken: s.taken,
         lost: s.lost,
         behind: s.behind,
+        waits: None,
     });
-    let participants: Vec<Participant> = publishers.chain(subscribers).collect();
-    let mut domains: Vec<String> = participants.iter().map(|p| p.domain.clone()).collect();
+    let participants: Vec<Participant> = publishers.chain(left).chain(subscribers).collect();
+    let used = participants.iter().filter(|it| !it.domain.is_empty());
+    let mut domains: Vec<String> = used.map(|it| it.domain.clone()).collect();
     domains.sort();
     domains.dedup();
     TopicFigures {
@@ -224,7 +243,7 @@ fn domains(topics: &[TopicInfo]) -> Vec<DomainFigures> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use situ::bus::inspect::{PublisherInfo, SubscriberInfo};
+    use situ::bus::inspect::{PublisherInfo, SubscriberInfo, Waits};
     use situ::bus::{Durability, Encoding, TypeDescription};
 
     /// A topic with one publisher of 1 MiB and one subscriber, both of node 1.
@@ -267,6 +286,24 @@ pub mod tests {
                 domain: situ::memory::HOST,
             }],
         }
+    }
+
+    #[test]
+    fn who_waits_for_whom_and_how_many_left() {
+        let mut topic = topic("a", 10, 0);
+        let waits = Waits { subscriber: NodeId(1), waited: Duration::from_secs(12) };
+        topic.publishers[0].waits = Some(waits);
+        for _ in 0..15 {
+            let gone = PublisherInfo { alive: false, waits: None, ..topic.publishers[0].clone() };
+            topic.publishers.push(gone);
+        }
+        let look = Look { topics: vec![topic], nodes: vec![node()], ..Look::default() };
+        let snapshot = Snapshot::between(&look, &look, Duration::from_secs(1));
+        let participants = &snapshot.topics[0].participants;
+        assert_eq!(participants.len(), 3, "15 that left are one line");
+        assert_eq!(participants[0].waits.as_deref(), Some("has waited 12.0 s for lidar (7)"));
+        let left = &participants[1];
+        assert_eq!((left.node.as_str(), left.alive, left.memory_bytes), ("15 that left", false, 15 << 20));
     }
 
     fn node() -> NodeInfo {

@@ -206,6 +206,9 @@ fn participant(it: &Participant) -> Line<'static> {
         format!("{:<24} ", Foreign(&it.node).to_string()).bold(),
         format!("{pid:>8}  {:<12}  {figures}", it.domain).into(),
     ];
+    if let Some(waits) = &it.waits {
+        spans.push(format!("  {waits}").fg(Color::Red));
+    }
     if !it.alive {
         spans.push("  gone".fg(Color::Yellow));
     }
