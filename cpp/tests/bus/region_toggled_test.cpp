@@ -65,7 +65,7 @@ class pool_file {
  public:
   explicit pool_file(const files::path& path)
       : descriptor_(::open(path.c_str(), O_RDWR | O_CLOEXEC)),
-        size_(std::min<std::size_t>(files::file_size(path), 4U << 20)) {
+        size_(files::file_size(path)) {
     at_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   }
   ~pool_file() {
@@ -78,10 +78,15 @@ class pool_file {
   /// Where an image lies in it; none if it does not.
   std::span<std::uint32_t> find(std::span<const std::byte> image) const {
     auto* const begin = static_cast<std::byte*>(at_);
-    auto* const end = begin + size_;
-    auto* const found = std::search(begin, end, image.begin(), image.end());
-    if (found == end) return {};
-    return {reinterpret_cast<std::uint32_t*>(found), image.size() / sizeof(std::uint32_t)};
+    // Slots lie far from each other, in a file with holes.
+    for (off_t at = ::lseek(descriptor_, 0, SEEK_DATA); at >= 0; at = ::lseek(descriptor_, at, SEEK_DATA)) {
+      auto* const first = begin + at;
+      at = ::lseek(descriptor_, at, SEEK_HOLE);
+      auto* const found = std::search(first, begin + at, image.begin(), image.end());
+      if (found != begin + at)
+        return {reinterpret_cast<std::uint32_t*>(found), image.size() / sizeof(std::uint32_t)};
+    }
+    return {};
   }
 
  private:
