@@ -26,6 +26,12 @@ fn main() {
         BuildScript::new(file(&format!("tests/generated/schema/{version}.idl"))).file_stem(version).run();
     }
 
+    // Names that mean something in Rust, in C++ or in what is generated, wherever a schema may have names.
+    let hostile = root.join("tests/generated/schema/hostile");
+    BuildScript::new(Loader::new().file(hostile.join("names.idl"))).file_stem("hostile_idl").run();
+    let packages = Loader::new().include(&hostile).ros_package("names").ros_package("std");
+    BuildScript::new(packages).file_stem("hostile_ros").run();
+
     let kinds = file("spec/vectors/cdr/cyclone/kinds.idl");
     BuildScript::new(kinds.clone()).file_stem("kinds").run();
     list_structs("kinds", kinds);

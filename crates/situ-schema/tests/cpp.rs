@@ -111,7 +111,7 @@ fn members_keep_docs_units_and_defaults() {
             "::m::Level level = ::m::Level::HIGH;",
             "::situ::bulk<S, float> raw{};",
             "::situ::sequence<S, ::situ::string<S, 4>, 3> tags{};",
-            "::situ::optional<S, std::int32_t> n{};",
+            "::situ::optional<S, ::std::int32_t> n{};",
             "using Reading = Reading_<::situ::flat>;",
         ],
     );

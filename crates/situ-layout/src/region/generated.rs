@@ -63,11 +63,9 @@ macro_rules! region_value {
         $crate::__region_conversions_of_value! { $name }
 
         const _: () = {
-            use $crate::region::Plain;
-
             $crate::__region_members! { $($member: $type),* }
 
-            const fn plain<T: Plain>() -> u32 {
+            const fn plain<T: $crate::region::Plain>() -> u32 {
                 T::SIZE
             }
             const _: () = assert!(
@@ -79,16 +77,16 @@ macro_rules! region_value {
                 "a plain struct is aligned as its members are"
             );
             const _: fn(&$name) = |value| {
-                const fn plain_field<T: Plain>(_: &T) {}
+                const fn plain_field<T: $crate::region::Plain>(_: &T) {}
                 $(plain_field(&value.$field);)*
             };
             $(const _: () = assert!(
-                PLACES[Member::$member as usize] == ::core::mem::offset_of!($name, $field) as u32
+                PLACES[__Member::$member as usize] == ::core::mem::offset_of!($name, $field) as u32
             );)*
 
             // SAFETY: the struct's members are plain, lie where the region's do, leave no padding, and give it its alignment, as is
             // asserted above.
-            unsafe impl Plain for $name {}
+            unsafe impl $crate::region::Plain for $name {}
 
             $crate::__region_copied_plain! { $name }
         };
@@ -105,16 +103,14 @@ macro_rules! region_value {
         $crate::__region_assigned_copy! { $name }
 
         const _: () = {
-            use $crate::region::{Copied, MemoryMut, Ref};
-
             $crate::__region_members! { $($member: $type),* }
 
-            impl Copied<$name> for $name {
-                fn put(mut memory: MemoryMut<'_>, at: u32, value: &$name) {
-                    $(<$type as Copied<_>>::put(memory.reborrow(), at + PLACES[Member::$member as usize], &value.$field);)*
+            impl $crate::region::Copied<$name> for $name {
+                fn put(mut memory: $crate::region::MemoryMut<'_>, at: u32, value: &$name) {
+                    $(<$type as $crate::region::Copied<_>>::put(memory.reborrow(), at + PLACES[__Member::$member as usize], &value.$field);)*
                 }
-                fn get(from: Ref<'_, $name>) -> $name {
-                    $name { $($field: <$type as Copied<_>>::get(from.part(PLACES[Member::$member as usize]))),* }
+                fn get(from: $crate::region::Ref<'_, $name>) -> $name {
+                    $name { $($field: <$type as $crate::region::Copied<_>>::get(from.part(PLACES[__Member::$member as usize]))),* }
                 }
             }
         };
@@ -199,7 +195,7 @@ macro_rules! __region_conversion {
                     body: &[u8],
                 ) -> ::core::result::Result<(), $crate::region::StoreError> {
                     $({
-                        let place = at + PLACES[Member::$member as usize];
+                        let place = at + PLACES[__Member::$member as usize];
                         $crate::__region_store! { (memory.reborrow(), place, &from.$field, body, $type) $kind }
                             .map_err(|error: $crate::region::StoreError| error.in_member($label))?;
                     })*
@@ -215,7 +211,7 @@ macro_rules! __region_conversion {
                     bodies: &mut $crate::Bodies<'_>,
                 ) -> ::core::result::Result<(), $crate::AssignError> {
                     $({
-                        let part = from.part::<$type>(PLACES[Member::$member as usize]);
+                        let part = from.part::<$type>(PLACES[__Member::$member as usize]);
                         $crate::__region_load! { (part, &mut to.$field, bodies, $type) $kind }
                             .map_err(|error| error.in_member($label))?;
                     })*
@@ -491,8 +487,8 @@ macro_rules! __region_newtype {
             fn write(writer: &mut $crate::region::Writer<'_>, from: u32, to: u32) {
                 <$bits as $crate::region::Stored>::write(writer, from, to);
             }
-            fn check<const CANONICAL: bool>(
-                _: &mut $crate::region::Check<'_, CANONICAL>,
+            fn check<const __CANONICAL: bool>(
+                _: &mut $crate::region::Check<'_, __CANONICAL>,
                 _: u32,
             ) -> ::core::result::Result<(), $crate::region::Invalid> {
                 ::core::result::Result::Ok(())

@@ -102,21 +102,19 @@ macro_rules! __region_accessors {
         }
 
         const _: () = {
-            use $crate::region::{Mut, Ref};
-
             $crate::__region_members! { $($member: $type),* }
 
-            impl<'r> $ref<'r> for Ref<'r, $name> {
+            impl<'r> $ref<'r> for $crate::region::Ref<'r, $name> {
                 $(#[inline]
-                fn $member(self) -> Ref<'r, $type> {
-                    self.part(PLACES[Member::$member as usize])
+                fn $member(self) -> $crate::region::Ref<'r, $type> {
+                    self.part(PLACES[__Member::$member as usize])
                 })*
             }
 
-            impl $mut for Mut<'_, $name> {
+            impl $mut for $crate::region::Mut<'_, $name> {
                 $(#[inline]
-                fn $member(&mut self) -> Mut<'_, $type> {
-                    self.part(PLACES[Member::$member as usize])
+                fn $member(&mut self) -> $crate::region::Mut<'_, $type> {
+                    self.part(PLACES[__Member::$member as usize])
                 })*
             }
         };
@@ -132,41 +130,39 @@ macro_rules! __region_stored {
         $([$label:expr] $member:ident: $type:ty $(= $default:expr)?;)*
     ) => {
         const _: () = {
-            use $crate::region::{Check, Facts, Invalid, Lines, MemoryMut, Slide, Stored, Writer, fixed};
-
             $crate::__region_members! { $($member: $type),* }
 
-            impl Stored for $name {
+            impl $crate::region::Stored for $name {
                 const SIZE: u32 = PLACES[COUNT];
                 const ALIGN: u32 = ALIGNMENT;
-                const LINKS: bool = false $(|| <$type as Stored>::LINKS)*;
-                const DENSE: bool = true $(&& <$type as Stored>::DENSE)* && (0 $(+ <$type as Stored>::SIZE)*) == PLACES[COUNT];
-                const ANY: bool = true $(&& <$type as Stored>::ANY)*;
+                const LINKS: bool = false $(|| <$type as $crate::region::Stored>::LINKS)*;
+                const DENSE: bool = true $(&& <$type as $crate::region::Stored>::DENSE)* && (0 $(+ <$type as $crate::region::Stored>::SIZE)*) == PLACES[COUNT];
+                const ANY: bool = true $(&& <$type as $crate::region::Stored>::ANY)*;
 
                 $crate::__region_common! { $full, $schema; $($member: $type $(= $default)?;)* }
 
-                fn needed(lines: &mut Lines) {
+                fn needed(lines: &mut $crate::region::Lines) {
                     if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
                         lines.line(&name, 0, Self::SIZE, Self::ALIGN, "struct");
-                        $(lines.member::<$type>(&name, $label, PLACES[Member::$member as usize]);)*
-                        $(<$type as Stored>::needed(lines);)*
+                        $(lines.member::<$type>(&name, $label, PLACES[__Member::$member as usize]);)*
+                        $(<$type as $crate::region::Stored>::needed(lines);)*
                     }
                 }
                 #[inline]
-                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                fn write(writer: &mut $crate::region::Writer<'_>, from: u32, to: u32) {
                     $({
-                        let place = PLACES[Member::$member as usize];
-                        <$type as Stored>::write(writer, from + place, to + place);
+                        let place = PLACES[__Member::$member as usize];
+                        <$type as $crate::region::Stored>::write(writer, from + place, to + place);
                     })*
                 }
                 #[inline]
-                fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> ::core::result::Result<(), Invalid> {
+                fn check<const __CANONICAL: bool>(check: &mut $crate::region::Check<'_, __CANONICAL>, at: u32) -> ::core::result::Result<(), $crate::region::Invalid> {
                     let mut end = at;
                     $({
-                        let place = at + PLACES[Member::$member as usize];
+                        let place = at + PLACES[__Member::$member as usize];
                         check.zero(end, place)?;
-                        <$type as Stored>::check(check, place).map_err(|error| error.in_member($label))?;
-                        end = place + <$type as Stored>::SIZE;
+                        <$type as $crate::region::Stored>::check(check, place).map_err(|error| error.in_member($label))?;
+                        end = place + <$type as $crate::region::Stored>::SIZE;
                     })*
                     check.zero(end, at + Self::SIZE)
                 }
@@ -178,11 +174,9 @@ macro_rules! __region_stored {
         $([$label:expr] $member:ident: $type:ty $(= $default:expr)?;)*
     ) => {
         const _: () = {
-            use $crate::region::{Check, Facts, Invalid, Lines, MemoryMut, Slide, Stored, Version, Writer, fixed};
-
             $crate::__region_members! { $($member: $type),* }
 
-            impl Stored for $name {
+            impl $crate::region::Stored for $name {
                 const SIZE: u32 = PLACES[COUNT].next_multiple_of(8);
                 const ALIGN: u32 = 8;
                 const LINKS: bool = true;
@@ -192,25 +186,25 @@ macro_rules! __region_stored {
 
                 $crate::__region_common! { $full, $schema; $($member: $type $(= $default)?;)* }
 
-                fn needed(lines: &mut Lines) {
+                fn needed(lines: &mut $crate::region::Lines) {
                     if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
                         lines.line(&name, 0, 0, 0, "appendable");
                         let version = || {
-                            let mut version = Version::of::<Self>($full);
-                            $(version.member::<$type>($label, PLACES[Member::$member as usize]);)*
+                            let mut version = $crate::region::Version::of::<Self>($full);
+                            $(version.member::<$type>($label, PLACES[__Member::$member as usize]);)*
                             version
                         };
                         if lines.version(version) {
-                            $(<$type as Stored>::needed(lines);)*
+                            $(<$type as $crate::region::Stored>::needed(lines);)*
                         }
                     }
                 }
-                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                fn write(writer: &mut $crate::region::Writer<'_>, from: u32, to: u32) {
                     let members = writer.members_of::<Self>();
                     $({
-                        let place = PLACES[Member::$member as usize];
-                        if (Member::$member as u32) < members {
-                            <$type as Stored>::write(writer, from + place, to + place);
+                        let place = PLACES[__Member::$member as usize];
+                        if (__Member::$member as u32) < members {
+                            <$type as $crate::region::Stored>::write(writer, from + place, to + place);
                         } else {
                             writer.default_value::<$type>(to + place, |_memory, _at| {
                                 $($crate::region::begin_with::<$type, _>(_memory, _at, $default);)?
@@ -218,14 +212,14 @@ macro_rules! __region_stored {
                         }
                     })*
                 }
-                fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> ::core::result::Result<(), Invalid> {
+                fn check<const __CANONICAL: bool>(check: &mut $crate::region::Check<'_, __CANONICAL>, at: u32) -> ::core::result::Result<(), $crate::region::Invalid> {
                     let (members, size) = check.version_of::<Self>(at)?;
                     let mut end = at;
-                    $(if (Member::$member as u32) < members {
-                        let place = at + PLACES[Member::$member as usize];
+                    $(if (__Member::$member as u32) < members {
+                        let place = at + PLACES[__Member::$member as usize];
                         check.zero(end, place)?;
-                        <$type as Stored>::check(check, place).map_err(|error| error.in_member($label))?;
-                        end = place + <$type as Stored>::SIZE;
+                        <$type as $crate::region::Stored>::check(check, place).map_err(|error| error.in_member($label))?;
+                        end = place + <$type as $crate::region::Stored>::SIZE;
                     })*
                     // What is behind the members that this program knows may be others.
                     if members <= COUNT as u32 || size == Self::SIZE {
@@ -247,28 +241,28 @@ macro_rules! __region_common {
         const SCHEMA_HASH: u64 = $schema;
         const NAMED: bool = true;
 
-        fn facts() -> &'static Facts {
-            const { $(fixed::<$type>();)* }
-            static FACTS: ::std::sync::OnceLock<Facts> = ::std::sync::OnceLock::new();
-            FACTS.get_or_init(Facts::work_out::<Self>)
+        fn facts() -> &'static $crate::region::Facts {
+            const { $($crate::region::fixed::<$type>();)* }
+            static FACTS: ::std::sync::OnceLock<$crate::region::Facts> = ::std::sync::OnceLock::new();
+            FACTS.get_or_init($crate::region::Facts::work_out::<Self>)
         }
         fn kind() -> ::std::string::String {
             ::std::borrow::ToOwned::to_owned($full)
         }
-        fn begin(mut memory: MemoryMut<'_>, at: u32) {
+        fn begin(mut memory: $crate::region::MemoryMut<'_>, at: u32) {
             $(
-                <$type as Stored>::begin(memory.reborrow(), at + PLACES[Member::$member as usize]);
-                $($crate::region::begin_with::<$type, _>(memory.reborrow(), at + PLACES[Member::$member as usize], $default);)?
+                <$type as $crate::region::Stored>::begin(memory.reborrow(), at + PLACES[__Member::$member as usize]);
+                $($crate::region::begin_with::<$type, _>(memory.reborrow(), at + PLACES[__Member::$member as usize], $default);)?
             )*
         }
-        fn moved(mut memory: MemoryMut<'_>, at: u32, distance: u32) {
-            $(<$type as Stored>::moved(memory.reborrow(), at + PLACES[Member::$member as usize], distance);)*
+        fn moved(mut memory: $crate::region::MemoryMut<'_>, at: u32, distance: u32) {
+            $(<$type as $crate::region::Stored>::moved(memory.reborrow(), at + PLACES[__Member::$member as usize], distance);)*
         }
-        fn slide(slide: &mut Slide<'_>, at: u32) {
-            $(<$type as Stored>::slide(slide, at + PLACES[Member::$member as usize]);)*
+        fn slide(slide: &mut $crate::region::Slide<'_>, at: u32) {
+            $(<$type as $crate::region::Stored>::slide(slide, at + PLACES[__Member::$member as usize]);)*
         }
-        fn release(mut memory: MemoryMut<'_>, at: u32) {
-            $(<$type as Stored>::release(memory.reborrow(), at + PLACES[Member::$member as usize]);)*
+        fn release(mut memory: $crate::region::MemoryMut<'_>, at: u32) {
+            $(<$type as $crate::region::Stored>::release(memory.reborrow(), at + PLACES[__Member::$member as usize]);)*
         }
     };
 }
@@ -279,7 +273,7 @@ macro_rules! __region_common {
 macro_rules! __region_members {
     ($($member:ident: $type:ty),*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-        enum Member { $($member),* }
+        enum __Member { $($member),* }
         const SIZES: &[(u32, u32)] = &[$((<$type as $crate::region::Stored>::SIZE, <$type as $crate::region::Stored>::ALIGN)),*];
         const COUNT: usize = SIZES.len();
         const _: () = assert!(COUNT != 0, "a struct of a region has at least one member");
@@ -309,17 +303,15 @@ macro_rules! region_plain {
         }
 
         const _: () = {
-            use $crate::region::{Check, Invalid, Lines, Plain, Stored, Writer};
-
             $crate::__region_members! { $($member: $type),* }
 
-            const fn plain<T: Plain>() -> u32 {
+            const fn plain<T: $crate::region::Plain>() -> u32 {
                 T::SIZE
             }
             const _: () = assert!(0 $(+ plain::<$type>())* == ::core::mem::size_of::<$name>() as u32, "a plain struct has no padding");
             const _: () = assert!(ALIGNMENT == ::core::mem::align_of::<$name>() as u32, "a plain struct is aligned as its members are");
 
-            impl Stored for $name {
+            impl $crate::region::Stored for $name {
                 const SIZE: u32 = ::core::mem::size_of::<$name>() as u32;
                 const ALIGN: u32 = ALIGNMENT;
                 const LINKS: bool = false;
@@ -327,26 +319,26 @@ macro_rules! region_plain {
                 const ANY: bool = true;
                 const NAMED: bool = true;
 
-                fn kind() -> String {
+                fn kind() -> ::std::string::String {
                     stringify!($name).to_owned()
                 }
-                fn needed(lines: &mut Lines) {
-                    if let Some(name) = lines.begin_struct::<Self>() {
+                fn needed(lines: &mut $crate::region::Lines) {
+                    if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
                         lines.line(&name, 0, Self::SIZE, Self::ALIGN, "struct");
-                        $(lines.member::<$type>(&name, stringify!($member), PLACES[Member::$member as usize]);)*
-                        $(<$type as Stored>::needed(lines);)*
+                        $(lines.member::<$type>(&name, stringify!($member), PLACES[__Member::$member as usize]);)*
+                        $(<$type as $crate::region::Stored>::needed(lines);)*
                     }
                 }
-                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
+                fn write(writer: &mut $crate::region::Writer<'_>, from: u32, to: u32) {
                     writer.copy(from, to, Self::SIZE);
                 }
-                fn check<const CANONICAL: bool>(_: &mut Check<'_, CANONICAL>, _: u32) -> Result<(), Invalid> {
-                    Ok(())
+                fn check<const __CANONICAL: bool>(_: &mut $crate::region::Check<'_, __CANONICAL>, _: u32) -> ::core::result::Result<(), $crate::region::Invalid> {
+                    ::core::result::Result::Ok(())
                 }
             }
 
             // SAFETY: the struct is repr(C), and its members are plain, leave no padding, and give it its alignment, as is asserted above.
-            unsafe impl Plain for $name {}
+            unsafe impl $crate::region::Plain for $name {}
         };
     };
 }

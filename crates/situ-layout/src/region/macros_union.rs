@@ -107,34 +107,28 @@ macro_rules! __region_union {
         }
 
         const _: () = {
-            use $crate::region::{
-                Check, Facts, Invalid, Lines, MemoryMut, Mut, Ref, Selected, Slide, Stored, Union, Writer, fixed,
-                union_begin, union_case, union_check, union_discriminator, union_labels, union_layout, union_moved,
-                union_release, union_select, union_slide, union_write,
-            };
-
             #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
             #[derive(PartialEq)]
-            enum Case { $($member,)* Nothing }
+            enum __Case { $($member,)* __Nothing }
 
             /// Where the members begin, the size and the alignment.
             const LAYOUT: (u32, u32, u32) =
-                union_layout(<$discriminator as Stored>::SIZE, &[$((<$type as Stored>::SIZE, <$type as Stored>::ALIGN)),*]);
+                $crate::region::union_layout(<$discriminator as $crate::region::Stored>::SIZE, &[$((<$type as $crate::region::Stored>::SIZE, <$type as $crate::region::Stored>::ALIGN)),*]);
 
             #[allow(unreachable_code, unused_variables)]
-            fn case(value: Selected<$name>) -> Case {
-                let number = union_case::<$name>(value);
+            fn case(value: $crate::region::Selected<$name>) -> __Case {
+                let number = $crate::region::union_case::<$name>(value);
                 $($(if number == $label as i128 {
-                    return Case::$member;
+                    return __Case::$member;
                 })*)*
                 $($(
                     let _ = ::core::stringify!($default);
-                    return Case::$member;
+                    return __Case::$member;
                 )?)*
-                Case::Nothing
+                __Case::__Nothing
             }
 
-            impl Stored for $name {
+            impl $crate::region::Stored for $name {
                 const SIZE: u32 = LAYOUT.1;
                 const ALIGN: u32 = LAYOUT.2;
                 const LINKS: bool = true;
@@ -142,108 +136,108 @@ macro_rules! __region_union {
                 const ANY: bool = false;
                 const NAMED: bool = true;
 
-                fn facts() -> &'static Facts {
-                    const { $(fixed::<$type>();)* }
-                    static FACTS: ::std::sync::OnceLock<Facts> = ::std::sync::OnceLock::new();
-                    FACTS.get_or_init(Facts::work_out::<Self>)
+                fn facts() -> &'static $crate::region::Facts {
+                    const { $($crate::region::fixed::<$type>();)* }
+                    static FACTS: ::std::sync::OnceLock<$crate::region::Facts> = ::std::sync::OnceLock::new();
+                    FACTS.get_or_init($crate::region::Facts::work_out::<Self>)
                 }
                 fn kind() -> ::std::string::String {
                     ::std::borrow::ToOwned::to_owned($full)
                 }
-                fn needed(lines: &mut Lines) {
+                fn needed(lines: &mut $crate::region::Lines) {
                     if let ::core::option::Option::Some(name) = lines.begin_struct::<Self>() {
                         lines.line(&name, 0, Self::SIZE, Self::ALIGN, "union");
                         lines.member::<$discriminator>(&name, "discriminator", 0);
                         $({
                             let default = false $(|| ::core::stringify!($default) == "default")?;
-                            let labels = union_labels(&[$($label as i128),*], default);
+                            let labels = $crate::region::union_labels(&[$($label as i128),*], default);
                             lines.case::<$type>(&name, $text, LAYOUT.0, &labels);
                         })*
-                        $(<$type as Stored>::needed(lines);)*
+                        $(<$type as $crate::region::Stored>::needed(lines);)*
                     }
                 }
-                fn begin(memory: MemoryMut<'_>, at: u32) {
-                    union_begin::<Self>(memory, at);
+                fn begin(memory: $crate::region::MemoryMut<'_>, at: u32) {
+                    $crate::region::union_begin::<Self>(memory, at);
                 }
-                fn moved(memory: MemoryMut<'_>, at: u32, distance: u32) {
-                    union_moved::<Self>(memory, at, distance);
+                fn moved(memory: $crate::region::MemoryMut<'_>, at: u32, distance: u32) {
+                    $crate::region::union_moved::<Self>(memory, at, distance);
                 }
-                fn slide(slide: &mut Slide<'_>, at: u32) {
-                    union_slide::<Self>(slide, at);
+                fn slide(slide: &mut $crate::region::Slide<'_>, at: u32) {
+                    $crate::region::union_slide::<Self>(slide, at);
                 }
-                fn release(memory: MemoryMut<'_>, at: u32) {
-                    union_release::<Self>(memory, at);
+                fn release(memory: $crate::region::MemoryMut<'_>, at: u32) {
+                    $crate::region::union_release::<Self>(memory, at);
                 }
-                fn write(writer: &mut Writer<'_>, from: u32, to: u32) {
-                    union_write::<Self>(writer, from, to);
+                fn write(writer: &mut $crate::region::Writer<'_>, from: u32, to: u32) {
+                    $crate::region::union_write::<Self>(writer, from, to);
                 }
-                fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> ::core::result::Result<(), Invalid> {
-                    union_check::<Self, CANONICAL>(check, at)
+                fn check<const __CANONICAL: bool>(check: &mut $crate::region::Check<'_, __CANONICAL>, at: u32) -> ::core::result::Result<(), $crate::region::Invalid> {
+                    $crate::region::union_check::<Self, __CANONICAL>(check, at)
                 }
             }
 
-            impl Union for $name {
+            impl $crate::region::Union for $name {
                 type Discriminator = $discriminator;
                 const VALUE: u32 = LAYOUT.0;
                 const INITIAL: i128 = $initial;
 
-                fn value_begin(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32) {
+                fn value_begin(selected: $crate::region::Selected<Self>, memory: $crate::region::MemoryMut<'_>, at: u32) {
                     match case(selected) {
-                        $(Case::$member => <$type as Stored>::begin(memory, at),)*
-                        Case::Nothing => {}
+                        $(__Case::$member => <$type as $crate::region::Stored>::begin(memory, at),)*
+                        __Case::__Nothing => {}
                     }
                 }
-                fn value_moved(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32, distance: u32) {
+                fn value_moved(selected: $crate::region::Selected<Self>, memory: $crate::region::MemoryMut<'_>, at: u32, distance: u32) {
                     match case(selected) {
-                        $(Case::$member => <$type as Stored>::moved(memory, at, distance),)*
-                        Case::Nothing => {}
+                        $(__Case::$member => <$type as $crate::region::Stored>::moved(memory, at, distance),)*
+                        __Case::__Nothing => {}
                     }
                 }
-                fn value_slide(selected: Selected<Self>, slide: &mut Slide<'_>, at: u32) {
+                fn value_slide(selected: $crate::region::Selected<Self>, slide: &mut $crate::region::Slide<'_>, at: u32) {
                     match case(selected) {
-                        $(Case::$member => <$type as Stored>::slide(slide, at),)*
-                        Case::Nothing => {}
+                        $(__Case::$member => <$type as $crate::region::Stored>::slide(slide, at),)*
+                        __Case::__Nothing => {}
                     }
                 }
-                fn value_release(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32) {
+                fn value_release(selected: $crate::region::Selected<Self>, memory: $crate::region::MemoryMut<'_>, at: u32) {
                     match case(selected) {
-                        $(Case::$member => <$type as Stored>::release(memory, at),)*
-                        Case::Nothing => {}
+                        $(__Case::$member => <$type as $crate::region::Stored>::release(memory, at),)*
+                        __Case::__Nothing => {}
                     }
                 }
-                fn value_write(selected: Selected<Self>, writer: &mut Writer<'_>, from: u32, to: u32) {
+                fn value_write(selected: $crate::region::Selected<Self>, writer: &mut $crate::region::Writer<'_>, from: u32, to: u32) {
                     match case(selected) {
-                        $(Case::$member => <$type as Stored>::write(writer, from, to),)*
-                        Case::Nothing => {}
+                        $(__Case::$member => <$type as $crate::region::Stored>::write(writer, from, to),)*
+                        __Case::__Nothing => {}
                     }
                 }
-                fn value_check<const CANONICAL: bool>(selected: Selected<Self>, check: &mut Check<'_, CANONICAL>, at: u32) -> ::core::result::Result<u32, Invalid> {
+                fn value_check<const __CANONICAL: bool>(selected: $crate::region::Selected<Self>, check: &mut $crate::region::Check<'_, __CANONICAL>, at: u32) -> ::core::result::Result<u32, $crate::region::Invalid> {
                     match case(selected) {
-                        $(Case::$member => {
-                            <$type as Stored>::check(check, at).map_err(|error| error.in_member($text))?;
-                            ::core::result::Result::Ok(<$type as Stored>::SIZE)
+                        $(__Case::$member => {
+                            <$type as $crate::region::Stored>::check(check, at).map_err(|error| error.in_member($text))?;
+                            ::core::result::Result::Ok(<$type as $crate::region::Stored>::SIZE)
                         })*
-                        Case::Nothing => ::core::result::Result::Ok(0),
+                        __Case::__Nothing => ::core::result::Result::Ok(0),
                     }
                 }
             }
 
-            impl<'r> $ref<'r> for Ref<'r, $name> {
-                fn discriminator(self) -> Selected<$name> {
-                    union_discriminator(self)
+            impl<'r> $ref<'r> for $crate::region::Ref<'r, $name> {
+                fn discriminator(self) -> $crate::region::Selected<$name> {
+                    $crate::region::union_discriminator(self)
                 }
-                $(fn $member(self) -> ::core::option::Option<Ref<'r, $type>> {
-                    (case(union_discriminator(self)) == Case::$member).then(|| self.part(LAYOUT.0))
+                $(fn $member(self) -> ::core::option::Option<$crate::region::Ref<'r, $type>> {
+                    (case($crate::region::union_discriminator(self)) == __Case::$member).then(|| self.part(LAYOUT.0))
                 })*
             }
 
-            impl $mut for Mut<'_, $name> {
-                fn select(&mut self, discriminator: Selected<$name>) {
-                    let is_same = case(union_discriminator(self.as_ref())) == case(discriminator);
-                    union_select(self, discriminator, is_same);
+            impl $mut for $crate::region::Mut<'_, $name> {
+                fn select(&mut self, discriminator: $crate::region::Selected<$name>) {
+                    let is_same = case($crate::region::union_discriminator(self.as_ref())) == case(discriminator);
+                    $crate::region::union_select(self, discriminator, is_same);
                 }
-                $(fn $member(&mut self) -> ::core::option::Option<Mut<'_, $type>> {
-                    (case(union_discriminator(self.as_ref())) == Case::$member).then(|| self.part(LAYOUT.0))
+                $(fn $member(&mut self) -> ::core::option::Option<$crate::region::Mut<'_, $type>> {
+                    (case($crate::region::union_discriminator(self.as_ref())) == __Case::$member).then(|| self.part(LAYOUT.0))
                 })*
             }
         };

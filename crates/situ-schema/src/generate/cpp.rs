@@ -10,6 +10,7 @@ mod types;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use self::names::Named;
 use self::page::Page;
 use super::{GeneratedFile, Options};
 use crate::model::{Action, Constant, Kind, Name, Service, Type, TypeId};
@@ -19,19 +20,20 @@ use crate::{FileId, Schema};
 pub(super) fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
     let headers = names::headers(schema, &options.roots);
     let wanted = |file: &FileId| options.included || schema.sources().get(*file).requested;
+    let named = &Named::new(schema);
     headers
         .iter()
         .filter(|(file, _)| wanted(file))
         .map(|(file, path)| GeneratedFile {
             path: path.clone(),
-            text: Header::new(schema, *file, &headers).write(),
+            text: Header::new(named, *file, &headers).write(),
         })
         .collect()
 }
 
 /// What one header holds.
 struct Header<'a> {
-    schema: &'a Schema,
+    schema: &'a Named<'a>,
     file: FileId,
     headers: &'a BTreeMap<FileId, PathBuf>,
     /// The definitions of the file, each after those it needs.
@@ -43,7 +45,7 @@ struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    fn new(schema: &'a Schema, file: FileId, headers: &'a BTreeMap<FileId, PathBuf>) -> Self {
+    fn new(schema: &'a Named<'a>, file: FileId, headers: &'a BTreeMap<FileId, PathBuf>) -> Self {
         let order = schema.dependency_order().iter().copied();
         let definitions = order.filter(|id| schema.file_of(*id) == file).collect();
         let needed = needed_files(schema, file);
@@ -98,12 +100,12 @@ impl<'a> Header<'a> {
             let definition = self.schema.definition(*id);
             match &definition.kind {
                 Kind::Enum(it) => {
-                    scope.enter(page, &definition.name);
-                    enumeration::enumeration(page, definition, it);
+                    scope.enter(page, self.schema, &definition.name);
+                    enumeration::enumeration(page, self.schema, definition, it);
                 }
                 Kind::Bitmask(it) => {
-                    scope.enter(page, &definition.name);
-                    enumeration::bitmask(page, definition, it);
+                    scope.enter(page, self.schema, &definition.name);
+                    enumeration::bitmask(page, self.schema, definition, it);
                 }
                 _ => {}
             }
@@ -112,18 +114,14 @@ impl<'a> Header<'a> {
 
     /// The constants that stand in a namespace; those of ROS messages stand in their structs.
     fn constants(&self, page: &mut Page, scope: &mut Scope) {
-        let of_message = |constant: &Constant| {
-            let owner = constant.name.scope().strip_suffix("_Constants");
-            owner
-                .and_then(|it| self.schema.find(it))
-                .is_some_and(|id| self.schema.definition(id).kind.as_struct().is_some())
-        };
+        let of_message = |constant: &Constant| names::owner(self.schema, constant).is_some();
         for constant in
             self.schema.constants().iter().filter(|it| it.span.file == self.file && !of_message(it))
         {
-            scope.enter(page, &constant.name);
+            scope.enter(page, self.schema, &constant.name);
             page.docs(&constant.docs);
-            page.line(composite::constant(self.schema, constant, "inline"));
+            let name = self.schema.ident(&constant.name);
+            page.line(composite::constant(self.schema, constant, name, "inline"));
         }
     }
 
@@ -140,9 +138,9 @@ impl<'a> Header<'a> {
                 Kind::Union(_) => "class",
                 _ => continue,
             };
-            scope.enter(page, &definition.name);
+            scope.enter(page, self.schema, &definition.name);
             page.line(composite::template_head(self.schema, *id));
-            page.line(format!("{class} {};", names::template(definition.name.simple())));
+            page.line(format!("{class} {};", self.schema.template(*id)));
         }
     }
 
@@ -151,15 +149,15 @@ impl<'a> Header<'a> {
             let definition = self.schema.definition(*id);
             match &definition.kind {
                 Kind::Struct(it) => {
-                    scope.enter(page, &definition.name);
+                    scope.enter(page, self.schema, &definition.name);
                     composite::structure(page, self.schema, *id, it);
                 }
                 Kind::Union(it) => {
-                    scope.enter(page, &definition.name);
+                    scope.enter(page, self.schema, &definition.name);
                     composite::union(page, self.schema, *id, it);
                 }
                 Kind::Alias(ty) => {
-                    scope.enter(page, &definition.name);
+                    scope.enter(page, self.schema, &definition.name);
                     composite::alias(page, self.schema, *id, ty);
                 }
                 Kind::Enum(_) | Kind::Bitmask(_) => {}
@@ -180,11 +178,11 @@ impl<'a> Header<'a> {
     }
 
     fn service(&self, page: &mut Page, scope: &mut Scope, service: &Service) {
-        scope.enter(page, &service.name);
+        scope.enter(page, self.schema, &service.name);
         page.line(format!("/// The service {}: a request and its response.", service.name));
-        page.line(format!("struct {} {{", names::identifier(service.name.simple())));
+        page.line(format!("struct {} {{", self.schema.ident(&service.name)));
         page.indent();
-        page.line(format!("static constexpr std::string_view situ_name = \"{}\";", service.name));
+        page.line(format!("static constexpr ::std::string_view situ_name = \"{}\";", service.name));
         page.line(format!("using Request = {};", default_of(self.schema, service.request)));
         page.line(format!("using Response = {};", default_of(self.schema, service.response)));
         page.dedent();
@@ -192,12 +190,12 @@ impl<'a> Header<'a> {
     }
 
     fn action(&self, page: &mut Page, scope: &mut Scope, action: &Action) {
-        let service = |it: &Service| names::qualified(&it.name, &names::identifier(it.name.simple()));
-        scope.enter(page, &action.name);
+        let service = |it: &Service| self.schema.qualified(&it.name, self.schema.ident(&it.name));
+        scope.enter(page, self.schema, &action.name);
         page.line(format!("/// The action {}: a goal, its result, and feedback on the way.", action.name));
-        page.line(format!("struct {} {{", names::identifier(action.name.simple())));
+        page.line(format!("struct {} {{", self.schema.ident(&action.name)));
         page.indent();
-        page.line(format!("static constexpr std::string_view situ_name = \"{}\";", action.name));
+        page.line(format!("static constexpr ::std::string_view situ_name = \"{}\";", action.name));
         page.line(format!("using Goal = {};", default_of(self.schema, action.goal)));
         page.line(format!("using Result = {};", default_of(self.schema, action.result)));
         page.line(format!("using Feedback = {};", default_of(self.schema, action.feedback)));
@@ -238,8 +236,8 @@ struct Scope {
 }
 
 impl Scope {
-    fn enter(&mut self, page: &mut Page, name: &Name) {
-        let namespace = names::namespace(name);
+    fn enter(&mut self, page: &mut Page, schema: &Named, name: &Name) {
+        let namespace = schema.namespace(name);
         if namespace != self.open {
             self.leave(page);
             if !namespace.is_empty() {
@@ -262,8 +260,8 @@ impl Scope {
 }
 
 /// The name of a type with its default storage, qualified.
-fn default_of(schema: &Schema, id: TypeId) -> String {
-    names::qualified(schema.name(id), &names::simple(schema, id))
+fn default_of(schema: &Named, id: TypeId) -> String {
+    schema.qualified(schema.name(id), schema.simple(id))
 }
 
 fn needed_files(schema: &Schema, file: FileId) -> BTreeSet<FileId> {

@@ -1,6 +1,7 @@
 //! The generation driver: a schema in, source files out.
 
 mod cpp;
+mod naming;
 mod rust;
 
 use std::path::PathBuf;

@@ -1,40 +1,37 @@
 //! Structs, unions, aliases and constants.
 
-use super::names;
+use super::names::{CaseNames, Idents, Named};
 use super::page::{Page, hash};
 use super::types::{self, named, primitive, spell, spell_member, value};
-use crate::Schema;
-use crate::model::{
-    Case, Constant, Definition, Kind, Literal, Member, Primitive, Struct, Type, TypeId, Union,
-};
+use crate::model::{Case, Constant, Kind, Literal, Member, Primitive, Struct, Type, TypeId, Union};
 
 /// `template <class S>` with what the type asks of its storage.
-pub fn template_head(schema: &Schema, id: TypeId) -> String {
+pub fn template_head(schema: &Named, id: TypeId) -> String {
     let concept = if schema.is_flattable(id) { "storage_policy" } else { "unbounded_storage" };
     format!("template <::situ::{concept} S>")
 }
 
 /// A constant, in a namespace (`inline`) or a struct (`static`).
-pub fn constant(schema: &Schema, constant: &Constant, storage: &str) -> String {
+pub fn constant(schema: &Named, constant: &Constant, name: &str, storage: &str) -> String {
     let ty = match schema.resolve(&constant.ty) {
         Type::Primitive(of) => primitive(*of).to_owned(),
-        Type::WString { .. } => "std::u16string_view".to_owned(),
+        Type::WString { .. } => "::std::u16string_view".to_owned(),
         Type::Named(id) => named(schema, *id),
-        _ => "std::string_view".to_owned(),
+        _ => "::std::string_view".to_owned(),
     };
     let value = value(schema, &constant.ty, &constant.value);
-    format!("{storage} constexpr {ty} {} = {value};", names::identifier(constant.name.simple()))
+    format!("{storage} constexpr {ty} {} = {value};", name)
 }
 
 /// A typedef.
-pub fn alias(page: &mut Page, schema: &Schema, id: TypeId, ty: &Type) {
+pub fn alias(page: &mut Page, schema: &Named, id: TypeId, ty: &Type) {
     let definition = schema.definition(id);
     page.docs(&definition.docs);
-    let name = names::simple(schema, id);
+    let name = schema.simple(id);
     if !types::is_template(schema, id) {
         return page.line(format!("using {name} = {};", spell(schema, ty)));
     }
-    let template = names::template(definition.name.simple());
+    let template = schema.template(id);
     page.line(template_head(schema, id));
     page.line(format!("using {template} = {};", spell(schema, ty)));
     let storage = match schema.as_struct(ty) {
@@ -46,28 +43,25 @@ pub fn alias(page: &mut Page, schema: &Schema, id: TypeId, ty: &Type) {
 }
 
 /// The default storage of a struct or union.
-fn default_alias(page: &mut Page, schema: &Schema, id: TypeId) {
+fn default_alias(page: &mut Page, schema: &Named, id: TypeId) {
     let storage = match &schema.definition(id).kind {
         Kind::Struct(it) if it.region => "in_region",
         _ if schema.is_flat(id) => "flat",
         _ => "heap",
     };
-    let name = names::simple(schema, id);
+    let name = schema.simple(id);
     page.gap();
-    page.line(format!("using {name} = {}<::situ::{storage}>;", names::template(schema.name(id).simple())));
+    page.line(format!("using {name} = {}<::situ::{storage}>;", schema.template(id)));
 }
 
 /// The schema that a topic carries for a struct.
-pub fn schema_text(page: &mut Page, schema: &Schema, id: TypeId) {
+pub fn schema_text(page: &mut Page, schema: &Named, id: TypeId) {
     let name = schema.name(id);
     page.gap();
     page.line(template_head(schema, id));
-    page.line(format!(
-        "struct schema_text<{}<S>> {{",
-        names::qualified(name, &names::template(name.simple()))
-    ));
+    page.line(format!("struct schema_text<{}<S>> {{", schema.qualified(name, schema.template(id))));
     page.edge(format!(
-        "  static constexpr std::string_view value = R\"situ({})situ\";",
+        "  static constexpr ::std::string_view value = R\"situ({})situ\";",
         schema.canonical(id)
     ));
     page.line("};");
@@ -100,11 +94,11 @@ fn member_info(member: &Member) -> String {
 }
 
 /// What structs and unions say about themselves.
-fn traits(page: &mut Page, schema: &Schema, id: TypeId, extensibility: &str) {
+fn traits(page: &mut Page, schema: &Named, id: TypeId, extensibility: &str) {
     let definition = schema.definition(id);
     page.line("template <class Other>");
-    page.line(format!("using situ_rebind = {}<Other>;", names::template(definition.name.simple())));
-    page.line(format!("static constexpr std::string_view situ_name = \"{}\";", definition.name));
+    page.line(format!("using situ_rebind = {}<Other>;", schema.template(id)));
+    page.line(format!("static constexpr ::std::string_view situ_name = \"{}\";", definition.name));
     page.line(format!(
         "static constexpr ::situ::extensibility situ_extensibility = ::situ::extensibility::{extensibility};"
     ));
@@ -119,10 +113,9 @@ fn extensibility(of: crate::model::Extensibility) -> &'static str {
 }
 
 /// A struct.
-pub fn structure(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
+pub fn structure(page: &mut Page, schema: &Named, id: TypeId, it: &Struct) {
     let definition = schema.definition(id);
-    let simple = definition.name.simple();
-    let template = names::template(simple);
+    let (template, members) = (schema.template(id), schema.members(id));
     page.docs(&definition.docs);
     page.line(template_head(schema, id));
     if it.is_appended_in_regions() {
@@ -133,7 +126,7 @@ pub fn structure(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
     page.indent();
     for constant in schema.constants_of(id) {
         page.docs(&constant.docs);
-        page.line(self::constant(schema, constant, "static"));
+        page.line(self::constant(schema, constant, members.get(constant.name.simple()), "static"));
     }
     page.gap();
     if let Some(base) = it.base {
@@ -142,7 +135,7 @@ pub fn structure(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
     }
     for member in &it.members {
         member_docs(page, member);
-        let name = names::member(&member.name, simple);
+        let name = members.get(&member.name);
         let initial = types::initializer(schema, member);
         page.line(format!("{} {name}{initial};", spell_member(schema, member)));
     }
@@ -159,20 +152,22 @@ pub fn structure(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
     page.line("// What Situ knows about the type.");
     page.line("using situ_storage = S;");
     let base = it.base.map(|_| "decltype(base)".to_owned());
-    let own = it.members.iter().map(|member| format!("decltype({})", names::member(&member.name, simple)));
+    let own = it.members.iter().map(|member| format!("decltype({})", members.get(&member.name)));
     let member_types: Vec<String> = base.into_iter().chain(own).collect();
     page.list("using situ_types = ::situ::type_list<", &member_types, ",", ">;");
     traits(page, schema, id, extensibility(it.extensibility));
-    page.line(format!("static constexpr std::uint64_t schema_hash = {};", hash(schema.schema_hash(id))));
+    page.line(format!("static constexpr ::std::uint64_t schema_hash = {};", hash(schema.schema_hash(id))));
     page.line(format!(
-        "static constexpr std::uint64_t layout_hash = ::situ::if_flat<S>({});",
+        "static constexpr ::std::uint64_t layout_hash = ::situ::if_flat<S>({});",
         hash(schema.layout_hash(id))
     ));
-    page.line(format!("static constexpr std::string_view schema = ::situ::schema_text<{template}>::value;"));
+    page.line(format!(
+        "static constexpr ::std::string_view schema = ::situ::schema_text<{template}>::value;"
+    ));
     page.gap();
-    bulk(page, schema, it, simple);
+    bulk(page, schema, id, it);
     page.gap();
-    visitor(page, schema, it, simple);
+    visitor(page, schema, it, &members);
     region_parts(page, schema, id, it);
     page.dedent();
     page.line("};");
@@ -180,14 +175,13 @@ pub fn structure(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
 }
 
 /// What a region knows the members by.
-fn region_parts(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
+fn region_parts(page: &mut Page, schema: &Named, id: TypeId, it: &Struct) {
     if !schema.has_region(id) {
         return;
     }
-    let simple = schema.name(id).simple();
-    let template = names::template(simple);
-    let base = it.base.map(|_| ("base".to_owned(), "base"));
-    let own = it.members.iter().map(|member| (names::member(&member.name, simple), member.name.as_str()));
+    let (template, members) = (schema.template(id), schema.members(id));
+    let base = it.base.map(|_| ("base", "base"));
+    let own = it.members.iter().map(|member| (members.get(&member.name), member.name.as_str()));
     let parts: Vec<String> = base
         .into_iter()
         .chain(own)
@@ -196,23 +190,24 @@ fn region_parts(page: &mut Page, schema: &Schema, id: TypeId, it: &Struct) {
         })
         .collect();
     page.line(format!("static constexpr bool situ_appended = {};", it.is_appended_in_regions()));
-    page.line("template <template <auto, std::size_t> class Part>");
+    page.line("template <template <auto, ::std::size_t> class Part>");
     page.line("static constexpr auto situ_region_parts() {");
     page.indent();
-    page.list("return std::tuple{", &parts, ",", "};");
+    page.list("return ::std::tuple{", &parts, ",", "};");
     page.dedent();
     page.line("}");
 }
 
 /// One walk over the members of one or more messages, inherited members first.
-fn visitor(page: &mut Page, schema: &Schema, it: &Struct, simple: &str) {
+fn visitor(page: &mut Page, schema: &Named, it: &Struct, members: &Idents) {
     page.line("template <class Visitor, class... Messages>");
     page.line("static constexpr bool situ_members(Visitor&& visit, Messages&... messages) {");
     page.indent();
     let base = it.base.map(|base| format!("{}::situ_members(visit, messages.base...)", named(schema, base)));
-    let own = it.members.iter().map(|member| {
-        format!("visit({}, messages.{}...)", member_info(member), names::member(&member.name, simple))
-    });
+    let own = it
+        .members
+        .iter()
+        .map(|member| format!("visit({}, messages.{}...)", member_info(member), members.get(&member.name)));
     let calls: Vec<String> = base.into_iter().chain(own).collect();
     page.list("return ", &calls, " &&", ";");
     page.dedent();
@@ -225,19 +220,19 @@ struct Bulk {
     is_field: bool,
 }
 
-fn bulk_members(schema: &Schema, it: &Struct, simple: &str) -> Vec<Bulk> {
+fn bulk_members(schema: &Named, it: &Struct, members: &Idents) -> Vec<Bulk> {
     let holds_bulk = |ty: &Type| schema.as_struct(ty).is_some_and(|(id, _)| schema.has_bulk(id));
     let base = it.base.filter(|base| schema.has_bulk(*base));
     let base = base.map(|_| Bulk { name: "base".to_owned(), is_field: false });
     let own = it.members.iter().filter(|member| member.bulk || !member.optional && holds_bulk(&member.ty));
-    let own = own.map(|member| Bulk { name: names::member(&member.name, simple), is_field: member.bulk });
+    let own = own.map(|member| Bulk { name: members.get(&member.name).to_owned(), is_field: member.bulk });
     base.into_iter().chain(own).collect()
 }
 
 /// The lengths of bulk fields, and construction with them.
-fn bulk(page: &mut Page, schema: &Schema, it: &Struct, simple: &str) {
-    let template = names::template(simple);
-    let fields = bulk_members(schema, it, simple);
+fn bulk(page: &mut Page, schema: &Named, id: TypeId, it: &Struct) {
+    let template = schema.template(id);
+    let fields = bulk_members(schema, it, &schema.members(id));
     if fields.is_empty() {
         page.line("using bulk_lengths = ::situ::no_bulk;");
     } else {
@@ -246,7 +241,7 @@ fn bulk(page: &mut Page, schema: &Schema, it: &Struct, simple: &str) {
         page.indent();
         for field in &fields {
             if field.is_field {
-                page.line(format!("std::size_t {} = 0;", field.name));
+                page.line(format!("::std::size_t {} = 0;", field.name));
             } else {
                 page.line(format!(
                     "typename decltype({template}::{})::bulk_lengths {}{{}};",
@@ -261,7 +256,8 @@ fn bulk(page: &mut Page, schema: &Schema, it: &Struct, simple: &str) {
     page.line(
         "/// The size of a body with bulk fields of these lengths; nothing when they exceed their bounds.",
     );
-    page.line("[[nodiscard]] static constexpr std::optional<std::size_t> body_size(const bulk_lengths& lengths) noexcept {");
+    page.line("[[nodiscard]] static constexpr ::std::optional<::std::size_t> body_size(");
+    page.line("    const bulk_lengths& lengths) noexcept {");
     page.line(format!("  return ::situ::detail::body_size<{template}>(lengths);"));
     page.line("}");
     page.line("/// Constructs a message at an address: default values, and bulk fields of these lengths.");
@@ -297,7 +293,7 @@ fn bulk(page: &mut Page, schema: &Schema, it: &Struct, simple: &str) {
         .iter()
         .map(|Bulk { name, is_field }| {
             if *is_field {
-                format!("static_cast<std::size_t>(message.{name}.size())")
+                format!("static_cast<::std::size_t>(message.{name}.size())")
             } else {
                 format!("::situ::bulk_lengths_of(message.{name})")
             }
@@ -317,19 +313,19 @@ struct Discriminator {
 }
 
 impl Discriminator {
-    fn of(schema: &Schema, it: &Union) -> Self {
+    fn of(schema: &Named, it: &Union) -> Self {
         let ty = spell(schema, &it.discriminator);
         let switched = match schema.resolve(&it.discriminator) {
             Type::Primitive(Primitive::Bool) => "int",
-            Type::Primitive(Primitive::Char8) => "std::uint8_t",
-            Type::Primitive(Primitive::WChar) => "std::uint16_t",
+            Type::Primitive(Primitive::Char8) => "::std::uint8_t",
+            Type::Primitive(Primitive::WChar) => "::std::uint16_t",
             Type::Primitive(of) => primitive(*of),
-            _ => "std::int32_t",
+            _ => "::std::int32_t",
         };
         Self { ty, switched }
     }
 
-    fn value(&self, schema: &Schema, it: &Union, value: i128) -> String {
+    fn value(&self, schema: &Named, it: &Union, value: i128) -> String {
         match schema.resolve(&it.discriminator) {
             Type::Primitive(of) => match of {
                 Primitive::Bool | Primitive::I32 => types::integer(*of, value),
@@ -352,30 +348,28 @@ impl Discriminator {
 
     fn label(&self, value: i128) -> String {
         match self.switched {
-            "std::int32_t" => types::integer(Primitive::I32, value),
-            "std::int64_t" => types::integer(Primitive::I64, value),
-            "std::uint64_t" => types::integer(Primitive::U64, value),
-            "std::uint32_t" => types::integer(Primitive::U32, value),
+            "::std::int32_t" => types::integer(Primitive::I32, value),
+            "::std::int64_t" => types::integer(Primitive::I64, value),
+            "::std::uint64_t" => types::integer(Primitive::U64, value),
+            "::std::uint32_t" => types::integer(Primitive::U32, value),
             _ => value.to_string(),
         }
     }
 }
 
 /// A union.
-pub fn union(page: &mut Page, schema: &Schema, id: TypeId, it: &Union) {
+pub fn union(page: &mut Page, schema: &Named, id: TypeId, it: &Union) {
     let definition = schema.definition(id);
-    let simple = definition.name.simple();
-    let template = names::template(simple);
-    let cases = format!("{simple}_cases");
+    let (template, cases) = (schema.template(id), schema.cases_of(id));
     let discriminator = Discriminator::of(schema, it);
-    union_cases(page, schema, id, it, &cases, &discriminator);
+    union_cases(page, schema, id, it, cases, &discriminator);
     page.gap();
     page.docs(&definition.docs);
     page.line(template_head(schema, id));
     page.line(format!("class {template}"));
     page.indent();
     page.indent();
-    let mut arguments = vec!["S".to_owned(), discriminator.ty.clone(), cases];
+    let mut arguments = vec!["S".to_owned(), discriminator.ty.clone(), cases.to_owned()];
     arguments.extend(it.cases.iter().map(|case| spell(schema, &case.member.ty)));
     let head = ": public ::situ::union_of<";
     page.list(head, &arguments, ",", "> {");
@@ -388,13 +382,13 @@ pub fn union(page: &mut Page, schema: &Schema, id: TypeId, it: &Union) {
     traits(page, schema, id, extensibility(it.extensibility));
     let infos: Vec<String> = it.cases.iter().map(|case| member_info(&case.member)).collect();
     page.list(
-        &format!("static constexpr std::array<::situ::member_info, {}> situ_cases{{{{", it.cases.len()),
+        &format!("static constexpr ::std::array<::situ::member_info, {}> situ_cases{{{{", it.cases.len()),
         &infos,
         ",",
         "}};",
     );
-    for (index, case) in it.cases.iter().enumerate() {
-        accessors(page, schema, definition, it, (index, case), &discriminator);
+    for ((index, case), names) in it.cases.iter().enumerate().zip(schema.cases(id)) {
+        accessors(page, schema, it, (index, case, &names), &discriminator);
     }
     page.dedent();
     page.line("};");
@@ -404,7 +398,7 @@ pub fn union(page: &mut Page, schema: &Schema, id: TypeId, it: &Union) {
 /// Which alternative each value of the discriminator selects.
 fn union_cases(
     page: &mut Page,
-    schema: &Schema,
+    schema: &Named,
     id: TypeId,
     it: &Union,
     cases: &str,
@@ -415,7 +409,7 @@ fn union_cases(
     page.indent();
     let initial = discriminator.value(schema, it, schema.default_discriminator(it));
     page.line(format!("static constexpr {ty} initial = {initial};"));
-    page.line(format!("static constexpr std::size_t index_of({ty} value) noexcept {{"));
+    page.line(format!("static constexpr ::std::size_t index_of({ty} value) noexcept {{"));
     page.indent();
     page.line(format!("switch (static_cast<{switched}>(value)) {{"));
     page.indent();
@@ -434,10 +428,10 @@ fn union_cases(
     page.line("}");
     page.dedent();
     page.line("}");
-    page.line(format!("static constexpr std::string_view name = \"{}\";", schema.name(id)));
+    page.line(format!("static constexpr ::std::string_view name = \"{}\";", schema.name(id)));
     let count = it.cases.len();
     let texts = |page: &mut Page, what: &str, texts: Vec<String>| {
-        let head = format!("static constexpr std::array<std::string_view, {count}> {what}{{{{");
+        let head = format!("static constexpr ::std::array<::std::string_view, {count}> {what}{{{{");
         page.list(&head, &texts, ",", "}};");
     };
     texts(page, "names", it.cases.iter().map(|case| types::text_literal(&case.member.name)).collect());
@@ -457,40 +451,35 @@ fn labels(case: &Case) -> String {
 /// How one case is asked for, read and set.
 fn accessors(
     page: &mut Page,
-    schema: &Schema,
-    definition: &Definition,
+    schema: &Named,
     union: &Union,
-    (index, case): (usize, &Case),
+    (index, case, names): (usize, &Case, &CaseNames),
     discriminator: &Discriminator,
 ) {
-    let name = names::case(&case.member.name, definition.name.simple());
-    let bare = &case.member.name;
+    let CaseNames { get: name, has, get_if, set, try_set } = names;
     let label = case.labels.first().copied().or_else(|| schema.unlabelled(union));
     let label = label.map(|it| format!(" = {}", discriminator.value(schema, union, it))).unwrap_or_default();
     page.gap();
     member_docs(page, &case.member);
     page.line(format!(
-        "[[nodiscard]] bool has_{bare}() const noexcept {{ return this->template holds<{index}>(); }}"
+        "[[nodiscard]] bool {has}() const noexcept {{ return this->template holds<{index}>(); }}"
     ));
     page.line(format!("[[nodiscard]] auto& {name}() {{ return this->template get<{index}>(); }}"));
     page.line(format!(
         "[[nodiscard]] const auto& {name}() const {{ return this->template get<{index}>(); }}"
     ));
     page.line(format!(
-        "[[nodiscard]] auto* {bare}_if() noexcept {{ return this->template get_if<{index}>(); }}"
+        "[[nodiscard]] auto* {get_if}() noexcept {{ return this->template get_if<{index}>(); }}"
     ));
     page.line(format!(
-        "[[nodiscard]] const auto* {bare}_if() const noexcept {{ return this->template get_if<{index}>(); }}"
+        "[[nodiscard]] const auto* {get_if}() const noexcept {{ return this->template get_if<{index}>(); }}"
     ));
     page.line("template <class Value>");
-    page.line(format!("auto& set_{bare}(Value&& value, {} label{label}) {{", discriminator.ty));
-    page.line(format!("  return this->template set<{index}>(label, std::forward<Value>(value));"));
+    page.line(format!("auto& {set}(Value&& value, {} label{label}) {{", discriminator.ty));
+    page.line(format!("  return this->template set<{index}>(label, ::std::forward<Value>(value));"));
     page.line("}");
     page.line("template <class Value>");
-    page.line(format!(
-        "[[nodiscard]] auto* try_set_{bare}(Value&& value, {} label{label}) {{",
-        discriminator.ty
-    ));
-    page.line(format!("  return this->template try_set<{index}>(label, std::forward<Value>(value));"));
+    page.line(format!("[[nodiscard]] auto* {try_set}(Value&& value, {} label{label}) {{", discriminator.ty));
+    page.line(format!("  return this->template try_set<{index}>(label, ::std::forward<Value>(value));"));
     page.line("}");
 }

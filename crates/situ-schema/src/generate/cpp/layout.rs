@@ -1,19 +1,15 @@
 //! Assertions that the C++ compiler lays a flat type out as the model does.
 
-use super::names;
+use super::names::Named;
 use super::page::Page;
-use crate::Schema;
 use crate::model::{Kind, TypeId};
 
 /// Size, alignment and offsets of a flat struct or union.
-pub fn assertions(page: &mut Page, schema: &Schema, id: TypeId) {
+pub fn assertions(page: &mut Page, schema: &Named, id: TypeId) {
     let definition = schema.definition(id);
     let Some(layout) = schema.flat_layout(id) else { return };
-    let flat = format!(
-        "{}<::situ::flat>",
-        names::qualified(&definition.name, &names::template(definition.name.simple()))
-    );
-    let simple = definition.name.simple();
+    let flat = format!("{}<::situ::flat>", schema.qualified(&definition.name, schema.template(id)));
+    let members = schema.members(id);
     let offsets: Vec<(String, u64)> = match &definition.kind {
         Kind::Struct(it) => layout
             .members
@@ -22,7 +18,7 @@ pub fn assertions(page: &mut Page, schema: &Schema, id: TypeId) {
             .map(|(at, member)| {
                 let is_base = it.base.is_some() && at == 0;
                 (
-                    if is_base { member.name.clone() } else { names::member(&member.name, simple) },
+                    if is_base { member.name.clone() } else { members.get(&member.name).to_owned() },
                     member.offset,
                 )
             })

@@ -1,10 +1,14 @@
 //! Names in C++: what must not be called as the schema calls it, and where each header lies.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
 
+use super::types;
 use crate::files::interface_of;
-use crate::model::{Name, TypeId};
+use crate::generate::naming;
+use crate::model::{Bitmask, Constant, Enum, Kind, Name, TypeId};
 use crate::{FileId, Schema};
 
 /// Words that C++ reserves.
@@ -96,6 +100,7 @@ const KEYWORDS: &[&str] = &[
     "typedef",
     "typeid",
     "typename",
+    "typeof",
     "union",
     "unsigned",
     "using",
@@ -108,41 +113,12 @@ const KEYWORDS: &[&str] = &[
     "xor_eq",
 ];
 
-/// Names that the C library or a compiler defines as macros.
-const MACROS: &[&str] = &[
-    "BUFSIZ",
-    "DOMAIN",
-    "EDOM",
-    "EOF",
-    "ERANGE",
-    "HUGE",
-    "HUGE_VAL",
-    "INFINITY",
-    "NAN",
-    "NULL",
-    "OVERFLOW",
-    "PLOSS",
-    "RAND_MAX",
-    "SIGABRT",
-    "SIGFPE",
-    "SIGILL",
-    "SIGINT",
-    "SIGSEGV",
-    "SIGTERM",
-    "SING",
-    "TLOSS",
-    "UNDERFLOW",
-    "assert",
-    "errno",
-    "linux",
-    "major",
-    "minor",
-    "offsetof",
-    "stderr",
-    "stdin",
-    "stdout",
-    "unix",
-];
+/// Names that a compiler, the C library or the C++ library defines as macros in the headers that Situ's include, and some more
+/// that those of older ones do: made with `g++ -E -dM`.
+const MACROS: &str = include_str!("macros.txt");
+
+/// Names that these headers have outside of namespaces: types and functions of the C library, and `std`.
+const GLOBALS: &str = include_str!("globals.txt");
 
 /// What every generated struct has besides its members.
 const STRUCT_NAMES: &[&str] =
@@ -169,39 +145,225 @@ const UNION_NAMES: &[&str] = &[
     "visit_active",
 ];
 
-/// A name that C++ takes: with an underscore behind it where C++ reserves it.
-pub fn identifier(name: &str) -> String {
-    let reserved = KEYWORDS.contains(&name) || MACROS.contains(&name) || name.starts_with("situ_");
-    if reserved { format!("{name}_") } else { name.to_owned() }
+/// What every generated service or action has.
+const SERVICE_NAMES: &[&str] = &["Request", "Response"];
+const ACTION_NAMES: &[&str] = &["Feedback", "FeedbackMessage", "GetResult", "Goal", "Result", "SendGoal"];
+
+/// Functions that stand beside enums and bitmasks.
+const NAMESPACE_NAMES: &[&str] = &["enumerator_name", "situ_default"];
+
+fn is_reserved(name: &str) -> bool {
+    static MACRO_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| MACROS.split_whitespace().collect());
+    KEYWORDS.contains(&name)
+        || MACRO_NAMES.contains(name)
+        || name.starts_with("situ_") && !name.ends_with('_')
 }
 
-/// The name of a member of the struct `of`.
-pub fn member(name: &str, of: &str) -> String {
-    let taken = STRUCT_NAMES.contains(&name) || name == template(of);
-    if taken { format!("{name}_") } else { identifier(name) }
+fn is_global(name: &str) -> bool {
+    static GLOBAL_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| GLOBALS.split_whitespace().collect());
+    GLOBAL_NAMES.contains(name)
 }
 
-/// The name of a case of the union `of`.
-pub fn case(name: &str, of: &str) -> String {
-    let taken = UNION_NAMES.contains(&name) || name == template(of);
-    if taken { format!("{name}_") } else { identifier(name) }
+/// What the members of a struct, the cases of a union, or the values of an enum are called.
+pub struct Idents<'a>(naming::Scope<'a>);
+
+impl<'a> Idents<'a> {
+    fn of(names: impl IntoIterator<Item = &'a str>, reserved: impl Fn(&str) -> bool) -> Self {
+        Self(naming::Scope::of(names, |it| is_reserved(it) || reserved(it)))
+    }
+
+    /// The values of an enum.
+    pub fn enumerators(it: &'a Enum) -> Self {
+        Self::of(it.enumerators.iter().map(|it| it.name.as_str()), |_| false)
+    }
+
+    /// The flags of a bitmask.
+    pub fn flags(it: &'a Bitmask) -> Self {
+        Self::of(it.flags.iter().map(|it| it.name.as_str()), |_| false)
+    }
+
+    /// What a name of the schema is called.
+    pub fn get<'s>(&'s self, name: &'s str) -> &'s str {
+        self.0.get(name).unwrap_or(name)
+    }
 }
 
-/// The name of the template of a type: `Image_`.
-pub fn template(simple: &str) -> String {
-    format!("{simple}_")
+/// What belongs to a case of a union.
+pub struct CaseNames {
+    /// The method that gives its value.
+    pub get: String,
+    /// Whether it is there.
+    pub has: String,
+    /// A pointer to it, or none.
+    pub get_if: String,
+    /// The methods that set it.
+    pub set: String,
+    /// The one that may fail.
+    pub try_set: String,
 }
 
-/// The namespace of a name: `sensor_msgs::msg`; empty for the global one.
-pub fn namespace(name: &Name) -> String {
-    name.modules().into_iter().map(identifier).collect::<Vec<_>>().join("::")
+/// What everything in namespaces is called, for the whole schema.
+pub struct Table<'a> {
+    namespaces: HashMap<&'a str, Idents<'a>>,
+    /// The templates of types that depend on the storage, and what says which cases a union has.
+    templates: HashMap<TypeId, String>,
+    cases: HashMap<TypeId, String>,
 }
 
-/// A qualified name, `simple` within the namespace of `name`.
-pub fn qualified(name: &Name, simple: &str) -> String {
-    match namespace(name) {
-        empty if empty.is_empty() => format!("::{simple}"),
-        namespace => format!("::{namespace}::{simple}"),
+impl<'a> Table<'a> {
+    fn new(schema: &'a Schema) -> Self {
+        // What stands in each namespace, and which names its own members would hide.
+        let mut namespaces: HashMap<&str, Vec<(&str, &[&str])>> = HashMap::new();
+        let mut add = |name: &'a Name, own: &'static [&'static str]| {
+            namespaces.entry(name.scope()).or_default().push((name.simple(), own));
+        };
+        schema.definitions().for_each(|(_, it)| add(&it.name, &[]));
+        schema.constants().iter().filter(|it| owner(schema, it).is_none()).for_each(|it| add(&it.name, &[]));
+        schema.services().iter().for_each(|it| add(&it.name, SERVICE_NAMES));
+        for action in schema.actions() {
+            add(&action.name, ACTION_NAMES);
+            add(&action.send_goal.name, SERVICE_NAMES);
+            add(&action.get_result.name, SERVICE_NAMES);
+        }
+        let mut open: Vec<&str> = namespaces.keys().copied().collect();
+        while let Some(path) = open.pop() {
+            if path.is_empty() {
+                continue;
+            }
+            let (outer, name) = path.rsplit_once("::").unwrap_or(("", path));
+            let inside = namespaces.entry(outer).or_default();
+            if !inside.iter().any(|(it, _)| *it == name) {
+                inside.push((name, &[]));
+                open.push(outer);
+            }
+        }
+        let idents = |(scope, names): (&'a str, Vec<(&'a str, &[&str])>)| {
+            let hidden: HashSet<&str> =
+                names.iter().filter(|(name, own)| own.contains(name)).map(|(name, _)| *name).collect();
+            let is_reserved = |name: &str| {
+                hidden.contains(name)
+                    || NAMESPACE_NAMES.contains(&name)
+                    || scope.is_empty() && is_global(name)
+            };
+            (scope, Idents::of(names.into_iter().map(|(name, _)| name), is_reserved))
+        };
+        let mut namespaces: HashMap<&str, Idents> = namespaces.into_iter().map(idents).collect();
+        let (mut templates, mut cases) = (HashMap::new(), HashMap::new());
+        for (id, definition) in schema.definitions() {
+            let simple = definition.name.simple();
+            let Some(namespace) = namespaces.get_mut(definition.name.scope()) else { continue };
+            if types::is_template(schema, id) {
+                templates.insert(id, namespace.0.made(format!("{simple}_")));
+            }
+            if matches!(definition.kind, Kind::Union(_)) {
+                cases.insert(id, namespace.0.made(format!("{simple}_cases")));
+            }
+        }
+        Self { namespaces, templates, cases }
+    }
+}
+
+/// The message whose constant this is, for those of ROS.
+pub fn owner(schema: &Schema, constant: &Constant) -> Option<TypeId> {
+    let owner = schema.find(constant.name.scope().strip_suffix("_Constants")?)?;
+    schema.definition(owner).kind.as_struct().map(|_| owner)
+}
+
+/// A schema, and what everything in it is called in C++.
+pub struct Named<'a> {
+    schema: &'a Schema,
+    table: Table<'a>,
+}
+
+impl Deref for Named<'_> {
+    type Target = Schema;
+
+    fn deref(&self) -> &Schema {
+        self.schema
+    }
+}
+
+impl<'a> Named<'a> {
+    /// Names everything.
+    pub fn new(schema: &'a Schema) -> Self {
+        Self { schema, table: Table::new(schema) }
+    }
+
+    /// What a definition, a constant, a service or an action is called in its namespace.
+    pub fn ident<'s>(&'s self, name: &'s Name) -> &'s str {
+        self.ident_in(name.scope(), name.simple())
+    }
+
+    fn ident_in<'s>(&'s self, scope: &str, simple: &'s str) -> &'s str {
+        self.table.namespaces.get(scope).map_or(simple, |it| it.get(simple))
+    }
+
+    /// The same of a definition.
+    pub fn simple(&self, id: TypeId) -> &str {
+        self.ident(self.schema.name(id))
+    }
+
+    /// The template of a type that depends on the storage: `Image_`.
+    pub fn template(&self, id: TypeId) -> &str {
+        self.table.templates.get(&id).map_or("", String::as_str)
+    }
+
+    /// What says which cases a union has: `Shape_cases`.
+    pub fn cases_of(&self, id: TypeId) -> &str {
+        self.table.cases.get(&id).map_or("", String::as_str)
+    }
+
+    /// The namespace of a name: `sensor_msgs::msg`; empty for the global one.
+    pub fn namespace(&self, name: &Name) -> String {
+        let scope = name.scope();
+        let ends =
+            scope.match_indices("::").map(|(at, _)| at).chain((!scope.is_empty()).then_some(scope.len()));
+        let parts = ends.map(|end| {
+            let (outer, simple) = scope[..end].rsplit_once("::").unwrap_or(("", &scope[..end]));
+            self.ident_in(outer, simple)
+        });
+        parts.collect::<Vec<_>>().join("::")
+    }
+
+    /// A qualified name, `simple` within the namespace of `name`.
+    pub fn qualified(&self, name: &Name, simple: &str) -> String {
+        match self.namespace(name) {
+            empty if empty.is_empty() => format!("::{simple}"),
+            namespace => format!("::{namespace}::{simple}"),
+        }
+    }
+
+    /// The constants and members of a struct.
+    pub fn members(&self, id: TypeId) -> Idents<'_> {
+        let definition = self.schema.definition(id);
+        let Some(it) = definition.kind.as_struct() else { return Idents(naming::Scope::default()) };
+        let constants = self.schema.constants_of(id).map(|it| it.name.simple());
+        let members = it.members.iter().map(|it| it.name.as_str());
+        let template = self.template(id);
+        Idents::of(members.chain(constants), |name| {
+            STRUCT_NAMES.contains(&name) || name == template || it.base.is_some() && name == "base"
+        })
+    }
+
+    /// What belongs to the cases of a union, in their order.
+    pub fn cases(&self, id: TypeId) -> Vec<CaseNames> {
+        let Kind::Union(it) = &self.schema.definition(id).kind else { return Vec::new() };
+        let names = || it.cases.iter().map(|it| it.member.name.as_str());
+        let template = self.template(id);
+        let mut idents = Idents::of(names(), |name| UNION_NAMES.contains(&name) || name == template);
+        idents.0.take(UNION_NAMES.iter().copied());
+        let made = |bare: &str| {
+            let get = idents.get(bare).to_owned();
+            let mut made = |name: String| idents.0.made(name);
+            CaseNames {
+                get,
+                has: made(format!("has_{bare}")),
+                get_if: made(format!("{bare}_if")),
+                set: made(format!("set_{bare}")),
+                try_set: made(format!("try_set_{bare}")),
+            }
+        };
+        names().map(made).collect()
     }
 }
 
@@ -272,11 +434,6 @@ fn candidates(path: &Path, roots: &[PathBuf]) -> Vec<PathBuf> {
     (best.map(Path::to_owned).into_iter()).chain((0..parts.len()).rev().map(suffix)).map(header).collect()
 }
 
-/// The simple name of a definition, as C++ takes it.
-pub fn simple(schema: &Schema, id: TypeId) -> String {
-    identifier(schema.name(id).simple())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,12 +456,23 @@ mod tests {
 
     #[test]
     fn reserved_names_get_an_underscore() {
-        assert_eq!(identifier("class"), "class_");
-        assert_eq!(identifier("NAN"), "NAN_");
-        assert_eq!(identifier("height"), "height");
-        assert_eq!(member("schema", "Image"), "schema_");
-        assert_eq!(member("Image_", "Image"), "Image__");
-        assert_eq!(case("index", "Shape"), "index_");
+        let text = "struct Image { long class; long NAN; long height; long schema; long Image_; long S; long S_; }; \
+                    union Shape switch (long) { case 1: long index; case 2: long x; case 3: long has_x; }; \
+                    struct Shape_ { long x; }; module std { struct Size { long x; }; };";
+        let schema = crate::Loader::new().sealed().text("test.idl", text, crate::Format::Idl).load();
+        let schema = schema.unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let named = Named::new(&schema);
+        let find = |name| schema.find(name).unwrap();
+        let members = named.members(find("Image"));
+        let called = ["class", "NAN", "height", "schema", "Image_", "S", "S_"].map(|it| members.get(it));
+        assert_eq!(called, ["class_", "NAN_", "height", "schema_", "Image__", "S__", "S_"]);
+        let cases = named.cases(find("Shape"));
+        assert_eq!(
+            (cases[0].get.as_str(), cases[1].has.as_str(), cases[2].get.as_str()),
+            ("index_", "has_x_", "has_x")
+        );
+        assert_eq!((named.template(find("Shape")), named.template(find("Shape_"))), ("Shape__", "Shape___"));
+        assert_eq!(named.qualified(schema.name(find("std::Size")), "Size"), "::std_::Size");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::names;
+use super::names::{Idents, Named};
 use crate::Schema;
 use crate::model::{Kind, Link, Literal, Lookup, Member, Primitive, Type, TypeId};
 
@@ -10,14 +10,14 @@ use crate::model::{Kind, Link, Literal, Lookup, Member, Primitive, Type, TypeId}
 pub fn primitive(of: Primitive) -> &'static str {
     match of {
         Primitive::Bool => "bool",
-        Primitive::I8 => "std::int8_t",
-        Primitive::U8 => "std::uint8_t",
-        Primitive::I16 => "std::int16_t",
-        Primitive::U16 => "std::uint16_t",
-        Primitive::I32 => "std::int32_t",
-        Primitive::U32 => "std::uint32_t",
-        Primitive::I64 => "std::int64_t",
-        Primitive::U64 => "std::uint64_t",
+        Primitive::I8 => "::std::int8_t",
+        Primitive::U8 => "::std::uint8_t",
+        Primitive::I16 => "::std::int16_t",
+        Primitive::U16 => "::std::uint16_t",
+        Primitive::I32 => "::std::int32_t",
+        Primitive::U32 => "::std::uint32_t",
+        Primitive::I64 => "::std::int64_t",
+        Primitive::U64 => "::std::uint64_t",
         Primitive::F32 => "float",
         Primitive::F64 => "double",
         Primitive::Char8 => "char",
@@ -44,7 +44,7 @@ fn depends_on_storage(schema: &Schema, ty: &Type) -> bool {
 }
 
 /// A type, within a template whose storage policy is called `S`.
-pub fn spell(schema: &Schema, ty: &Type) -> String {
+pub fn spell(schema: &Named, ty: &Type) -> String {
     let bounded = |what: &str, bound: &Option<u32>| match bound {
         Some(bound) => format!("::situ::{what}<S, {bound}>"),
         None => format!("::situ::unbounded_{what}<S>"),
@@ -62,7 +62,7 @@ pub fn spell(schema: &Schema, ty: &Type) -> String {
         Type::Array { element, dimensions } => dimensions
             .iter()
             .rev()
-            .fold(spell(schema, element), |inner, length| format!("std::array<{inner}, {length}>")),
+            .fold(spell(schema, element), |inner, length| format!("::std::array<{inner}, {length}>")),
         Type::Map { key, value, bound } => {
             let (key, value) = (spell(schema, key), spell(schema, value));
             match bound {
@@ -75,17 +75,17 @@ pub fn spell(schema: &Schema, ty: &Type) -> String {
 }
 
 /// The qualified name of a definition: `::geometry_msgs::msg::Point_<S>`.
-pub fn named(schema: &Schema, id: TypeId) -> String {
+pub fn named(schema: &Named, id: TypeId) -> String {
     let name = schema.name(id);
     if is_template(schema, id) {
-        format!("{}<S>", names::qualified(name, &names::template(name.simple())))
+        format!("{}<S>", schema.qualified(name, schema.template(id)))
     } else {
-        names::qualified(name, &names::identifier(name.simple()))
+        schema.qualified(name, schema.ident(name))
     }
 }
 
 /// The type of a struct's member, in which optional and bulk members are wrapped.
-pub fn spell_member(schema: &Schema, member: &Member) -> String {
+pub fn spell_member(schema: &Named, member: &Member) -> String {
     match schema.resolve(&member.ty) {
         Type::Sequence { element, bound } if member.bulk => {
             let bound = bound.map(|it| format!(", {it}")).unwrap_or_default();
@@ -112,7 +112,7 @@ pub fn spell_member(schema: &Schema, member: &Member) -> String {
 }
 
 /// What stands behind a member's name: ` = 0` or `{}`.
-pub fn initializer(schema: &Schema, member: &Member) -> String {
+pub fn initializer(schema: &Named, member: &Member) -> String {
     if member.optional || member.bulk {
         return "{}".to_owned();
     }
@@ -142,7 +142,7 @@ fn is_bitmask(schema: &Schema, ty: &Type) -> bool {
 }
 
 /// The initializer of an array of enums whose default enumerator is not zero.
-fn filled(schema: &Schema, ty: &Type) -> Option<String> {
+fn filled(schema: &Named, ty: &Type) -> Option<String> {
     let (element, _) = schema.array(ty)?;
     let zero = schema.zero(element)?;
     let enumerator = schema.enumerator_of(&zero)?;
@@ -150,7 +150,7 @@ fn filled(schema: &Schema, ty: &Type) -> Option<String> {
 }
 
 /// A value of a type, as an expression or a braced list.
-pub fn value(schema: &Schema, ty: &Type, literal: &Literal) -> String {
+pub fn value(schema: &Named, ty: &Type, literal: &Literal) -> String {
     let resolved = schema.resolve(ty);
     match (literal, resolved) {
         (Literal::Bool(value), _) => value.to_string(),
@@ -168,8 +168,9 @@ pub fn value(schema: &Schema, ty: &Type, literal: &Literal) -> String {
         (Literal::String(text), Type::WString { .. }) => wide_text(text),
         (Literal::String(text), _) => text_literal(text),
         (Literal::Enumerator { of, index }, _) => {
-            let name = schema.definition(*of).kind.as_enum().map(|it| it.enumerators[*index].name.as_str());
-            format!("{}::{}", named(schema, *of), names::identifier(name.unwrap_or_default()))
+            let Some(it) = schema.definition(*of).kind.as_enum() else { return "{}".to_owned() };
+            let enumerators = Idents::enumerators(it);
+            format!("{}::{}", named(schema, *of), enumerators.get(&it.enumerators[*index].name))
         }
         (Literal::List(items), Type::Array { .. }) => match schema.array(resolved) {
             Some((element, lengths)) => array(schema, element, &lengths, items),
@@ -184,7 +185,7 @@ pub fn value(schema: &Schema, ty: &Type, literal: &Literal) -> String {
 }
 
 /// The list may be nested as the array is, or hold all elements one after the other.
-fn array(schema: &Schema, element: &Type, lengths: &[u32], items: &[Literal]) -> String {
+fn array(schema: &Named, element: &Type, lengths: &[u32], items: &[Literal]) -> String {
     let inner = &lengths[1..];
     let parts: Vec<String> = if inner.is_empty() {
         items.iter().map(|it| value(schema, element, it)).collect()
@@ -225,9 +226,9 @@ pub fn integer(of: Primitive, value: i128) -> String {
 fn float(value: f64, single: bool) -> String {
     let (name, suffix) = if single { ("float", "F") } else { ("double", "") };
     if value.is_nan() {
-        format!("std::numeric_limits<{name}>::quiet_NaN()")
+        format!("::std::numeric_limits<{name}>::quiet_NaN()")
     } else if value.is_infinite() {
-        format!("{}std::numeric_limits<{name}>::infinity()", if value < 0.0 { "-" } else { "" })
+        format!("{}::std::numeric_limits<{name}>::infinity()", if value < 0.0 { "-" } else { "" })
     } else if single {
         format!("{:?}{suffix}", value as f32)
     } else {
@@ -294,7 +295,7 @@ mod tests {
         assert_eq!(float(f64::from(0.1_f32), true), "0.1F");
         assert_eq!(float(1.0, true), "1.0F");
         assert_eq!(float(1e300, false), "1e300");
-        assert_eq!(float(f64::NEG_INFINITY, false), "-std::numeric_limits<double>::infinity()");
+        assert_eq!(float(f64::NEG_INFINITY, false), "-::std::numeric_limits<double>::infinity()");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Structs in Rust.
 
 use super::Generator;
-use super::names::{self, Scope};
+use super::names::{Idents, Scope};
 use super::page::Page;
 use super::types::{self, Dependence};
 use crate::model::{Extensibility, Member, Struct, Type, TypeId};
@@ -103,7 +103,7 @@ impl Generator<'_> {
     /// A struct and all that belongs to it.
     pub fn structure(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct) {
         let definition = self.schema.definition(id);
-        let spelling = self.spelling(id, &names::ident(definition.name.simple()));
+        let spelling = self.spelling(id, &self.names.ident(&definition.name));
         page.docs(&definition.docs, || format!("`{}`.", definition.name));
         page.line("#[repr(C)]");
         if spelling.parameter.is_empty() {
@@ -113,6 +113,7 @@ impl Generator<'_> {
         }
         let parameter = format!("{}{}", spelling.parameter, spelling.default);
         self.head(page, "pub struct", &spelling.name, &[parameter]);
+        let fields = Idents::fields(it);
         page.indent();
         if let Some(base) = it.base {
             page.line(format!("/// The members of `{}`.", self.schema.name(base)));
@@ -121,15 +122,15 @@ impl Generator<'_> {
         for member in &it.members {
             self.member_docs(page, scope, member);
             let ty = self.spell_member(scope, member);
-            page.member(&format!("pub {}", names::ident(&member.name)), &ty);
+            page.member(&format!("pub {}", fields.get(&member.name)), &ty);
         }
         page.dedent();
         page.line("}");
         self.default_storage(page, scope, id, &spelling);
-        self.setters(page, scope, it, &spelling);
+        self.setters(page, scope, id, it, &spelling);
         self.members(page, scope, id, it, &spelling);
         let bulk = self.bulk_lengths(page, scope, id, it, &spelling);
-        self.message(page, scope, id, &spelling, &bulk);
+        self.message(page, scope, (id, it), &spelling, &bulk);
         self.region(page, scope, id, it);
     }
 
@@ -156,8 +157,9 @@ impl Generator<'_> {
     fn default_storage(&self, page: &mut Page, scope: &Scope, id: TypeId, spelling: &Spelling) {
         page.gap();
         page.block(format!("impl {}", spelling.name), |page| {
+            let constants = self.constants_of(id);
             for constant in self.schema.constants_of(id) {
-                self.constant(page, scope, constant);
+                self.constant_as(page, scope, constant, &constants.get(constant.name.simple()));
             }
             page.gap();
             page.line("/// Default values, in the default storage.");
@@ -165,8 +167,13 @@ impl Generator<'_> {
         });
     }
 
+    /// What the constants of a message of ROS are called.
+    fn constants_of(&self, id: TypeId) -> Idents<'_> {
+        Idents::constants(self.schema.constants_of(id).map(|it| it.name.simple()), &["new"])
+    }
+
     /// Setters of members with a bound, which name the member in their errors.
-    fn setters(&self, page: &mut Page, scope: &Scope, it: &Struct, spelling: &Spelling) {
+    fn setters(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct, spelling: &Spelling) {
         let mut setters = Vec::new();
         for member in it.members.iter().filter(|it| !it.optional && !it.bulk) {
             let ty = self.schema.resolve(&member.ty);
@@ -181,8 +188,10 @@ impl Generator<'_> {
         let parameter =
             if spelling.parameter.is_empty() { String::new() } else { format!("<{}>", spelling.parameter) };
         page.block(format!("impl{parameter} {}", spelling.used), |page| {
+            let (fields, mut methods) = (Idents::fields(it), self.constants_of(id));
             for (member, setter) in &setters {
-                self.setter(page, &member.name, setter);
+                let method = methods.made(format!("{}_{}", setter.prefix, member.name));
+                self.setter(page, (&method, &member.name, &fields.get(&member.name)), setter);
             }
         });
     }
@@ -241,16 +250,16 @@ impl Generator<'_> {
         }
     }
 
-    fn setter(&self, page: &mut Page, name: &str, setter: &Setter) {
+    fn setter(&self, page: &mut Page, (method, name, field): (&str, &str, &str), setter: &Setter) {
         page.gap();
         page.line(format!("/// {}", setter.docs));
         let parameters = ["&mut self"].into_iter().chain(setter.parameters.iter().map(String::as_str));
         let bounded = self.layout("Bounded");
         let result = setter.result.as_ref().map_or(bounded.clone(), |it| format!("{bounded}<{it}>"));
         let parameters: Vec<&str> = parameters.collect();
-        page.function(&format!("pub fn {}_{name}", setter.prefix), &parameters, &result);
+        page.function(&format!("pub fn {method}"), &parameters, &result);
         page.indent();
-        let (field, quoted) = (format!("&mut self.{}", names::ident(name)), format!("\"{name}\""));
+        let (field, quoted) = (format!("&mut self.{field}"), format!("\"{name}\""));
         let passed = setter.parameters.iter().filter_map(|it| it.split(':').next());
         let arguments: Vec<&str> = [field.as_str(), quoted.as_str()].into_iter().chain(passed).collect();
         page.call(&self.layout(&format!("set::{}", setter.function)), &arguments);
@@ -261,6 +270,7 @@ impl Generator<'_> {
     /// The list of members from which the macros make the rest.
     fn members(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Struct, spelling: &Spelling) {
         let name = self.schema.name(id);
+        let fields = Idents::fields(it);
         page.gap();
         page.block(format!("{}!", self.layout("structure")), |page| {
             let ros = if types::is_of_ros(self.schema, id) { "ros " } else { "" };
@@ -275,7 +285,7 @@ impl Generator<'_> {
             }
             for member in &it.members {
                 let default = self.default(scope, member).map_or(String::new(), |it| format!(" = {it}"));
-                let (field, conversion) = (names::ident(&member.name), self.member_conversion(member));
+                let (field, conversion) = (fields.get(&member.name), self.member_conversion(member));
                 page.line(format!(
                     "{} \"{}\" {field}: {conversion}{}{default};",
                     member.id,
@@ -291,24 +301,10 @@ impl Generator<'_> {
         let Some((_, it)) = self.schema.as_struct(&Type::Named(id)) else { return Vec::new() };
         let mut members =
             it.base.map(|base| self.inherited(base, &format!("{path}base."))).unwrap_or_default();
-        let own = it.members.iter().map(|member| (format!("{path}{}", names::ident(&member.name)), member));
+        let fields = Idents::fields(it);
+        let own = it.members.iter().map(|member| (format!("{path}{}", fields.get(&member.name)), member));
         members.extend(own);
         members
-    }
-
-    /// The name of the structure that holds the lengths of bulk members.
-    fn lengths_name(&self, id: TypeId) -> crate::model::Name {
-        names::sibling(self.schema.name(id), &self.companion(id, "BulkLengths"))
-    }
-
-    /// A name for something that belongs to a definition, made of the definition's name and `suffix`.
-    pub fn companion(&self, id: TypeId, suffix: &str) -> String {
-        let name = self.schema.name(id);
-        let mut companion = format!("{}{suffix}", name.simple());
-        while self.schema.find(names::sibling(name, &companion).as_str()).is_some() {
-            companion.push('_');
-        }
-        companion
     }
 
     /// The structure that holds the lengths of bulk members, if there are any; returns what the macro is told of it.
@@ -325,22 +321,25 @@ impl Generator<'_> {
         }
         let nested = |ty: &Type| {
             let (id, _) = self.schema.as_struct(ty)?;
-            self.schema.has_bulk(id).then(|| scope.path(&self.lengths_name(id)))
+            self.schema
+                .has_bulk(id)
+                .then(|| scope.beside(self.schema.name(id), &self.names.companion(id, "BulkLengths")))
         };
+        let called = Idents::fields(it);
         // The field, the member it speaks of, its type, and what the macro is told.
         let mut fields: Vec<(String, &str, String, String)> = Vec::new();
         if let Some(ty) = it.base.and_then(|base| nested(&Type::Named(base))) {
             fields.push(("base".into(), "base", ty, "nested".into()));
         }
         for member in &it.members {
-            let field = names::ident(&member.name);
+            let field = called.get(&member.name);
             if let Some((element, bound)) = self.bulk(scope, member) {
                 fields.push((field, &member.name, "usize".into(), format!("leaf({element}, {bound})")));
             } else if let Some(ty) = nested(&member.ty).filter(|_| !member.optional) {
                 fields.push((field, &member.name, ty, "nested".into()));
             }
         }
-        let lengths = self.companion(id, "BulkLengths");
+        let lengths = self.names.companion(id, "BulkLengths");
         page.gap();
         page.line(format!("/// How many elements the bulk members of [`{}`] hold.", spelling.name));
         page.line("#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]");
@@ -355,7 +354,15 @@ impl Generator<'_> {
     }
 
     /// What a transport knows of the type.
-    fn message(&self, page: &mut Page, scope: &Scope, id: TypeId, spelling: &Spelling, bulk: &[String]) {
+    fn message(
+        &self,
+        page: &mut Page,
+        scope: &Scope,
+        (id, it): (TypeId, &Struct),
+        spelling: &Spelling,
+        bulk: &[String],
+    ) {
+        let fields = Idents::fields(it);
         let name = self.schema.name(id);
         page.gap();
         page.block(format!("{}!", self.layout("message")), |page| {
@@ -368,14 +375,16 @@ impl Generator<'_> {
                     let extent = layout.extent;
                     page.line(format!("layout: {{ size: {}, align: {};", extent.size, extent.align));
                     page.indent();
-                    for member in &layout.members {
-                        page.line(format!("{}: {},", names::ident(&member.name), member.offset));
+                    let own = layout.members.len() - it.members.len();
+                    for (at, member) in layout.members.iter().enumerate() {
+                        let field = if at < own { "base".into() } else { fields.get(&member.name) };
+                        page.line(format!("{field}: {},", member.offset));
                     }
                     page.dedent();
                     page.line("},");
                 }
                 if self.has_region(id) {
-                    page.line(format!("region: {},", scope.path(&self.region_name(id))));
+                    page.line(format!("region: {},", self.region_path(scope, id)));
                 }
                 bulk.iter().for_each(|line| page.line(line));
             });

@@ -46,10 +46,11 @@ pub fn parts(name: &Name) -> Option<(&str, &str, &str)> {
 pub fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
     let options = &Options { situ_path: SITU.into(), ..options.clone() };
     let mut files = Vec::new();
+    let names = &names::Table::new(schema);
     let is_wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|it| it == name);
     for (name, package) in packages(schema).into_iter().filter(|(name, _)| is_wanted(name)) {
         let Package { structs, services, actions, .. } = &package;
-        let generator = Crate { schema, name, package: &package };
+        let generator = Crate { schema, names, name, package: &package };
         let messages =
             super::text(schema, options, |it| parts(it).is_some_and(|(package, ..)| package == name));
         let mut traits = Page::default();
@@ -141,6 +142,7 @@ fn part(name: &str) -> String {
 /// A crate that is being written.
 struct Crate<'a> {
     schema: &'a Schema,
+    names: &'a names::Table<'a>,
     name: &'a str,
     package: &'a Package<'a>,
 }
@@ -216,7 +218,8 @@ fn main() {{
             page.gap();
             page.line(format!("/// The folder `{folder}` of the package."));
             page.block(format!("pub mod {folder}"), |page| {
-                page.line(format!("pub use crate::messages::{name}::{folder}::*;"));
+                let package = self.names.ident_in("", name);
+                page.line(format!("pub use crate::messages::{package}::{folder}::*;"));
                 page.gap();
                 page.line("/// As C has them.");
                 page.line("#[allow(nonstandard_style)]");
@@ -230,13 +233,13 @@ fn main() {{
     fn native(&self, page: &mut Page, folder: &str) {
         let in_folder = |name: &Name| parts(name).is_some_and(|(_, it, _)| it == folder);
         for id in self.package.structs.iter().filter(|id| in_folder(self.schema.name(**id))) {
-            let name = names::ident(self.schema.name(*id).simple());
+            let name = self.names.ident(self.schema.name(*id));
             let storage = self.storage(*id, "Ros");
             page.line(format!("/// `{}` as a C struct.", self.schema.name(*id)));
             page.line(format!("pub type {name} = super::{name}{storage};"));
         }
         for service in self.package.services.iter().filter(|it| in_folder(&it.name)) {
-            let name = names::ident(service.name.simple());
+            let name = self.names.ident(&service.name);
             page.gap();
             page.line(format!("/// `{}`, whose messages are C structs.", service.name));
             page.line("#[derive(Clone, Copy, Debug, Default)]");
@@ -257,8 +260,7 @@ fn main() {{
         let name = self.schema.name(id);
         let package = parts(name).map_or("", |(package, ..)| package);
         let root = if package == self.name { "crate::messages::" } else { "::" };
-        let path: Vec<String> = name.as_str().split("::").map(names::ident).collect();
-        format!("{root}{}{}", path.join("::"), self.storage(id, storage))
+        format!("{root}{}{}", self.names.path(name), self.storage(id, storage))
     }
 
     /// The function that gives the type support of a message, in `impl` of a trait; refuses a library with another layout.
@@ -340,9 +342,9 @@ fn main() {{
     }
 
     fn service(&self, page: &mut Page, service: &Service) {
-        let Some((_, folder, simple)) = parts(&service.name) else { return };
-        let simple = names::ident(simple);
-        let own = format!("crate::messages::{}::{folder}::{simple}", self.name);
+        let Some((_, folder, _)) = parts(&service.name) else { return };
+        let (simple, path) = (self.names.ident(&service.name), self.names.path(&service.name));
+        let own = format!("crate::messages::{path}");
         for (of, storage) in [(own, "Heap"), (format!("crate::{folder}::rmw::{simple}"), "Ros")] {
             page.gap();
             page.block(format!("impl rosidl_runtime_rs::Service for {of}"), |page| {
@@ -354,7 +356,7 @@ fn main() {{
     }
 
     fn action(&self, page: &mut Page, action: &Action) {
-        let own = |name: &Name| format!("crate::messages::{}", name.as_str());
+        let own = |name: &Name| format!("crate::messages::{}", self.names.path(name));
         let native = |id| self.path(id, "Ros");
         let (goal, result) = (native(action.goal), native(action.result));
         let (feedback, message) = (native(action.feedback), native(action.feedback_message));

@@ -1,22 +1,11 @@
 //! The region form of structs in Rust: a name for what lies in regions, accessors, and conversions.
 
 use super::Generator;
-use super::names::{self, Scope};
+use super::names::{self, Idents, Scope};
 use super::page::Page;
 use super::types::{self, Dependence};
 use crate::model::{Lookup, Member, Primitive, Struct, Type, TypeId, Union};
 use crate::{RegionLayout, RegionType};
-
-/// Methods that handles to what lies in regions have: members of these names get an underscore behind them.
-const METHODS: &[&str] =
-    &["as_ref", "clone", "load_into", "part", "reborrow", "set", "share", "store", "to_message"];
-/// Those of unions besides.
-const UNION_METHODS: &[&str] = &["discriminator", "select"];
-
-/// The name of the accessor of a member.
-fn accessor(name: &str) -> String {
-    if METHODS.contains(&name) { format!("{name}_") } else { names::ident(name) }
-}
 
 /// A member of a region form.
 struct Part<'a> {
@@ -40,12 +29,13 @@ impl Generator<'_> {
         types::storage_of(self.schema, id) != Dependence::None || self.schema.is_appended_in_regions(id)
     }
 
-    /// The name of the region form of a struct or union, beside it.
-    pub fn region_name(&self, id: TypeId) -> crate::model::Name {
+    /// The path of the region form of a struct or union, beside it.
+    pub fn region_path(&self, scope: &Scope, id: TypeId) -> String {
+        let name = self.schema.name(id);
         if self.has_region_name(id) {
-            names::sibling(self.schema.name(id), &self.companion(id, "Region"))
+            scope.beside(name, &self.names.companion(id, "Region"))
         } else {
-            self.schema.name(id).clone()
+            scope.path(name)
         }
     }
 
@@ -63,7 +53,7 @@ impl Generator<'_> {
             RegionType::Primitive(Primitive::Char8) => in_region("Char"),
             RegionType::Primitive(of) => types::primitive(*of).to_owned(),
             RegionType::Enum(id) | RegionType::Bitmask(id) => scope.path(self.schema.name(*id)),
-            RegionType::Struct(id) | RegionType::Union(id) => scope.path(&self.region_name(*id)),
+            RegionType::Struct(id) | RegionType::Union(id) => self.region_path(scope, *id),
             RegionType::Text => in_region("Text"),
             RegionType::Array(element, count) => format!("[{}; {count}]", inner(element)),
             RegionType::Vector(element) => format!("{}<{}>", in_region("Vector"), inner(element)),
@@ -121,21 +111,22 @@ impl Generator<'_> {
                 default: String::new(),
             });
         }
+        let (accessors, fields) = (Idents::in_region(&it.members), Idents::fields(it));
         for (member, place) in it.members.iter().zip(&layout.members[own..]) {
             let default = member.default.as_ref().and_then(|_| self.default(scope, member));
             parts.push(Part {
                 label: &member.name,
-                accessor: accessor(&member.name),
-                field: names::ident(&member.name),
+                accessor: accessors.get(&member.name),
+                field: fields.get(&member.name),
                 ty: self.region_spell(scope, &place.ty),
                 kind: self.region_conversion(member),
                 default: default.map_or(String::new(), |it| format!(" = {it}")),
             });
         }
         let name = self.schema.name(id);
-        let ident = names::ident(name.simple());
+        let ident = self.names.ident(name);
         let hash = format!("\"{name}\" 0x{:016x}", self.schema.schema_hash(id));
-        let (reader, writer) = (self.companion(id, "Ref"), self.companion(id, "Mut"));
+        let (reader, writer) = (self.names.companion(id, "Ref"), self.names.companion(id, "Mut"));
         page.gap();
         if !self.has_region_name(id) {
             let plain = self.is_region_plain(&RegionType::Struct(id));
@@ -176,7 +167,7 @@ impl Generator<'_> {
 
     /// Writes the type that is the name of a region form, and gives the name.
     fn region_form(&self, page: &mut Page, id: TypeId, ident: &str) -> String {
-        let form = names::ident(&self.companion(id, "Region"));
+        let form = self.names.companion(id, "Region");
         page.line(format!("/// [`{ident}`] as it lies in a region: a name for what is there."));
         page.line(format!("pub enum {form} {{}}"));
         page.gap();
@@ -201,15 +192,15 @@ impl Generator<'_> {
             return;
         };
         let name = self.schema.name(id);
-        let ident = names::ident(name.simple());
-        let (reader, writer) = (self.companion(id, "Ref"), self.companion(id, "Mut"));
+        let ident = self.names.ident(name);
+        let (reader, writer) = (self.names.companion(id, "Ref"), self.names.companion(id, "Mut"));
         let discriminator = self.region_spell(scope, &discriminator);
         let own_name = self.has_region_name(id);
         page.gap();
         let form = if own_name { self.region_form(page, id, &ident) } else { ident };
-        let accessor = |name: &str| {
-            if UNION_METHODS.contains(&name) { format!("{name}_") } else { accessor(name) }
-        };
+        let accessors = Idents::in_region(it.cases.iter().map(|it| &it.member));
+        let accessor = |name: &str| accessors.get(name);
+        let called = names::cases(&it.cases);
         page.block(format!("{}!", self.layout("region_union_type")), |page| {
             let initial = self.schema.default_discriminator(it);
             page.line(format!("{form}: {reader}, {writer} ({discriminator} = {initial}), \"{name}\";"));
@@ -230,7 +221,7 @@ impl Generator<'_> {
             if own_name {
                 page.line(format!(
                     "{form}, {} {case_name};",
-                    self.spelling(id, names::ident(name.simple()).as_str()).listed
+                    self.spelling(id, &self.names.ident(name)).listed
                 ));
             } else {
                 page.line(format!("{form} {case_name};"));
@@ -238,11 +229,12 @@ impl Generator<'_> {
             for (case, place) in it.cases.iter().zip(&members) {
                 let (label, ty) = (&case.member.name, self.region_spell(scope, &place.ty));
                 let (get, variant) = (accessor(label), variant_of(label));
+                let get_mut = &called[label.as_str()].get_mut;
                 if own_name {
                     let kind = self.conversion(&case.member.ty);
-                    page.line(format!("\"{label}\" {get} {label}_mut {variant}: {ty}, {kind};"));
+                    page.line(format!("\"{label}\" {get} {get_mut} {variant}: {ty}, {kind};"));
                 } else {
-                    page.line(format!("{get} {label}_mut {variant}: {ty};"));
+                    page.line(format!("{get} {get_mut} {variant}: {ty};"));
                 }
             }
         });

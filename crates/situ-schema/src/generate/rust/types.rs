@@ -220,7 +220,8 @@ impl Generator<'_> {
         page.gap();
         page.line("/// Names for what containers of types that contain themselves hold.");
         page.block(format!("mod {}", names::HELD), |page| {
-            let scope = &Scope::of(names::HELD);
+            let scope = &mut Scope::root(self.names);
+            scope.enter(names::HELD);
             let get = |index: usize| self.held.borrow().get(index).cloned();
             // To write one may need another.
             let mut index = 0;
@@ -306,7 +307,7 @@ impl Generator<'_> {
             Literal::String(text) => format!("{text:?}"),
             Literal::Enumerator { of, .. } => {
                 let name = self.schema.enumerator_of(literal).map_or("", |it| it.name.as_str());
-                format!("{}::{}", scope.path(self.schema.name(*of)), names::ident(name))
+                format!("{}::{}", scope.path(self.schema.name(*of)), self.enumerators(*of).get(name))
             }
             Literal::List(elements) => {
                 let element = match ty {

@@ -2,12 +2,9 @@
 
 use super::Generator;
 use super::composite::extensibility;
-use super::names::{self, Scope};
+use super::names::{self, CaseNames, Scope};
 use super::page::Page;
 use crate::model::{Case, TypeId, Union};
-
-/// Methods that every union has.
-const METHODS: &[&str] = &["begin", "case", "discriminator", "end", "index", "select"];
 
 /// The variants for these cases: their names in camel case, made different where they are not.
 fn variants(cases: &[&Case]) -> Vec<String> {
@@ -26,8 +23,8 @@ impl Generator<'_> {
     /// A union and all that belongs to it.
     pub fn union(&self, page: &mut Page, scope: &Scope, id: TypeId, it: &Union) {
         let definition = self.schema.definition(id);
-        let (payload, case) = (self.companion(id, "Payload"), self.companion(id, "Case"));
-        let spelling = self.spelling(id, &names::ident(definition.name.simple()));
+        let (payload, case) = (self.names.companion(id, "Payload"), self.names.companion(id, "Case"));
+        let spelling = self.spelling(id, &self.names.ident(&definition.name));
         let name = &spelling.name;
         let is_plain = spelling.parameter.is_empty();
         let parameter = format!("{}{}", spelling.parameter, spelling.default);
@@ -36,6 +33,7 @@ impl Generator<'_> {
             it.cases.iter().partition(|case| case.is_default);
         let cases: Vec<&Case> = labelled.into_iter().chain(defaults).collect();
         let variants = variants(&cases);
+        let called = names::cases(&it.cases);
 
         page.docs(&definition.docs, || format!("`{}`.", definition.name));
         page.line("#[repr(C)]");
@@ -59,7 +57,7 @@ impl Generator<'_> {
         page.indent();
         for case in &cases {
             let ty = format!("::core::mem::ManuallyDrop<{}>", self.spell(scope, &case.member.ty));
-            page.member(&names::ident(&case.member.name), &ty);
+            page.member(&called[case.member.name.as_str()].field, &ty);
         }
         page.dedent();
         page.line("}");
@@ -88,7 +86,7 @@ impl Generator<'_> {
                 self.schema.default_discriminator(it)
             ));
             for (case, variant) in cases.iter().zip(&variants) {
-                self.case(page, scope, it, case, variant);
+                self.case(page, scope, it, case, variant, &called[case.member.name.as_str()]);
             }
             if let Some(layout) = self.schema.flat_layout(id) {
                 let payload = layout.members.get(1).map_or(0, |member| member.offset);
@@ -106,10 +104,17 @@ impl Generator<'_> {
     }
 
     /// What the macro is told of one case.
-    fn case(&self, page: &mut Page, scope: &Scope, union: &Union, case: &Case, variant: &str) {
+    fn case(
+        &self,
+        page: &mut Page,
+        scope: &Scope,
+        union: &Union,
+        case: &Case,
+        variant: &str,
+        called: &CaseNames,
+    ) {
         let name = &case.member.name;
-        let field = names::ident(name);
-        let get = if METHODS.contains(&field.as_str()) { format!("{field}_") } else { field.clone() };
+        let CaseNames { field, get, get_mut, set } = called;
         let labels = if case.is_default {
             "_".to_owned()
         } else {
@@ -117,7 +122,7 @@ impl Generator<'_> {
         };
         let first = case.labels.first().copied().or_else(|| self.schema.unlabelled(union)).unwrap_or(0);
         page.line(format!(
-            "{} \"{name}\" {field} {get} {name}_mut set_{name} {variant}({}): {} [{labels}] = {first};",
+            "{} \"{name}\" {field} {get} {get_mut} {set} {variant}({}): {} [{labels}] = {first};",
             case.member.id,
             self.spell(scope, &case.member.ty),
             self.conversion(&case.member.ty),

@@ -1,0 +1,85 @@
+//! One rule for names in generated code, whatever the language.
+//!
+//! Names of a schema share their scope with words of the language, with what the generated type has anyway, and with names that are
+//! made from other names of the schema (`has_x` from `x`). In each scope:
+//!
+//! 1. A name of the schema stays as it is, unless the language or the type reserves it.
+//! 2. A reserved one gets as many underscores behind it as it takes until it is free, in the order of declaration.
+//! 3. A name that is made from one of the schema gets underscores likewise where the schema declares that name itself.
+//!
+//! So no name of a schema depends on names that were made from others, and what is generated once for a schema is generated again.
+
+use std::collections::{HashMap, HashSet};
+
+/// The names of one scope.
+#[derive(Debug, Default)]
+pub struct Scope<'a> {
+    /// What each name of the schema is called.
+    declared: HashMap<&'a str, String>,
+    taken: HashSet<String>,
+}
+
+impl<'a> Scope<'a> {
+    /// The scope of these names of a schema.
+    pub fn of(names: impl IntoIterator<Item = &'a str>, is_reserved: impl Fn(&str) -> bool) -> Self {
+        let mut scope = Self::default();
+        let mut reserved = Vec::new();
+        for name in names {
+            if is_reserved(name) {
+                reserved.push(name);
+            } else {
+                scope.declare(name, name.to_owned());
+            }
+        }
+        for name in reserved {
+            let mut free = format!("{name}_");
+            while is_reserved(&free) || scope.taken.contains(&free) {
+                free.push('_');
+            }
+            scope.declare(name, free);
+        }
+        scope
+    }
+
+    fn declare(&mut self, name: &'a str, called: String) {
+        self.taken.insert(called.clone());
+        self.declared.entry(name).or_insert(called);
+    }
+
+    /// What a name of the schema is called.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.declared.get(name).map(String::as_str)
+    }
+
+    /// A name that is made from one of the schema: this one, or with underscores behind it.
+    pub fn made(&mut self, wanted: String) -> String {
+        let mut free = wanted;
+        while !self.taken.insert(free.clone()) {
+            free.push('_');
+        }
+        free
+    }
+
+    /// Takes names that the generated code has anyway.
+    pub fn take(&mut self, names: impl IntoIterator<Item = &'static str>) {
+        self.taken.extend(names.into_iter().map(str::to_owned));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_unless_they_are_reserved() {
+        let reserved = |name: &str| matches!(name, "new" | "set_");
+        let mut scope = Scope::of(["new", "x", "set_", "new_", "has_x"], reserved);
+        assert_eq!((scope.get("x"), scope.get("new_")), (Some("x"), Some("new_")));
+        assert_eq!((scope.get("new"), scope.get("set_")), (Some("new__"), Some("set__")));
+        assert_eq!(
+            (scope.made("has_x".into()), scope.made("x_mut".into())),
+            ("has_x_".into(), "x_mut".into())
+        );
+        assert_eq!(scope.made("x_mut".into()), "x_mut_");
+    }
+}
