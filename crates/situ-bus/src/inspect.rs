@@ -131,8 +131,11 @@ pub fn topics(root: &Root) -> Result<Vec<TopicInfo>, InspectError> {
     Ok(survey(root)?.into_iter().filter_map(|(_, topic)| topic.ok()).collect())
 }
 
-/// All topics of a root directory, by name, each with what it is or why its file cannot be used.
-pub fn survey(root: &Root) -> Result<Vec<(String, Result<TopicInfo, MemoryError>)>, InspectError> {
+/// A topic's name, and what the topic is or why its file cannot be used.
+pub type Surveyed = (String, Result<TopicInfo, MemoryError>);
+
+/// All topics of a root directory, by name, those that cannot be used included.
+pub fn survey(root: &Root) -> Result<Vec<Surveyed>, InspectError> {
     let Some(root) = root.open()? else { return Ok(Vec::new()) };
     let directory = root.topics();
     let names = match directory.names() {

@@ -1,7 +1,7 @@
 //! The checks of what runs: topics that cannot be read, that are full, whose publishers wait, or whose memory is held.
 
 use situ::bus::Root;
-use situ::bus::inspect::{self, TopicInfo};
+use situ::bus::inspect::{self, Surveyed, TopicInfo};
 use situ::memory::MemoryError;
 
 use super::Check;
@@ -22,7 +22,7 @@ pub fn checks(root: &Root) -> Vec<Check> {
     judge(&topics)
 }
 
-fn judge(topics: &[(String, Result<TopicInfo, MemoryError>)]) -> Vec<Check> {
+fn judge(topics: &[Surveyed]) -> Vec<Check> {
     let mut checks: Vec<Check> =
         topics.iter().filter_map(|(name, topic)| Some(unreadable(name, topic.as_ref().err()?))).collect();
     for topic in topics.iter().filter_map(|(_, topic)| topic.as_ref().ok()) {
