@@ -3,6 +3,7 @@
 mod canonical;
 mod file;
 pub(crate) mod format;
+mod lock;
 mod registry;
 mod repair;
 mod rings;

@@ -3,18 +3,10 @@
 //! Everything here happens under the lock of the topic's directory, which the kernel drops with its holder; a hot path
 //! never takes it. Whoever comes or goes first repairs (see `repair`).
 
-use std::ffi::OsString;
-use std::fs::File;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
 use situ_layout::foreign::{Foreign, is_name};
-use situ_memory::beneath::{is_same, names};
-use situ_memory::fork::LockedFile;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Beneath, DomainError, DomainId, HOST, MemoryError, OpenRoot, PoolView};
 
@@ -24,6 +16,7 @@ use super::format::{
     DEPTH, DOMAINS, MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, domain_from_word, domain_to_word,
     state,
 };
+use super::lock::Lock;
 use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
 use super::{Encoding, TextTooLong, TypeDescription};
 use crate::liveness::{NodeId, has_ended, is_alive};
@@ -34,8 +27,6 @@ use crate::window;
 
 /// What file systems take as a name, in bytes.
 const MOST_FILE_NAME: usize = 255;
-/// How long a registration waits for others that are registering.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a publisher or subscriber could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -200,83 +191,6 @@ impl From<DomainError> for RegisterError {
             DomainError::Memory(error) => Self::Memory(error),
             error => Self::Domain(error),
         }
-    }
-}
-
-/// The lock of a topic's directory, held until dropped.
-///
-/// It is this process' own: a child that is forked meanwhile does not keep it.
-#[derive(Debug)]
-pub(crate) struct Lock {
-    locked: LockedFile,
-    /// A handle of the same directory, which shares nothing with the lock.
-    directory: Arc<OwnedFd>,
-    path: PathBuf,
-}
-
-impl Lock {
-    /// Waits for the lock. The directory is made if it is missing, and made again if its last user removed it while
-    /// this process was waiting.
-    pub(super) fn acquire(root: &OpenRoot, directory: &Beneath, topic: &str) -> Result<Self, RegisterError> {
-        let system = |action, source: io::Error| MemoryError::System {
-            action,
-            path: directory.path().to_owned(),
-            source,
-        };
-        let start = Instant::now();
-        loop {
-            root.make(directory)?;
-            let opened = match directory.open_directory() {
-                Ok(opened) => opened,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(system("open", error).into()),
-            };
-            match rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if is_still(&opened, directory) => {
-                    return Self::of(opened, directory).map_err(|error| system("open", error).into());
-                }
-                Ok(()) => continue,
-                Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_micros(100));
-                }
-                Err(rustix::io::Errno::WOULDBLOCK) => {
-                    return Err(RegisterError::Busy { topic: topic.to_owned(), waited: start.elapsed() });
-                }
-                Err(error) => return Err(system("lock", error.into()).into()),
-            }
-        }
-    }
-
-    /// Takes the lock of a directory that is there, if nobody else has it.
-    pub(super) fn try_acquire(directory: &Beneath) -> Option<Self> {
-        let opened = directory.open_directory().ok()?;
-        rustix::fs::flock(opened.as_fd(), FlockOperation::NonBlockingLockExclusive).ok()?;
-        is_still(&opened, directory).then(|| Self::of(opened, directory).ok()).flatten()
-    }
-
-    fn of(opened: File, directory: &Beneath) -> io::Result<Self> {
-        let (flags, mode) = (OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        let handle = rustix::fs::openat(&opened, ".", flags, mode)?;
-        let path = directory.path().to_owned();
-        Ok(Self { locked: LockedFile::new(opened), directory: Arc::new(handle), path })
-    }
-
-    /// What has this name in the locked directory, whatever the directory's own name leads to by now.
-    pub(super) fn at(&self, name: impl Into<PathBuf>) -> Beneath {
-        Beneath::new(self.directory.clone(), &self.path, name)
-    }
-
-    /// The names in the locked directory.
-    pub(super) fn names(&self) -> Vec<OsString> {
-        names(self.locked.file()).unwrap_or_default()
-    }
-}
-
-/// Whether the name still leads to the open directory.
-fn is_still(opened: &File, directory: &Beneath) -> bool {
-    match (rustix::fs::fstat(opened), directory.stat()) {
-        (Ok(a), Ok(b)) => is_same(&a, &b),
-        _ => false,
     }
 }
 

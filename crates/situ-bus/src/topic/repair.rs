@@ -12,7 +12,8 @@ use situ_memory::{Beneath, MemoryError, OpenRoot, PoolMetadata, PoolView, ViewEr
 
 use super::file::{FILE, HIDDEN_FILE, Topic, is_topic_file};
 use super::format::{PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
-use super::registry::{Lock, active_places, active_publishers, used_publishers};
+use super::lock::Lock;
+use super::registry::{active_places, active_publishers, used_publishers};
 use crate::entry::Entry;
 use crate::liveness::{NodeId, has_ended, is_alive, nodes};
 use crate::ring::{Look, Reference, Ring};

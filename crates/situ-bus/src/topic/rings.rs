@@ -21,7 +21,8 @@ use situ_memory::{Access, Beneath, Mapping, MemoryError, find_memory};
 
 use super::file::{FILE, HIDDEN_FILE, Topic, find_column, is_topic_file, system};
 use super::format::{DOMAINS, HEAD_OFFSET, Head, PAGE, RingHeader, RingParts, state};
-use super::registry::{Lock, active_places};
+use super::lock::Lock;
+use super::registry::active_places;
 use crate::entry::Entry;
 use crate::ring::{ClaimError, Look, Ring};
 
