@@ -85,3 +85,31 @@ fn the_map_is_the_folder_tree() {
         assert!(named.contains(&format!("crates/{room}").as_str()), "the map does not name crates/{room}");
     }
 }
+
+/// The rows of promises in SECURITY.md say which test shows them, and those tests are there.
+#[test]
+fn every_promise_of_security_has_its_test() {
+    let text = std::fs::read_to_string(repository().join("SECURITY.md")).unwrap();
+    let mut shown = 0;
+    let (mut promises, mut files) = (false, Vec::new());
+    for line in text.lines() {
+        promises = line.starts_with('|') && (promises || line.starts_with("| promise | shown by |"));
+        if !promises || line.starts_with("| promise |") || line.starts_with("|---") {
+            continue;
+        }
+        let (_, evidence) = line.trim_end_matches(" |").rsplit_once(" | ").unwrap();
+        let before = shown;
+        for code in evidence.split('`').skip(1).step_by(2) {
+            if code.contains('/') {
+                let source = std::fs::read_to_string(repository().join(code));
+                files.push(source.unwrap_or_else(|_| panic!("{code} does not exist")));
+            } else {
+                let source = files.last().expect("a test is named behind its file");
+                assert!(source.contains(&format!("fn {code}()")), "{code} is no test of its file: {line}");
+                shown += 1;
+            }
+        }
+        assert!(shown > before || evidence.starts_with("by construction"), "nothing shows {line}");
+    }
+    assert!(shown > 20, "only {shown} tests are named");
+}
