@@ -358,3 +358,11 @@ fn texts_that_are_none_are_named() {
     let (_, _, missing) = report(|| missing.map(|_| situ_status::Ok));
     assert_eq!(missing, "`topic` is NULL");
 }
+
+#[test]
+fn the_library_lies_there_under_the_name_that_programs_load() {
+    let folder = std::path::Path::new(env!("OUT_DIR")).ancestors().nth(3).unwrap();
+    let version: Vec<&str> = env!("CARGO_PKG_VERSION").split('.').collect();
+    let name = folder.join(format!("libsitu.so.{}.{}", version[0], version[1]));
+    assert_eq!(std::fs::read_link(name).unwrap(), std::path::Path::new("libsitu.so"));
+}

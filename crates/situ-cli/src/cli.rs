@@ -412,6 +412,9 @@ pub struct GenArgs {
     /// Write for make and ninja which files were read; `x.d` speaks of the target `x`
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,
+    /// Rust: replace a messages.rs that was made of other files
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `situ clean`.

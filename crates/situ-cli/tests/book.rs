@@ -98,6 +98,9 @@ fn every_promise_of_security_has_its_test() {
             continue;
         }
         let (_, evidence) = line.trim_end_matches(" |").rsplit_once(" | ").unwrap();
+        if evidence.starts_with("by construction") {
+            continue;
+        }
         let before = shown;
         for code in evidence.split('`').skip(1).step_by(2) {
             if code.contains('/') {
@@ -109,7 +112,7 @@ fn every_promise_of_security_has_its_test() {
                 shown += 1;
             }
         }
-        assert!(shown > before || evidence.starts_with("by construction"), "nothing shows {line}");
+        assert!(shown > before, "nothing shows {line}");
     }
     assert!(shown > 20, "only {shown} tests are named");
 }

@@ -387,6 +387,29 @@ fn code_is_generated_once() {
 }
 
 #[test]
+fn generated_rust_replaces_only_what_was_made_of_the_same() {
+    let sandbox = Sandbox::new();
+    let (pose, turn) =
+        (sandbox.file("pose.idl", POSE), sandbox.file("turn.idl", "struct Turn { double by; };"));
+    let out = sandbox.path("out");
+    let file = format!("{out}/messages.rs");
+    let run = |more: &[&str]| sandbox.run(&[&["gen", "--lang", "rust", "--out", &out], more].concat());
+    let holds = |name: &str| std::fs::read_to_string(&file).unwrap().contains(&format!("struct {name}"));
+    assert!(run(&[&pose]).status.success());
+    let refused = run(&[&turn]);
+    assert!(!refused.status.success() && holds("Pose") && !holds("Turn"));
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(error.contains("pose.idl") && error.contains("turn.idl") && error.contains("--force"), "{error}");
+    // The same files again may say something else by now.
+    sandbox.file("pose.idl", "struct Pose { double x; }; struct Speed { double x; };");
+    assert!(run(&[&pose]).status.success() && holds("Speed"));
+    assert!(run(&["--force", &pose, &turn]).status.success() && holds("Pose") && holds("Turn"));
+    std::fs::write(&file, "// by hand").unwrap();
+    assert!(!run(&[&pose, &turn]).status.success());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "// by hand");
+}
+
+#[test]
 fn proto_files_become_code_with_and_without_protoc() {
     let sandbox = Sandbox::new();
     let text =

@@ -9,7 +9,7 @@ use situ_schema::generate::{self, GeneratedFile, Options};
 use situ_schema::proto::{ProtoBuild, ProtoError};
 
 use super::{Context, schema};
-use crate::cli::{GenArgs, Language};
+use crate::cli::{GenArgs, Language, SourceArgs};
 use crate::error::CliError;
 
 #[derive(Serialize)]
@@ -32,8 +32,16 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
         definitions(arguments, language)?
     };
     let mut generated = Generated { files: Vec::new(), changed: 0 };
-    for file in files {
+    for mut file in files {
         let path = arguments.out.join(&file.path);
+        // One file holds all Rust types of a call, whatever their files are called.
+        if arguments.lang == Language::Rust {
+            let origin = origin(&arguments.sources);
+            if !arguments.force {
+                check_replaced(&path, &origin)?;
+            }
+            file.text.insert_str(0, &format!("{ORIGIN}{origin}\n"));
+        }
         generated.changed += usize::from(write(&path, &file.text)?);
         generated.files.push(path.display().to_string());
     }
@@ -50,6 +58,35 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
         generated.changed,
         arguments.out.display()
     ))?)
+}
+
+/// What begins the line that says of what a file of Rust types was made.
+const ORIGIN: &str = "// situ gen --lang rust ";
+
+/// What types are made of, as it was named in the call: without folders, so that it may be named from anywhere.
+fn origin(sources: &SourceArgs) -> String {
+    let files =
+        sources.files.iter().filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()));
+    let packages = sources.ros.iter().map(|package| format!("--ros {package}"));
+    let mut named: Vec<String> = files.chain(packages).collect();
+    named.sort();
+    named.join(" ").replace(char::is_control, "?")
+}
+
+/// Fails if a file is there that is not Situ's, or that was made of something else.
+fn check_replaced(path: &Path, origin: &str) -> Result<(), CliError> {
+    let Ok(old) = fs::read_to_string(path) else { return Ok(()) };
+    let path = path.display();
+    match old.lines().next().and_then(|line| line.strip_prefix(ORIGIN)) {
+        Some(before) if before == origin => Ok(()),
+        Some(before) => Err(CliError::Failed(format!(
+            "{path} holds the types of {before}, which this call would replace by those of {origin}; name all in one call, write to \
+             another folder with --out, or replace it with --force"
+        ))),
+        None => Err(CliError::Failed(format!(
+            "{path} was not written by `situ gen --lang rust`; write to another folder with --out, or replace it with --force"
+        ))),
+    }
 }
 
 /// Code for message definitions in IDL and of ROS, and the files that were read.
