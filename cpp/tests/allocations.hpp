@@ -22,9 +22,9 @@ std::size_t allocations_of(const Work& work) {
 
 }  // namespace situ_test
 
-// All forms that the standard's containers and algorithms use, since a sanitizer brings its own for each that is not replaced, and
-// memory that its form lends must not come back through one of these. Not inlined, or the compiler takes malloc and delete for a
-// mismatch.
+// All forms that the standard's containers and algorithms use, since a sanitizer brings its own for each that
+// is not replaced, and memory that its form lends must not come back through one of these. Not inlined, or
+// the compiler takes malloc and delete for a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
   situ_test::allocations.fetch_add(1, std::memory_order_relaxed);
   return std::malloc(size == 0 ? 1 : size);
@@ -39,7 +39,11 @@ std::size_t allocations_of(const Work& work) {
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept {
+  std::free(memory);
+}
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept {
+  std::free(memory);
+}

@@ -64,8 +64,7 @@ std::uint64_t walk(const Character& c) {
 class pool_file {
  public:
   explicit pool_file(const files::path& path)
-      : descriptor_(::open(path.c_str(), O_RDWR | O_CLOEXEC)),
-        size_(files::file_size(path)) {
+      : descriptor_(::open(path.c_str(), O_RDWR | O_CLOEXEC)), size_(files::file_size(path)) {
     at_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   }
   ~pool_file() {

@@ -1,13 +1,11 @@
 // Names of types, members, cases, enumerators, constants and modules that mean something in C++ or in what is
 // generated (tests/generated/schema/hostile/names.idl): that it compiles is the test.
-#include "situ/bus.hpp"
-
-#include "names.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "names.hpp"
+#include "situ/bus.hpp"
 #include "situ/cdr.hpp"
 
 namespace {

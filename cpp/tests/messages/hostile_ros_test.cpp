@@ -1,7 +1,5 @@
 // Names of packages, messages, services, fields and constants of ROS that mean something in C++ or in what is
 // generated (tests/generated/schema/hostile/share): that it compiles is the test.
-#include "situ/bus.hpp"
-
 #include <gtest/gtest.h>
 
 #include "names/msg/all.hpp"
@@ -9,6 +7,7 @@
 #include "names/srv/everything.hpp"
 #include "names/srv/future.hpp"
 #include "names/srv/s.hpp"
+#include "situ/bus.hpp"
 #include "std/msg/everything.hpp"
 #include "std/srv/s.hpp"
 

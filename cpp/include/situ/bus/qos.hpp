@@ -42,10 +42,11 @@ struct publisher_qos {
   bool stamps = true;
 };
 
-/// Whose messages a subscriber reads where they lie. All others are copied to private memory when they are taken: what is
-/// checked then cannot be changed any more by the process that published it.
+/// Whose messages a subscriber reads where they lie. All others are copied to private memory when they are
+/// taken: what is checked then cannot be changed any more by the process that published it.
 enum class trust : std::uint32_t {
-  /// Those in memory that only this process' user, and the superuser, may write (not if it is open to a group).
+  /// Those in memory that only this process' user, and the superuser, may write (not if it is open to a
+  /// group).
   same_user = SITU_SAME_USER,
   /// All, whoever may write to them.
   everyone = SITU_EVERYONE,
