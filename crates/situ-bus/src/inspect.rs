@@ -312,7 +312,7 @@ fn is_there(
     pools: &mut HashMap<u64, Option<PoolMetadata>>,
 ) -> bool {
     let Some(pool) = topic.publisher(usize::from(at.pool)).tenure.of(number) else { return false };
-    let opened = pools.entry(pool).or_insert_with(|| PoolMetadata::open(&topic.pool_path(pool)).ok());
+    let opened = pools.entry(pool).or_insert_with(|| PoolMetadata::open(topic.pool_path(pool)).ok());
     let control = opened.as_ref().and_then(|pool| pool.control(SlotId::from(at.slot)));
     control.is_some_and(|control| control.generation() as u16 == at.generation)
 }
