@@ -5,7 +5,7 @@
 //! closed, and the words that say whether there is something to do are cleared. Whatever the child then does with its parent's handles,
 //! it does to memory that nobody else sees; and each handle knows, by [`Process`], that it is not this process' own.
 //!
-//! The handlers run around `fork` in the thread that calls it. The first one waits for [`HELD`] to be free, so that the
+//! The handlers run around `fork` in the thread that calls it. The first one waits for `HELD` to be free, so that the
 //! child finds the list whole. (Calling `clone` beside the C library runs no handlers: such a child must call `exec`. Whether its parent
 //! lives is seen all the same, see [`process`](crate::process).)
 

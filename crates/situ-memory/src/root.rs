@@ -61,8 +61,9 @@ pub enum RootError {
 }
 
 impl Root {
-    /// The root that the environment names: `SITU_ROOT`, otherwise the user's own (see [`default_path`]). With
-    /// `SITU_GROUP` (a name or a number) everything is also open to that group; without it, to the user alone.
+    /// The root that the environment names: `SITU_ROOT`, otherwise the user's own: `/dev/shm/situ-<uid>`, or `situ` in the
+    /// runtime directory where another user has taken that name (`spec/topic.md`, *The root*). With `SITU_GROUP` (a name or
+    /// a number) everything is also open to that group; without it, to the user alone.
     pub fn from_environment() -> Result<Self, RootError> {
         let group = match std::env::var("SITU_GROUP") {
             Ok(name) if !name.is_empty() => Some(group_number(&name)?),
