@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, MemoryError, OpenRoot, PoolMetadata, PoolView, SlotId};
+use situ_memory::{DomainId, MemoryError, OpenRoot, PoolMetadata, PoolView, SlotId, guard};
 
 use crate::clock::now_ns;
 use crate::liveness::{self, NodeId, NodeInfo};
@@ -160,7 +160,12 @@ pub fn topic(root: &Root, name: &str) -> Result<Option<TopicInfo>, InspectError>
 }
 
 fn topic_in(root: &OpenRoot, name: &str) -> Result<Option<TopicInfo>, MemoryError> {
-    Ok(Topic::open(root, &root.topic(name))?.map(|topic| describe(&topic)))
+    let Some(topic) = Topic::open(root, &root.topic(name))? else { return Ok(None) };
+    let info = describe(&topic);
+    if guard::has_damage() && topic.is_damaged() {
+        return Err(MemoryError::Truncated { path: topic.file().path().to_owned() });
+    }
+    Ok(Some(info))
 }
 
 /// All nodes of a root directory, dead ones included, by name.

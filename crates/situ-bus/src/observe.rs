@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::{Ordering, fence};
-use situ_memory::{Domains, PoolView, SlotId};
+use situ_memory::{Domains, PoolView, SlotId, guard};
 
 use crate::clock::Deadline;
 use crate::inspect::InspectError;
@@ -58,7 +58,7 @@ impl Observer {
         &self.topic.name
     }
 
-    /// Whether the topic is still there, and not another of the same name. Lets go of the pools of publishers that are
+    /// Whether the topic is still there, whole, and not another of the same name. Lets go of the pools of publishers that are
     /// gone, whose memory would otherwise stay: call it from time to time.
     pub fn is_current(&mut self) -> bool {
         let used = self.topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
@@ -68,7 +68,7 @@ impl Observer {
             .map(|entry| entry.tenure.pool())
             .collect();
         self.pools.retain(|number, _| there.contains(number));
-        self.topic.is_current()
+        !(guard::has_damage() && self.topic.is_damaged()) && self.topic.is_current()
     }
 
     /// Whether anything was published since the last [`latest`](Self::latest).

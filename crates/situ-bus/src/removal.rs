@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use situ_memory::Beneath;
+use situ_memory::{Beneath, guard};
 
 use crate::clock::now_ns;
 use crate::topic::Topic;
@@ -32,6 +32,8 @@ pub enum RemovedPart {
     Topic,
     /// The file of the participant's node.
     Node,
+    /// What a file of the topic held: somebody made the file shorter, and [the guard](situ_memory::guard) has found it.
+    Contents,
 }
 
 /// What a participant found removed.
@@ -54,6 +56,9 @@ impl std::fmt::Display for Removed {
             ),
             RemovedPart::Topic => {
                 write!(f, "{path} was removed while it was in use: leave the topic and join again")
+            }
+            RemovedPart::Contents => {
+                write!(f, "{path} was made shorter while it was in use: leave the topic and join again")
             }
             RemovedPart::Node => write!(
                 f,
@@ -89,10 +94,20 @@ fn is_gone(place: &Beneath) -> bool {
 }
 
 impl Topic {
-    /// Whether something was found removed. One load.
+    /// Whether something was found removed. Two loads.
     #[inline(always)]
     pub(crate) fn is_removed(&self) -> bool {
-        self.removal.found.load(Ordering::Relaxed) != 0
+        self.removal.found.load(Ordering::Relaxed) != 0 || (guard::has_damage() && self.look_for_damage())
+    }
+
+    /// Whether one of its files was made shorter while it was mapped. Notes it, if so.
+    #[cold]
+    pub(crate) fn look_for_damage(&self) -> bool {
+        let is_damaged = self.is_damaged();
+        if is_damaged {
+            self.removal.found.store(4, Ordering::Relaxed);
+        }
+        is_damaged
     }
 
     /// What was found removed.
@@ -101,6 +116,7 @@ impl Topic {
         let node = self.removal.node.get();
         match (self.removal.found.load(Ordering::Relaxed), node) {
             (3, Some(node)) => Removed { part: RemovedPart::Node, path: node.path().to_owned() },
+            (4, _) => Removed { part: RemovedPart::Contents, path: self.file().path().to_owned() },
             (2, _) => Removed { part: RemovedPart::Topic, path: self.file().path().to_owned() },
             _ => Removed { part: RemovedPart::Root, path: self.root.path().to_owned() },
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewError};
+use situ_memory::{DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewError, guard};
 
 use crate::blocked::this_thread;
 use crate::clock::now_ns;
@@ -450,10 +450,10 @@ impl RawSubscriber {
         }
         // Far behind, most slots are recycled: do not disturb their lines to find that out.
         if behind && control.generation() as u16 != reference.generation {
-            return Ok(None);
+            return self.recycled(&mapped.view, number);
         }
         if !control.pin(self.core.place, reference.generation) {
-            return Ok(None);
+            return self.recycled(&mapped.view, number);
         }
         // From here on the slot is held, and `Pin` lets go of it on every way out.
         let pin = Pin { mapped, slot };
@@ -473,7 +473,7 @@ impl RawSubscriber {
         // same. Then the pin is none. What was in the slot before has made way for the message of each generation in between, and its
         // number for a later one; who sees the generation sees that (acquire, release in `retire`).
         if descriptor.sequence.load(Ordering::Relaxed) != number.wrapping_add(1) {
-            return Ok(None);
+            return self.recycled(&pin.mapped.view, number);
         }
         // Each word is read once and checked: its publisher could change it at any time.
         let head_size = descriptor.head_size.load(Ordering::Relaxed) as usize;
@@ -520,8 +520,27 @@ impl RawSubscriber {
             return self.not_found(number, source);
         }
         let body = if body_size == 0 { memory } else { memory.wrapping_add(body_offset) };
+        if guard::has_damage() {
+            // What was read above may be zeroes of the guard.
+            self.check_damage(&taken.pin.mapped.view, number)?;
+        }
         let sample = taken.into_sample(memory.wrapping_add(DESCRIPTOR), (body, body_size), None);
         if sample.is_in_place() { Ok(Some(sample)) } else { Ok(Some(self.privately(sample)?)) }
+    }
+
+    /// Nothing of a message whose slot seems to have another by now; an error if that is because the pool's files were made shorter.
+    #[inline]
+    fn recycled(&self, view: &PoolView, number: u64) -> Result<Option<RawSample>, Missed> {
+        if guard::has_damage() {
+            self.check_damage(view, number)?;
+        }
+        Ok(None)
+    }
+
+    /// An error if a file of the pool was made shorter.
+    #[cold]
+    fn check_damage(&self, view: &PoolView, number: u64) -> Result<(), TakeError> {
+        view.damage().map_or(Ok(()), |source| Err(self.pool_error(number, source.into())))
     }
 
     /// A private copy of a message whose publisher is not trusted.

@@ -1,7 +1,7 @@
 //! What other processes may write into shared files, by mistake or by intent: readers and writers report errors, never
 //! crash and never hang.
 //!
-//! (One thing cannot be helped: who may write to a file may also truncate it, and then the next access is a `SIGBUS`.)
+//! (Files that are truncated: see `shortened.rs`.)
 #![cfg(not(loom))]
 
 mod common;

@@ -23,6 +23,8 @@ use output::Output;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // Others may make a file shorter that this process reads. Without the guard, that would end it by a signal.
+    let _ = situ::memory::guard::install();
     let json = cli.global.json;
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,

@@ -35,6 +35,8 @@ mod file_windows;
 #[cfg(not(loom))]
 pub mod fork;
 #[cfg(not(loom))]
+pub mod guard;
+#[cfg(not(loom))]
 mod host;
 #[cfg(not(loom))]
 mod immediate;

@@ -12,6 +12,7 @@ use rustix::fs::FallocateFlags;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 
 use crate::fork::{Hold, Registered, register};
+use crate::guard::Guarded;
 
 const PAGE: usize = 4096;
 
@@ -60,6 +61,14 @@ pub enum MemoryError {
         offset: u64,
         /// Where it ends.
         end: u64,
+    },
+    /// A file was made shorter while it was mapped, and [the guard](crate::guard) kept the process alive.
+    #[error(
+        "{path} was made shorter while it was in use: what it held is lost here; find out which program did that, and start its owner anew"
+    )]
+    Truncated {
+        /// The file.
+        path: PathBuf,
     },
     /// The file is not what it should be.
     #[error("{path} is not usable: {reason}; remove it with `situ clean` if nothing uses it")]
@@ -144,7 +153,23 @@ pub struct Mapping {
     extent: Extent,
     access: Access,
     /// Nothing once it is about to be unmapped.
-    held: Option<Registered>,
+    held: Option<Known>,
+}
+
+/// Where it is known that there is a mapping. In this order: the guard's place has the number of the other.
+#[derive(Debug)]
+struct Known {
+    guarded: Option<Guarded>,
+    _registered: Registered,
+}
+
+impl Known {
+    fn new(extent: Extent) -> Self {
+        let registered = register(Hold::Mapping(extent));
+        let begin = extent.base.as_ptr() as usize;
+        let guarded = Guarded::new(registered.number(), begin, extent.len, extent.protection.bits());
+        Self { guarded, _registered: registered }
+    }
 }
 
 /// The addresses of a mapping.
@@ -195,7 +220,7 @@ impl Mapping {
         let base =
             NonNull::new(base.cast::<u8>()).ok_or_else(|| io::Error::other("mapped at address zero"))?;
         let extent = Extent { base, len, protection };
-        Ok(Self { extent, access, held: Some(register(Hold::Mapping(extent))) })
+        Ok(Self { extent, access, held: Some(Known::new(extent)) })
     }
 
     /// Maps the first `len` bytes of `file`, which may be fewer, without taking memory for its holes.
@@ -224,7 +249,7 @@ impl Mapping {
             map.access = access;
             map.extent.protection = ProtFlags::from_bits_retain(access.protection().bits());
             map.held = None;
-            map.held = Some(register(Hold::Mapping(map.extent)));
+            map.held = Some(Known::new(map.extent));
         }
         Ok(map)
     }
@@ -246,6 +271,12 @@ impl Mapping {
     #[inline]
     pub fn access(&self) -> Access {
         self.access
+    }
+
+    /// Whether its file was made shorter, as [the guard](crate::guard) has found: some of it is private zeroes.
+    pub fn is_damaged(&self) -> bool {
+        let guarded = self.held.as_ref().and_then(|held| held.guarded.as_ref());
+        guarded.is_some_and(Guarded::is_damaged)
     }
 
     /// A pointer to a `T` at `offset`, if it lies within and is aligned.
@@ -310,7 +341,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // First, or a child that is forked in between would replace what may lie there by then.
+        // First, or a child that is forked in between, or the guard, would replace what may lie there by then.
         self.held = None;
         // SAFETY: the range was mapped by `new` and nobody can hold a reference that outlives `self`.
         let _ = unsafe { rustix::mm::munmap(self.extent.base.as_ptr().cast::<c_void>(), self.extent.len) };

@@ -323,6 +323,11 @@ impl Topic {
         }
     }
 
+    /// Whether one of its files was made shorter while it was mapped, as the guard has found.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.map.is_damaged() || self.has_damaged_ring()
+    }
+
     /// The control file of the pool with this number.
     pub(crate) fn pool_path(&self, pool: u64) -> Beneath {
         self.directory.join(format!("{pool:016x}.pool"))

@@ -155,6 +155,11 @@ impl Topic {
         self.all_rings().filter(|ring| ring.sealed_at().is_none_or(|seal| seal > first)).collect()
     }
 
+    /// Whether the file of a further ring was made shorter, as the guard has found.
+    pub(super) fn has_damaged_ring(&self) -> bool {
+        self.rings.further.iter().filter_map(OnceLock::get).any(|further| further.map.is_damaged())
+    }
+
     /// Goes on to the newest ring.
     #[cold]
     pub(crate) fn follow(&self) -> Result<(), MemoryError> {

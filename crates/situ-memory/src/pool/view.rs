@@ -18,6 +18,7 @@ use crate::control::{Held, SlotControl};
 use crate::domain::{Domain, DomainError, Memory, Sharing};
 use crate::domains::Domains;
 use crate::fence::Fence;
+use crate::guard;
 use crate::mapping::{Access, Mapping, MemoryError};
 use crate::share::{self, Answer};
 use crate::sync::atomic::AtomicU64;
@@ -155,6 +156,11 @@ impl PoolMetadata {
             .filter_map(|slot| self.fence(slot))
             .filter(Fence::poison)
             .count()
+    }
+
+    /// Whether the control file was made shorter while it was mapped, as [the guard](crate::guard) has found.
+    pub fn is_damaged(&self) -> bool {
+        self.directory.is_damaged() || self.controls.is_damaged()
     }
 
     /// How many slots are held by anybody, and how many there are.
@@ -342,6 +348,20 @@ impl PoolView {
         }
         self.reach.fetch_max(end, Release);
         Ok(())
+    }
+
+    /// Which of its files was made shorter while it was mapped, if [the guard](crate::guard) has found one.
+    #[cold]
+    pub fn damage(&self) -> Option<MemoryError> {
+        let base = self.base.load(Relaxed);
+        let path = if self.metadata.is_damaged() {
+            self.metadata.path().to_owned()
+        } else if !base.is_null() && guard::is_damaged_at(base) {
+            data_path(&self.metadata.place).path().to_owned()
+        } else {
+            return None;
+        };
+        Some(MemoryError::Truncated { path })
     }
 
     /// See [`PoolMetadata::release_all`].

@@ -1,0 +1,215 @@
+//! Files that are made shorter while they are mapped: with the guard, who reads them gets an error, and lives.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::ffi::c_int;
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::ptr::null_mut;
+use std::time::Duration;
+
+use common::process::{Role, role};
+use common::{Scratch, numbers, publish};
+use situ_bus::{Observer, PublishError, RawPublisher, RawSubscriber, RemovedPart, TakeError, inspect};
+use situ_memory::{MemoryError, ViewError, guard};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+const BODY: usize = 50_000;
+const FORMER: i32 = 42;
+
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    match role.as_str() {
+        "guarded" => {
+            guard::install().unwrap();
+            shorten_a_pool(&scratch);
+        }
+        "bare" => shorten_a_pool(&scratch),
+        "topic" => {
+            guard::install().unwrap();
+            shorten_a_topic(&scratch);
+        }
+        "threads" => {
+            guard::install().unwrap();
+            shorten_what_many_read(&scratch);
+        }
+        "elsewhere" => shorten_another_file(&scratch),
+        "sent" | "default" => {
+            // Not the one of Rust's runtime, which only takes itself away.
+            // SAFETY: nothing of the process relies on that one.
+            unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
+            guard::install().unwrap();
+            if role == "default" {
+                read_what_is_missing(&scratch);
+            }
+            // SAFETY: it ends the process.
+            unsafe { libc::raise(libc::SIGBUS) };
+        }
+        other => panic!("no such role: {other}"),
+    }
+}
+
+fn played(role: &str) -> ExitStatus {
+    let scratch = Scratch::new();
+    Role::start(&scratch, role).end(PATIENCE)
+}
+
+fn find(scratch: &Scratch, is_it: impl Fn(&PathBuf) -> bool) -> PathBuf {
+    scratch.files().into_iter().find(is_it).unwrap()
+}
+
+fn open(path: &PathBuf) -> File {
+    OpenOptions::new().read(true).write(true).open(path).unwrap()
+}
+
+fn joined(scratch: &Scratch) -> (RawPublisher, RawSubscriber) {
+    let node = scratch.node("n");
+    let publisher = RawPublisher::create(&node, "numbers", &numbers(), Default::default()).unwrap();
+    let subscriber = RawSubscriber::create(&node, "numbers", &numbers(), Default::default()).unwrap();
+    publish(&publisher, 7, BODY);
+    publish(&publisher, 8, BODY);
+    (publisher, subscriber)
+}
+
+/// A subscriber holds a sample whose memory is taken away.
+fn shorten_a_pool(scratch: &Scratch) {
+    let (publisher, subscriber) = joined(scratch);
+    let held = subscriber.take().unwrap().unwrap();
+    let data = find(scratch, |path| path.extension().is_some_and(|it| it == "data"));
+    open(&data).set_len(0).unwrap();
+    assert!(!guard::has_damage(), "nothing has met it");
+    assert!(held.body_in_place().iter().all(|byte| *byte == 0));
+    assert!(guard::has_damage());
+    match subscriber.take() {
+        Err(TakeError::Pool { source: ViewError::Memory(MemoryError::Truncated { path }), .. }) => {
+            assert_eq!(path, data);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(subscriber.take(), Ok(None)), "it is passed over");
+    drop((held, subscriber, publisher));
+    assert!(!guard::has_damage(), "what is unmapped is not damaged");
+}
+
+/// Those who take part in a topic, and those who look at it, learn that its file is not whole.
+fn shorten_a_topic(scratch: &Scratch) {
+    let (publisher, subscriber) = joined(scratch);
+    let (first, second) = (publisher.loan(8, 8, 0).unwrap(), publisher.loan(8, 8, 0).unwrap());
+    let mut observer = Observer::open(&scratch.root(), "numbers").unwrap().unwrap();
+    assert!(observer.is_current());
+    let file = find(scratch, |path| path.file_name().is_some_and(|name| name == "topic"));
+    open(&file).set_len(0).unwrap();
+    match subscriber.take() {
+        Err(TakeError::Removed { removed, .. }) => {
+            assert_eq!((removed.part, removed.path), (RemovedPart::Contents, file.clone()));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(subscriber.wait(Some(PATIENCE)), "there is an error to take");
+    // The publisher has the file mapped on its own, and meets the damage by this.
+    let _ = first.publish();
+    match second.publish() {
+        Err(PublishError::Removed { removed, .. }) => assert_eq!(removed.part, RemovedPart::Contents),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(observer.latest(), None);
+    assert!(!observer.is_current());
+    let error = inspect::topic(&scratch.root(), "numbers").unwrap_err();
+    assert!(error.to_string().contains(file.to_str().unwrap()), "{error}");
+}
+
+/// Threads that meet the same damage at once, from the end and from the beginning, all go on.
+fn shorten_what_many_read(scratch: &Scratch) {
+    let (publisher, subscriber) = joined(scratch);
+    let held = subscriber.take().unwrap().unwrap();
+    let data = find(scratch, |path| path.extension().is_some_and(|it| it == "data"));
+    open(&data).set_len(0).unwrap();
+    let body = held.body_in_place();
+    let together = std::sync::Barrier::new(8);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let together = &together;
+            scope.spawn(move || {
+                together.wait();
+                let mut bytes = body.iter();
+                let is_zero = |byte: &u8| *byte == 0;
+                assert!(if thread % 2 == 0 { bytes.all(is_zero) } else { bytes.rev().all(is_zero) });
+            });
+        }
+    });
+    assert!(guard::has_damage());
+    drop((held, subscriber, publisher));
+    assert!(!guard::has_damage(), "each mapping counts once");
+}
+
+extern "C" fn former(_: c_int) {
+    // SAFETY: it ends the process, and nothing of it is needed any more.
+    unsafe { libc::_exit(FORMER) };
+}
+
+/// A file of the program's own is shortened: its own handler is called.
+fn shorten_another_file(scratch: &Scratch) {
+    let handler: extern "C" fn(c_int) = former;
+    // SAFETY: the handler may run at any time.
+    unsafe { libc::signal(libc::SIGBUS, handler as libc::sighandler_t) };
+    guard::install().unwrap();
+    // Were it installed twice, it would be its own former handler.
+    guard::install().unwrap();
+    read_what_is_missing(scratch);
+}
+
+/// Maps a file without Situ, and reads what it no longer has.
+fn read_what_is_missing(scratch: &Scratch) {
+    let _others = joined(scratch);
+    let path = scratch.0.join("own");
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
+    file.set_len(4096).unwrap();
+    // SAFETY: the kernel chooses where; nobody else has it.
+    let byte = unsafe {
+        let at = libc::mmap(null_mut(), 4096, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0);
+        assert_ne!(at, libc::MAP_FAILED);
+        file.set_len(0).unwrap();
+        at.cast::<u8>().read_volatile()
+    };
+    panic!("{byte} was read");
+}
+
+#[test]
+fn a_subscriber_survives_that_a_pool_is_made_shorter() {
+    let status = played("guarded");
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn without_the_guard_it_does_not() {
+    assert_eq!(played("bare").signal(), Some(libc::SIGBUS));
+}
+
+#[test]
+fn a_topic_that_is_made_shorter_is_an_error() {
+    let status = played("topic");
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn threads_that_meet_it_together_survive() {
+    let status = played("threads");
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn without_a_former_handler_other_faults_and_sent_signals_end_the_process() {
+    assert_eq!(played("default").signal(), Some(libc::SIGBUS));
+    assert_eq!(played("sent").signal(), Some(libc::SIGBUS));
+}
+
+#[test]
+fn another_fault_reaches_the_handler_that_was_there() {
+    assert_eq!(played("elsewhere").code(), Some(FORMER));
+}
