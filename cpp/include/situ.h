@@ -179,6 +179,10 @@ typedef struct situ_publisher_qos {
   uint64_t lifespan_ns;
   /* Not 0: leaves out the time stamp of each message, which saves reading the clock. */
   uint32_t without_stamps;
+  /* If more than so many bytes of its memory are free when a slot comes back, all but half as many go back to
+   * the system at once. UINT64_MAX, the default: what was not needed for some seconds goes back, and what
+   * situ_publisher_trim is called for. */
+  uint64_t trim_above;
 } situ_publisher_qos;
 
 /* Whose messages a subscriber reads where they lie. All others are copied to private memory when they are
@@ -322,6 +326,13 @@ typedef struct situ_publisher_statistics {
 } situ_publisher_statistics;
 
 situ_publisher_statistics situ_publisher_get_statistics(const situ_publisher* publisher);
+
+/* Gives the memory of free slots back to the system, and says how many bytes that are. Free is what no
+ * subscriber holds, and none can still take. Publishing does that by itself with memory that was not needed
+ * for some seconds; call this when nothing is to be published for long. The next messages pay for new memory.
+ * A device's memory stays, and what is registered with a device; a ring goes back if nothing of it is in use.
+ */
+uint64_t situ_publisher_trim(situ_publisher* publisher);
 
 /* ---- Taking -------------------------------------------------------------------------------------------- */
 

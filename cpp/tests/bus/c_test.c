@@ -282,6 +282,12 @@ static void mistakes(const situ_root* root) {
   memset(&loan, 0, sizeof loan);
   CHECK(situ_loan_publish(&loan, NULL, NULL) == SITU_ERROR_INVALID_ARGUMENT);
 
+  CHECK(situ_publisher_trim(NULL) == 0);
+  CHECK(situ_publisher_loan(publisher, 8, 8, 1 << 20, &loan, &error) == SITU_OK);
+  situ_loan_discard(&loan);
+  CHECK(situ_publisher_trim(publisher) >= 1 << 20);
+  CHECK(situ_publisher_trim(publisher) == 0);
+
   size_t index = 0;
   CHECK(situ_wait_any(NULL, 1, 0, &index, &error) == SITU_ERROR_INVALID_ARGUMENT);
   CHECK(situ_list_topics(root, NULL, NULL, &error) == SITU_ERROR_INVALID_ARGUMENT);

@@ -82,6 +82,26 @@ TEST_F(Bus, a_loan_costs_what_its_bulk_fields_hold) {
                "test::Scan cannot be lent: a bulk length exceeds its bound or the address space");
 }
 
+TEST_F(Bus, free_memory_goes_back_when_asked_for) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Scan>("scans");
+  auto subscriber = on.subscriber<Scan>("scans");
+  publisher.loan({.ranges = 100000}).publish();
+  const auto held = subscriber.take();
+  { const auto unused = publisher.loan({.ranges = 1000000}); }
+  const auto before = publisher.statistics().memory_bytes;
+  EXPECT_GE(before, 4400000U);
+  const auto given = publisher.trim();
+  EXPECT_GE(given, 4000000U);
+  EXPECT_LE(publisher.statistics().memory_bytes, before - given);
+  EXPECT_EQ(held->bulk(&Scan::ranges).size(), 100000U);
+  EXPECT_EQ(publisher.trim(), 0U);
+
+  auto frugal = on.publisher<Scan>("others", {.trim_above = 1000000});
+  { const auto unused = frugal.loan({.ranges = 1000000}); }
+  EXPECT_LE(frugal.statistics().memory_bytes, 500000U);
+}
+
 TEST_F(Bus, a_loan_that_is_not_published_is_returned) {
   const auto on = node("n");
   auto publisher = on.publisher<Tick>("ticks");

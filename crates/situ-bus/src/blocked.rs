@@ -186,7 +186,7 @@ impl RawPublisher {
             self.tell_late(began, step);
             // Nobody tells that a subscriber died; who waits for it asks the kernel, and looks at the one that it waits for.
             let now = now_ns();
-            self.topic.look_for_removal_at(now);
+            self.look_around(inner, now);
             if self.topic.is_removed() {
                 return Err(self.publish_removed());
             }

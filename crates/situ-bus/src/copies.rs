@@ -700,6 +700,18 @@ impl Copies {
         }
     }
 
+    /// Gives the memory of free slots back to the system. How many bytes that are.
+    pub(crate) fn trim(&mut self) -> u64 {
+        self.tidy(0);
+        let pools = self.own.iter_mut().chain(&mut self.outgrown);
+        pools
+            .map(|own| {
+                own.give_back(usize::MAX);
+                own.pool.trim()
+            })
+            .sum()
+    }
+
     /// Takes back a slot that nobody was shown, and that nothing writes to any more.
     fn give_up(&mut self, slot: SlotId) {
         if let Some(own) = &mut self.own {

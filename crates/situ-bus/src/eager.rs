@@ -96,6 +96,11 @@ impl Eager {
         wakes
     }
 
+    /// Gives the memory of free copies back. How many bytes that are.
+    pub(crate) fn trim(&mut self) -> u64 {
+        self.copies.iter_mut().map(|(copies, _)| copies.trim()).sum()
+    }
+
     /// Takes out of circulation what nobody can still want.
     fn tidy(&mut self, inner: &mut Inner) {
         let oldest = inner.published.front().map_or(u64::MAX, |(number, _)| *number);

@@ -85,6 +85,8 @@ pub mod tenure;
 #[cfg(not(loom))]
 mod topic;
 #[cfg(not(loom))]
+mod trim;
+#[cfg(not(loom))]
 mod trust;
 #[cfg(not(loom))]
 mod typed;

@@ -29,6 +29,7 @@ use crate::removal::Removed;
 use crate::ring::{ClaimError, Reference, Ring};
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, PLACES, state};
 use crate::topic::{Encoding, MOST_RINGS, RegisterError, Registration, Topic, TypeDescription};
+use crate::trim::{Trimming, give_excess_back};
 use crate::window::Window;
 
 /// From this size on a slot that everybody has passed is reused at once, because its lines (or at least its pages)
@@ -166,6 +167,7 @@ pub(crate) struct Inner {
     next: u64,
     pub(crate) window: Window,
     pub(crate) deaths: Deaths,
+    pub(crate) trimming: Trimming,
     published_ns: u64,
     missed: u64,
 }
@@ -265,6 +267,7 @@ impl RawPublisher {
                 next,
                 window: Window::default(),
                 deaths: Deaths::default(),
+                trimming: Trimming::new(qos.trim_above),
                 published_ns: now_ns(),
                 missed: 0,
             }),
@@ -454,7 +457,7 @@ impl RawPublisher {
     }
 
     /// Takes out of circulation what every subscriber has passed, oldest first, so that the warmest is lent next.
-    fn retire_passed(&self, inner: &mut Inner) {
+    pub(crate) fn retire_passed(&self, inner: &mut Inner) {
         if self.qos.durability != Durability::Volatile
             || inner.published.is_empty()
             || self.topic.registry().places_used.load(Ordering::Relaxed) > EAGER_PLACES
@@ -590,7 +593,7 @@ impl RawPublisher {
             self.topic.wake().notify();
         }
         // What follows is off the message's way.
-        self.topic.look_for_removal_at(now);
+        self.look_around(inner, now);
         let bytes = loan.head_size as u64 + loan.body_size as u64;
         if let Some(began) = began {
             self.tell_published(began, number, bytes);
@@ -703,6 +706,12 @@ impl RawPublisher {
     }
 }
 
+impl Inner {
+    pub(crate) fn trim_copies(&mut self) -> u64 {
+        self.eager.as_mut().map_or(0, |eager| eager.trim())
+    }
+}
+
 impl Drop for RawPublisher {
     fn drop(&mut self) {
         if self.is_inherited() {
@@ -763,11 +772,12 @@ pub(crate) fn free(inner: &mut Inner, slot: SlotId) {
     if let Some(bodies) = &mut inner.bodies {
         bodies.release(slot);
     }
+    give_excess_back(inner);
 }
 
 /// Looks at the next so many slots that were held, and frees those that are not any more.
 #[inline]
-fn give_back(inner: &mut Inner, most: usize) {
+pub(crate) fn give_back(inner: &mut Inner, most: usize) {
     for _ in 0..inner.held.len().min(most) {
         // In turns: those that are held for long must not hide those behind them.
         let Some(slot) = inner.held.pop_front() else { return };

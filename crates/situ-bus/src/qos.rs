@@ -62,6 +62,10 @@ pub struct PublisherQos {
     pub deadline: Option<Duration>,
     /// Messages older than this are not delivered any more.
     pub lifespan: Option<Duration>,
+    /// If more than so many bytes of its memory are free when a slot comes back, all but half as many go back to the system at once. Without
+    /// it, what was not needed for some seconds goes back, and what [`trim`](crate::RawPublisher::trim) is called for. Less than what
+    /// some messages need costs each of them calls of the system.
+    pub trim_above: Option<u64>,
 }
 
 impl Default for PublisherQos {
@@ -73,6 +77,7 @@ impl Default for PublisherQos {
             when_full: WhenFull::Block(Some(BLOCK)),
             deadline: None,
             lifespan: None,
+            trim_above: None,
         }
     }
 }

@@ -176,6 +176,11 @@ impl<T: RegionMessage> RegionPublisher<T> {
         &self.raw
     }
 
+    /// Gives the memory of free slots back to the system: see [`RawPublisher::trim`].
+    pub fn trim(&self) -> u64 {
+        self.raw.trim()
+    }
+
     /// Lends a region that holds a new value, in shared memory. It grows where it is, up to [`GROWING_ROOM`]
     /// or, if the last messages were large, to eight times as much as they needed; what it does not use when
     /// it is published goes back to the system.

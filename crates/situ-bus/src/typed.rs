@@ -120,6 +120,12 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
+    /// Keeps so many bytes of free memory at most: see [`PublisherQos::trim_above`].
+    pub fn trim_above(mut self, bytes: u64) -> Self {
+        self.qos.trim_above = Some(bytes);
+        self
+    }
+
     /// Messages older than this are not delivered any more.
     pub fn lifespan(mut self, lifespan: Duration) -> Self {
         self.qos.lifespan = Some(lifespan);
@@ -215,6 +221,11 @@ impl<T: Message> Publisher<T> {
     /// What it is without its type.
     pub fn raw(&self) -> &RawPublisher {
         &self.raw
+    }
+
+    /// Gives the memory of free slots back to the system: see [`RawPublisher::trim`].
+    pub fn trim(&self) -> u64 {
+        self.raw.trim()
     }
 
     /// Publishes a value that was made elsewhere, and gives its number in the topic's order: a flat one is copied, one

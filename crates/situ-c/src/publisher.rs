@@ -369,6 +369,18 @@ pub unsafe extern "C" fn situ_loan_discard(loan: *mut situ_loan) {
     });
 }
 
+/// Gives memory of free slots back.
+///
+/// # Safety
+/// `publisher` is null or a live handle that no other thread uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn situ_publisher_trim(publisher: *mut situ_publisher) -> u64 {
+    guard_value(|| {
+        // SAFETY: the caller's promise.
+        unsafe { publisher.as_ref() }.map_or(0, |publisher| publisher.raw.trim())
+    })
+}
+
 /// What is known of a publisher.
 ///
 /// # Safety

@@ -70,7 +70,8 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
         block_ns,
         deadline_ns,
         lifespan_ns,
-        without_stamps
+        without_stamps,
+        trim_above
     });
     structure!(situ_placement { domain, capacity, eager_copies, strategy });
     structure!(situ_span { address, size, offset, memory_size, domain_kind, domain_number });

@@ -88,6 +88,7 @@ pub struct situ_publisher_qos {
     pub deadline_ns: u64,
     pub lifespan_ns: u64,
     pub without_stamps: u32,
+    pub trim_above: u64,
 }
 
 /// `situ_subscriber_qos`.
@@ -121,6 +122,7 @@ pub extern "C" fn situ_publisher_qos_default() -> situ_publisher_qos {
         deadline_ns: 0,
         lifespan_ns: 0,
         without_stamps: 0,
+        trim_above: u64::MAX,
     }
 }
 
@@ -276,6 +278,7 @@ pub unsafe fn read_publisher_qos(qos: *const situ_publisher_qos) -> Result<(Publ
         },
         deadline: period(qos.deadline_ns),
         lifespan: period(qos.lifespan_ns),
+        trim_above: (qos.trim_above != u64::MAX).then_some(qos.trim_above),
     };
     Ok((read, qos.without_stamps == 0))
 }

@@ -71,6 +71,33 @@ fn what_is_registered_with_a_device_is_not_given_back() {
     }
 }
 
+/// What was needed at any moment between two calls stays, whichever slots it lay in.
+#[test]
+fn what_is_not_needed_between_two_looks_is_given_back() {
+    const MIB: u64 = 1 << 20;
+    let scratch = Scratch::new("idle");
+    let mut owner = PoolOwner::create(&HostDomain, &scratch.control(), &options(64, 64 << 20)).unwrap();
+    let use_some = |owner: &mut PoolOwner, count: usize| {
+        let slots: Vec<_> = (0..count).map(|_| owner.allocate(MIB as usize).unwrap()).collect();
+        slots.into_iter().for_each(|slot| owner.deallocate(slot));
+    };
+    use_some(&mut owner, 20);
+    assert_eq!((owner.give_idle_back(u64::MAX), owner.free_bytes()), (0, 20 * MIB), "all of it was needed");
+    for _ in 0..3 {
+        use_some(&mut owner, 3);
+        use_some(&mut owner, 5);
+        let rest = owner.free_bytes() - 5 * MIB;
+        assert_eq!((owner.give_idle_back(u64::MAX), owner.free_bytes()), (rest, 5 * MIB));
+    }
+    assert_eq!(owner.give_idle_back(2 * MIB), 2 * MIB, "as much as is wanted at once");
+    assert_eq!(owner.give_idle_back(1), MIB, "a whole slot, though");
+    let lent = owner.allocate(MIB as usize).unwrap();
+    assert_eq!(owner.free_bytes(), MIB);
+    assert_eq!((owner.give_back_down_to(0), owner.free_bytes()), (MIB, 0));
+    owner.deallocate(lent);
+    assert_eq!((owner.free_bytes(), owner.trim(), owner.free_bytes()), (MIB, MIB, 0));
+}
+
 /// Of a domain that would register pages, but whose driver refuses.
 #[derive(Debug)]
 struct Refusing;
@@ -222,7 +249,7 @@ proptest! {
                     owner.deallocate(one.0);
                 }
                 Step::Return(_) => {}
-                Step::Trim => owner.trim(),
+                Step::Trim => _ = owner.trim(),
             }
             prop_assert_eq!(owner.statistics().in_use, known.iter().filter(|one| one.3).count());
         }
@@ -446,7 +473,7 @@ proptest! {
                     let one = lent.swap_remove(one % lent.len());
                     owner.deallocate(one.0);
                 }
-                Growth::Trim => owner.trim(),
+                Growth::Trim => _ = owner.trim(),
                 _ => {}
             }
             prop_assert!(owner.statistics().bytes <= LIMIT);

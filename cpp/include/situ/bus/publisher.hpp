@@ -92,6 +92,10 @@ class publisher {
     situ_publisher_set_interrupter(handle_.get(), stop != nullptr ? stop->handle() : nullptr);
   }
 
+  /// Gives the memory of free slots back to the system, and says how many bytes that are; see
+  /// situ_publisher_trim.
+  std::uint64_t trim() noexcept { return situ_publisher_trim(handle_.get()); }
+
   /// Its memory, its subscribers, and the deadlines it missed.
   [[nodiscard]] publisher_statistics statistics() const noexcept {
     return situ_publisher_get_statistics(handle_.get());

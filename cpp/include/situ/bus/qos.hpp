@@ -40,6 +40,10 @@ struct publisher_qos {
   std::chrono::nanoseconds lifespan{0};
   /// Without time stamps, publishing does not read the clock.
   bool stamps = true;
+  /// If more than so many bytes of its memory are free when a slot comes back, all but half as many go back
+  /// to the system at once. Otherwise what was not needed for some seconds does, and what `trim` is called
+  /// for.
+  std::uint64_t trim_above = UINT64_MAX;
 };
 
 /// Whose messages a subscriber reads where they lie. All others are copied to private memory when they are
@@ -94,6 +98,7 @@ inline situ_publisher_qos to_c(const publisher_qos& qos) noexcept {
   raw.deadline_ns = period_of(qos.deadline);
   raw.lifespan_ns = period_of(qos.lifespan);
   raw.without_stamps = qos.stamps ? 0 : 1;
+  raw.trim_above = qos.trim_above;
   return raw;
 }
 

@@ -10,6 +10,7 @@
 //! memory that it was given: the next message finds it warm, without a system call. What much exceeds the
 //! last messages goes back when the message is published, or the slot is freed.
 
+use super::free_list::FreeList;
 use super::table::Table;
 use super::{AllocateError, GRANULE, SlotId};
 use crate::domain::DomainError;
@@ -26,8 +27,8 @@ const SLACK: u32 = 16 * PAGE;
 pub(super) struct Growing {
     /// By slot, in granules: how large it can become. 0 for those that do not grow.
     rooms: Vec<u32>,
-    /// Those that are free, the most recently freed last.
-    free: Vec<SlotId>,
+    /// Those that are free.
+    pub(super) free: FreeList,
     /// What the last messages used, in granules: at once more, little by little less.
     usual: u32,
     /// Somebody has registered a slot of the pool with a device: no memory is given back any more.
@@ -51,8 +52,7 @@ impl Growing {
     /// The most recently freed slot that can grow so far.
     #[inline]
     pub(super) fn reuse(&mut self, room: u32) -> Option<SlotId> {
-        let at = self.free.iter().rposition(|slot| self.rooms[*slot as usize] >= room)?;
-        Some(self.free.remove(at))
+        self.free.pop_if(|slot| self.rooms[slot as usize] >= room)
     }
 
     /// Free again: it was not lent after all.
@@ -151,11 +151,6 @@ impl Growing {
         table.resize(slot, size);
         table.unback(place.offset + size, place.size - size);
         table.statistics.bytes -= u64::from(place.size - size) * GRANULE as u64;
-    }
-
-    /// The free ones, which have no place any more.
-    pub(super) fn take_free(&mut self) -> Vec<SlotId> {
-        std::mem::take(&mut self.free)
     }
 }
 

@@ -6,6 +6,7 @@
 //! shared memory whatever the domain: nothing about a slot is ever stored where the CPU may not look.
 
 mod format;
+mod free_list;
 mod growing;
 mod owner;
 mod ring;

@@ -32,6 +32,8 @@ pub struct PoolOwner {
     allocation: Allocation,
     /// Whether there is room for slots that grow.
     grows: bool,
+    /// Whether the domain gives memory back by parts, as files do.
+    gives_back: bool,
     /// Hands out the memory's descriptor, if that is how it is shared.
     _share: Option<Share>,
 }
@@ -80,6 +82,7 @@ impl PoolOwner {
         let pool = Self {
             place,
             grows,
+            gives_back: domain.capabilities().sharing == Sharing::File,
             _share: share,
             table: Table::new(header, control, bytes, limit),
             allocation: match options.strategy {
@@ -156,11 +159,48 @@ impl PoolOwner {
         }
     }
 
-    /// Gives the memory of free slots back to the system.
-    pub fn trim(&mut self) {
+    /// Gives the memory of free slots back to the system: that of a ring if nothing of it is lent. How many bytes that are.
+    /// None of a device's memory, which is one block, and none of what is registered with a device.
+    ///
+    /// Nobody holds a free slot, nor can anybody pin it: it was never shared, or was retired under a generation that no row
+    /// names. Where it lay, a reader of an older message that looks all the same finds no memory, and is told so.
+    pub fn trim(&mut self) -> u64 {
         match &mut self.allocation {
+            _ if !self.gives_back => 0,
             Allocation::SizeClasses(classes) => classes.trim(&mut self.table),
             Allocation::Ring(ring) => ring.trim(&mut self.table),
+        }
+    }
+
+    /// The same with slots that have been free all the time since the last call, about so many bytes at most. Whoever
+    /// calls it every few seconds keeps what was needed at any moment of them. A ring keeps its memory.
+    pub fn give_idle_back(&mut self, most: u64) -> u64 {
+        match &mut self.allocation {
+            Allocation::SizeClasses(classes) if self.gives_back => {
+                classes.give_idle_back(&mut self.table, most)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The same with as many slots as it takes for the free ones to have no more than so many bytes: large ones first, and of
+    /// each size those that have been free for longest. A ring keeps its memory.
+    #[cold]
+    pub fn give_back_down_to(&mut self, bytes: u64) -> u64 {
+        match &mut self.allocation {
+            Allocation::SizeClasses(classes) if self.gives_back => {
+                classes.give_back_down_to(&mut self.table, bytes)
+            }
+            _ => 0,
+        }
+    }
+
+    /// How many bytes of memory free slots have that [`give_back_down_to`](Self::give_back_down_to) can give back.
+    #[inline]
+    pub fn free_bytes(&self) -> u64 {
+        match &self.allocation {
+            Allocation::SizeClasses(_) if self.gives_back => self.table.free_bytes(),
+            _ => 0,
         }
     }
 

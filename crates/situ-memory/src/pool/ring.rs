@@ -9,6 +9,7 @@
 //! A slot that does not fit before the end begins at 0 again, and what it left out there belongs to it. When everything
 //! was returned the ring begins anew at 0, so that a message of its whole size always fits an empty one.
 
+use super::format::PAGE;
 use super::table::Table;
 use super::{AllocateError, GRANULE, SlotId};
 
@@ -95,11 +96,15 @@ impl Ring {
         }
     }
 
-    /// Gives all memory back if nothing is lent.
-    pub(super) fn trim(&mut self, table: &mut Table) {
-        if self.oldest == self.next {
-            table.unback(0, std::mem::take(&mut self.backed));
-            table.statistics.bytes = 0;
+    /// Gives all memory back if nothing is lent. How many bytes the system has again.
+    pub(super) fn trim(&mut self, table: &mut Table) -> u64 {
+        if self.oldest != self.next || table.is_registered() {
+            return 0;
         }
+        table.statistics.bytes = 0;
+        // Up to the end of its last page, of which nothing is used.
+        let backed = std::mem::take(&mut self.backed).next_multiple_of((PAGE / GRANULE) as u32);
+        table.unback(0, backed);
+        u64::from(backed) * GRANULE as u64
     }
 }

@@ -2,6 +2,7 @@
 
 use offset_allocator::{Allocation, Allocator};
 
+use super::free_list::FreeList;
 use super::growing::{GROWS, Growing};
 use super::table::{Place, Table};
 use super::{AllocateError, GRANULE, SlotId};
@@ -20,8 +21,8 @@ pub(super) struct SizeClasses {
     allocations: Vec<Option<Allocation>>,
     /// Numbers of slots that have no memory at present.
     spare: Vec<SlotId>,
-    /// Free slots with memory, by size class; the most recently freed, whose lines are warm, is last.
-    free: Vec<Vec<SlotId>>,
+    /// Free slots with memory, by size class.
+    free: Vec<FreeList>,
     /// Slots that grow in their place.
     growing: Growing,
 }
@@ -32,7 +33,7 @@ impl SizeClasses {
     #[inline]
     pub(super) fn allocate(&mut self, table: &mut Table, granules: u32) -> Result<SlotId, AllocateError> {
         let class = class_of(granules);
-        let slot = match self.free.get_mut(class).and_then(Vec::pop) {
+        let slot = match self.free.get_mut(class).and_then(FreeList::pop) {
             Some(slot) => slot,
             None => self.cut(table, class, granules)?,
         };
@@ -65,7 +66,7 @@ impl SizeClasses {
                 (1..SLAB).map_while(|_| self.cut_one(table, class, granules).ok()).collect();
             // From the end of the list they come out in steps of 7, modulo the slab.
             let turns = (1..SLAB).rev().map(|turn| turn * 7 % SLAB);
-            self.free[class].extend(turns.filter_map(|turn| slab.get(turn - 1)));
+            turns.filter_map(|turn| slab.get(turn - 1)).for_each(|slot| self.free[class].push(*slot));
         }
         Ok(first)
     }
@@ -112,7 +113,7 @@ impl SizeClasses {
         }
         self.allocations[slot as usize] = Some(allocation);
         if self.free.len() <= class {
-            self.free.resize_with(class + 1, Vec::new);
+            self.free.resize_with(class + 1, FreeList::default);
         }
         table.statistics.slots += 1;
         table.statistics.bytes += u64::from(size) * GRANULE as u64;
@@ -227,18 +228,58 @@ impl SizeClasses {
         }
     }
 
-    /// Gives the memory of all free slots back.
-    pub(super) fn trim(&mut self, table: &mut Table) {
-        let growing = self.growing.take_free();
-        for slot in self.free.iter_mut().flat_map(std::mem::take).chain(growing).collect::<Vec<_>>() {
+    /// Gives the memory of all free slots back. How many bytes the system has again.
+    pub(super) fn trim(&mut self, table: &mut Table) -> u64 {
+        let lists = self.free.iter_mut().chain([&mut self.growing.free]);
+        let slots = lists.flat_map(FreeList::take_all).collect();
+        self.release(table, slots)
+    }
+
+    /// Gives the memory of slots back that have been free since the last call, about so many bytes at most.
+    pub(super) fn give_idle_back(&mut self, table: &mut Table, most: u64) -> u64 {
+        let mut taken = 0;
+        let mut more = |slot: SlotId| {
+            let fits = taken < most;
+            taken += if fits { table.bytes_of(slot) } else { 0 };
+            fits
+        };
+        let mut slots = self.growing.free.take_idle(0, &mut more);
+        for (class, free) in self.free.iter_mut().enumerate().rev() {
+            // Small slots are cut by the slab, so there are always some more than are needed.
+            let small = class_size(class) as usize * GRANULE <= SLAB_MOST_SIZE;
+            slots.append(&mut free.take_idle(if small { SLAB } else { 0 }, &mut more));
+        }
+        self.release(table, slots)
+    }
+
+    /// Gives memory of free slots back until they have so many bytes at most: large ones first.
+    pub(super) fn give_back_down_to(&mut self, table: &mut Table, mark: u64) -> u64 {
+        let mut left = table.free_bytes();
+        let mut more = |slot: SlotId| {
+            let wanted = left > mark;
+            left -= if wanted { table.bytes_of(slot) } else { 0 };
+            wanted
+        };
+        let mut slots = self.growing.free.take_oldest(&mut more);
+        for free in self.free.iter_mut().rev() {
+            slots.append(&mut free.take_oldest(&mut more));
+        }
+        self.release(table, slots)
+    }
+
+    /// Takes free slots, which are in no list any more, their memory and their ranges.
+    fn release(&mut self, table: &mut Table, slots: Vec<SlotId>) -> u64 {
+        let mut ranges = Vec::with_capacity(slots.len());
+        for slot in slots {
             if let Some(allocation) = self.allocations[slot as usize].take() {
-                let Place { offset, size, .. } = std::mem::take(&mut table.places[slot as usize]);
-                table.unback(offset, size);
+                let Place { offset, size, .. } = table.take_place(slot);
+                ranges.push((offset, offset + size));
                 self.release_range(allocation);
                 self.spare.push(slot);
                 table.statistics.slots -= 1;
                 table.statistics.bytes -= u64::from(size) * GRANULE as u64;
             }
         }
+        table.unback_free(ranges)
     }
 }

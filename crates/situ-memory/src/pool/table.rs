@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::format::{DirectoryEntry, PoolHeader};
+use super::format::{DirectoryEntry, PAGE, PoolHeader};
 use super::{AllocateError, DEVICE_GRANULE, GRANULE, PoolStatistics, SlotId};
 use crate::control::SlotControl;
 use crate::domain::{DomainError, Memory};
@@ -46,6 +46,8 @@ pub(super) struct Table {
     pub(super) statistics: PoolStatistics,
     /// Sizes are multiples of so many granules, a power of two, and with them offsets.
     unit: u32,
+    /// How many granules those slots have that are not handed out.
+    free: u64,
 }
 
 impl Table {
@@ -61,6 +63,7 @@ impl Table {
             unit: if host { 1 } else { (DEVICE_GRANULE / GRANULE) as u32 },
             bytes,
             places: Vec::new(),
+            free: 0,
             statistics: PoolStatistics::default(),
         }
     }
@@ -120,6 +123,67 @@ impl Table {
         self.bytes.unback(u64::from(offset) * GRANULE as u64, u64::from(size) * GRANULE as u64);
     }
 
+    /// Gives the memory behind ranges in granules back that are no slot's any more. How many bytes the system has again.
+    ///
+    /// Memory goes by the page, and small slots share pages: one goes back when the last slot in it does. Whatever of a page is no
+    /// slot's holds nothing.
+    pub(super) fn unback_free(&self, mut ranges: Vec<(u32, u32)>) -> u64 {
+        const GRANULES: u32 = (PAGE / GRANULE) as u32;
+        if ranges.is_empty() || self.is_registered() {
+            return 0;
+        }
+        ranges.sort_unstable();
+        let slots = self.places.iter().filter(|place| place.size > 0);
+        let mut used: Vec<_> = slots.map(|place| (place.offset, place.offset + place.size)).collect();
+        used.sort_unstable();
+        let whole_pages = ranges.into_iter().map(|(begin, end)| {
+            let after = used.partition_point(|slot| slot.0 < end);
+            let before = after.checked_sub(1).map_or(0, |before| used[before].1);
+            let next = used.get(after).map_or(u32::MAX, |slot| slot.0);
+            let (first, last) = (begin / GRANULES * GRANULES, end.next_multiple_of(GRANULES));
+            let first = if first < before { first + GRANULES } else { first };
+            let last = if last > next { last - GRANULES } else { last };
+            (first, last)
+        });
+        let mut given = 0;
+        let mut give = |(first, last): (u32, u32)| {
+            if first < last {
+                self.bytes.unback(bytes(first), bytes(last - first));
+                given += bytes(last - first);
+            }
+        };
+        // Neighbours in one call of the system.
+        let mut run = (0, 0);
+        for (first, last) in whole_pages {
+            if first <= run.1 {
+                run.1 = last.max(run.1);
+            } else {
+                give(run);
+                run = (first, last);
+            }
+        }
+        give(run);
+        given
+    }
+
+    /// How many bytes those slots have that are not handed out. Not of a ring, whose slots overlap those that were there before.
+    #[inline]
+    pub(super) fn free_bytes(&self) -> u64 {
+        self.free * GRANULE as u64
+    }
+
+    /// How many bytes a slot has.
+    pub(super) fn bytes_of(&self, slot: SlotId) -> u64 {
+        bytes(self.places[slot as usize].size)
+    }
+
+    /// Takes its place from a slot that is not handed out.
+    pub(super) fn take_place(&mut self, slot: SlotId) -> Place {
+        let place = std::mem::take(&mut self.places[slot as usize]);
+        self.free -= u64::from(place.size);
+        place
+    }
+
     /// A number that no slot had before, if there is one left.
     pub(super) fn new_slot(&mut self) -> Option<SlotId> {
         let slot = self.places.len() as u32;
@@ -137,7 +201,9 @@ impl Table {
     /// What begins there is zeroed: a reader may come for a message of 65,536 generations ago, whose row looks like one of now, and what
     /// others have left there must not look like what it wants.
     pub(super) fn place_at(&mut self, slot: SlotId, offset: u32, size: u32) {
+        self.take_place(slot);
         self.places[slot as usize] = Place { offset, size, lent: false, class: 0 };
+        self.free += u64::from(size);
         if let (begin, GRANULE..) = self.memory(slot) {
             for word in 0..GRANULE / size_of::<AtomicU64>() {
                 // SAFETY: the slot has at least a granule, which is aligned to its size, and nobody but such a reader accesses it, by
@@ -154,7 +220,11 @@ impl Table {
     /// Says that a slot, which may be pinned, has more or less memory than before, behind what is used of it.
     pub(super) fn resize(&mut self, slot: SlotId, size: u32) {
         self.entry(slot).capacity.store(u64::from(size) * GRANULE as u64, Ordering::Relaxed);
-        self.places[slot as usize].size = size;
+        let place = &mut self.places[slot as usize];
+        if !place.lent {
+            self.free = self.free - u64::from(place.size) + u64::from(size);
+        }
+        place.size = size;
     }
 
     /// Sees to it that a range in granules has one address, whichever parts of it have memory.
@@ -168,7 +238,9 @@ impl Table {
         if !self.host {
             self.heal(slot);
         }
-        self.places[slot as usize].lent = true;
+        let place = &mut self.places[slot as usize];
+        place.lent = true;
+        self.free -= u64::from(place.size);
         self.statistics.in_use += 1;
     }
 
@@ -187,6 +259,7 @@ impl Table {
     pub(super) fn take_back(&mut self, slot: SlotId) -> Option<Place> {
         let place = self.places.get_mut(slot as usize).filter(|place| place.lent)?;
         place.lent = false;
+        self.free += u64::from(place.size);
         self.statistics.in_use -= 1;
         Some(*place)
     }
@@ -217,4 +290,8 @@ impl Table {
             _ => (std::ptr::dangling_mut(), 0),
         }
     }
+}
+
+fn bytes(granules: u32) -> u64 {
+    u64::from(granules) * GRANULE as u64
 }
