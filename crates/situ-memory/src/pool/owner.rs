@@ -165,11 +165,12 @@ impl PoolOwner {
     /// Nobody holds a free slot, nor can anybody pin it: it was never shared, or was retired under a generation that no row
     /// names. Where it lay, a reader of an older message that looks all the same finds no memory, and is told so.
     pub fn trim(&mut self) -> u64 {
-        match &mut self.allocation {
-            _ if !self.gives_back => 0,
+        let given = match &mut self.allocation {
             Allocation::SizeClasses(classes) => classes.trim(&mut self.table),
             Allocation::Ring(ring) => ring.trim(&mut self.table),
-        }
+        };
+        // Slots of other sizes can be cut from what was freed, also where the system gets nothing.
+        if self.gives_back { given } else { 0 }
     }
 
     /// The same with slots that have been free all the time since the last call, about so many bytes at most. Whoever
