@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "situ/region/argument.hpp"
 #include "situ/region/ranges.hpp"
@@ -727,6 +729,21 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   std::int32_t region_ = 0;
 };
 
-}  // namespace situ
+/// Whether a range, such as a std::vector, holds the same.
+template <class T, class R>
+requires(!std::is_same_v<R, region_vector<T>> && std::ranges::input_range<const R>) bool operator==(
+    const region_vector<T>& a, const R& b) {
+  auto at = a.begin();
+  for (const auto& each : b) {
+    if (at == a.end() || !(*at == each)) return false;
+    ++at;
+  }
+  return at == a.end();
+}
+/// As std::vector: by the first elements that differ.
+template <std::three_way_comparable T>
+auto operator<=>(const region_vector<T>& a, const region_vector<T>& b) {
+  return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
+}
 
-#include "situ/region/vector_compare.hpp"
+}  // namespace situ
