@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "messages.hpp"
-#include "situ/utf8.hpp"
+#include "situ/support/utf8.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// The bus for C++: nodes, publishers and subscribers whose messages are built where they will be read.
+// The bus for C++: nodes, publishers and subscribers of typed messages, over the C interface in situ.h.
 //
 //   situ::node node("camera");
 //   auto points = node.publisher<PointCloud2>("points", {.reliability = situ::reliability::reliable});
@@ -9,17 +9,28 @@
 //
 //   auto images = node.subscriber<Image>("images");
 //   while (auto image = images.receive(100ms)) show(image->width, image->height, image->bulk(&Image::data));
+//
+// The rooms of bus/, from the bottom up:
+//
+//   c_abi/   values that cross into C: errors, quality of service, type descriptions, owned handles
+//   raii/    untyped objects over C handles: node, device, interrupter, raw loan, any subscriber, waiting
+//   typed/   publisher, loan, subscriber and sample of a generated message type
+//   region/  the same four for messages with storage in regions
 #pragma once
 
-#include "situ/bus/device.hpp"
-#include "situ/bus/error.hpp"
-#include "situ/bus/inspect.hpp"
-#include "situ/bus/interrupt.hpp"
-#include "situ/bus/loan.hpp"
-#include "situ/bus/node.hpp"
-#include "situ/bus/publisher.hpp"
-#include "situ/bus/qos.hpp"
-#include "situ/bus/region.hpp"
-#include "situ/bus/sample.hpp"
-#include "situ/bus/subscriber.hpp"
-#include "situ/bus/wait.hpp"
+#include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/qos.hpp"
+#include "situ/bus/raii/any_subscriber.hpp"
+#include "situ/bus/raii/device.hpp"
+#include "situ/bus/raii/inspect.hpp"
+#include "situ/bus/raii/interrupt.hpp"
+#include "situ/bus/raii/node.hpp"
+#include "situ/bus/raii/wait.hpp"
+#include "situ/bus/region/loan.hpp"
+#include "situ/bus/region/publisher.hpp"
+#include "situ/bus/region/sample.hpp"
+#include "situ/bus/region/subscriber.hpp"
+#include "situ/bus/typed/loan.hpp"
+#include "situ/bus/typed/publisher.hpp"
+#include "situ/bus/typed/sample.hpp"
+#include "situ/bus/typed/subscriber.hpp"

@@ -1,4 +1,7 @@
-// CDR, the encoding of DDS and ROS 2: messages to bytes and back, as spec/cdr.md says.
+// CDR, the encoding of DDS and ROS 2: messages to bytes and back, as spec/cdr.md defines it.
+//
+// The room is cdr/: encoding.hpp has what both directions share, write.hpp counts and writes, read.hpp reads
+// input that it does not trust.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +12,7 @@
 #include "situ/cdr/encoding.hpp"
 #include "situ/cdr/read.hpp"
 #include "situ/cdr/write.hpp"
-#include "situ/result.hpp"
+#include "situ/support/result.hpp"
 
 namespace situ {
 

@@ -11,9 +11,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "situ/message.hpp"
-#include "situ/path.hpp"
-#include "situ/result.hpp"
+#include "situ/layout/message.hpp"
+#include "situ/support/path.hpp"
+#include "situ/support/result.hpp"
 
 namespace situ {
 

@@ -1,19 +1,27 @@
-// Regions: growable, relocatable data whose memory is the message. Everything of situ/region/.
+// Regions: growable, relocatable data whose memory is the message. This header includes all public ones.
+//
+// The rooms of region/:
+//
+//   region.hpp movable.hpp policy.hpp convert.hpp error.hpp   what users hold, and how it fails
+//   containers/  string, vector, optional, unique, shared, union, and the maps and sets
+//   memory/      the allocator, compaction in place, and the address windows in which regions grow
+//   image/       the format of spec/region.md: header, checks, canonical images, versions, layout hashes
+//   detail/      reflection, and what the containers are made of: B-tree, hash table, staging, swapping
 #pragma once
 
+#include "situ/region/containers/flat_map.hpp"
+#include "situ/region/containers/flat_set.hpp"
+#include "situ/region/containers/hash_map.hpp"
+#include "situ/region/containers/hash_set.hpp"
+#include "situ/region/containers/optional.hpp"
+#include "situ/region/containers/ordered_map.hpp"
+#include "situ/region/containers/ordered_set.hpp"
+#include "situ/region/containers/shared.hpp"
+#include "situ/region/containers/string.hpp"
+#include "situ/region/containers/union.hpp"
+#include "situ/region/containers/unique.hpp"
+#include "situ/region/containers/vector.hpp"
 #include "situ/region/convert.hpp"
-#include "situ/region/flat_map.hpp"
-#include "situ/region/flat_set.hpp"
-#include "situ/region/hash_map.hpp"
-#include "situ/region/hash_set.hpp"
 #include "situ/region/movable.hpp"
-#include "situ/region/optional.hpp"
-#include "situ/region/ordered_map.hpp"
-#include "situ/region/ordered_set.hpp"
 #include "situ/region/policy.hpp"
 #include "situ/region/region.hpp"
-#include "situ/region/shared.hpp"
-#include "situ/region/string.hpp"
-#include "situ/region/union.hpp"
-#include "situ/region/unique.hpp"
-#include "situ/region/vector.hpp"

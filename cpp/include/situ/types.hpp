@@ -1,8 +1,18 @@
-// What generated message types are made of: the one header that they include.
+// Generated message types include this header: the storage of fields, and the walks over them.
+//
+// The room is layout/:
+//
+//   allocator storage                                where elements lie: inside the message, or on a heap
+//   bounded_string bounded_vector bounded_map inline_optional tagged_union bulk enumeration   field types
+//   policy                                           which field types a storage uses: situ::flat, situ::heap
+//   message print locate                             walks over the fields of any message
+//
+// Users of messages find more in convert.hpp (flat to heap and back), validate.hpp (bytes from another
+// process), cdr.hpp and region.hpp. support/ holds what all rooms share: errors, results, paths, UTF-8.
 #pragma once
 
-#include "situ/enumeration.hpp"
-#include "situ/message.hpp"
-#include "situ/policy.hpp"
-#include "situ/print.hpp"
-#include "situ/tagged_union.hpp"
+#include "situ/layout/enumeration.hpp"
+#include "situ/layout/message.hpp"
+#include "situ/layout/policy.hpp"
+#include "situ/layout/print.hpp"
+#include "situ/layout/tagged_union.hpp"

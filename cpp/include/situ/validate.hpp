@@ -7,10 +7,10 @@
 #include <string>
 #include <type_traits>
 
-#include "situ/message.hpp"
-#include "situ/path.hpp"
-#include "situ/result.hpp"
-#include "situ/utf8.hpp"
+#include "situ/layout/message.hpp"
+#include "situ/support/path.hpp"
+#include "situ/support/result.hpp"
+#include "situ/support/utf8.hpp"
 
 namespace situ {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include "situ/message.hpp"
-#include "situ/policy.hpp"
+#include "situ/layout/message.hpp"
+#include "situ/layout/policy.hpp"
 
 namespace bus_test {
 

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "situ/policy.hpp"
-#include "situ/storage.hpp"
+#include "situ/layout/policy.hpp"
+#include "situ/layout/storage.hpp"
 
 namespace {
 

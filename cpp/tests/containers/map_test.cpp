@@ -6,8 +6,8 @@
 #include <string>
 
 #include "containers/tracked.hpp"
-#include "situ/bounded_map.hpp"
-#include "situ/bounded_string.hpp"
+#include "situ/layout/bounded_map.hpp"
+#include "situ/layout/bounded_string.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "containers/tracked.hpp"
-#include "situ/inline_optional.hpp"
+#include "situ/layout/inline_optional.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "situ/allocator.hpp"
-#include "situ/bounded_string.hpp"
+#include "situ/layout/allocator.hpp"
+#include "situ/layout/bounded_string.hpp"
 
 namespace {
 

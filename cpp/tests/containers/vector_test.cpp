@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "containers/tracked.hpp"
-#include "situ/bounded_vector.hpp"
+#include "situ/layout/bounded_vector.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "situ/message.hpp"
+#include "situ/layout/message.hpp"
 
 namespace situ_test {
 

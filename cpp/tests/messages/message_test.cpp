@@ -11,7 +11,7 @@
 #include "messages/kitchen_values.hpp"
 #include "situ/cdr.hpp"
 #include "situ/convert.hpp"
-#include "situ/locate.hpp"
+#include "situ/layout/locate.hpp"
 #include "situ/sensor.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "messages/kitchen_values.hpp"
-#include "situ/print.hpp"
+#include "situ/layout/print.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // EXPECT: a bulk field holds plain elements
 #include <string>
 
-#include "situ/bulk.hpp"
+#include "situ/layout/bulk.hpp"
 
 #ifdef SITU_RIGHT
 situ::bulk_ref<float> field;

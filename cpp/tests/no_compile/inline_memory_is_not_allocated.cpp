@@ -1,6 +1,6 @@
 // There is nothing that an inline allocator could allocate from.
 // EXPECT: allocate
-#include "situ/allocator.hpp"
+#include "situ/layout/allocator.hpp"
 
 #ifdef SITU_RIGHT
 int* memory() { return situ::calloc_allocator<int>().allocate(1); }

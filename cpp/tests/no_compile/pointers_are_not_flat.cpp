@@ -2,7 +2,7 @@
 // EXPECT: not self-contained
 #include <string>
 
-#include "situ/message.hpp"
+#include "situ/layout/message.hpp"
 
 #ifdef SITU_RIGHT
 using element = situ::bounded_string<8, situ::inline_allocator<char>>;

@@ -1,6 +1,6 @@
 // A null pointer is no text.
 // EXPECT: deleted
-#include "situ/bounded_string.hpp"
+#include "situ/layout/bounded_string.hpp"
 
 #ifdef SITU_RIGHT
 situ::bounded_string<8> text = "";

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "situ/message.hpp"
-#include "situ/path.hpp"
+#include "situ/layout/message.hpp"
+#include "situ/support/path.hpp"
 
 namespace situ {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "situ/cdr/encoding.hpp"
-#include "situ/utf8.hpp"
+#include "situ/support/utf8.hpp"
 
 namespace situ {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "situ/cdr/encoding.hpp"
-#include "situ/utf8.hpp"
+#include "situ/support/utf8.hpp"
 
 namespace situ::detail::cdr {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "situ/error.hpp"
-#include "situ/path.hpp"
+#include "situ/support/error.hpp"
+#include "situ/support/path.hpp"
 
 namespace situ {
 

@@ -7,21 +7,21 @@
 #include <string_view>
 #include <type_traits>
 
-#include "situ/message.hpp"
-#include "situ/policy.hpp"
-#include "situ/region/flat_map.hpp"
-#include "situ/region/flat_set.hpp"
-#include "situ/region/hash_map.hpp"
-#include "situ/region/hash_set.hpp"
-#include "situ/region/optional.hpp"
-#include "situ/region/ordered_map.hpp"
-#include "situ/region/ordered_set.hpp"
+#include "situ/layout/message.hpp"
+#include "situ/layout/policy.hpp"
+#include "situ/region/containers/flat_map.hpp"
+#include "situ/region/containers/flat_set.hpp"
+#include "situ/region/containers/hash_map.hpp"
+#include "situ/region/containers/hash_set.hpp"
+#include "situ/region/containers/optional.hpp"
+#include "situ/region/containers/ordered_map.hpp"
+#include "situ/region/containers/ordered_set.hpp"
+#include "situ/region/containers/shared.hpp"
+#include "situ/region/containers/string.hpp"
+#include "situ/region/containers/union.hpp"
+#include "situ/region/containers/unique.hpp"
+#include "situ/region/containers/vector.hpp"
 #include "situ/region/region.hpp"
-#include "situ/region/shared.hpp"
-#include "situ/region/string.hpp"
-#include "situ/region/union.hpp"
-#include "situ/region/unique.hpp"
-#include "situ/region/vector.hpp"
 
 namespace situ {
 

@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "situ/region/allocator.hpp"
-#include "situ/region/canonical.hpp"
-#include "situ/region/check.hpp"
-#include "situ/region/signature.hpp"
-#include "situ/region/slide.hpp"
-#include "situ/region/window.hpp"
-#include "situ/result.hpp"
+#include "situ/region/image/canonical.hpp"
+#include "situ/region/image/check.hpp"
+#include "situ/region/image/signature.hpp"
+#include "situ/region/memory/address_window.hpp"
+#include "situ/region/memory/allocator.hpp"
+#include "situ/region/memory/compact.hpp"
+#include "situ/support/result.hpp"
 
 namespace situ {
 

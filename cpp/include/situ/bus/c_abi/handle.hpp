@@ -1,0 +1,20 @@
+// Handles of C, owned: each is destroyed by the function of its type.
+#pragma once
+
+#include <memory>
+
+#include "situ.h"
+
+namespace situ::detail {
+
+/// Destroys what C made.
+struct destroyer {
+  void operator()(situ_node* handle) const noexcept { situ_node_destroy(handle); }
+  void operator()(situ_publisher* handle) const noexcept { situ_publisher_destroy(handle); }
+  void operator()(situ_subscriber* handle) const noexcept { situ_subscriber_destroy(handle); }
+};
+
+template <class Handle>
+using owner = std::unique_ptr<Handle, destroyer>;
+
+}  // namespace situ::detail

@@ -1,0 +1,98 @@
+// What all subscribers have in common, whatever they take.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "situ.h"
+#include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/handle.hpp"
+#include "situ/bus/c_abi/qos.hpp"
+#include "situ/bus/c_abi/type.hpp"
+#include "situ/bus/raii/device.hpp"
+#include "situ/bus/raii/interrupt.hpp"
+#include "situ/bus/raii/node.hpp"
+#include "situ/support/result.hpp"
+
+namespace situ {
+
+/// What is known of a subscriber; see situ.h.
+using subscriber_statistics = situ_subscriber_statistics;
+
+/// What all subscribers have in common, whatever their type.
+class any_subscriber {
+ public:
+  /// Waits until there is something to take. False if the time is over; zero only looks.
+  [[nodiscard]] bool wait(std::chrono::nanoseconds timeout = forever) {
+    situ_error raw;
+    detail::failed why;
+    const situ_status status = situ_subscriber_wait(handle_.get(), detail::limit_of(timeout), &raw);
+    detail::succeeded(status, raw, why);
+    detail::raise_if(why);
+    return status == SITU_OK;
+  }
+
+  /// The same, but something else may end it, also though there is something to take.
+  [[nodiscard]] waited wait(const waiting& how) {
+    situ_error raw;
+    detail::failed why;
+    const situ_waiting terms = detail::to_c(how);
+    const waited ended = detail::ended(situ_subscriber_wait_with(handle_.get(), &terms, &raw), raw, why);
+    detail::raise_if(why);
+    return ended;
+  }
+
+  /// A descriptor for poll, epoll and the like, readable when there is something to take. It belongs to the
+  /// subscriber. On waking, first `clear_fd`, then take until there is nothing.
+  [[nodiscard]] int fd() {
+    detail::failed why;
+    const int descriptor = make_fd(why);
+    detail::raise_if(why);
+    return descriptor;
+  }
+  /// As `fd`, without an exception.
+  [[nodiscard]] result<int, error> try_fd() {
+    detail::failed why;
+    int descriptor = make_fd(why);
+    return detail::result_of(std::move(descriptor), std::move(why));
+  }
+  /// Makes the descriptor unreadable until the next message.
+  void clear_fd() noexcept { situ_subscriber_clear_fd(handle_.get()); }
+
+  /// What it took, lost and skipped, and how many publishers there are.
+  [[nodiscard]] subscriber_statistics statistics() const noexcept {
+    return situ_subscriber_get_statistics(handle_.get());
+  }
+  /// What C knows it by.
+  [[nodiscard]] situ_subscriber* handle() const noexcept { return handle_.get(); }
+
+ protected:
+  any_subscriber() = default;
+  any_subscriber(any_subscriber&&) noexcept = default;
+  any_subscriber& operator=(any_subscriber&&) noexcept = default;
+  ~any_subscriber() = default;
+
+  void create(const node& on, const std::string& topic, const subscriber_qos& qos, const placement& where,
+              detail::type_description type, detail::failed& why) {
+    situ_error raw;
+    situ_subscriber* made = nullptr;
+    const situ_subscriber_qos terms = detail::to_c(qos);
+    const situ_placement place = detail::to_c(where);
+    const situ_status status =
+        situ_subscriber_create_in(on.handle(), topic.c_str(), type.get(), &terms, &place, &made, &raw);
+    if (detail::succeeded(status, raw, why)) handle_.reset(made);
+  }
+
+ private:
+  int make_fd(detail::failed& why) {
+    situ_error raw;
+    int descriptor = -1;
+    detail::succeeded(situ_subscriber_fd(handle_.get(), &descriptor, &raw), raw, why);
+    return descriptor;
+  }
+
+  detail::owner<situ_subscriber> handle_;
+};
+
+}  // namespace situ

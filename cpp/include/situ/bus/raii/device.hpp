@@ -1,0 +1,135 @@
+// Memory domains: where messages lie, spans of device memory, and the streams that work on it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "situ.h"
+#include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/qos.hpp"
+
+namespace situ {
+
+class node;
+template <class T>
+class device_span;
+
+/// How the memory of a publisher's messages is allocated: see situ.h.
+enum class strategy : std::uint32_t {
+  size_classes = SITU_SIZE_CLASSES,  ///< by sizes
+  ring = SITU_RING,                  ///< one after the other
+};
+
+/// Where a publisher puts bodies, or where a subscriber takes: `{.domain = "cuda:0"}`.
+struct placement {
+  /// "host", "emulated:0", "vulkan:0" or "cuda:0"; opened when it is first needed.
+  std::string domain = "host";
+  /// At most so many bytes for a publisher's bodies, or for the copies that a subscriber makes; zero: as much
+  /// as there is on the host, 256 MiB where memory is taken at once.
+  std::uint64_t capacity = 0;
+  /// A publisher copies its messages into every domain with a subscriber, right after publishing, instead of
+  /// leaving that to the first who takes there. Copies into a device are made while the publisher goes on;
+  /// its destructor waits for them, for a second at most.
+  bool eager_copies = false;
+  /// How a publisher's memory is allocated.
+  situ::strategy strategy = situ::strategy::size_classes;
+};
+
+/// How a message's fence stands.
+enum class fence_state : int {
+  complete = SITU_COMPLETE,  ///< the bytes are there
+  pending = SITU_PENDING,    ///< they are still being written
+  poisoned = SITU_POISONED,  ///< who should have written them failed: they never will be
+};
+
+/// When a message is complete: see situ.h.
+using fence = situ_fence;
+
+namespace detail {
+
+/// The placement for C; valid as long as `where`.
+inline situ_placement to_c(const placement& where) noexcept {
+  return {where.domain.c_str(), where.capacity, where.eager_copies ? 1U : 0U,
+          static_cast<std::uint32_t>(where.strategy)};
+}
+
+/// The part of a payload that a bulk field names; an empty one if it reaches out of it.
+template <class U, class Field>
+device_span<U> part_of(const situ_span& payload, const Field& field) noexcept {
+  if (!field.fits(payload.size)) return device_span<U>({});
+  situ_span part = payload;
+  part.address += field.offset();
+  part.offset += field.offset();
+  part.size = field.size() * sizeof(U);
+  return device_span<U>(part);
+}
+
+}  // namespace detail
+
+/// Elements in a domain's memory, for work on its streams. Good as long as the loan or sample that it came
+/// from; that has to last until the streams have passed the work.
+template <class T>
+class device_span {
+ public:
+  explicit device_span(const situ_span& raw) noexcept : raw_(raw) {}
+
+  /// The first element, as kernels of a domain with addresses see it. The CPU may use it in the host's domain
+  /// only.
+  [[nodiscard]] T* data() const noexcept {
+    return reinterpret_cast<T*>(static_cast<std::uintptr_t>(raw_.address));
+  }
+  /// The number of elements.
+  [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(raw_.size / sizeof(T)); }
+  [[nodiscard]] std::size_t size_bytes() const noexcept { return static_cast<std::size_t>(raw_.size); }
+  [[nodiscard]] bool empty() const noexcept { return raw_.size == 0; }
+  /// Address, offset, memory and domain: see situ.h.
+  [[nodiscard]] const situ_span& raw() const noexcept { return raw_; }
+
+ private:
+  situ_span raw_;
+};
+
+/// A queue of work on a domain, done in order. All threads may use it at once.
+class stream {
+ public:
+  /// Makes one on a domain that a node has.
+  stream(const node& on, const std::string& domain);
+  /// As the constructor, without an exception.
+  [[nodiscard]] static result<stream, error> try_create(const node& on, const std::string& domain);
+
+  /// Waits until everything that was enqueued is done. False if the time is over; throws if something failed.
+  bool synchronize(std::chrono::nanoseconds timeout = forever) const {
+    situ_error raw;
+    detail::failed why;
+    const situ_status status = situ_stream_synchronize(handle_.get(), detail::limit_of(timeout), &raw);
+    detail::succeeded(status, raw, why);
+    detail::raise_if(why);
+    return status == SITU_OK;
+  }
+
+  /// What C knows it by.
+  [[nodiscard]] situ_stream* handle() const noexcept { return handle_.get(); }
+
+ private:
+  struct destroyer {
+    void operator()(situ_stream* handle) const noexcept { situ_stream_destroy(handle); }
+  };
+  stream() = default;
+  void create(situ_node* on, const std::string& domain, detail::failed& why) {
+    situ_error raw;
+    situ_stream* made = nullptr;
+    if (detail::succeeded(situ_stream_create(on, domain.c_str(), &made, &raw), raw, why)) {
+      handle_.reset(made);
+    }
+  }
+
+  std::unique_ptr<situ_stream, destroyer> handle_;
+};
+
+}  // namespace situ

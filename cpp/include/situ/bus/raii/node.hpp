@@ -1,0 +1,126 @@
+// A node: a named participant that lives as long as its process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/handle.hpp"
+#include "situ/bus/c_abi/qos.hpp"
+#include "situ/bus/raii/device.hpp"
+#include "situ/layout/message.hpp"
+
+namespace situ {
+
+template <message T>
+class publisher;
+template <message T>
+class subscriber;
+
+/// Where what is running lies, and who may look. Without a path: `$SITU_ROOT` or, without that,
+/// `/dev/shm/situ-<uid>`.
+struct root {
+  std::string path{};
+  /// With a path: the number of the group that everything is open to; without one, it is the user's alone.
+  std::optional<std::uint32_t> group{};
+};
+
+namespace detail {
+
+/// The root for C; valid as long as `where`.
+inline situ_root to_c(const root& where) noexcept {
+  return {where.path.empty() ? nullptr : where.path.c_str(), where.group.value_or(SITU_NO_GROUP)};
+}
+
+}  // namespace detail
+
+/// A named participant of the bus. Publishers and subscribers are made from it, and live on without it. All
+/// threads may use it at once.
+class node {
+ public:
+  /// Joins the bus. What nodes that died have left there is removed by the way.
+  explicit node(const std::string& name, const root& where = {}) {
+    detail::failed why;
+    create(name, where, why);
+    detail::raise_if(why);
+  }
+  /// As the constructor, without an exception.
+  [[nodiscard]] static result<node, error> try_create(const std::string& name, const root& where = {}) {
+    detail::failed why;
+    node made;
+    made.create(name, where, why);
+    return detail::result_of(std::move(made), std::move(why));
+  }
+
+  /// Its name.
+  [[nodiscard]] std::string_view name() const noexcept {
+    return handle_ ? situ_node_name(handle_.get()) : std::string_view();
+  }
+  /// Its number, by which messages name their publisher.
+  [[nodiscard]] std::uint64_t id() const noexcept { return situ_node_id(handle_.get()); }
+
+  /// Joins a topic as publisher.
+  template <message T>
+  [[nodiscard]] situ::publisher<T> publisher(const std::string& topic, const publisher_qos& qos = {},
+                                             const placement& where = {}) const {
+    return situ::publisher<T>(*this, topic, qos, where);
+  }
+  /// Joins a topic as subscriber.
+  template <message T>
+  [[nodiscard]] situ::subscriber<T> subscriber(const std::string& topic, const subscriber_qos& qos = {},
+                                               const placement& where = {}) const {
+    return situ::subscriber<T>(*this, topic, qos, where);
+  }
+  /// As `publisher`, without an exception.
+  template <message T>
+  [[nodiscard]] result<situ::publisher<T>, error> try_publisher(const std::string& topic,
+                                                                const publisher_qos& qos = {},
+                                                                const placement& where = {}) const {
+    return situ::publisher<T>::try_create(*this, topic, qos, where);
+  }
+  /// As `subscriber`, without an exception.
+  template <message T>
+  [[nodiscard]] result<situ::subscriber<T>, error> try_subscriber(const std::string& topic,
+                                                                  const subscriber_qos& qos = {},
+                                                                  const placement& where = {}) const {
+    return situ::subscriber<T>::try_create(*this, topic, qos, where);
+  }
+
+  /// What C knows it by.
+  [[nodiscard]] situ_node* handle() const noexcept { return handle_.get(); }
+
+ private:
+  node() = default;
+  void create(const std::string& name, const root& where, detail::failed& why) {
+    if (situ_version() / 1000 != SITU_VERSION / 1000) {
+      why.emplace(errc::internal, "compiled for libsitu " SITU_VERSION_STRING ", but libsitu " +
+                                      std::string(situ_version_string()) +
+                                      " is loaded; install the one that belongs to the headers");
+      return;
+    }
+    situ_error raw;
+    situ_node* made = nullptr;
+    const situ_root place = detail::to_c(where);
+    if (detail::succeeded(situ_node_create(name.c_str(), &place, &made, &raw), raw, why)) handle_.reset(made);
+  }
+
+  detail::owner<situ_node> handle_;
+};
+
+inline stream::stream(const node& on, const std::string& domain) {
+  detail::failed why;
+  create(on.handle(), domain, why);
+  detail::raise_if(why);
+}
+
+inline result<stream, error> stream::try_create(const node& on, const std::string& domain) {
+  detail::failed why;
+  stream made;
+  made.create(on.handle(), domain, why);
+  return detail::result_of(std::move(made), std::move(why));
+}
+
+}  // namespace situ

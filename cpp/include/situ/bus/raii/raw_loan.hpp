@@ -1,0 +1,105 @@
+// A loan from C, returned on destruction; what typed loans and loans of regions are made of.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "situ.h"
+#include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/raii/device.hpp"
+
+namespace situ {
+namespace detail {
+
+/// What is lent, and returned on destruction.
+class raw_loan {
+ public:
+  // What is not lent is not initialized either: the hot path has better things to do.
+  raw_loan() noexcept { forget(); }
+  raw_loan(raw_loan&& other) noexcept { take(other); }
+  raw_loan& operator=(raw_loan&& other) noexcept {
+    if (this != &other) {
+      situ_loan_discard(&raw_);
+      take(other);
+    }
+    return *this;
+  }
+  ~raw_loan() {
+    if (raw_.head != nullptr) situ_loan_discard(&raw_);
+  }
+
+  bool lend(situ_publisher* from, std::size_t head, std::size_t align, std::size_t body, failed& why) {
+    situ_error raw;
+    return succeeded(situ_publisher_loan(from, head, align, body, &raw_, &raw), raw, why);
+  }
+  bool lend_growing(situ_publisher* from, std::size_t body, std::size_t room, failed& why) {
+    situ_error raw;
+    return succeeded(situ_publisher_loan_growing(from, body, room, &raw_, &raw), raw, why);
+  }
+  /// Makes the body larger where it is.
+  bool grow(std::size_t body, failed& why) {
+    situ_error raw;
+    return succeeded(situ_loan_grow(&raw_, body, &raw), raw, why);
+  }
+  std::uint64_t publish(failed& why) {
+    situ_error raw;
+    std::uint64_t sequence = 0;
+    succeeded(situ_loan_publish(&raw_, &sequence, &raw), raw, why);
+    return sequence;
+  }
+  [[nodiscard]] void* head() const noexcept { return raw_.head; }
+  [[nodiscard]] std::span<std::byte> body() const noexcept {
+    // On a device it has a size, but no address.
+    if (raw_.body == nullptr) return {};
+    return {static_cast<std::byte*>(raw_.body), raw_.body_size};
+  }
+  /// Only so much of the body was needed.
+  void shrink(std::size_t size) noexcept { raw_.body_size = std::min(raw_.body_size, size); }
+  std::uint64_t publish_on(const stream& work, failed& why) {
+    situ_error raw;
+    std::uint64_t sequence = 0;
+    succeeded(situ_loan_publish_on(&raw_, work.handle(), &sequence, &raw), raw, why);
+    return sequence;
+  }
+  std::uint64_t publish_signalled(failed& why) {
+    situ_error raw;
+    std::uint64_t sequence = 0;
+    succeeded(situ_loan_publish_signalled(&raw_, &sequence, &raw), raw, why);
+    return sequence;
+  }
+  situ_span span(bool of_message, failed& why) {
+    situ_error raw;
+    situ_span found{};
+    const auto find = of_message ? situ_loan_span_of_message : situ_loan_span;
+    succeeded(find(&raw_, &found, &raw), raw, why);
+    return found;
+  }
+  situ_fence fence(failed& why) {
+    situ_error raw;
+    situ_fence found{};
+    succeeded(situ_loan_fence(&raw_, &found, &raw), raw, why);
+    return found;
+  }
+  void write(const stream& work, std::span<const std::byte> bytes, std::uint64_t offset, failed& why) {
+    situ_error raw;
+    succeeded(situ_stream_write(work.handle(), bytes.data(), &raw_, offset, bytes.size(), &raw), raw, why);
+  }
+
+ private:
+  void forget() noexcept {
+    raw_.head = nullptr;
+    raw_.state_ = 0;
+  }
+  void take(raw_loan& other) noexcept {
+    if (other.raw_.head == nullptr) return forget();
+    raw_ = other.raw_;
+    other.forget();
+  }
+
+  situ_loan raw_;
+};
+
+}  // namespace detail
+}  // namespace situ

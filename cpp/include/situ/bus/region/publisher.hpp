@@ -1,0 +1,182 @@
+// Publishing regions: what `node.publisher<T>()` is for a T with storage in regions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/handle.hpp"
+#include "situ/bus/c_abi/qos.hpp"
+#include "situ/bus/c_abi/type.hpp"
+#include "situ/bus/raii/node.hpp"
+#include "situ/bus/region/loan.hpp"
+#include "situ/bus/region/sample.hpp"
+#include "situ/bus/typed/publisher.hpp"
+#include "situ/convert.hpp"
+#include "situ/region.hpp"
+
+namespace situ {
+
+/// Publishes regions of type T. May move from thread to thread while nothing is lent, but is used by one at a
+/// time.
+template <region_message T>
+class publisher<T> {
+ public:
+  /// Joins a topic.
+  publisher(const node& on, const std::string& topic, const publisher_qos& qos = {},
+            const placement& where = {}) {
+    detail::failed why;
+    create(on, topic, qos, where, why);
+    detail::raise_if(why);
+  }
+  /// As the constructor, without an exception.
+  [[nodiscard]] static result<publisher, error> try_create(const node& on, const std::string& topic,
+                                                           const publisher_qos& qos = {},
+                                                           const placement& where = {}) {
+    detail::failed why;
+    publisher made;
+    made.create(on, topic, qos, where, why);
+    return detail::result_of(std::move(made), std::move(why));
+  }
+
+  /// Lends a region that holds a new value, with memory for what the last messages needed, at least for
+  /// `bytes`. It can grow to eight times as much, at least to 256 MiB.
+  [[nodiscard]] situ::loan<T> loan(std::size_t bytes = 0) {
+    detail::failed why;
+    situ::loan<T> lent(*this);
+    lend(lent, bytes, why);
+    detail::raise_if(why);
+    return lent;
+  }
+  /// As `loan`, without an exception.
+  [[nodiscard]] result<situ::loan<T>, error> try_loan(std::size_t bytes = 0) {
+    detail::failed why;
+    situ::loan<T> lent(*this);
+    lend(lent, bytes, why);
+    return detail::result_of(std::move(lent), std::move(why));
+  }
+  /// Lends a region that goes on from a message that was taken, from whatever topic: a copy of its image,
+  /// which is checked where it lies then.
+  [[nodiscard]] situ::loan<T> edit(const sample<T>& from) {
+    detail::failed why;
+    situ::loan<T> lent(*this);
+    edit(lent, from, why);
+    detail::raise_if(why);
+    return lent;
+  }
+  /// As `edit`, without an exception.
+  [[nodiscard]] result<situ::loan<T>, error> try_edit(const sample<T>& from) {
+    detail::failed why;
+    situ::loan<T> lent(*this);
+    edit(lent, from, why);
+    return detail::result_of(std::move(lent), std::move(why));
+  }
+
+  /// Publishes the value of a message on the heap, and gives its number in the topic's order.
+  std::uint64_t publish(const rebind<T, heap>& value) {
+    situ::loan<T> lent = loan();
+    detail::failed why;
+    const bool stored = lent.change([&](T& to) {
+      auto done = convert(value, to);
+      if (done) return true;
+      if (done.error().bound != convert_error::no_room) {
+        why.emplace(errc::invalid_argument, std::string(T::situ_name) + ": " + done.error().message());
+      }
+      return why.has_value();
+    });
+    if (!stored)
+      why.emplace(errc::no_memory, std::string(T::situ_name) + " is too large for the memory there is");
+    detail::raise_if(why);
+    situ_count_copy(lent.bytes().size());
+    return lent.publish();
+  }
+
+  /// Gives the memory of free slots back to the system, and says how many bytes that are; see
+  /// situ_publisher_trim.
+  std::uint64_t trim() noexcept { return situ_publisher_trim(handle_.get()); }
+
+  /// Its memory, its subscribers, and the deadlines it missed.
+  [[nodiscard]] publisher_statistics statistics() const noexcept {
+    return situ_publisher_get_statistics(handle_.get());
+  }
+  /// What C knows it by.
+  [[nodiscard]] situ_publisher* handle() const noexcept { return handle_.get(); }
+
+ private:
+  friend class situ::loan<T>;
+  /// Two pages and what is known of their memory: what is touched, not what could be.
+  static constexpr std::size_t least = 8192;
+
+  publisher() = default;
+  void create(const node& on, const std::string& topic, const publisher_qos& qos, const placement& where,
+              detail::failed& why) {
+    situ_error raw;
+    situ_publisher* made = nullptr;
+    const situ_publisher_qos terms = detail::to_c(qos);
+    const situ_placement place = detail::to_c(where);
+    auto type = detail::type_description::of_region<T>(region_detail::layout_hash<T>());
+    const situ_status status =
+        situ_publisher_create_in(on.handle(), topic.c_str(), type.get(), &terms, &place, &made, &raw);
+    if (detail::succeeded(status, raw, why)) handle_.reset(made);
+  }
+  void lend(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
+    if (bytes > region_detail::max_size) {
+      why.emplace(errc::no_memory,
+                  std::string(T::situ_name) + ": no region can have " + std::to_string(bytes) + " bytes");
+      return;
+    }
+    const std::size_t first = region_detail::least_size<T>();
+    const std::size_t room = situ::loan<T>::room_for(std::max(bytes, first));
+    if (lend_memory(lent, std::max({room, hint_, least}), why)) {
+      lent.region_.emplace(lent.raw_.body());
+      lent.grows();
+    }
+  }
+  bool lend_memory(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
+    constexpr std::size_t most = region_detail::max_size + std::size_t{region_detail::max_size} / 64;
+    const std::size_t room = std::clamp(bytes * 8, std::size_t{SITU_GROWING_ROOM}, most);
+    return lent.raw_.lend_growing(handle_.get(), bytes, room, why);
+  }
+  void edit(situ::loan<T>& lent, const sample<T>& from, detail::failed& why) {
+    region_invalid problem{};
+    if (edit_image(lent, from.bytes(), problem, why) || why) return;
+    if (problem.problem == region_problem::other_version) {
+      // Of a newer version: what this program does not know of it is lost.
+      auto known = from.copy();
+      lent.raw_ = {};
+      if (known && (edit_image(lent, known->bytes(), problem, why) || why)) return;
+      if (!known) problem = std::move(known.error());
+    }
+    why.emplace(errc::malformed, "the message was changed after it was published: " + problem.message());
+  }
+  bool edit_image(situ::loan<T>& lent, std::span<const std::byte> image, region_invalid& problem,
+                  detail::failed& why) {
+    const std::size_t room = std::max(situ::loan<T>::room_for(image.size()), hint_);
+    if (!lend_memory(lent, room, why)) return false;
+    std::memcpy(lent.raw_.body().data(), image.data(), image.size());
+    situ_count_copy(image.size());
+    auto adopted = region<T>::adopt_in_place(lent.raw_.body(), for_large_);
+    if (!adopted) {
+      problem = std::move(adopted.error());
+      return false;
+    }
+    lent.region_.emplace(std::move(*adopted));
+    lent.grows();
+    return true;
+  }
+  /// Notes how much an image needed: at once if it is more than before, else little by little.
+  void learn(std::size_t needed) noexcept { hint_ = needed > hint_ ? needed : hint_ - (hint_ - needed) / 8; }
+
+  detail::owner<situ_publisher> handle_;
+  std::size_t hint_ = least;
+  /// The bitmap of the last large message that was edited: its memory is used again.
+  std::vector<std::uint64_t> for_large_;
+};
+
+}  // namespace situ

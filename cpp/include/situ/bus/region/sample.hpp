@@ -1,0 +1,95 @@
+// The sample of a region: checked once, then read in the slot in which it was built.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "situ.h"
+#include "situ/bus/typed/sample.hpp"
+#include "situ/region.hpp"
+
+namespace situ {
+
+/// A region that was taken: checked once, read-only, and unchanged until the sample is destroyed. May outlive
+/// its subscriber, move to other threads, and be read by several at once.
+///
+/// It was checked once, and its links are followed without looking again. So it lies in memory that nobody
+/// changes: what others than this user may write to was copied to private memory before it was checked
+/// (`situ::trust`, of the subscriber). Only a hostile process of the same user can change what is read in
+/// place; subscribe with `situ::trust::nobody` where there may be one.
+template <region_message T>
+class sample<T> {
+ public:
+  sample(sample&& other) noexcept { take(other); }
+  sample& operator=(sample&& other) noexcept {
+    if (this != &other) {
+      if (raw_.head != nullptr) situ_sample_release(&raw_);
+      take(other);
+    }
+    return *this;
+  }
+  ~sample() {
+    if (raw_.head != nullptr) situ_sample_release(&raw_);
+  }
+
+  [[nodiscard]] const T& operator*() const noexcept { return *value_; }
+  [[nodiscard]] const T* operator->() const noexcept { return value_; }
+  /// The image.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return image_; }
+  /// A region of this process, to be kept and edited: a copy, checked once more, of the bytes as they are
+  /// now.
+  [[nodiscard]] result<region<T>, region_invalid> copy(const region_options& options = {}) const {
+    situ_count_copy(image_.size());
+    std::vector<granule> own((image_.size() + sizeof(granule) - 1) / sizeof(granule));
+    std::memcpy(own.data(), image_.data(), image_.size());
+    return region<T>::adopt(std::as_bytes(std::span(own)), options);
+  }
+
+  /// The message's number in the topic's order, from 0.
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return raw_.sequence; }
+  /// When it was published; the clock's epoch if its publisher leaves out time stamps.
+  [[nodiscard]] std::chrono::steady_clock::time_point published_at() const noexcept {
+    using clock = std::chrono::steady_clock;
+    return clock::time_point(std::chrono::duration_cast<clock::duration>(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(raw_.published_at_ns))));
+  }
+  /// The number of the node that published it.
+  [[nodiscard]] std::uint64_t publisher_id() const noexcept { return raw_.publisher; }
+  /// Whether it had to be stored in a region of this process, or its publisher is not trusted
+  /// (`situ::trust`); otherwise it is read where it was written.
+  [[nodiscard]] bool is_copy() const noexcept { return own_ != nullptr || situ_sample_is_copy(&raw_) != 0; }
+
+ private:
+  template <message>
+  friend class subscriber;
+  struct alignas(region_detail::granule) granule {
+    std::byte bytes[region_detail::granule];
+  };
+
+  sample() noexcept { forget(); }
+  void forget() noexcept {
+    raw_.head = nullptr;
+    raw_.state_ = 0;
+  }
+  void take(sample& other) noexcept {
+    value_ = std::exchange(other.value_, nullptr);
+    image_ = std::exchange(other.image_, {});
+    own_ = std::move(other.own_);
+    if (other.raw_.head == nullptr) return forget();
+    raw_ = other.raw_;
+    other.forget();
+  }
+
+  situ_sample raw_;
+  std::span<const std::byte> image_;
+  const T* value_ = nullptr;
+  std::unique_ptr<region<T>> own_;
+};
+
+}  // namespace situ

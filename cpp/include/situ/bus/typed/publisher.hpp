@@ -1,0 +1,183 @@
+// Publishing: flat messages are built in place, others are serialized straight into shared memory.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/handle.hpp"
+#include "situ/bus/c_abi/qos.hpp"
+#include "situ/bus/c_abi/type.hpp"
+#include "situ/bus/raii/interrupt.hpp"
+#include "situ/bus/raii/node.hpp"
+#include "situ/bus/typed/loan.hpp"
+#include "situ/cdr.hpp"
+#include "situ/convert.hpp"
+#include "situ/layout/message.hpp"
+
+namespace situ {
+
+/// What is known of a publisher; see situ.h.
+using publisher_statistics = situ_publisher_statistics;
+
+/// Publishes messages of type T. May move from thread to thread, but is used by one at a time.
+template <message T>
+class publisher {
+ public:
+  /// How many elements the bulk fields of a message hold: `{.data = 640 * 480}`.
+  using bulk_lengths = typename T::bulk_lengths;
+
+  /// Joins a topic.
+  publisher(const node& on, const std::string& topic, const publisher_qos& qos = {},
+            const placement& where = {}) {
+    detail::failed why;
+    create(on, topic, qos, where, why);
+    detail::raise_if(why);
+  }
+  /// As the constructor, without an exception.
+  [[nodiscard]] static result<publisher, error> try_create(const node& on, const std::string& topic,
+                                                           const publisher_qos& qos = {},
+                                                           const placement& where = {}) {
+    detail::failed why;
+    publisher made;
+    made.create(on, topic, qos, where, why);
+    return detail::result_of(std::move(made), std::move(why));
+  }
+
+  /// Lends a message, default-initialized in place: only what is occupied is written, however large the type.
+  /// The body costs what its bulk fields hold.
+  [[nodiscard]] situ::loan<T> loan(const bulk_lengths& lengths = {}) requires flat_message<T> {
+    detail::failed why;
+    situ::loan<T> lent;
+    lend(lent, lengths, why);
+    detail::raise_if(why);
+    return lent;
+  }
+  /// As `loan`, without an exception.
+  [[nodiscard]] result<situ::loan<T>, error> try_loan(const bulk_lengths& lengths = {}) requires
+      flat_message<T> {
+    detail::failed why;
+    situ::loan<T> lent;
+    lend(lent, lengths, why);
+    return detail::result_of(std::move(lent), std::move(why));
+  }
+
+  /// Publishes a message that lies elsewhere, and gives its number in the topic's order. A flat message is
+  /// copied, what it holds only; a message on the heap is serialized into shared memory or, by a publisher of
+  /// its flat form, converted.
+  template <message M>
+  requires std::same_as<M, T> ||(flat_message<T>&& std::same_as<M, rebind<T, heap>>)std::uint64_t
+      publish(const M& value) {
+    detail::failed why;
+    const std::uint64_t sequence = copy_and_publish(value, why);
+    detail::raise_if(why);
+    return sequence;
+  }
+  /// As `publish`, without an exception.
+  template <message M>
+  requires std::same_as<M, T> ||(flat_message<T>&& std::same_as<M, rebind<T, heap>>)
+      [[nodiscard]] result<std::uint64_t, error> try_publish(const M& value) {
+    detail::failed why;
+    std::uint64_t sequence = copy_and_publish(value, why);
+    return detail::result_of(std::move(sequence), std::move(why));
+  }
+
+  /// Has an interrupter end its waits for subscribers that have no room: publishing fails then with
+  /// `errc::interrupted`, and a loan is still lent. None with null.
+  void set_interrupter(const interrupter* stop) noexcept {
+    situ_publisher_set_interrupter(handle_.get(), stop != nullptr ? stop->handle() : nullptr);
+  }
+
+  /// Gives the memory of free slots back to the system, and says how many bytes that are; see
+  /// situ_publisher_trim.
+  std::uint64_t trim() noexcept { return situ_publisher_trim(handle_.get()); }
+
+  /// Its memory, its subscribers, and the deadlines it missed.
+  [[nodiscard]] publisher_statistics statistics() const noexcept {
+    return situ_publisher_get_statistics(handle_.get());
+  }
+  /// What C knows it by.
+  [[nodiscard]] situ_publisher* handle() const noexcept { return handle_.get(); }
+
+ private:
+  static constexpr bool has_bulk = !std::is_same_v<bulk_lengths, no_bulk>;
+
+  publisher() = default;
+  void create(const node& on, const std::string& topic, const publisher_qos& qos, const placement& where,
+              detail::failed& why) {
+    situ_error raw;
+    situ_publisher* made = nullptr;
+    const situ_publisher_qos terms = detail::to_c(qos);
+    const situ_placement place = detail::to_c(where);
+    auto type = detail::type_description::of<T>();
+    const situ_status status =
+        situ_publisher_create_in(on.handle(), topic.c_str(), type.get(), &terms, &place, &made, &raw);
+    if (detail::succeeded(status, raw, why)) handle_.reset(made);
+  }
+
+  bool lend(situ::loan<T>& lent, const bulk_lengths& lengths, detail::failed& why) {
+    static_assert(alignof(T) <= 64);
+    const auto body = T::body_size(lengths);
+    if (!body) {
+      why.emplace(errc::invalid_argument,
+                  std::string(T::situ_name) +
+                      " cannot be lent: a bulk length exceeds its bound or the address space");
+      return false;
+    }
+    if (!lent.raw_.lend(handle_.get(), sizeof(T), alignof(T), *body, why)) return false;
+    T::init_at(lent.raw_.head(), lengths);
+    return true;
+  }
+
+  template <message M>
+  std::uint64_t copy_and_publish(const M& value, detail::failed& why) {
+    if constexpr (!flat_message<T>) {
+      return serialize_and_publish(value, why);
+    } else if constexpr (std::same_as<M, T>) {
+      static_assert(!has_bulk,
+                    "the bulk fields of a flat message lie in its body: use loan() and fill its body");
+      detail::raw_loan lent;
+      if (!lent.lend(handle_.get(), sizeof(T), alignof(T), 0, why)) return 0;
+      ::new (lent.head()) T(value);
+      situ_count_copy(sizeof(T));
+      return lent.publish(why);
+    } else {
+      situ::loan<T> lent;
+      // The same numbers by the same names: the type was generated once, for every storage.
+      if (!lend(lent, std::bit_cast<bulk_lengths>(bulk_lengths_of(value)), why)) return 0;
+      if (auto done = convert(value, *lent, {}, lent.body()); !done) {
+        why.emplace(errc::invalid_argument,
+                    std::string(T::situ_name) + " cannot be published: " + done.error().message());
+        return 0;
+      }
+      situ_count_copy(sizeof(T) + lent.body().size());
+      return lent.raw_.publish(why);
+    }
+  }
+
+  std::uint64_t serialize_and_publish(const T& value, detail::failed& why) {
+    const auto refuse = [&why](const encode_error& problem) {
+      why.emplace(errc::invalid_argument,
+                  std::string(T::situ_name) + " cannot be serialized: " + problem.message());
+      return std::uint64_t{0};
+    };
+    const auto size = encoded_size(value);
+    if (!size) return refuse(size.error());
+    detail::raw_loan lent;
+    if (!lent.lend(handle_.get(), 0, 1, *size, why)) return 0;
+    const auto written = encode(value, lent.body());
+    if (!written) return refuse(written.error());
+    situ_count_copy(*written);
+    return lent.publish(why);
+  }
+
+  detail::owner<situ_publisher> handle_;
+};
+
+}  // namespace situ

@@ -1,0 +1,98 @@
+// Naming the field of a message whose bound was exceeded.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "situ/layout/message.hpp"
+#include "situ/support/path.hpp"
+
+namespace situ {
+namespace detail {
+
+/// Looks for the part of a value that an address belongs to.
+class locator {
+ public:
+  explicit locator(const void* address) : address_(address) {}
+
+  /// The way from `value` to the innermost part that the address lies in, if it lies in the value at all.
+  template <class T>
+  std::optional<field_path> find(const T& value) const {
+    std::optional<field_path> found;
+    if constexpr (message<T>) {
+      for_each_member(value, [&](const member_info& info, const auto& member) {
+        found = find(member);
+        if (found) found->enter_member(info.name);
+        return !found;
+      });
+    } else if constexpr (message_union<T>) {
+      value.visit_active([&](auto index, const auto& member) {
+        found = find(member);
+        if (found) found->enter_member(T::situ_cases[decltype(index)::value].name);
+        return true;
+      });
+    } else if constexpr (optional<T>) {
+      if (value.has_value()) found = find(*value);
+    } else if constexpr (sequence<T> || array<T> || map<T>) {
+      std::size_t index = 0;
+      for (const auto& element : value) {
+        if (found = find_element(element); found) {
+          found->enter_element(index);
+          break;
+        }
+        ++index;
+      }
+    }
+    if (!found && within(std::addressof(value), sizeof(T))) found.emplace();
+    return found;
+  }
+
+ private:
+  template <class E>
+  std::optional<field_path> find_element(const E& element) const {
+    if constexpr (scalar<E>) {
+      return std::nullopt;
+    } else if constexpr (requires { element.first; }) {
+      std::optional<field_path> found = find(element.first);
+      return found ? found : find(element.second);
+    } else {
+      return find(element);
+    }
+  }
+  bool within(const void* first, std::size_t size) const {
+    const auto* begin = static_cast<const std::byte*>(first);
+    return !std::less<>()(address_, static_cast<const void*>(begin)) &&
+           std::less<>()(address_, static_cast<const void*>(begin + size));
+  }
+
+  const void* address_;
+};
+
+}  // namespace detail
+
+/// The path of the member of `value` that an error speaks of, such as `fields[3].name`; empty when it is none
+/// of them.
+template <message T>
+[[nodiscard]] std::string field_of(const T& value, const bound_error& error) {
+  const auto found = detail::locator(error.container()).find(value);
+  return found ? found->text() : std::string();
+}
+
+#if SITU_HAS_EXCEPTIONS
+/// Calls `edit(value)`. A `bound_error` of one of the value's members leaves with the member's name:
+/// `situ::edit(*loan, [&](auto& image) { image.encoding = name; })`.
+template <message T, class Edit>
+decltype(auto) edit(T& value, Edit&& edit) {
+  try {
+    return std::forward<Edit>(edit)(value);
+  } catch (const bound_error& error) {
+    if (!error.field().empty()) throw;
+    throw bound_error(field_of(value, error), error.bound(), error.size(), error.container());
+  }
+}
+#endif
+
+}  // namespace situ

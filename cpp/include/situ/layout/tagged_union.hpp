@@ -1,0 +1,231 @@
+// tagged_union: what a generated union derives from. A discriminator, and the one alternative that it
+// selects.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "situ/layout/storage.hpp"
+#include "situ/support/error.hpp"
+
+namespace situ {
+
+/// The member of a union that was asked for is not the one that its discriminator selects.
+class bad_union_access : public std::logic_error {
+ public:
+  bad_union_access() : std::logic_error("the union holds another member than the one that was asked for") {}
+};
+
+/// The index of the alternative of a union that holds nothing.
+inline constexpr std::size_t no_alternative = static_cast<std::size_t>(-1);
+
+namespace detail {
+
+template <class D, class Cases, bool Trivial, class... Ts>
+struct union_data {
+  union_data() {}  // NOLINT(modernize-use-equals-default)
+  union_data(const union_data&) = delete;
+  union_data& operator=(const union_data&) = delete;
+
+  D discriminator_;
+  alignas(Ts...) std::byte bytes_[std::max({sizeof(Ts)...})];
+};
+
+template <class D, class Cases, class... Ts>
+struct union_data<D, Cases, false, Ts...> {
+  union_data() {}  // NOLINT(modernize-use-equals-default)
+  union_data(const union_data&) = delete;
+  union_data& operator=(const union_data&) = delete;
+  ~union_data() { end(); }
+  void end() noexcept {
+    std::size_t index = 0;
+    const std::size_t active = Cases::index_of(discriminator_);
+    ((index++ == active ? destroy(reinterpret_cast<Ts*>(bytes_), 1) : void()), ...);
+  }
+
+  D discriminator_;
+  alignas(Ts...) std::byte bytes_[std::max({sizeof(Ts)...})];
+};
+
+}  // namespace detail
+
+/// The bytes are `{D discriminator; union { Ts... }}`. `Cases` says which alternative a discriminator selects
+/// (`index_of`) and with which one a new union begins (`initial`).
+template <class D, class Cases, class... Ts>
+class tagged_union
+    : private detail::union_data<D, Cases, (std::is_trivially_destructible_v<Ts> && ...), Ts...> {
+  static constexpr bool is_trivial = (std::is_trivially_destructible_v<Ts> && ...);
+  using data_type = detail::union_data<D, Cases, is_trivial, Ts...>;
+  using data_type::bytes_;
+  using data_type::discriminator_;
+  friend struct detail::access;
+
+ public:
+  using discriminator_type = D;
+  using alternatives = std::tuple<Ts...>;
+  template <std::size_t I>
+  using alternative = std::tuple_element_t<I, alternatives>;
+
+  tagged_union() { begin(Cases::initial); }
+  tagged_union(const tagged_union& other) {
+    begin(Cases::initial);
+    assign(other);
+  }
+  tagged_union(tagged_union&& other) noexcept((std::is_nothrow_move_assignable_v<Ts> && ...)) {
+    begin(Cases::initial);
+    assign(std::move(other));
+  }
+  tagged_union& operator=(const tagged_union& other) {
+    if (this != &other) assign(other);
+    return *this;
+  }
+  tagged_union& operator=(tagged_union&& other) noexcept((std::is_nothrow_move_assignable_v<Ts> && ...)) {
+    if (this != &other) assign(std::move(other));
+    return *this;
+  }
+  ~tagged_union() = default;
+
+  /// The value that says which member the union holds.
+  [[nodiscard]] D discriminator() const noexcept { return discriminator_; }
+  /// The position of the member that the union holds, or `no_alternative`.
+  [[nodiscard]] std::size_t index() const noexcept { return Cases::index_of(discriminator_); }
+  /// Chooses a discriminator. A member that was not selected before begins with its default value.
+  void select(D discriminator) {
+    if (Cases::index_of(discriminator) != index()) {
+      end();
+      begin(discriminator);
+    }
+    discriminator_ = discriminator;
+  }
+
+  /// Calls `visit(index, member)` for the member that the union holds, where `index` is a
+  /// `std::integral_constant`. Returns what it returns, or true when the union holds nothing.
+  template <class Visitor>
+  bool visit_active(Visitor&& visit) {
+    return visit_some(*this, visit, std::index_sequence_for<Ts...>());
+  }
+  template <class Visitor>
+  bool visit_active(Visitor&& visit) const {
+    return visit_some(*this, visit, std::index_sequence_for<Ts...>());
+  }
+
+  /// Equal when the discriminators are, and the members they select.
+  [[nodiscard]] friend bool operator==(const tagged_union& a, const tagged_union& b) {
+    return a.discriminator_ == b.discriminator_ && a.visit_active([&b](auto index, const auto& member) {
+      return member == b.template at<decltype(index)::value>();
+    });
+  }
+
+ protected:
+  template <std::size_t I>
+  [[nodiscard]] bool holds() const noexcept {
+    return index() == I;
+  }
+  template <std::size_t I>
+  [[nodiscard]] alternative<I>& get() {
+    if (!holds<I>()) detail::raise(bad_union_access());
+    return at<I>();
+  }
+  template <std::size_t I>
+  [[nodiscard]] const alternative<I>& get() const {
+    if (!holds<I>()) detail::raise(bad_union_access());
+    return at<I>();
+  }
+  template <std::size_t I>
+  [[nodiscard]] alternative<I>* get_if() noexcept {
+    return holds<I>() ? &at<I>() : nullptr;
+  }
+  template <std::size_t I>
+  [[nodiscard]] const alternative<I>* get_if() const noexcept {
+    return holds<I>() ? &at<I>() : nullptr;
+  }
+  template <std::size_t I, class Value>
+  alternative<I>& set(D discriminator, Value&& value) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<Value>, alternative<I>>) {
+      if (!holds<I>() && is_within(&value)) {
+        alternative<I> copy(std::forward<Value>(value));
+        return set<I>(discriminator, std::move(copy));
+      }
+    }
+    if (Cases::index_of(discriminator) != I) detail::raise(bad_union_access());
+    select(discriminator);
+    return at<I>() = detail::as<alternative<I>>(std::forward<Value>(value));
+  }
+  /// The same; null, and unchanged, when the discriminator selects another member.
+  template <std::size_t I, class Value>
+  [[nodiscard]] alternative<I>* try_set(D discriminator, Value&& value) {
+    return Cases::index_of(discriminator) == I ? &set<I>(discriminator, std::forward<Value>(value)) : nullptr;
+  }
+
+ private:
+  template <std::size_t I>
+  alternative<I>& at() noexcept {
+    return *reinterpret_cast<alternative<I>*>(bytes_);
+  }
+  template <std::size_t I>
+  const alternative<I>& at() const noexcept {
+    return *reinterpret_cast<const alternative<I>*>(bytes_);
+  }
+  bool is_within(const void* address) const noexcept {
+    return !std::less<>()(address, static_cast<const void*>(bytes_)) &&
+           std::less<>()(address, static_cast<const void*>(bytes_ + sizeof(bytes_)));
+  }
+  void begin(D discriminator) {
+    discriminator_ = discriminator;
+    std::size_t index = 0;
+    const std::size_t active = Cases::index_of(discriminator);
+    ((index++ == active ? void(detail::construct<Ts>(static_cast<void*>(bytes_))) : void()), ...);
+  }
+  void end() noexcept {
+    if constexpr (!is_trivial) data_type::end();
+  }
+  template <class Other>
+  void assign(Other&& other) {
+    select(other.discriminator());
+    other.visit_active([&](auto index, auto& member) {
+      if constexpr (std::is_lvalue_reference_v<Other>) {
+        at<decltype(index)::value>() = member;
+      } else {
+        at<decltype(index)::value>() = std::move(member);
+      }
+      return true;
+    });
+  }
+  template <class Self, class Visitor, std::size_t... I>
+  static bool visit_some(Self& self, Visitor& visit, std::index_sequence<I...> /*indices*/) {
+    bool ok = true;
+    const std::size_t active = self.index();
+    ((I == active ? void(ok = visit(std::integral_constant<std::size_t, I>(), self.template at<I>()))
+                  : void()),
+     ...);
+    return ok;
+  }
+};
+
+namespace detail {
+/// What a generated union derives from, with its storage; see region/union.hpp.
+template <class S, class D, class Cases, class... Ts>
+struct union_in {
+  using type = tagged_union<D, Cases, Ts...>;
+};
+}  // namespace detail
+
+/// What a generated union with storage S derives from.
+template <class S, class D, class Cases, class... Ts>
+using union_of = typename detail::union_in<S, D, Cases, Ts...>::type;
+
+/// Where the alternatives of a union lie.
+template <class U>
+inline constexpr std::size_t payload_offset = [] {
+  const auto largest = []<class... Ts>(const std::tuple<Ts...>*) { return std::max({alignof(Ts)...}); };
+  const std::size_t align = largest(static_cast<const typename U::alternatives*>(nullptr));
+  return (sizeof(typename U::discriminator_type) + align - 1) / align * align;
+}();
+
+}  // namespace situ

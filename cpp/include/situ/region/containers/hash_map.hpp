@@ -1,0 +1,84 @@
+// region_hash_map<K, V>: a hash map within a region.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "situ/region/detail/hash_table.hpp"
+#include "situ/region/detail/map_interface.hpp"
+
+namespace situ {
+
+/// A map with the interface of std::unordered_map. Hash, seed and order are fixed by the format. Iterators
+/// give references to key and value; strings are looked up by string_view.
+template <class K, class V>
+class region_hash_map : public region_detail::map_interface<region_hash_map<K, V>, K, V>,
+                        public region_detail::hash_container<region_hash_map<K, V>> {
+  using entry = region_entry<K, V>;
+  using table = region_detail::hash_table<entry, K, region_detail::key_is_first>;
+  using interface = region_detail::map_interface<region_hash_map, K, V>;
+
+ public:
+  using size_type = std::size_t;
+  using iterator = region_detail::hash_iterator<table, region_detail::entry_reference<K, V>>;
+  using const_iterator =
+      region_detail::hash_iterator<const table, region_detail::entry_reference<K, const V>>;
+  using key_view = typename interface::key_view;
+  using situ_region_container = region_hash_map;
+  SITU_REGION_ASSIGNMENTS(region_hash_map)
+
+  [[nodiscard]] iterator begin() noexcept { return {&table_, table_.next_full(0)}; }
+  [[nodiscard]] iterator end() noexcept { return {&table_, table_.capacity()}; }
+  [[nodiscard]] const_iterator begin() const noexcept { return {&table_, table_.next_full(0)}; }
+  [[nodiscard]] const_iterator end() const noexcept { return {&table_, table_.capacity()}; }
+  [[nodiscard]] iterator find(key_view key) noexcept {
+    const std::uint32_t slot = table_.find(key);
+    return slot == table::none ? end() : iterator(&table_, slot);
+  }
+  [[nodiscard]] const_iterator find(key_view key) const noexcept {
+    const std::uint32_t slot = table_.find(key);
+    return slot == table::none ? end() : const_iterator(&table_, slot);
+  }
+  size_type erase(key_view key) noexcept { return table_.erase_key(key); }
+  /// What is behind it then. (Of entries that lay behind the end of the table, and so at its front, one may
+  /// come up again at the end.)
+  iterator erase(const_iterator at) noexcept {
+    table_.erase(at.slot());
+    return {&table_, table_.next_full(at.slot())};
+  }
+  iterator erase(const_iterator first, const_iterator last) noexcept {
+    return {&table_, table_.erase_between(first.slot(), last.slot())};
+  }
+
+  // What the walks over a region call.
+  template <class Predicate>
+  size_type situ_erase_if(const Predicate& is_gone) {
+    return table_.erase_if([&is_gone](entry& each) {
+      return is_gone(region_detail::entry_reference<K, V>{each.first, each.second});
+    });
+  }
+  template <class... Args>
+  [[nodiscard]] std::pair<iterator, bool> situ_insert(key_view key, const Args&... args) {
+    bool is_new = false;
+    const std::uint32_t slot = table_.insert(key, is_new, [&](entry& made) {
+      return region_detail::store(made.first, key) && region_detail::store_all(made.second, args...);
+    });
+    return {slot == table::none ? end() : iterator(&table_, slot), is_new};
+  }
+  static std::string situ_kind() { return "hash_map"; }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_entry<entry>(path + "[]");
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<K>();
+    visit.template need<V>();
+  }
+
+ private:
+  friend region_detail::hash_container<region_hash_map>;
+  table table_;
+};
+
+}  // namespace situ

@@ -1,0 +1,71 @@
+// region_hash_set<K>: a hash set within a region.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "situ/region/detail/hash_table.hpp"
+#include "situ/region/detail/map_interface.hpp"
+
+namespace situ {
+
+/// A set with the interface of std::unordered_set. Hash, seed and order are fixed by the format. Strings are
+/// looked up by string_view.
+template <class K>
+class region_hash_set : public region_detail::set_interface<region_hash_set<K>, K>,
+                        public region_detail::hash_container<region_hash_set<K>> {
+  using table = region_detail::hash_table<K, K, region_detail::key_is_slot>;
+  using interface = region_detail::set_interface<region_hash_set, K>;
+
+ public:
+  using size_type = std::size_t;
+  using const_iterator = region_detail::hash_iterator<const table, const K&>;
+  using iterator = const_iterator;
+  using key_view = typename interface::key_view;
+  using situ_region_container = region_hash_set;
+  SITU_REGION_ASSIGNMENTS(region_hash_set)
+
+  [[nodiscard]] const_iterator begin() const noexcept { return {&table_, table_.next_full(0)}; }
+  [[nodiscard]] const_iterator end() const noexcept { return {&table_, table_.capacity()}; }
+  [[nodiscard]] const_iterator find(key_view key) const noexcept {
+    const std::uint32_t slot = table_.find(key);
+    return slot == table::none ? end() : const_iterator(&table_, slot);
+  }
+  size_type erase(key_view key) noexcept { return table_.erase_key(key); }
+  /// What is behind it then. (Of entries that lay behind the end of the table, and so at its front, one may
+  /// come up again at the end.)
+  const_iterator erase(const_iterator at) noexcept {
+    table_.erase(at.slot());
+    return {&table_, table_.next_full(at.slot())};
+  }
+  const_iterator erase(const_iterator first, const_iterator last) noexcept {
+    return {&table_, table_.erase_between(first.slot(), last.slot())};
+  }
+
+  // What the walks over a region call.
+  template <class Predicate>
+  size_type situ_erase_if(const Predicate& is_gone) {
+    return table_.erase_if([&is_gone](const K& key) { return is_gone(key); });
+  }
+  [[nodiscard]] std::pair<const_iterator, bool> situ_insert(key_view key) {
+    bool is_new = false;
+    const std::uint32_t slot =
+        table_.insert(key, is_new, [key](K& made) { return region_detail::store(made, key); });
+    return {slot == table::none ? end() : const_iterator(&table_, slot), is_new};
+  }
+  static std::string situ_kind() { return "hash_set"; }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_value<K>(path + "[]", 0);
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<K>();
+  }
+
+ private:
+  friend region_detail::hash_container<region_hash_set>;
+  table table_;
+};
+
+}  // namespace situ

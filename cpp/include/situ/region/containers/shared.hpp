@@ -1,0 +1,201 @@
+// region_shared<T>: a link to a value that several links lead to.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "situ/region/detail/staged.hpp"
+#include "situ/region/detail/swap.hpp"
+
+namespace situ {
+
+/// A link to a value that lives as long as one link leads to it, with the interface of std::shared_ptr; or to
+/// none. Links of one region share, a link of another region gets a copy. No value comes to hold a link to
+/// itself: `share` and assignment refuse it. Where values of type T can hold links to others of type T, a
+/// link is made to share only by these two, where it lies: `children.emplace_back().share(other)`.
+template <class T>
+class region_shared {
+ public:
+  using element_type = T;
+  using situ_region_container = region_shared;
+  using situ_shares = void;
+
+  region_shared() noexcept = default;
+  region_shared(const region_shared&) = delete;
+  region_shared& operator=(const region_shared& other) {
+    share(other);
+    return *this;
+  }
+
+  region_shared& operator=(std::nullptr_t) noexcept {
+    reset();
+    return *this;
+  }
+
+  /// As `try_share`; of anything else, a new value made from it.
+  template <class U>
+  [[nodiscard]] bool try_assign(const U& from) {
+    if constexpr (std::is_same_v<U, region_shared>) {
+      return try_share(from);
+    } else {
+      return try_emplace(from) != nullptr;
+    }
+  }
+
+  [[nodiscard]] T* get() noexcept { return data_ == 0 ? nullptr : reinterpret_cast<T*>(block() + offset()); }
+  [[nodiscard]] const T* get() const noexcept { return const_cast<region_shared*>(this)->get(); }
+  explicit operator bool() const noexcept { return data_ != 0; }
+  [[nodiscard]] T& operator*() noexcept { return *get(); }
+  [[nodiscard]] const T& operator*() const noexcept { return *get(); }
+  [[nodiscard]] T* operator->() noexcept { return get(); }
+  [[nodiscard]] const T* operator->() const noexcept { return get(); }
+  /// How many links lead to the value; 0 without one.
+  [[nodiscard]] std::uint32_t use_count() const noexcept {
+    return data_ == 0 ? 0 : *const_cast<region_shared*>(this)->links();
+  }
+
+  /// Makes a new value for this link, which leaves the one that it led to; null, and unchanged, when there is
+  /// no room.
+  template <class... Args>
+  [[nodiscard]] T* try_emplace(const Args&... args) {
+    auto* const made_block = static_cast<std::byte*>(region_detail::allocate(region(), block_bytes()));
+    if (made_block == nullptr) return nullptr;
+    region_detail::unfinished<T> made(region(), made_block + offset(), made_block, block_bytes());
+    if (!region_detail::store_all(*made, args...)) return nullptr;
+    reset();
+    lead_to(made_block);
+    return made.keep();
+  }
+  template <class... Args>
+  T& emplace(const Args&... args) {
+    T* made = try_emplace(args...);
+    if (made == nullptr)
+      made = region_detail::in_larger(this, region(),
+                                      [&](auto& here, const auto&) { return here.try_emplace(args...); });
+    return *made;
+  }
+  /// Leads to the value of another link from now on. False, and unchanged, if that value would then hold a
+  /// link to itself, or if it lies in another region and there is no room for a copy.
+  [[nodiscard]] bool try_share(const region_shared& other) {
+    if (get() == other.get()) return true;
+    if (other.data_ == 0) {
+      reset();
+      return true;
+    }
+    region_shared& source = const_cast<region_shared&>(other);
+    if (region() == nullptr || source.region() != region()) return try_emplace(*other);
+    if (may_hold_itself()) {
+      region_detail::place_finder finder(this);
+      finder.put(0, *other);
+      if (finder.found()) return refuse();
+    }
+    std::byte* const to = source.block();
+    ++*source.links();  // before this link leaves its value, of which the other one may be a part
+    reset();
+    lead_to(to, false);
+    return true;
+  }
+  void share(const region_shared& other) {
+    if (try_share(other)) return;
+    region_detail::in_larger(this, region(),
+                             [&](auto& here, const auto& moved) { return here.try_share(moved(other)); });
+  }
+  void reset() noexcept {
+    if (data_ == 0) return;
+    std::byte* const led_to = block();
+    data_ = 0;
+    auto* const count = reinterpret_cast<std::uint32_t*>(led_to);
+    if (--*count != 0) return;
+    region_detail::release(*reinterpret_cast<T*>(led_to + offset()));
+    region_detail::deallocate(region(), led_to, block_bytes());
+  }
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(region_shared& other) { situ::swap(*this, other); }
+
+  /// Whether two links lead to the same value, as pointers compare.
+  friend bool operator==(const region_shared& a, const region_shared& b) noexcept {
+    return a.get() == b.get();
+  }
+  friend bool operator==(const region_shared& a, std::nullptr_t) noexcept { return !a; }
+
+  // What the walks over a region call.
+  static consteval bool has_links() { return true; }
+  void situ_attach(region_detail::header* h) noexcept {
+    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
+  }
+  void situ_moved(std::int32_t distance) noexcept {
+    if (data_ != 0) data_ += distance;
+    region_ += distance;
+  }
+  template <class Slide>
+  void situ_slide(Slide& slide) noexcept {
+    slide.back_link(this, region_);
+    if (data_ == 0) return;
+    std::byte* const to = slide.link(data_);
+    if (slide.meets(to)) slide.value(*reinterpret_cast<T*>(to + offset()));
+  }
+  void situ_release() noexcept { reset(); }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
+  template <class U>
+  [[nodiscard]] bool situ_store(const U& from) {
+    if constexpr (std::is_same_v<U, region_shared>) {
+      if (from && const_cast<region_shared&>(from).region() == region() && may_hold_itself()) return refuse();
+      return try_share(from);
+    } else {
+      return try_emplace(from) != nullptr;
+    }
+  }
+  template <class Writer>
+  void situ_write(Writer& writer, std::uint32_t at) const {
+    writer.put_u32(at, 0);
+    writer.put_back_link(at, at + 4);
+    if (data_ != 0) writer.put_shared(at, const_cast<region_shared*>(this)->block(), offset(), **this);
+  }
+  template <class Check>
+  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
+    if (!check.back_link(at, region_)) return false;
+    std::uint32_t bytes = 0;
+    return data_ == 0 ||
+           (check.template size_of<T>(at, bytes) && check.template shared<T>(at, data_, offset(), bytes));
+  }
+  static std::string situ_kind() { return "shared"; }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_linked<T>(path + "&", offset());
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<T>();
+  }
+
+ private:
+  /// Where the value lies in its block.
+  static constexpr std::uint32_t offset() noexcept { return std::max<std::uint32_t>(4, alignof(T)); }
+  static constexpr std::uint64_t block_bytes() noexcept { return std::uint64_t{offset()} + sizeof(T); }
+
+  [[nodiscard]] region_detail::header* region() noexcept {
+    return region_ == 0 ? nullptr
+                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
+  }
+  [[nodiscard]] std::byte* block() noexcept { return region_detail::bytes_of(this) + data_; }
+  [[nodiscard]] std::uint32_t* links() noexcept { return reinterpret_cast<std::uint32_t*>(block()); }
+  void lead_to(std::byte* to, bool is_new = true) noexcept {
+    data_ = static_cast<std::int32_t>(to - region_detail::bytes_of(this));
+    if (is_new) *links() = 1;
+  }
+  bool refuse() noexcept {
+    region()->refused = 1;
+    return false;
+  }
+  /// Whether a value can hold links to others of its type.
+  static bool may_hold_itself() { return region_detail::has<T, region_detail::only<region_shared>>(); }
+
+  std::int32_t data_ = 0;
+  std::int32_t region_ = 0;
+};
+static_assert(sizeof(region_shared<int>) == 8);
+
+}  // namespace situ

@@ -1,0 +1,153 @@
+// region_unique<T>: a link to a value of its own within a region; what trees are made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "situ/region/detail/staged.hpp"
+#include "situ/region/detail/swap.hpp"
+
+namespace situ {
+
+/// A link that owns one value elsewhere in the region, or none, with the interface of std::unique_ptr. T may
+/// be incomplete where the link is declared.
+template <class T>
+class region_unique {
+ public:
+  using element_type = T;
+  using situ_region_container = region_unique;
+
+  region_unique() noexcept = default;
+  region_unique(const region_unique&) = delete;
+  /// Copies the value, if there is one.
+  region_unique& operator=(const region_unique& other) {
+    if (situ_store(other)) return *this;
+    return *region_detail::in_larger(this, region(), [&](auto& here, const auto& moved) {
+      return here.situ_store(moved(other)) ? &here : nullptr;
+    });
+  }
+
+  region_unique& operator=(std::nullptr_t) noexcept {
+    reset();
+    return *this;
+  }
+
+  /// The same without exceptions, or a new value made from another one; false, and unchanged, when there is
+  /// no room.
+  template <class U>
+  [[nodiscard]] bool try_assign(const U& from) {
+    return situ_store(from);
+  }
+
+  [[nodiscard]] T* get() noexcept {
+    return data_ == 0 ? nullptr : reinterpret_cast<T*>(region_detail::bytes_of(this) + data_);
+  }
+  [[nodiscard]] const T* get() const noexcept { return const_cast<region_unique*>(this)->get(); }
+  explicit operator bool() const noexcept { return data_ != 0; }
+  [[nodiscard]] T& operator*() noexcept { return *get(); }
+  [[nodiscard]] const T& operator*() const noexcept { return *get(); }
+  [[nodiscard]] T* operator->() noexcept { return get(); }
+  [[nodiscard]] const T* operator->() const noexcept { return get(); }
+
+  /// Makes a new value in place of the one that may be there; null, and unchanged, when there is no room.
+  template <class... Args>
+  [[nodiscard]] T* try_emplace(const Args&... args) {
+    void* block = region_detail::allocate(region(), sizeof(T));
+    if (block == nullptr) return nullptr;
+    region_detail::unfinished<T> made(region(), block, block, sizeof(T));
+    if (!region_detail::store_all(*made, args...)) return nullptr;
+    reset();
+    data_ = static_cast<std::int32_t>(region_detail::bytes_of(block) - region_detail::bytes_of(this));
+    return made.keep();
+  }
+  template <class... Args>
+  T& emplace(const Args&... args) {
+    T* made = try_emplace(args...);
+    if (made == nullptr)
+      made = region_detail::in_larger(this, region(),
+                                      [&](auto& here, const auto&) { return here.try_emplace(args...); });
+    return *made;
+  }
+  void reset() noexcept {
+    if (data_ == 0) return;
+    T* const value = get();
+    region_detail::release(*value);
+    region_detail::deallocate(region(), value, sizeof(T));
+    data_ = 0;
+  }
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(region_unique& other) { situ::swap(*this, other); }
+
+  /// Whether the values are the same, or there are none.
+  friend bool operator==(const region_unique& a, const region_unique& b) {
+    return static_cast<bool>(a) == static_cast<bool>(b) && (!a || region_detail::equal(*a, *b));
+  }
+  friend bool operator==(const region_unique& a, std::nullptr_t) noexcept { return !a; }
+
+  // What the walks over a region call.
+  static consteval bool has_links() { return true; }
+  void situ_attach(region_detail::header* h) noexcept {
+    region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
+  }
+  void situ_moved(std::int32_t distance) noexcept {
+    if (data_ != 0) data_ += distance;
+    region_ += distance;
+  }
+  template <class Slide>
+  void situ_slide(Slide& slide) noexcept {
+    slide.back_link(this, region_);
+    if (data_ != 0) slide.value(*reinterpret_cast<T*>(slide.link(data_)));
+  }
+  void situ_release() noexcept { reset(); }
+  [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
+  template <class U>
+  [[nodiscard]] bool situ_store(const U& from) {
+    if constexpr (std::is_same_v<U, region_unique>) {
+      if (&from == this) return true;
+      if (from) return try_emplace(*from) != nullptr;
+      reset();
+      return true;
+    } else {
+      return try_emplace(from) != nullptr;
+    }
+  }
+  template <class Writer>
+  void situ_write(Writer& writer, std::uint32_t at) const {
+    writer.put_u32(at, 0);
+    writer.put_back_link(at, at + 4);
+    if (data_ != 0) writer.put(writer.place(at, sizeof(T)), **this);
+  }
+  template <class Check>
+  [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const {
+    if (!check.back_link(at, region_)) return false;
+    if (data_ == 0) return true;
+    std::uint32_t block = 0;
+    std::uint32_t bytes = 0;
+    return check.template size_of<T>(at, bytes) && check.claim(at, data_, bytes, bytes, block) &&
+           check.deeper(at, [&] { return check.value(*reinterpret_cast<const T*>(check.at(block)), block); });
+  }
+
+  static std::string situ_kind() { return "unique"; }
+  template <class Lines>
+  static void situ_lines(Lines& lines, const std::string& path) {
+    lines.template add_linked<T>(path + "*", 0);
+  }
+  template <class Visit>
+  static void situ_needs(Visit& visit) {
+    visit.template need<T>();
+  }
+
+ private:
+  [[nodiscard]] region_detail::header* region() noexcept {
+    return region_ == 0 ? nullptr
+                        : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
+  }
+
+  std::int32_t data_ = 0;
+  std::int32_t region_ = 0;
+};
+static_assert(sizeof(region_unique<int>) == 8);
+
+}  // namespace situ

@@ -1,0 +1,458 @@
+// What the maps of a region have in common, whatever they are made of; and what the sets have.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <ranges>
+#include <utility>
+
+#include "situ/region/detail/argument.hpp"
+#include "situ/region/detail/key.hpp"
+#include "situ/region/detail/ranges.hpp"
+#include "situ/region/detail/swap.hpp"
+
+namespace situ::region_detail {
+
+/// Becomes a set or map of what a range holds, which `insert(container, element)` adds one by one, and says
+/// whether there was room. Of elements with the same key the first counts, as for std::map. It is built
+/// beside the old one, of which the range may be made; a failure changes nothing.
+template <class Self, class R, class Insert>
+[[nodiscard]] bool replace_by(Self& self, R& range, const Insert& insert) {
+  auto at = std::ranges::begin(range);
+  const auto end = std::ranges::end(range);
+  if (at == end) {  // for which no memory is needed
+    self.clear();
+    return true;
+  }
+  staged_value<Self> fresh(self.situ_region());
+  const bool made = fresh.make([&](Self& to) {
+    // Where each element has a key of its own, it is known how many there will be.
+    if constexpr (std::ranges::sized_range<R> && requires(std::size_t count) {
+                    typename std::remove_const_t<R>::key_type;
+                    to.try_reserve(count);
+                  }) {
+      if (!to.try_reserve(static_cast<std::size_t>(std::ranges::size(range)))) return false;
+    }
+    for (; at != end; ++at) {
+      if (!insert(to, *at)) return false;
+    }
+    return true;
+  });
+  if (!made) return false;
+  self.situ_release();
+  fresh.move_to(&self);
+  return true;
+}
+
+/// Adds what a range holds whose keys are not there, with `insert(container, element)`, which says whether
+/// there was room: all of it or nothing. What is new is gathered beside the container first.
+template <class Self, class R, class KeyOf, class Insert>
+[[nodiscard]] bool insert_all(Self& self, R& range, const KeyOf& key_of, const Insert& insert) {
+  const auto is_new = [&](const auto& element) { return !self.contains(key_of(element)); };
+  if (std::ranges::none_of(range, is_new)) return true;  // for which no memory is needed
+  staged_value<Self> fresh(self.situ_region());
+  const bool gathered = fresh.make([&](Self& to) {
+    for (const auto& element : range) {
+      if (is_new(element) && !insert(to, element)) return false;
+    }
+    return true;
+  });
+  if (!gathered) return false;
+  for (const auto& element : std::as_const(*fresh)) {
+    if (insert(self, element)) continue;
+    for (const auto& added : std::as_const(*fresh)) self.erase(key_of(added));
+    return false;
+  }
+  return true;
+}
+
+/// The places of a key, as `equal_range` has them.
+template <class C, class View>
+[[nodiscard]] auto places_of(C& container, const View& key) noexcept {
+  if constexpr (requires { container.lower_bound(key); }) {
+    return std::pair(container.lower_bound(key), container.upper_bound(key));
+  } else {
+    const auto first = container.find(key);
+    auto last = first;
+    if (first != container.end()) ++last;
+    return std::pair(first, last);
+  }
+}
+
+/// Erases each element of which `is_gone` is true; how many those were.
+template <class Self, class Predicate>
+std::size_t erase_each_if(Self& self, const Predicate& is_gone) {
+  std::size_t gone = 0;
+  for (auto at = self.begin(); at != self.end();) {
+    if (is_gone(*at)) {
+      at = self.erase(at);
+      ++gone;
+    } else {
+      ++at;
+    }
+  }
+  return gone;
+}
+
+/// Whether iterators go backwards, too.
+template <class C>
+concept both_ways = requires {
+  typename C::reverse_iterator;
+};
+/// The iterators that follow from `begin` and `end`; those that go backwards where there is an order.
+template <class Self>
+class iteration {
+ public:
+  iteration() noexcept = default;
+  iteration(const iteration&) = delete;
+  iteration& operator=(const iteration&) = delete;
+
+  [[nodiscard]] auto cbegin() const noexcept { return self().begin(); }
+  [[nodiscard]] auto cend() const noexcept { return self().end(); }
+  template <both_ways C = Self>
+  [[nodiscard]] auto rbegin() noexcept {
+    return std::reverse_iterator(self().end());
+  }
+  template <both_ways C = Self>
+  [[nodiscard]] auto rend() noexcept {
+    return std::reverse_iterator(self().begin());
+  }
+  template <both_ways C = Self>
+  [[nodiscard]] auto rbegin() const noexcept {
+    return std::reverse_iterator(self().end());
+  }
+  template <both_ways C = Self>
+  [[nodiscard]] auto rend() const noexcept {
+    return std::reverse_iterator(self().begin());
+  }
+  template <both_ways C = Self>
+  [[nodiscard]] auto crbegin() const noexcept {
+    return rbegin();
+  }
+  template <both_ways C = Self>
+  [[nodiscard]] auto crend() const noexcept {
+    return rend();
+  }
+
+ private:
+  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+  [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+};
+
+/// What an entry of a map is made of.
+template <class E>
+concept entry_like = requires(const E& entry) {
+  entry.first;
+  entry.second;
+};
+/// An iterator of a container.
+template <class It, class C>
+concept place_in = std::is_convertible_v<It, typename C::const_iterator>;
+
+/// The interface of std::map that follows from three operations of `Self`: `find`, `erase` and
+/// `situ_insert(key, args...)`, which gives the entry's iterator, or the end when there is no room, and
+/// whether it is new. Iterators have `address()`.
+template <class Self, class K, class V>
+class map_interface : public iteration<Self> {
+ public:
+  using key_type = K;
+  using mapped_type = V;
+  using size_type = std::size_t;
+  /// What keys are looked up by: the key itself, or a string_view.
+  using key_view = region_detail::key_view<K>;
+  /// What entries are made of, in braces too; iterators give pairs of references.
+  using value_type = std::pair<key_view, argument_of<V>>;
+
+  map_interface() noexcept = default;
+  map_interface(const map_interface&) = delete;
+  map_interface& operator=(const map_interface&) = delete;
+
+  [[nodiscard]] bool empty() const noexcept { return self().size() == 0; }
+  [[nodiscard]] bool contains(key_view key) const noexcept { return self().find(key) != self().end(); }
+  [[nodiscard]] size_type count(key_view key) const noexcept { return contains(key) ? 1 : 0; }
+  [[nodiscard]] V& at(key_view key) {
+    const auto found = self().find(key);
+    if (found == self().end()) detail::raise_out_of_range("no such key in the map of a region");
+    return found.address()->second;
+  }
+  [[nodiscard]] const V& at(key_view key) const { return const_cast<map_interface*>(this)->at(key); }
+  /// The value of a key, or null where there is none.
+  [[nodiscard]] V* try_at(key_view key) noexcept {
+    const auto found = self().find(key);
+    return found == self().end() ? nullptr : &found.address()->second;
+  }
+  [[nodiscard]] const V* try_at(key_view key) const noexcept {
+    return const_cast<map_interface*>(this)->try_at(key);
+  }
+  [[nodiscard]] auto equal_range(key_view key) noexcept { return places_of(self(), key); }
+  [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
+
+  /// The value of a key, made from the arguments if the key is new; null, and unchanged, when there is no
+  /// room. And whether it is new.
+  template <class... Args>
+  [[nodiscard]] std::pair<V*, bool> try_insert(key_view key, const Args&... args) {
+    const auto [place, is_new] = self().situ_insert(key, args...);
+    return {place == self().end() ? nullptr : &place.address()->second, is_new};
+  }
+  /// As std::map: nothing happens when the key is there. The value is made from the arguments.
+  template <class... Args>
+  auto try_emplace(key_view key, const Args&... args) {
+    const auto done = self().situ_insert(key, args...);
+    if (done.first != self().end()) return done;
+    return *in_larger(&self(), self().situ_region(), [&](auto& here, const auto&) {
+      auto again = here.situ_insert(key, args...);
+      return again.first == here.end() ? std::nullopt : std::optional(again);
+    });
+  }
+  template <class... Args>
+  auto emplace(key_view key, const Args&... args) {
+    return try_emplace(key, args...);
+  }
+  /// An entry, or anything with `first` and `second`; nothing happens when the key is there.
+  template <entry_like Entry>
+  auto insert(const Entry& entry) {
+    return try_emplace(entry.first, entry.second);
+  }
+  auto insert(const value_type& entry) { return try_emplace(entry.first, entry.second); }
+  template <entry_like Entry>
+  [[nodiscard]] std::pair<V*, bool> try_insert(const Entry& entry) {
+    return try_insert(key_view_of(entry.first), entry.second);
+  }
+  [[nodiscard]] std::pair<V*, bool> try_insert(const value_type& entry) {
+    return try_insert(entry.first, entry.second);
+  }
+  /// The same with a place in the map, as of std::map, which says nothing here.
+  template <class Hint, entry_like Entry>
+  requires place_in<Hint, Self>
+  auto insert(const Hint& /*hint*/, const Entry& entry) { return insert(entry).first; }
+  template <class Hint>
+  requires place_in<Hint, Self>
+  auto insert(const Hint& /*hint*/, const value_type& entry) { return insert(entry).first; }
+  template <class Hint, class... Args>
+  requires place_in<Hint, Self>
+  auto emplace_hint(const Hint& /*hint*/, key_view key, const Args&... args) {
+    return try_emplace(key, args...).first;
+  }
+  /// The entries of a range whose keys are not there yet. Where there is no room for all, nothing changes.
+  template <std::ranges::forward_range R>
+  [[nodiscard]] bool try_insert_range(R&& range) {
+    return insert_all(
+        self(), range, [](const auto& entry) { return key_view_of(entry.first); },
+        [](Self& to, const auto& entry) {
+          return to.try_insert(key_view_of(entry.first), entry.second).first != nullptr;
+        });
+  }
+  template <std::ranges::forward_range R>
+  void insert_range(R&& range) {
+    if (try_insert_range(range)) return;
+    in_larger(&self(), self().situ_region(),
+              [&](auto& here, const auto&) { return here.try_insert_range(range); });
+  }
+  template <std::forward_iterator It>
+  [[nodiscard]] bool try_insert(It first, It last) {
+    return try_insert_range(region_detail::between{first, last});
+  }
+  template <std::forward_iterator It>
+  void insert(It first, It last) {
+    insert_range(region_detail::between{first, last});
+  }
+  template <class U>
+  [[nodiscard]] bool try_insert_or_assign(key_view key, const U& value) {
+    return situ_insert_or_assign(key, value).has_value();
+  }
+  [[nodiscard]] bool try_insert(std::initializer_list<value_type> entries) {
+    return try_insert_range(entries);
+  }
+  void insert(std::initializer_list<value_type> entries) { insert_range(entries); }
+  /// As of std::map: the entry, and whether it is new.
+  template <class U>
+  auto insert_or_assign(key_view key, const U& value) {
+    const auto done = situ_insert_or_assign(key, value);
+    if (done) return *done;
+    return *in_larger(&self(), self().situ_region(),
+                      [&](auto& here, const auto&) { return here.situ_insert_or_assign(key, value); });
+  }
+  V& operator[](key_view key) {
+    V* const value = try_insert(key).first;
+    if (value != nullptr) return *value;
+    return *in_larger(&self(), self().situ_region(),
+                      [&](auto& here, const auto&) { return here.try_insert(key).first; });
+  }
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(Self& other) { situ::swap(self(), other); }
+
+  /// As std::erase_if: how many entries were erased.
+  template <class Predicate>
+  friend size_type erase_if(Self& map, const Predicate& is_gone) {
+    return map.situ_erase_if(is_gone);
+  }
+  friend bool operator==(const Self& a, const Self& b) {
+    if (a.size() != b.size()) return false;
+    for (const auto& [key, value] : a) {
+      const auto other = b.find(key_traits<K>::of(key));
+      if (other == b.end() || !equal(other.address()->second, value)) return false;
+    }
+    return true;
+  }
+
+  // What the walks over a region call.
+  static consteval bool has_links() { return true; }
+  template <class R>
+  [[nodiscard]] bool situ_store(R&& range) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<R>, Self>) {
+      if (&range == &self()) return true;
+    }
+    return replace_by(self(), range, [](Self& to, const auto& element) {
+      const auto& [key, value] = element;
+      return to.try_insert(key_view_of(key), value).first != nullptr;
+    });
+  }
+  /// The entry, and whether it is new; nothing, and nothing changed, where there is no room.
+  template <class U>
+  [[nodiscard]] auto situ_insert_or_assign(key_view key, const U& value) {
+    const auto [place, is_new] = self().situ_insert(key, value);
+    const bool done = place != self().end() &&
+                      (is_new || store_whole(self().situ_region(), place.address()->second, value));
+    return done ? std::optional(std::pair(place, is_new)) : std::nullopt;
+  }
+
+ private:
+  template <class Key>
+  [[nodiscard]] static key_view key_view_of(const Key& key) noexcept {
+    return static_cast<key_view>(key);
+  }
+  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+  [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+};
+
+/// The same for sets.
+template <class Self, class K>
+class set_interface : public iteration<Self> {
+ public:
+  using key_type = K;
+  using size_type = std::size_t;
+  /// What keys are looked up by: the key itself, or a string_view.
+  using key_view = region_detail::key_view<K>;
+  /// What keys are made of.
+  using value_type = key_view;
+
+  set_interface() noexcept = default;
+  set_interface(const set_interface&) = delete;
+  set_interface& operator=(const set_interface&) = delete;
+
+  [[nodiscard]] bool empty() const noexcept { return self().size() == 0; }
+  [[nodiscard]] bool contains(key_view key) const noexcept { return self().find(key) != self().end(); }
+  [[nodiscard]] size_type count(key_view key) const noexcept { return contains(key) ? 1 : 0; }
+  [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
+
+  /// The key in the set (null, and unchanged, when there is no room), and whether it is new.
+  [[nodiscard]] std::pair<const K*, bool> try_insert(key_view key) {
+    const auto [place, is_new] = self().situ_insert(key);
+    return {place == self().end() ? nullptr : &*place, is_new};
+  }
+  auto insert(key_view key) {
+    const auto done = self().situ_insert(key);
+    if (done.first != self().end()) return done;
+    return *in_larger(&self(), self().situ_region(), [&](auto& here, const auto&) {
+      auto again = here.situ_insert(key);
+      return again.first == here.end() ? std::nullopt : std::optional(again);
+    });
+  }
+  auto emplace(key_view key) { return insert(key); }
+  /// The same with a place in the set, as of std::set, which says nothing here.
+  template <class Hint>
+  requires place_in<Hint, Self>
+  auto insert(const Hint& /*hint*/, key_view key) { return insert(key).first; }
+  template <class Hint>
+  requires place_in<Hint, Self>
+  auto emplace_hint(const Hint& /*hint*/, key_view key) { return insert(key).first; }
+  /// The keys of a range that are not there yet. Where there is no room for all, nothing changes.
+  template <std::ranges::forward_range R>
+  [[nodiscard]] bool try_insert_range(R&& range) {
+    return insert_all(
+        self(), range, [](const auto& key) { return static_cast<key_view>(key); },
+        [](Self& to, const auto& key) { return to.try_insert(static_cast<key_view>(key)).first != nullptr; });
+  }
+  template <std::ranges::forward_range R>
+  void insert_range(R&& range) {
+    if (try_insert_range(range)) return;
+    in_larger(&self(), self().situ_region(),
+              [&](auto& here, const auto&) { return here.try_insert_range(range); });
+  }
+  template <std::forward_iterator It>
+  [[nodiscard]] bool try_insert(It first, It last) {
+    return try_insert_range(region_detail::between{first, last});
+  }
+  template <std::forward_iterator It>
+  void insert(It first, It last) {
+    insert_range(region_detail::between{first, last});
+  }
+  void insert(std::initializer_list<key_view> keys) { insert_range(keys); }
+  [[nodiscard]] bool try_insert(std::initializer_list<key_view> keys) { return try_insert_range(keys); }
+  /// Exchanges two of one region, as `situ::swap` does.
+  void swap(Self& other) { situ::swap(self(), other); }
+
+  /// As std::erase_if: how many keys were erased.
+  template <class Predicate>
+  friend size_type erase_if(Self& set, const Predicate& is_gone) {
+    return set.situ_erase_if(is_gone);
+  }
+  friend bool operator==(const Self& a, const Self& b) {
+    if (a.size() != b.size()) return false;
+    for (const K& key : a) {
+      if (!b.contains(key_traits<K>::of(key))) return false;
+    }
+    return true;
+  }
+
+  // What the walks over a region call.
+  static consteval bool has_links() { return true; }
+  template <class R>
+  [[nodiscard]] bool situ_store(R&& range) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<R>, Self>) {
+      if (&range == &self()) return true;
+    }
+    return replace_by(self(), range,
+                      [](Self& to, const auto& key) { return to.try_insert(key).first != nullptr; });
+  }
+
+ private:
+  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+  [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+};
+
+}  // namespace situ::region_detail
+
+/// What assigning to a set or map of a region means: copying what another one or any range holds, which may
+/// be part of this very one. Where there is no room for all, it is as it was.
+#define SITU_REGION_ASSIGNMENTS(Self)                                                                \
+  Self() noexcept = default;                                                                         \
+  Self(const Self&) = delete;                                                                        \
+  Self& operator=(const Self& other) {                                                               \
+    if (this->situ_store(other)) return *this;                                                       \
+    return *region_detail::in_larger(this, this->situ_region(), [&](auto& here, const auto& moved) { \
+      return here.situ_store(moved(other)) ? &here : nullptr;                                        \
+    });                                                                                              \
+  }                                                                                                  \
+  /** The same without exceptions: false, and unchanged, where there is no room. */                  \
+  template <std::ranges::input_range R>                                                              \
+  [[nodiscard]] bool try_assign(R&& range) {                                                         \
+    return this->situ_store(range);                                                                  \
+  }                                                                                                  \
+  [[nodiscard]] bool try_assign(std::initializer_list<typename interface::value_type> list) {        \
+    return this->situ_store(list);                                                                   \
+  }                                                                                                  \
+  Self& operator=(std::initializer_list<typename interface::value_type> list) {                      \
+    return this->template operator=<decltype(list)&>(list);                                          \
+  }                                                                                                  \
+  template <class R>                                                                                 \
+  requires(!std::is_same_v<std::remove_cvref_t<R>, Self>) &&                                         \
+      std::ranges::input_range<R> Self& operator=(R&& range) {                                       \
+    if (this->situ_store(range)) return *this;                                                       \
+    return *region_detail::in_larger(this, this->situ_region(), [&](auto& here, const auto&) {       \
+      return here.situ_store(range) ? &here : nullptr;                                               \
+    });                                                                                              \
+  }

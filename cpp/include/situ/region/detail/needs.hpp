@@ -1,0 +1,92 @@
+// What a type has anywhere within it, worked out once in a program.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "situ/region/detail/reflect.hpp"
+
+namespace situ::region_detail {
+
+/// Stands for a type by its address.
+template <class T>
+inline constexpr char type_mark = 0;
+
+/// Remembers types that were met.
+class met_types {
+ public:
+  /// Whether a type is met for the first time.
+  template <class T>
+  bool is_new() {
+    if (std::find(met_.begin(), met_.end(), &type_mark<T>) != met_.end()) return false;
+    met_.push_back(&type_mark<T>);
+    return true;
+  }
+
+ private:
+  std::vector<const char*> met_;
+};
+
+/// Looks through a type and all that it needs for one of which `Wanted::is<T>` is true.
+template <class Wanted>
+class type_finder {
+ public:
+  template <class T>
+  void need() {
+    found_ = found_ || Wanted::template is<T>;
+    if constexpr (described<T>) {
+      if (!met_.is_new<T>()) return;
+      for_each_member<T>([this](const auto& m) {
+        this->need<decltype(type_of(m))>();
+        return true;
+      });
+    } else if constexpr (array<T>) {
+      need<typename array_traits<T>::element>();
+    } else if constexpr (variant<T>) {
+      if (met_.is_new<T>()) T::situ_needs(*this);
+    } else if constexpr (container<T>) {
+      T::situ_needs(*this);
+    }
+  }
+  [[nodiscard]] bool found() const noexcept { return found_; }
+
+ private:
+  met_types met_;
+  bool found_ = false;
+};
+
+/// Whether there is one of those wanted in a type.
+template <class T, class Wanted>
+bool has() {
+  static const bool found = [] {
+    type_finder<Wanted> finder;
+    finder.template need<T>();
+    return finder.found();
+  }();
+  return found;
+}
+
+/// The containers that are trees. The canonical image of a tree can be larger than its live one, by the
+/// rounding of a few more nodes; all else only becomes smaller.
+struct trees {
+  template <class T>
+  static constexpr bool is = container<T>&& requires {
+    typename T::situ_tree;
+  };
+};
+/// Links that compare as pointers do.
+struct shared_links {
+  template <class T>
+  static constexpr bool is = container<T>&& requires {
+    typename T::situ_shares;
+  };
+};
+/// One type.
+template <class Wanted>
+struct only {
+  template <class T>
+  static constexpr bool is = std::is_same_v<T, Wanted>;
+};
+
+}  // namespace situ::region_detail

@@ -1,0 +1,80 @@
+// Goes over the trees of ordered maps and sets.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+
+#include "situ/region/detail/key.hpp"
+
+namespace situ::region_detail {
+
+/// Goes over the slots of a tree in the order of their keys, both ways; `Reference` is made of a slot.
+template <class Tree, class Reference>
+class tree_iterator {
+  using slot_type = typename Tree::slot_type;
+
+ public:
+  using iterator_concept = std::bidirectional_iterator_tag;
+  using iterator_category = std::conditional_t<std::is_reference_v<Reference>,
+                                               std::bidirectional_iterator_tag, std::input_iterator_tag>;
+  using value_type = std::remove_cvref_t<Reference>;
+  using difference_type = std::ptrdiff_t;
+  using pointer =
+      std::conditional_t<std::is_reference_v<Reference>, const value_type*, entry_pointer<Reference>>;
+  using reference = Reference;
+
+  tree_iterator() noexcept = default;
+  tree_iterator(const Tree& tree, typename Tree::position at) noexcept : tree_(&tree), at_(at) {}
+  /// An iterator to entries that are only read.
+  template <class Other>
+  requires(!std::is_same_v<Other, Reference> && std::is_convertible_v<Other, Reference>)
+      tree_iterator(const tree_iterator<Tree, Other>& other)
+  noexcept : tree_(other.tree_), at_(other.at_) {}
+
+  [[nodiscard]] Reference operator*() const noexcept {
+    if constexpr (std::is_reference_v<Reference>) {
+      return *at_.slot();
+    } else {
+      return {at_.slot()->first, at_.slot()->second};
+    }
+  }
+  [[nodiscard]] auto operator->() const noexcept {
+    if constexpr (std::is_reference_v<Reference>) {
+      return &**this;
+    } else {
+      return entry_pointer<Reference>(**this);
+    }
+  }
+  tree_iterator& operator++() noexcept {
+    at_ = tree_->next(at_);
+    return *this;
+  }
+  tree_iterator operator++(int) noexcept {
+    tree_iterator before = *this;
+    ++*this;
+    return before;
+  }
+  tree_iterator& operator--() noexcept {
+    at_ = tree_->before(at_);
+    return *this;
+  }
+  tree_iterator operator--(int) noexcept {
+    tree_iterator behind = *this;
+    --*this;
+    return behind;
+  }
+  friend bool operator==(const tree_iterator& a, const tree_iterator& b) noexcept { return a.at_ == b.at_; }
+  /// Where the slot lies.
+  [[nodiscard]] slot_type* address() const noexcept { return at_.slot(); }
+  [[nodiscard]] typename Tree::position place() const noexcept { return at_; }
+
+ private:
+  template <class T, class R>
+  friend class tree_iterator;
+
+  const Tree* tree_ = nullptr;
+  typename Tree::position at_{};
+};
+
+}  // namespace situ::region_detail

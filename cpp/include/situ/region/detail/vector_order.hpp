@@ -1,0 +1,57 @@
+// Changing the order of a vector's elements.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "situ/region/detail/swap.hpp"
+
+namespace situ::region_detail {
+
+/// What `Vector`, a vector of a region, does with the order of its elements. These move where they lie, and
+/// so no memory of the region is needed. (std::sort would move them out of the region.)
+template <class Vector, class T>
+class vector_order {
+ public:
+  vector_order() noexcept = default;
+  vector_order(const vector_order&) = delete;
+  vector_order& operator=(const vector_order&) = delete;
+
+  /// Exchanges the elements with those of another vector of this region, as `situ::swap` does.
+  void swap(Vector& other) { situ::swap(self(), other); }
+  /// Exchanges two elements.
+  void swap(std::size_t i, std::size_t j) noexcept { exchange(self().data()[i], self().data()[j]); }
+  /// Sorts; equal elements keep their order. The arguments are those of std::ranges::sort. Where comparing
+  /// throws, nothing has changed. Takes 4 bytes of the heap for each element, and some.
+  template <class Compare = std::less<>, class Projection = std::identity>
+  void sort(const Compare& compare = {}, const Projection& projection = {}) {
+    const T* const first = self().data();
+    std::vector<std::uint32_t> order(self().size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return static_cast<bool>(
+          std::invoke(compare, std::invoke(projection, first[a]), std::invoke(projection, first[b])));
+    });
+    arrange(self().data(), order);
+  }
+  void reverse() noexcept {
+    if (self().empty()) return;
+    for (T *i = self().begin(), *j = self().end() - 1; i < j; ++i, --j) exchange(*i, *j);
+  }
+  /// As std::rotate: what begins at `middle` comes before what begins at `first`. Where that is then.
+  T* rotate(const T* first, const T* middle, const T* last) noexcept {
+    T* const from = self().begin() + (first - self().cbegin());
+    T* const to = self().begin() + (last - self().cbegin());
+    region_detail::rotate(from, self().begin() + (middle - self().cbegin()), to);
+    return from + (last - middle);
+  }
+
+ private:
+  [[nodiscard]] Vector& self() noexcept { return static_cast<Vector&>(*this); }
+};
+
+}  // namespace situ::region_detail

@@ -1,0 +1,182 @@
+// The canonical image of a value: a compacting copy, depth first, one cursor, all padding zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <unordered_map>
+
+#include "situ/region/detail/needs.hpp"
+#include "situ/region/detail/reflect.hpp"
+#include "situ/region/image/versions.hpp"
+
+namespace situ::region_detail {
+
+/// A new value, in a region of its own without memory: it needs none.
+template <class T>
+class fresh_value {
+ public:
+  fresh_value() noexcept { value_ = begin<T>(reinterpret_cast<header*>(bytes_), bytes_ + root_offset); }
+  fresh_value(const fresh_value&) = delete;
+  fresh_value& operator=(const fresh_value&) = delete;
+  ~fresh_value() = default;
+  [[nodiscard]] const T& operator*() const noexcept { return *value_; }
+
+ private:
+  alignas(granule) std::byte bytes_[root_offset + sizeof(T)] = {};
+  T* value_;
+};
+
+/// Writes into memory that is large enough. Whatever the memory held before, each byte of the image is
+/// written. Without `Writes` nothing is, and what is counted is only the size.
+template <bool Writes>
+class canonical_writer {
+ public:
+  /// `versions`: of a source whose appendable structs are not this program's; else null.
+  canonical_writer(std::byte* image, std::uint64_t cursor, const image_versions* versions) noexcept
+      : image_(image), cursor_(cursor), versions_(versions) {}
+
+  /// Where the image ends so far.
+  [[nodiscard]] std::uint64_t end() const noexcept { return cursor_; }
+
+  void put_bytes(std::uint32_t at, const void* from, std::size_t count) noexcept {
+    if (Writes && count != 0) std::memcpy(image_ + at, from, count);
+  }
+  void put_zeros(std::uint32_t at, std::size_t count) noexcept {
+    if (Writes && count != 0) std::memset(image_ + at, 0, count);
+  }
+  void put_byte(std::uint32_t at, std::uint8_t value) noexcept { put_bytes(at, &value, 1); }
+  void put_u32(std::uint32_t at, std::uint32_t value) noexcept { put_bytes(at, &value, sizeof(value)); }
+  /// The link at `link_at` of the container at `at` back to the header.
+  void put_back_link(std::uint32_t at, std::uint32_t link_at) noexcept { put_u32(link_at, 0U - at); }
+  /// A container of 16 bytes, still without its link.
+  void put_container(std::uint32_t at, std::uint32_t len, std::uint32_t cap) noexcept {
+    put_u32(at, 0);
+    put_u32(at + 4, len);
+    put_u32(at + 8, cap);
+    put_back_link(at, at + 12);
+  }
+  /// The next block, of `bytes` to be written.
+  [[nodiscard]] std::uint32_t place_first(std::uint64_t bytes) noexcept {
+    const auto block = static_cast<std::uint32_t>(cursor_);
+    cursor_ += in_granules(bytes);
+    put_zeros(static_cast<std::uint32_t>(cursor_) - granule, granule);
+    return block;
+  }
+  /// The next block, of `bytes` to be written, to which the link at `at` leads.
+  [[nodiscard]] std::uint32_t place(std::uint32_t at, std::uint64_t bytes) noexcept {
+    const std::uint32_t block = place_first(bytes);
+    put_u32(at, block - at);
+    return block;
+  }
+
+  /// The value in a shared block, at the cursor for the first link that leads to it.
+  template <class T>
+  void put_shared(std::uint32_t at, const void* block, std::uint32_t offset, const T& value) {
+    const auto [known, is_new] =
+        shared_.try_emplace(block, shared_block{static_cast<std::uint32_t>(cursor_), 1});
+    const std::uint32_t to = known->second.to;
+    if (!is_new) {
+      put_u32(at, to - at);
+      put_u32(to, ++known->second.links);
+      return;
+    }
+    static_cast<void>(place(at, offset + sizeof(T)));
+    put_u32(to, 1);
+    put_zeros(to + 4, offset - 4);
+    put(to + offset, value);
+  }
+  /// A value at `at`, and what it holds at the cursor.
+  template <class T>
+  void put(std::uint32_t at, const T& value) {
+    if constexpr (container<T>) {
+      value.situ_write(*this, at);
+    } else if constexpr (is_dense<T> && !appendable<T>) {
+      put_bytes(at, &value, sizeof(T));
+    } else if constexpr (array<T>) {
+      put_elements(at, value.data(), value.size());
+    } else {
+      std::uint32_t end = at;
+      [[maybe_unused]] std::uint32_t left = ~std::uint32_t{0};
+      if constexpr (appendable<T>) {
+        const auto* const known = versions_ == nullptr ? nullptr : versions_->of<T>();
+        if (known != nullptr) left = known->members;
+      }
+      for_each_member<T>([&](const auto& m) __attribute__((always_inline)) {
+        using M = decltype(type_of(m));
+        const auto begin_at = at + static_cast<std::uint32_t>(m.offset);
+        put_zeros(end, begin_at - end);
+        end = begin_at + std::uint32_t{sizeof(M)};
+        if constexpr (appendable<T>) {
+          // Members that the source does not know have their default values.
+          if (left == 0) {
+            const fresh_value<T> fresh;
+            this->put(begin_at, m.of(*fresh));
+            return true;
+          }
+          --left;
+        }
+        this->put(begin_at, m.of(value));
+        return true;
+      });
+      put_zeros(end, at + std::uint32_t{sizeof(T)} - end);
+    }
+  }
+  template <class T>
+  void put_elements(std::uint32_t at, const T* elements, std::size_t count) {
+    if constexpr (is_dense<T>) {
+      put_bytes(at, elements, count * sizeof(T));
+    } else {
+      for (std::size_t i = 0; i < count; ++i) {
+        put(at + static_cast<std::uint32_t>(i * sizeof(T)), elements[i]);
+      }
+    }
+  }
+
+ private:
+  std::byte* image_;
+  std::uint64_t cursor_;
+  const image_versions* versions_;
+  struct shared_block {
+    std::uint32_t to;
+    std::uint32_t links;
+  };
+  std::unordered_map<const void*, shared_block> shared_;
+};
+
+/// How many bytes of memory the canonical image of a root needs at most.
+template <class T>
+std::uint64_t canonical_bound(const header* h, const T& root, const image_versions* versions = nullptr) {
+  // Each block is trimmed, so that only trees can need more than they have, and members that are new.
+  if (versions == nullptr && !has<T, trees>()) return h->size;
+  const std::uint64_t first = in_granules(sizeof(T)) + in_granules(version_table<T>().size());
+  canonical_writer<false> counter(nullptr, root_offset + first, versions);
+  counter.put(root_offset, root);
+  return counter.end();
+}
+
+/// Writes the canonical image of a root to memory of `canonical_bound` bytes. Returns its size.
+template <class T>
+std::uint32_t write_canonical(const header* h, const T& root, std::byte* image,
+                              const image_versions* versions = nullptr) {
+  header front{};
+  front.magic = magic;
+  front.version = version;
+  front.form = region_form::canonical;
+  front.schema_hash = h->schema_hash;
+  front.layout_hash = h->layout_hash;
+  front.root = root_offset;
+  const std::uint32_t first = root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T)));
+  canonical_writer<true> writer(image, first, versions);
+  writer.put_zeros(first - granule, granule);
+  if (const auto& table = version_table<T>(); !table.empty()) {
+    front.versions = writer.place_first(table.size());
+    writer.put_bytes(front.versions, table.data(), table.size());
+  }
+  writer.put(root_offset, root);
+  front.size = static_cast<std::uint32_t>(writer.end());
+  std::memcpy(image, &front, sizeof(front));
+  return front.size;
+}
+
+}  // namespace situ::region_detail

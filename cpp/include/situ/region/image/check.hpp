@@ -1,0 +1,482 @@
+// Checking that bytes are a region, before any of them is believed: canonical images with one cursor, live
+// ones with a bitmap.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "situ/region/detail/reflect.hpp"
+#include "situ/region/image/versions.hpp"
+
+namespace situ::region_detail {
+
+/// The bits that are set in any of `count` bytes, in any of eight places. Mostly the count is a number that
+/// the compiler knows, such as that of the bytes between two members.
+[[gnu::always_inline]] inline std::uint64_t any_bits(const std::byte* at, std::uint32_t count) noexcept {
+  const auto load = [at]<class Word>(std::uint32_t offset, Word word) {
+    std::memcpy(&word, at + offset, sizeof(word));
+    return std::uint64_t{word};
+  };
+  std::uint64_t any = 0;
+  if (count >= 8) {
+    // The last word may begin within the one before it.
+    any = load(count - 8, std::uint64_t{0});
+    for (std::uint32_t i = 0; i + 8 < count; i += 8) any |= load(i, std::uint64_t{0});
+  } else if (count >= 4) {
+    any = load(0, std::uint32_t{0}) | load(count - 4, std::uint32_t{0});
+  } else if (count != 0) {
+    any = load(0, std::uint8_t{0}) | load(count / 2, std::uint8_t{0}) | load(count - 1, std::uint8_t{0});
+  }
+  return any;
+}
+
+/// The bitmap in which the check of a live image marks what is in use. For images of up to 64 KiB it lies in
+/// the caller's frame; for larger ones in a vector, which may be kept from image to image.
+class check_bitmap {
+ public:
+  explicit check_bitmap(std::vector<std::uint64_t>& for_large) noexcept : for_large_(for_large) {}
+  check_bitmap(const check_bitmap&) = delete;
+  check_bitmap& operator=(const check_bitmap&) = delete;
+
+  /// Zeros for an image of so many bytes.
+  void begin(std::uint32_t size) {
+    const std::size_t words = (std::size_t{size} / granule + 63) / 64;
+    if (words <= std::size(small_)) {
+      std::memset(small_, 0, words * sizeof(*small_));
+      words_ = small_;
+    } else {
+      for_large_.assign(words, 0);
+      words_ = for_large_.data();
+    }
+  }
+  /// Null if nothing was marked, because the image is canonical.
+  [[nodiscard]] std::uint64_t* words() noexcept { return words_; }
+
+ private:
+  std::uint64_t* words_ = nullptr;
+  std::vector<std::uint64_t>& for_large_;
+  std::uint64_t small_[64];
+};
+
+/// Checks an image. In canonical ones each block must begin where the one before it ended, so that nothing
+/// overlaps and nothing is left over; in live ones each block marks its bits of a zeroed bitmap.
+template <bool Canonical>
+class checker {
+ public:
+  static constexpr bool canonical = Canonical;
+
+  /// `versions`: of an image whose appendable structs are not this program's; else null.
+  checker(const std::byte* image, std::uint32_t size, std::uint32_t root_size, std::uint64_t* bits,
+          const image_versions* versions) noexcept
+      : image_(image),
+        size_(size),
+        cursor_(root_offset + static_cast<std::uint32_t>(in_granules(root_size))),
+        bits_(bits),
+        versions_(versions) {
+    if constexpr (!Canonical) mark_bits<false>(bits_, 0, cursor_ / granule);
+  }
+
+  [[nodiscard]] const std::byte* at(std::uint32_t offset) const noexcept { return image_ + offset; }
+  [[nodiscard]] std::uint32_t cursor() const noexcept { return cursor_; }
+  [[nodiscard]] region_invalid take_error() noexcept { return std::move(error_); }
+
+  // What is found is noted in functions of their own, and false is said where they are called: so compilers
+  // see that nothing goes on there.
+  [[gnu::always_inline]] bool fail(region_problem problem, std::uint32_t at, std::uint64_t found,
+                                   std::uint64_t limit = 0) {
+    note(problem, at, found, limit);
+    return false;
+  }
+  [[gnu::always_inline]] bool outside(std::uint32_t at, std::uint64_t found) {
+    return fail(region_problem::outside, at, found, size_);
+  }
+  [[gnu::always_inline]] bool enter_member(std::string_view name) {
+    note_member(name);
+    return false;
+  }
+  [[gnu::always_inline]] bool enter_element(std::size_t index) {
+    note_element(index);
+    return false;
+  }
+
+  [[nodiscard, gnu::always_inline]] bool back_link(std::uint32_t at, std::int32_t region) {
+    if (region == -static_cast<std::int32_t>(at)) return true;
+    return fail(region_problem::wrong_back_link, at, static_cast<std::uint64_t>(std::int64_t{region}));
+  }
+  /// What all containers of 16 bytes have.
+  [[nodiscard, gnu::always_inline]] bool container(std::uint32_t at, std::int32_t region, std::uint64_t len,
+                                                   std::uint64_t cap, std::uint64_t wanted_cap) {
+    return back_link(at, region) && fits(at, len, cap, wanted_cap);
+  }
+  [[nodiscard, gnu::always_inline]] bool fits(std::uint32_t at, std::uint64_t len, std::uint64_t cap,
+                                              std::uint64_t wanted_cap) {
+    if (len > cap) return fail(region_problem::too_long, at, len, cap);
+    if (cap != wanted_cap) return fail(region_problem::not_trimmed, at, cap, wanted_cap);
+    return true;
+  }
+  /// Of a block that is about to be claimed: in canonical images, that the link at `at` leads to its place.
+  [[nodiscard]] bool placed(std::uint32_t at, std::int32_t link) {
+    const std::int64_t to = std::int64_t{at} + link;
+    return !Canonical || is_placed(to) ||
+           fail(region_problem::misplaced, at, static_cast<std::uint64_t>(to), cursor_);
+  }
+  /// Where the block lies to which the link at `at` leads, at least one granule of which is in the image, so
+  /// that its size can be read there. It is still to be claimed.
+  [[nodiscard]] bool peek(std::uint32_t at, std::int32_t link, std::uint32_t& block) {
+    const std::int64_t to = std::int64_t{at} + link;
+    if (to < root_offset || to + granule > std::int64_t{size_})
+      return outside(at, static_cast<std::uint64_t>(to));
+    block = static_cast<std::uint32_t>(to);
+    return block % granule == 0 || fail(region_problem::unaligned_link, at, block);
+  }
+  /// Whether the link at `at` leads to the cursor, and so many bytes of the image lie there. They are then
+  /// still to be taken.
+  [[nodiscard, gnu::always_inline]] bool is_next(std::uint32_t at, std::int32_t link,
+                                                 std::uint32_t bytes) const noexcept {
+    // All blocks are whole granules, and so is the image.
+    return at + static_cast<std::uint32_t>(link) == cursor_ && bytes <= size_ - cursor_;
+  }
+  [[gnu::always_inline]] void take_next(std::uint32_t bytes) noexcept {
+    cursor_ += static_cast<std::uint32_t>(in_granules(bytes));
+  }
+  /// The block of `bytes` to which the link at `at` leads, of which `used` hold something.
+  [[nodiscard, gnu::always_inline]] bool claim(std::uint32_t at, std::int32_t link, std::uint64_t bytes,
+                                               std::uint64_t used, std::uint32_t& block) {
+    const std::int64_t to = std::int64_t{at} + link;
+    const std::uint64_t whole = in_granules(bytes);
+    if constexpr (Canonical) {
+      if (to != cursor_ && !skips_to(to)) {
+        return fail(region_problem::misplaced, at, static_cast<std::uint64_t>(to), cursor_);
+      }
+      if (whole > size_ - cursor_) return outside(at, static_cast<std::uint64_t>(to) + whole);
+      block = cursor_;
+      cursor_ += static_cast<std::uint32_t>(whole);
+      return rest_is_zero(block + static_cast<std::uint32_t>(used));
+    } else {
+      if (to < root_offset || to > std::int64_t{size_} || whole > size_ - static_cast<std::uint64_t>(to)) {
+        return outside(at, static_cast<std::uint64_t>(to));
+      }
+      block = static_cast<std::uint32_t>(to);
+      if (block % granule != 0) return fail(region_problem::unaligned_link, at, block);
+      if (!take_block(block / granule, static_cast<std::uint32_t>(whole / granule)))
+        return fail(region_problem::overlap, at, block);
+      return true;
+    }
+  }
+  /// The size that a struct at `at`, or behind the link there, has in the image.
+  template <class T>
+  [[nodiscard]] bool size_of(std::uint32_t at, std::uint32_t& size) {
+    size = sizeof(T);
+    if constexpr (appendable<T>) {
+      if (versions_ != nullptr) {
+        const auto* const known = versions_->of<T>();
+        if (known == nullptr) return not_in_table(at);
+        size = known->size;
+      }
+    }
+    return true;
+  }
+  /// There may be blocks of which this program knows nothing.
+  [[nodiscard]] bool is_newer() const noexcept { return versions_ != nullptr && versions_->newer; }
+  /// In canonical images, that bytes that belong to nothing are zero.
+  [[nodiscard, gnu::always_inline]] bool zero(std::uint32_t from, std::uint32_t to) {
+    if constexpr (Canonical) {
+      const std::uint32_t count = to - from;  // mostly known when this is compiled, and nothing
+      if (count != 0 && any_bits(image_ + from, count) != 0) return fail_not_zero(from);
+    }
+    return true;
+  }
+  /// That the block that ends at the cursor is zero from `used` on: mostly, that is a part of its last
+  /// granule.
+  [[nodiscard, gnu::always_inline]] bool rest_is_zero(std::uint32_t used) {
+    const std::uint32_t rest = cursor_ - used;
+    if (rest == 0) return true;
+    if (rest >= granule) return zero(used, cursor_);
+    const halves last = load_halves(image_ + (cursor_ - granule));
+    const halves unused = unused_mask(granule - rest);
+    return ((last.low & unused.low) | (last.high & unused.high)) == 0 || fail_not_zero(used);
+  }
+  [[gnu::always_inline]] bool fail_not_zero(std::uint32_t from) {
+    note_not_zero(from);
+    return false;
+  }
+  /// What a link leads to is one deeper than the link.
+  template <class Inner>
+  [[nodiscard]] bool deeper(std::uint32_t at, const Inner& inner) {
+    if (depth_ == max_depth) return fail(region_problem::too_deep, at, depth_, max_depth);
+    ++depth_;
+    deepest_ = depth_ > deepest_ ? depth_ : deepest_;
+    const bool good = inner();
+    --depth_;
+    return good;
+  }
+  /// The shared value to which the link at `at` leads: `offset` bytes into a block that begins with the
+  /// number of links. The first link to it claims the block and checks the value.
+  template <class T>
+  [[nodiscard]] bool shared(std::uint32_t at, std::int32_t link, std::uint32_t offset, std::uint32_t bytes) {
+    std::uint32_t block = 0;
+    if (!peek(at, link, block)) return false;
+    if (const auto known = shared_.find(block); known != shared_.end()) {
+      shared_value& to = known->second;
+      if (to.type != &type_mark<T>) return fail(region_problem::shared_type, at, block);
+      if (to.open) return fail(region_problem::holds_itself, at, block);
+      if (depth_ + 1 + to.height > max_depth) return fail(region_problem::too_deep, at, depth_, max_depth);
+      deepest_ = std::max(deepest_, depth_ + 1 + to.height);
+      ++to.found;
+      return true;
+    }
+    if (!claim(at, link, std::uint64_t{offset} + bytes, std::uint64_t{offset} + bytes, block)) return false;
+    std::uint32_t links = 0;
+    std::memcpy(&links, image_ + block, sizeof(links));
+    shared_value& first =
+        shared_.try_emplace(block, shared_value{&type_mark<T>, links, 1, 0, true}).first->second;
+    if (!zero(block + 4, block + offset)) return false;
+    const std::uint32_t before = std::exchange(deepest_, 0);
+    const bool good = deeper(
+        at, [&] { return value(*reinterpret_cast<const T*>(image_ + block + offset), block + offset); });
+    first.height = deepest_ - std::min(deepest_, depth_ + 1);
+    first.open = false;
+    deepest_ = std::max(before, deepest_);
+    return good;
+  }
+  /// Whether each shared value was led to as often as it counts. To be asked in the end.
+  [[nodiscard]] bool shared_counts() {
+    const std::pair<const std::uint32_t, shared_value>* wrong = nullptr;
+    for (const auto& each : shared_) {
+      if (is_newer() && each.second.links > each.second.found) continue;
+      if (each.second.links != each.second.found && (wrong == nullptr || each.first < wrong->first))
+        wrong = &each;
+    }
+    return wrong == nullptr ||
+           fail(region_problem::shared_count, wrong->first, wrong->second.links, wrong->second.found);
+  }
+
+  template <class T>
+  [[nodiscard]] bool value(const T& value, std::uint32_t at) {
+    if constexpr (region_detail::container<T>) {
+      return value.situ_check(*this, at);
+    } else if constexpr (boolean<T>) {
+      const auto byte = std::to_integer<std::uint8_t>(image_[at]);
+      return byte <= 1 || fail(region_problem::not_a_bool, at, byte);
+    } else if constexpr (is_plain<T> && (!Canonical || is_dense<T>)) {
+      return true;
+    } else if constexpr (array<T>) {
+      return elements(value.data(), static_cast<std::uint32_t>(value.size()), at);
+    } else {
+      std::uint32_t end = at;
+      if constexpr (appendable<T>) {
+        if (versions_ != nullptr) return known_members(value, at);
+      }
+      return for_each_member<T>([ this, at, &value, &end ](const auto& m) __attribute__((always_inline)) {
+               using M = decltype(type_of(m));
+               const auto begin_at = at + static_cast<std::uint32_t>(m.offset);
+               if (!zero(end, begin_at)) return false;
+               end = begin_at + std::uint32_t{sizeof(M)};
+               return this->value(m.of(value), begin_at) || enter_member(m.name);
+             }) &&
+             zero(end, at + std::uint32_t{sizeof(T)});
+    }
+  }
+  template <class T>
+  [[nodiscard]] bool elements(const T* elements, std::uint32_t count, std::uint32_t at) {
+    if constexpr (is_plain<T> && (!Canonical || is_dense<T>)) {
+      return true;
+    } else {
+      const auto each = [&] {
+        if constexpr (boolean<T>) {
+          // All at once first: nearly always, all are booleans.
+          constexpr std::uint64_t ones = 0x0101'0101'0101'0101U;
+          if ((any_bits(image_ + at, count) & ~ones) == 0) return true;
+        }
+        for (std::uint32_t i = 0; i < count; ++i) {
+          if (!value(elements[i], at + i * std::uint32_t{sizeof(T)})) return enter_element(i);
+        }
+        return true;
+      };
+      return has_links<T> ? deeper(at, each) : each();
+    }
+  }
+
+ private:
+  /// Marks the granules of a block, of which there is at least one. Most blocks lie in one word of the
+  /// bitmap.
+  [[gnu::always_inline]] bool take_block(std::uint32_t from, std::uint32_t count) noexcept {
+    const std::uint32_t last = from + count - 1;
+    if (from / 64 != last / 64) return take_words(from, count);
+    const std::uint64_t mask = (~std::uint64_t{0} << (from % 64)) & (~std::uint64_t{0} >> (~last % 64));
+    const std::uint64_t before = bits_[from / 64];
+    bits_[from / 64] = before | mask;
+    return (before & mask) == 0;
+  }
+  [[gnu::noinline]] bool take_words(std::uint32_t from, std::uint32_t count) noexcept {
+    return take_bits(bits_, from, count);
+  }
+  [[gnu::cold, gnu::noinline]] void note(region_problem problem, std::uint32_t at, std::uint64_t found,
+                                         std::uint64_t limit) noexcept {
+    error_.problem = problem;
+    error_.offset = at;
+    error_.found = found;
+    error_.limit = limit;
+  }
+  [[gnu::cold, gnu::noinline]] void note_not_zero(std::uint32_t from) noexcept {
+    while (image_[from] == std::byte{0}) ++from;
+    note(region_problem::not_zero, from, from, 0);
+  }
+  [[gnu::cold, gnu::noinline]] void note_member(std::string_view name) { error_.path.enter_member(name); }
+  [[gnu::cold, gnu::noinline]] void note_element(std::size_t index) { error_.path.enter_element(index); }
+
+  /// The table of versions says nothing of the struct at `at`.
+  [[gnu::cold]] bool not_in_table(std::uint32_t at) noexcept {
+    std::uint32_t table = 0;
+    std::memcpy(&table, image_ + offsetof(header, versions), sizeof(table));
+    return fail(region_problem::bad_versions, at, table);
+  }
+  /// Whether a block of a canonical image may begin there: at the cursor, or in images of newer versions
+  /// behind blocks of which nothing is known.
+  [[nodiscard]] bool is_placed(std::int64_t to) const noexcept {
+    return to == cursor_ || (is_newer() && to >= cursor_ && to % granule == 0);
+  }
+  /// Blocks of which nothing is known are passed over.
+  [[gnu::cold]] bool skips_to(std::int64_t to) noexcept {
+    if (!is_placed(to) || to > size_) return false;
+    cursor_ = static_cast<std::uint32_t>(to);
+    return true;
+  }
+  /// A struct of another version: the members that both know. What a newer one has behind them is not looked
+  /// at.
+  template <class T>
+  [[nodiscard]] bool known_members(const T& value, std::uint32_t at) {
+    const auto* const known = versions_->of<T>();
+    if (known == nullptr) return not_in_table(at);
+    std::uint32_t end = at;
+    std::uint32_t left = known->members;
+    const bool good = for_each_member<T>([this, at, &value, &end, &left](const auto& m) {
+      using M = decltype(type_of(m));
+      if (left == 0) return true;
+      --left;
+      const auto begin_at = at + static_cast<std::uint32_t>(m.offset);
+      if (!zero(end, begin_at)) return false;
+      end = begin_at + std::uint32_t{sizeof(M)};
+      return this->value(m.of(value), begin_at) || enter_member(m.name);
+    });
+    return good && (known->members > member_count<T> || zero(end, at + known->size));
+  }
+
+  const std::byte* image_;
+  std::uint32_t size_;
+  std::uint32_t cursor_;
+  std::uint64_t* bits_;
+  const image_versions* versions_;
+  /// What is known of a shared value: its type, the links that it counts and those found, and how many links
+  /// lead on from it at most. It is open while it is being checked.
+  struct shared_value {
+    const char* type;
+    std::uint32_t links;
+    std::uint32_t found;
+    std::uint32_t height;
+    bool open;
+  };
+  std::uint32_t depth_ = 0;
+  std::uint32_t deepest_ = 0;
+  std::unordered_map<std::uint32_t, shared_value> shared_;
+  region_invalid error_{};
+};
+
+/// What is wrong with the header of an image of a T, if anything.
+template <class T>
+bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t schema, std::uint64_t layout,
+                  region_invalid& error) {
+  const auto fail = [&error](region_problem problem, std::uint64_t offset, std::uint64_t found,
+                             std::uint64_t limit) {
+    error.problem = problem;
+    error.offset = offset;
+    error.found = found;
+    error.limit = limit;
+    return false;
+  };
+  if (reinterpret_cast<std::uintptr_t>(image) % granule != 0)
+    return fail(region_problem::misaligned, 0, 0, granule);
+  // The root of another version may be smaller.
+  const std::uint64_t least = root_offset + (appendable<T> ? 0 : in_granules(sizeof(T)));
+  if (count < least) return fail(region_problem::too_small, 0, count, least);
+  header h;
+  std::memcpy(&h, image, sizeof(h));
+  if (h.magic != magic) return fail(region_problem::not_a_region, 0, h.magic, magic);
+  if (h.version != version) return fail(region_problem::wrong_version, 4, h.version, version);
+  if (h.form > region_form::live)
+    return fail(region_problem::wrong_form, 6, static_cast<std::uint8_t>(h.form), 1);
+  if (h.zero != 0) return fail(region_problem::not_zero, 7, 7, 0);
+  if (h.schema_hash != schema || h.layout_hash != layout)
+    error.name = situ_region_name(static_cast<const T*>(nullptr));
+  if (h.schema_hash != schema) return fail(region_problem::wrong_schema, 8, h.schema_hash, schema);
+  if (h.layout_hash != layout) return fail(region_problem::wrong_layout, 16, h.layout_hash, layout);
+  if (h.size < least || h.size > count || h.size % granule != 0 || h.size > max_size) {
+    return fail(region_problem::wrong_size, 24, h.size, count);
+  }
+  if (h.root != root_offset) return fail(region_problem::outside, 28, h.root, root_offset);
+  if (h.form == region_form::canonical) {
+    constexpr std::uint32_t working = offsetof(header, capacity);
+    const std::uint32_t unused =
+        (version_table<T>().empty() ? sizeof(header) : offsetof(header, versions)) - working;
+    if (any_bits(image + working, unused) != 0) {
+      std::uint32_t i = working;
+      while (image[i] == std::byte{0}) ++i;
+      return fail(region_problem::not_zero, i, i, 0);
+    }
+  }
+  return true;
+}
+
+/// Checks what lies behind a good header. `bits` is a zeroed bitmap for the image; canonical images need
+/// none. `versions` becomes in which versions the image has its appendable structs.
+template <class T>
+bool check_root(const std::byte* image, std::uint64_t* bits, image_versions& versions,
+                region_invalid& error) {
+  header h;
+  std::memcpy(&h, image, sizeof(h));
+  const T& root = *reinterpret_cast<const T*>(image + root_offset);
+  const auto& table = version_table<T>();
+  version_reader reader(image, h.size, error);
+  if (!table.empty() && !reader.read(versions_of<T>(), table, versions)) return false;
+  const image_versions* const others = versions.structs.empty() ? nullptr : &versions;
+  if constexpr (appendable<T>) {
+    if (others != nullptr && others->of<T>() == nullptr) return reader.lacks(root_offset);
+  }
+  const std::uint32_t root_size = others == nullptr ? std::uint32_t{sizeof(T)} : others->root_size<T>();
+  const std::uint64_t first = root_offset + in_granules(root_size);
+  if (first > h.size) {
+    error.problem = region_problem::too_small;
+    error.found = h.size;
+    error.limit = first;
+    return false;
+  }
+  const auto all = [&](auto& check) {
+    constexpr std::uint32_t table_at = offsetof(header, versions);
+    const auto link = static_cast<std::int32_t>(reader.at() - table_at);
+    std::uint32_t block = 0;
+    if (!table.empty() && !check.claim(table_at, link, reader.bytes(), reader.bytes(), block)) return false;
+    if (!check.value(root, root_offset) || !check.shared_counts()) return false;
+    if (check.is_newer()) return true;
+    return check.zero(root_offset + root_size, static_cast<std::uint32_t>(first)) &&
+           (!check.canonical || check.cursor() == h.size ||
+            check.fail(region_problem::left_over, check.cursor(), h.size, check.cursor()));
+  };
+  if (h.form == region_form::live) {
+    checker<false> check(image, h.size, root_size, bits, others);
+    if (all(check)) return true;
+    error = check.take_error();
+    return false;
+  }
+  checker<true> check(image, h.size, root_size, nullptr, others);
+  if (all(check)) return true;
+  error = check.take_error();
+  return false;
+}
+
+}  // namespace situ::region_detail

@@ -1,0 +1,184 @@
+// The layout hash of what lies in a region: of a text that names every member with its place and kind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "situ/region/detail/needs.hpp"
+#include "situ/region/detail/reflect.hpp"
+#include "situ/region/image/sha256.hpp"
+
+namespace situ::region_detail {
+
+/// Writes the lines of a type and of the structs that it needs.
+class layout_writer {
+ public:
+  template <described T>
+  void add() {
+    if (!is_new<T>()) return;
+    const std::string name = name_of<T>();
+    if constexpr (appendable<T>) {
+      line(name, 0, 0, 0, "appendable");
+      return;
+    }
+    line(name, 0, sizeof(T), alignof(T), "struct");
+    for_each_member<T>([this, &name](const auto& m) {
+      this->add_value<decltype(type_of(m))>(name + "." + std::string(m.name), m.offset);
+      return true;
+    });
+    for_each_member<T>([this](const auto& m) {
+      this->need<decltype(type_of(m))>();
+      return true;
+    });
+  }
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  /// The name that a struct or union has in the text. Of several types of one name, from two namespaces, all
+  /// but the one that is named first have a number behind it.
+  template <class T>
+  std::string name_of() {
+    return known<T>().text;
+  }
+
+ private:
+  void line(const std::string& path, std::size_t offset, std::size_t size, std::size_t align,
+            const std::string& kind) {
+    text_ += path + " " + std::to_string(offset) + " " + std::to_string(size) + " " + std::to_string(align) +
+             " " + kind + "\n";
+  }
+  /// A struct or union that was named, and whether its lines are written.
+  struct named {
+    const char* type;
+    std::string name;
+    std::string text;
+    bool written = false;
+  };
+  template <class T>
+  named& known() {
+    std::string name = [] {
+      if constexpr (described<T>) {
+        return std::string(situ_region_name(static_cast<const T*>(nullptr)));
+      } else {
+        return T::situ_kind();
+      }
+    }();
+    std::size_t number = 1;
+    for (named& each : named_) {
+      if (each.type == &type_mark<T>) return each;
+      if (each.name == name) ++number;
+    }
+    std::string text = number == 1 ? name : name + "#" + std::to_string(number);
+    return named_.emplace_back(named{&type_mark<T>, std::move(name), std::move(text)});
+  }
+  template <class T>
+  bool is_new() {
+    return !std::exchange(known<T>().written, true);
+  }
+  template <class T>
+  std::string kind() {
+    if constexpr (std::is_enum_v<T>) {
+      return kind<std::underlying_type_t<T>>();
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return "boolean";
+    } else if constexpr (std::is_same_v<T, char>) {
+      return "char";
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return sizeof(T) == 4 ? "float" : "double";
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      return (std::is_signed_v<T> ? "int" : "uint") + std::to_string(sizeof(T) * 8);
+    } else if constexpr (described<T>) {
+      return name_of<T>();
+    } else if constexpr (variant<T>) {
+      return name_of<typename T::situ_region_container>();
+    } else if constexpr (array<T>) {
+      return "array[" + std::to_string(std::tuple_size_v<T>) + "]";
+    } else {
+      return T::situ_kind();
+    }
+  }
+
+ public:
+  /// The lines of a member, element or value and of what is in it.
+  template <class T>
+  void add_value(const std::string& path, std::size_t offset, const std::string& labels = {}) {
+    static_assert(storable<T>,
+                  "only numbers, enums, region containers, std::array of these, and structs described "
+                  "with SITU_REGION can lie in a region");
+    static_assert(
+        !appendable<T>,
+        "a struct that can be appended to is the root of a region, or what a unique or shared link leads "
+        "to; other places have a fixed size");
+    line(path, offset, sizeof(T), alignof(T), labels + kind<T>());
+    if constexpr (array<T>) {
+      add_value<typename array_traits<T>::element>(path + "[]", 0);
+    } else if constexpr (container<T>) {
+      T::situ_lines(*this, path);
+    }
+  }
+  /// The lines of what a link leads to.
+  template <class T>
+  void add_linked(const std::string& path, std::size_t offset) {
+    if constexpr (appendable<T>) {
+      line(path, offset, 0, 0, kind<T>());
+    } else {
+      add_value<T>(path, offset);
+    }
+  }
+  template <class Entry>
+  void add_entry(const std::string& path) {
+    line(path, 0, sizeof(Entry), alignof(Entry), "entry");
+    for_each_member<Entry>([this, &path](const auto& m) {
+      this->add_value<decltype(type_of(m))>(path + "." + std::string(m.name), m.offset);
+      return true;
+    });
+  }
+
+  /// The lines of a union and of what its members need.
+  template <class U>
+  void add_union() {
+    if (!is_new<U>()) return;
+    const std::string name = name_of<U>();
+    line(name, 0, sizeof(U), alignof(U), "union");
+    add_value<typename U::discriminator_type>(name + ".discriminator", 0);
+    U::situ_describe(
+        [this, &name]<class M>(std::string_view member, const std::string& labels, std::size_t offset) {
+          this->add_value<M>(name + "." + std::string(member), offset, labels + ":");
+        });
+    U::situ_describe([this]<class M>(std::string_view, const std::string&, std::size_t) { this->need<M>(); });
+  }
+  /// The lines of the structs that a value needs.
+  template <class T>
+  void need() {
+    if constexpr (described<T>) {
+      add<T>();
+    } else if constexpr (array<T>) {
+      need<typename array_traits<T>::element>();
+    } else if constexpr (container<T>) {
+      T::situ_needs(*this);
+    }
+  }
+
+ private:
+  std::string text_;
+  std::vector<named> named_;
+};
+
+/// The text whose hash is the layout hash.
+template <described T>
+std::string layout_text() {
+  layout_writer writer;
+  writer.add<T>();
+  return "region-v1 " + std::string(situ_region_name(static_cast<const T*>(nullptr))) + "\n" + writer.text();
+}
+
+/// Worked out once in a program.
+template <described T>
+std::uint64_t layout_hash() {
+  static const std::uint64_t hash = sha256_u64(layout_text<T>());
+  return hash;
+}
+
+}  // namespace situ::region_detail

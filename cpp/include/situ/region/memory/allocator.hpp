@@ -1,0 +1,449 @@
+// The memory within a region: a bitmap of granules with ctz and clz scans, behind small caches by size. Its
+// state lies beside the image, so that it is neither sent nor believed.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "situ/region/image/format.hpp"
+
+namespace situ::region_detail {
+
+/// Blocks of up to this many granules are kept in caches when they are freed.
+inline constexpr std::uint32_t cached_sizes = 8;
+inline constexpr std::uint32_t cache_depth = 7;
+
+/// Who finds more memory for a region that is full: `larger` makes room for what was `wanted` behind the
+/// memory that it has, which stays where it is. False when there is none.
+struct growth {
+  bool (*larger)(growth* self);
+};
+
+/// What the process that edits a region knows of its memory. The bitmap follows: one bit per granule of the
+/// image, set where it is in use; all bits from the image's end on are clear.
+struct state {
+  /// How the region gets more memory; null if it has but this.
+  struct growth* growth;
+  /// Clear bits below the image's end.
+  std::uint32_t free_granules;
+  /// No bit is clear in the words before this one.
+  std::uint32_t first_word;
+  /// No run of clear bits is this long, as long as nothing is freed.
+  std::uint32_t no_run;
+  /// Memory behind the image is zero from this offset on; before it, it becomes zero when it is taken.
+  std::uint32_t clean_from;
+  /// By how much containers grow, in percent of what they had.
+  std::uint16_t growth_percent;
+  bool zero_on_free;
+  /// 0 for the bitmap's own; else one of the `allocator_table`.
+  std::uint8_t allocator;
+  /// Bytes of the last block that found no room, since the region got more memory; 0 if all did.
+  std::uint32_t wanted;
+  /// Freed blocks of one, two ... granules, still marked as in use.
+  struct cache {
+    std::uint32_t count;
+    std::uint32_t block[cache_depth];
+  } caches[cached_sizes];
+
+  [[nodiscard]] std::uint64_t* bits() noexcept { return reinterpret_cast<std::uint64_t*>(this + 1); }
+};
+static_assert(sizeof(state) % alignof(std::uint64_t) == 0);
+
+/// How many bytes of state an image of up to `capacity` bytes needs.
+constexpr std::uint64_t state_size(std::uint64_t capacity) noexcept {
+  return sizeof(state) + (capacity / granule + 63) / 64 * 8;
+}
+
+inline state* state_of(header* h) noexcept {
+  return h->state == 0 ? nullptr : reinterpret_cast<state*>(bytes_of(h) + h->state);
+}
+
+/// The same of a region that is known to have a state.
+inline state* own_state(header* h) noexcept { return reinterpret_cast<state*>(bytes_of(h) + h->state); }
+
+/// The first bit from `from` on that is set (or, with `Clear`, clear); `end` when there is none before it.
+template <bool Clear>
+std::uint32_t next_bit(const std::uint64_t* bits, std::uint32_t from, std::uint32_t end) noexcept {
+  const auto word = [bits](std::uint32_t i) { return Clear ? ~bits[i] : bits[i]; };
+  if (from >= end) return end;
+  std::uint32_t i = from / 64;
+  std::uint64_t here = word(i) & (~std::uint64_t{0} << (from % 64));
+  while (here == 0) {
+    if (++i * 64 >= end) return end;
+    here = word(i);
+  }
+  return std::min(end, i * 64 + static_cast<std::uint32_t>(std::countr_zero(here)));
+}
+
+/// One behind the last bit below `end` that is set; 0 when there is none.
+inline std::uint32_t behind_last_bit(const std::uint64_t* bits, std::uint32_t end) noexcept {
+  while (end != 0) {
+    const std::uint32_t i = (end - 1) / 64;
+    const std::uint64_t here = bits[i] & (~std::uint64_t{0} >> (63 - (end - 1) % 64));
+    if (here != 0) return i * 64 + 64 - static_cast<std::uint32_t>(std::countl_zero(here));
+    end = i * 64;
+  }
+  return 0;
+}
+
+/// Sets (or, with `Clear`, clears) `count` bits from `from` on.
+template <bool Clear>
+void mark_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t count) noexcept {
+  while (count != 0) {
+    const std::uint32_t shift = from % 64;
+    const std::uint32_t here = std::min(count, 64 - shift);
+    const std::uint64_t mask = (~std::uint64_t{0} >> (64 - here)) << shift;
+    if constexpr (Clear) {
+      bits[from / 64] &= ~mask;
+    } else {
+      bits[from / 64] |= mask;
+    }
+    from += here;
+    count -= here;
+  }
+}
+
+/// Sets `count` bits from `from` on that are all clear; false, and some may be set, if they are not.
+inline bool take_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t count) noexcept {
+  while (count != 0) {
+    const std::uint32_t shift = from % 64;
+    const std::uint32_t here = std::min(count, 64 - shift);
+    const std::uint64_t mask = (~std::uint64_t{0} >> (64 - here)) << shift;
+    const std::uint64_t before = bits[from / 64];
+    if ((before & mask) != 0) return false;
+    bits[from / 64] = before | mask;
+    from += here;
+    count -= here;
+  }
+  return true;
+}
+
+/// Lets the image end behind the last granule in use.
+inline void shrink_end(header* h, state* s) noexcept {
+  const std::uint32_t end = h->size / granule;
+  const std::uint32_t used = behind_last_bit(s->bits(), end);
+  s->free_granules -= end - used;
+  s->clean_from = std::max(s->clean_from, h->size);
+  h->size = used * granule;
+}
+
+inline void give_back(header* h, state* s, std::uint32_t from, std::uint32_t count) noexcept {
+  mark_bits<true>(s->bits(), from, count);
+  s->free_granules += count;
+  s->first_word = std::min(s->first_word, from / 64);
+  s->no_run = ~std::uint32_t{0};
+  if ((from + count) * granule == h->size) shrink_end(h, s);
+}
+
+/// Empties the caches, so that neighbouring blocks become one.
+inline void flush_caches(header* h, state* s) noexcept {
+  for (std::uint32_t i = 0; i < cached_sizes; ++i) {
+    state::cache& cache = s->caches[i];
+    while (cache.count != 0) give_back(h, s, cache.block[--cache.count] / granule, i + 1);
+  }
+}
+
+/// A run of `count` clear bits, or 0.
+inline std::uint32_t take_run(header* h, state* s, std::uint32_t count) noexcept {
+  if (s->free_granules < count || count >= s->no_run) return 0;
+  const std::uint64_t* bits = s->bits();
+  const std::uint32_t end = h->size / granule;
+  std::uint32_t from = next_bit<true>(bits, s->first_word * 64, end);
+  s->first_word = from / 64;
+  while (end - from >= count) {
+    const std::uint32_t used = next_bit<false>(bits, from, from + count);
+    if (used == from + count) {
+      mark_bits<false>(s->bits(), from, count);
+      s->free_granules -= count;
+      return from;
+    }
+    from = next_bit<true>(bits, used, end);
+  }
+  s->no_run = count;
+  return 0;
+}
+
+/// Lets the image grow by `count` granules, all zero but the first `written` bytes; 0 when there is no room.
+inline std::uint32_t take_end(header* h, state* s, std::uint32_t count, std::uint32_t written) noexcept {
+  if ((h->capacity - h->size) / granule < count) return 0;
+  const std::uint32_t from = h->size / granule;
+  const std::uint32_t to = h->size + count * granule;
+  if (h->size + written < s->clean_from) {
+    std::memset(bytes_of(h) + h->size + written, 0, std::min(to, s->clean_from) - (h->size + written));
+  }
+  mark_bits<false>(s->bits(), from, count);
+  h->size = to;
+  return from;
+}
+
+}  // namespace situ::region_detail
+
+namespace situ {
+
+/// The granules, of 16 bytes, of a region's image, and which of them are in use: what an allocator decides
+/// over.
+class region_granules {
+ public:
+  region_granules(region_detail::header* h, region_detail::state* s) noexcept : header_(h), state_(s) {}
+
+  /// How many granules the image has.
+  [[nodiscard]] std::uint32_t end() const noexcept { return header_->size / region_detail::granule; }
+  /// The first free granule from `from` on, or the end.
+  [[nodiscard]] std::uint32_t next_free(std::uint32_t from) const noexcept {
+    return region_detail::next_bit<true>(state_->bits(), from, end());
+  }
+  /// The first granule in use from `from` on, or the end.
+  [[nodiscard]] std::uint32_t next_used(std::uint32_t from) const noexcept {
+    return region_detail::next_bit<false>(state_->bits(), from, end());
+  }
+  /// Takes `count` granules from `from` on, if they are all free and within the image; the first of them, or
+  /// 0.
+  [[nodiscard]] std::uint32_t take(std::uint32_t from, std::uint32_t count) noexcept {
+    if (count == 0 || from > end() || count > end() - from || next_used(from) < from + count) return 0;
+    region_detail::mark_bits<false>(state_->bits(), from, count);
+    state_->free_granules -= count;
+    return from;
+  }
+  /// Makes the image longer by `count` granules, all zero, and takes them; the first of them, or 0 when there
+  /// is no room.
+  [[nodiscard]] std::uint32_t grow(std::uint32_t count) noexcept {
+    return region_detail::take_end(header_, state_, count, 0);
+  }
+
+ private:
+  region_detail::header* header_;
+  region_detail::state* state_;
+};
+
+/// Decides which granules a block takes: `take` returns the first of `count` granules that it took with
+/// `region_granules::take` or `grow`, or 0. What is freed is free again; there may be a `freed` that is told
+/// so. An allocator is a type, and holds nothing: all it knows are the granules.
+template <class A>
+concept region_allocator = requires(region_granules& granules, std::uint32_t count) {
+  { A::take(granules, count) }
+  noexcept->std::same_as<std::uint32_t>;
+};
+
+/// Takes each block behind the last one, and none that was freed: the fewest instructions, for regions that
+/// are built, sent and thrown away. Freed memory at the end is used again; the rest comes back when the
+/// region is compacted.
+struct monotonic_allocator {
+  static std::uint32_t take(region_granules& granules, std::uint32_t count) noexcept {
+    return granules.grow(count);
+  }
+};
+
+namespace region_detail {
+
+/// The allocators of this process. A region's state names its own by a number, because it may lie in memory
+/// that other processes can write to, where a pointer to a function would not be safe.
+class allocator_table {
+ public:
+  struct entry {
+    std::uint32_t (*take)(region_granules&, std::uint32_t) noexcept;
+    void (*freed)(region_granules&, std::uint32_t, std::uint32_t) noexcept;
+  };
+  static allocator_table& instance() noexcept {
+    static allocator_table table;
+    return table;
+  }
+  /// The number of a new entry; 0, the bitmap's own, when there are too many.
+  std::uint8_t add(const entry& added) noexcept {
+    const std::uint32_t number = next_.fetch_add(1, std::memory_order_relaxed);
+    if (number >= entries_.size()) return 0;
+    entries_[number] = added;
+    return static_cast<std::uint8_t>(number);
+  }
+  [[nodiscard]] const entry& operator[](std::uint8_t number) const noexcept { return entries_[number]; }
+
+ private:
+  std::array<entry, 256> entries_{};
+  std::atomic<std::uint32_t> next_{1};
+};
+
+/// What the allocator of number `s->allocator` does.
+inline std::uint32_t take_otherwise(header* h, state* s, std::uint32_t count) noexcept {
+  const auto take = allocator_table::instance()[s->allocator].take;
+  region_granules granules(h, s);
+  return take == nullptr ? 0 : take(granules, count);
+}
+inline void freed_otherwise(header* h, state* s, std::uint32_t from, std::uint32_t count) noexcept {
+  give_back(h, s, from, count);
+  region_granules granules(h, s);
+  if (const auto freed = allocator_table::instance()[s->allocator].freed; freed != nullptr)
+    freed(granules, from, count);
+}
+
+}  // namespace region_detail
+
+/// Which allocator a region has: by default, freed blocks of up to 128 bytes are used again at once, seven of
+/// each size; larger ones by the first run of free granules that is long enough.
+class region_allocation {
+ public:
+  constexpr region_allocation() noexcept = default;
+  /// Another one, such as `monotonic_allocator`.
+  template <region_allocator A>
+  [[nodiscard]] static region_allocation of() noexcept {
+    static const std::uint8_t number = region_detail::allocator_table::instance().add(entry_of<A>());
+    return region_allocation(number);
+  }
+  explicit constexpr region_allocation(std::uint8_t number) noexcept : number_(number) {}
+  [[nodiscard]] constexpr std::uint8_t number() const noexcept { return number_; }
+  friend constexpr bool operator==(const region_allocation&, const region_allocation&) = default;
+
+ private:
+  template <class A>
+  static region_detail::allocator_table::entry entry_of() noexcept {
+    if constexpr (requires(region_granules & granules) { A::freed(granules, 0U, 0U); }) {
+      return {&A::take, &A::freed};
+    } else {
+      return {&A::take, nullptr};
+    }
+  }
+  std::uint8_t number_ = 0;
+};
+
+}  // namespace situ
+
+namespace situ::region_detail {
+
+/// A block of `bytes`, or null when the region is full, frozen or there is none. It is zero, but for the
+/// first `written` bytes, which the caller writes. (The talk's mallocN.)
+inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0) noexcept {
+  state* s = h == nullptr ? nullptr : state_of(h);
+  if (s == nullptr || bytes == 0 || bytes > max_size) return nullptr;
+  const auto count = static_cast<std::uint32_t>(in_granules(bytes) / granule);
+  std::uint32_t from = 0;
+  bool reused = true;
+  if (s->allocator != 0) [[unlikely]] {
+    const std::uint32_t end = h->size / granule;
+    from = take_otherwise(h, s, count);
+    reused = from < end;
+  } else if (count <= cached_sizes && s->caches[count - 1].count != 0) {
+    state::cache& cache = s->caches[count - 1];
+    from = cache.block[--cache.count] / granule;
+  } else {
+    from = take_run(h, s, count);
+    if (from == 0) {
+      from = take_end(h, s, count, static_cast<std::uint32_t>(written));
+      reused = false;
+    }
+    if (from == 0) {
+      flush_caches(h, s);
+      from = take_run(h, s, count);
+      reused = true;
+      if (from == 0) {
+        from = take_end(h, s, count, static_cast<std::uint32_t>(written));
+        reused = false;
+      }
+    }
+  }
+  h->refused = 0;
+  if (from == 0) {
+    s->wanted = static_cast<std::uint32_t>(bytes);
+    return nullptr;
+  }
+  std::byte* block = bytes_of(h) + std::size_t{from} * granule;
+  if (reused && !s->zero_on_free) std::memset(block + written, 0, std::size_t{count} * granule - written);
+  return block;
+}
+
+/// Refuses what no region can hold: there is no larger place to look for.
+inline bool refuse_size(header* h) noexcept {
+  if (state* s = h == nullptr ? nullptr : state_of(h); s != nullptr) {
+    h->refused = 0;
+    s->wanted = 0;
+  }
+  return false;
+}
+
+/// Takes back a block of `bytes` that `allocate` gave. (The talk's freeN.)
+inline void deallocate(header* h, void* block, std::uint64_t bytes) noexcept {
+  state* s = state_of(h);
+  if (s == nullptr) return;
+  const auto count = static_cast<std::uint32_t>(in_granules(bytes) / granule);
+  if (s->zero_on_free) std::memset(block, 0, std::size_t{count} * granule);
+  const auto from = static_cast<std::uint32_t>(bytes_of(block) - bytes_of(h)) / granule;
+  if (s->allocator != 0) [[unlikely]]
+    return freed_otherwise(h, s, from, count);
+  if (count <= cached_sizes && s->caches[count - 1].count < cache_depth) {
+    state::cache& cache = s->caches[count - 1];
+    cache.block[cache.count++] = from * granule;
+    return;
+  }
+  give_back(h, s, from, count);
+}
+
+/// Makes a block longer where it lies, with zeroed bytes; false when something lies behind it.
+inline bool extend(header* h, void* block, std::uint64_t old_bytes, std::uint64_t new_bytes) noexcept {
+  state* s = state_of(h);
+  if (s == nullptr || new_bytes > max_size) return false;
+  const auto begin = static_cast<std::uint32_t>(bytes_of(block) - bytes_of(h)) / granule;
+  const std::uint32_t from = begin + static_cast<std::uint32_t>(in_granules(old_bytes) / granule);
+  const std::uint32_t to = begin + static_cast<std::uint32_t>(in_granules(new_bytes) / granule);
+  const std::uint32_t end = h->size / granule;
+  if (to <= from) return true;
+  if (next_bit<false>(s->bits(), from, std::min(to, end)) != std::min(to, end)) return false;
+  const std::uint32_t inside = std::min(to, end) - std::min(from, end);
+  if (to > end && take_end(h, s, to - end, 0) == 0) return false;
+  mark_bits<false>(s->bits(), from, inside);
+  s->free_granules -= inside;
+  if (!s->zero_on_free)
+    std::memset(bytes_of(h) + std::size_t{from} * granule, 0, std::size_t{inside} * granule);
+  return true;
+}
+
+/// Gives back the end of a block that becomes shorter.
+inline void shorten(header* h, void* block, std::uint64_t old_bytes, std::uint64_t new_bytes) noexcept {
+  const std::uint64_t keep = in_granules(new_bytes);
+  if (keep < in_granules(old_bytes)) {
+    deallocate(h, bytes_of(block) + keep, in_granules(old_bytes) - keep);
+  }
+}
+
+/// How many elements of `element` bytes a container with room for `capacity` shall have room for, when it
+/// needs `needed`: as its growth policy says, and no granule used in part.
+inline std::uint64_t next_capacity(header* h, std::uint64_t capacity, std::uint64_t needed,
+                                   std::uint64_t element) noexcept {
+  const state* s = h == nullptr ? nullptr : state_of(h);
+  const std::uint64_t percent = s == nullptr ? 100 : s->growth_percent;
+  return in_granules(std::max(needed, capacity * percent / 100) * element) / element;
+}
+
+/// Calls `take(capacity)` with the capacity that the growth policy says for a container with room for
+/// `capacity` elements which needs `needed`; then, while it returns false, with less, down to what is needed.
+/// So what fits is not refused because twice as much does not.
+template <class Take>
+[[nodiscard]] bool with_room(header* h, std::uint64_t capacity, std::uint64_t needed, std::uint64_t element,
+                             const Take& take) {
+  const std::uint64_t most = max_size / element;
+  if (needed > most) return refuse_size(h);
+  const std::uint64_t least = in_granules(needed * element) / element;
+  for (std::uint64_t wanted = std::min(next_capacity(h, capacity, needed, element), most);;) {
+    if (take(wanted)) return true;
+    if (wanted <= least) return false;
+    wanted = least + (wanted - least) / 2;
+  }
+}
+
+/// Begins the state of an image of `h->size` bytes, all in use; its bitmap is zero. From `clean_from` on, the
+/// memory is zero.
+inline void begin_state(header* h, state* s, std::uint32_t capacity, std::uint32_t clean_from) noexcept {
+  h->capacity = capacity;
+  h->state = static_cast<std::int32_t>(bytes_of(s) - bytes_of(h));
+  std::memset(static_cast<void*>(s), 0, sizeof(state));
+  s->no_run = ~std::uint32_t{0};
+  s->clean_from = clean_from;
+  s->growth_percent = 200;
+  s->zero_on_free = true;
+  mark_bits<false>(s->bits(), 0, h->size / granule);
+  s->first_word = h->size / granule / 64;
+}
+
+}  // namespace situ::region_detail

@@ -1,0 +1,163 @@
+// Compaction in place: blocks slide down over the gaps between them, in the order in which they lie, and all
+// links follow.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "situ/region/detail/reflect.hpp"
+#include "situ/region/image/versions.hpp"
+#include "situ/region/memory/allocator.hpp"
+
+namespace situ::region_detail {
+
+/// Where granules will be: behind all that are in use before them. That is counted for parts of the image: on
+/// the stack in an image of up to a megabyte, where a part is a word of the bitmap. Larger ones take 1/256 of
+/// their size from the heap; where that is not to be had, their parts are larger, and counting takes longer.
+class slide_places {
+ public:
+  slide_places(const std::uint64_t* bits, std::uint32_t words) noexcept : bits_(bits) {
+    std::uint32_t parts = least_parts;
+    if (words > parts) {
+      many_.reset(new (std::nothrow) std::uint32_t[words]);
+      if (many_ != nullptr) parts = words;
+    }
+    before_ = many_ == nullptr ? few_.data() : many_.get();
+    part_ = std::max((words + parts - 1) / parts, 1U);
+    std::uint32_t used = 0;
+    for (std::uint32_t i = 0; i < words; ++i) {
+      if (i % part_ == 0) before_[i / part_] = used;
+      used += ones(bits[i]);
+    }
+  }
+  slide_places(const slide_places&) = delete;
+  slide_places& operator=(const slide_places&) = delete;
+  ~slide_places() = default;
+
+  /// Where the byte at `at`, whose granule is in use, will be.
+  [[nodiscard]] std::uint32_t of(std::uint32_t at) const noexcept {
+    const std::uint32_t word = at / granule / 64;
+    const std::uint32_t part = word / part_;
+    std::uint32_t used = before_[part];
+    for (std::uint32_t i = part * part_; i < word; ++i) used += ones(bits_[i]);
+    used += ones(bits_[word] & ((std::uint64_t{1} << (at / granule % 64)) - 1));
+    return used * granule + at % granule;
+  }
+
+ private:
+  static constexpr std::uint32_t least_parts = 1024;
+
+  static std::uint32_t ones(std::uint64_t word) noexcept {
+    return static_cast<std::uint32_t>(std::popcount(word));
+  }
+
+  const std::uint64_t* bits_;
+  std::array<std::uint32_t, least_parts> few_;
+  std::unique_ptr<std::uint32_t[]> many_;
+  std::uint32_t* before_;
+  std::uint32_t part_;
+};
+
+/// A walk over all links of a region. The first one trims capacities; the second one, which has places, makes
+/// each link what it will be when all blocks have slid down. It reads no keys: those may lie behind links
+/// that say already where they will lead.
+class slide {
+ public:
+  slide(header* h, const slide_places* places) noexcept : header_(h), places_(places) {}
+
+  [[nodiscard]] bool trims() const noexcept { return places_ == nullptr; }
+  /// Where what a link leads to still lies.
+  [[nodiscard]] std::byte* link(std::int32_t& link) noexcept {
+    std::byte* const to = bytes_of(&link) + link;
+    if (places_ != nullptr) link = static_cast<std::int32_t>(place(to) - place(&link));
+    return to;
+  }
+  /// The link of a container back to the header.
+  void back_link(const void* at, std::int32_t& link) noexcept {
+    if (places_ != nullptr) link = static_cast<std::int32_t>(0U - place(at));
+  }
+  /// Whether this walk meets a shared value, whose block begins with its count, for the first time. The
+  /// highest bit, which no count reaches, as 2 GiB have no room for so many links, is set by the first walk
+  /// and cleared by the second.
+  [[nodiscard]] bool meets(std::byte* block) noexcept {
+    constexpr std::uint32_t met = std::uint32_t{1} << 31U;
+    auto& count = *reinterpret_cast<std::uint32_t*>(block);
+    if (((count & met) == 0) != trims()) return false;
+    count ^= met;
+    return true;
+  }
+  template <class T>
+  void value(T& at) noexcept {
+    if constexpr (has_links<T>) {
+      if constexpr (container<T>) {
+        at.situ_slide(*this);
+      } else if constexpr (array<T>) {
+        elements(at.data(), at.size());
+      } else {
+        for_each_member<T>([this, &at](const auto& m) {
+          this->value(m.of(at));
+          return true;
+        });
+      }
+    }
+  }
+  template <class T>
+  void elements(T* first, std::size_t count) noexcept {
+    if constexpr (has_links<T>) {
+      for (std::size_t i = 0; i < count; ++i) value(first[i]);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t place(const void* at) const noexcept {
+    return places_->of(static_cast<std::uint32_t>(bytes_of(at) - bytes_of(header_)));
+  }
+
+  header* header_;
+  const slide_places* places_;
+};
+
+/// Moves what is in use down over what is free, in its order; the image then ends behind it, and what was
+/// behind becomes zero. The caches are empty.
+inline void close_gaps(header* h, state* s) noexcept {
+  std::byte* const image = bytes_of(h);
+  const std::uint32_t end = h->size / granule;
+  std::uint32_t to = 0;
+  for (std::uint32_t from = next_bit<false>(s->bits(), 0, end); from < end;) {
+    const std::uint32_t behind = next_bit<true>(s->bits(), from, end);
+    if (from != to) {
+      std::memmove(image + std::size_t{to} * granule, image + std::size_t{from} * granule,
+                   std::size_t{behind - from} * granule);
+    }
+    to += behind - from;
+    from = next_bit<false>(s->bits(), behind, end);
+  }
+  std::memset(image + std::size_t{to} * granule, 0, std::size_t{end - to} * granule);
+  mark_bits<true>(s->bits(), 0, end);
+  mark_bits<false>(s->bits(), 0, to);
+  s->clean_from = std::max(s->clean_from, h->size);
+  s->free_granules = 0;
+  s->first_word = to / 64;
+  s->no_run = ~std::uint32_t{0};
+  h->size = to * granule;
+}
+
+/// Compacts the region of a root.
+template <class T>
+void compact_in_place(header* h, T& root) noexcept {
+  state* const s = own_state(h);
+  slide(h, nullptr).value(root);
+  flush_caches(h, s);
+  const slide_places places(s->bits(), (h->size / granule + 63) / 64);
+  if (!version_table<T>().empty()) h->versions = places.of(h->versions);
+  slide(h, &places).value(root);
+  close_gaps(h, s);
+}
+
+}  // namespace situ::region_detail
