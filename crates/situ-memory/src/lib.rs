@@ -15,87 +15,46 @@
 //!   +--------+-----------------+-------------------+
 //!     readers: read-only          readers: read-write
 //! ```
+//!
+//! The rooms, each of which imports only from those below it:
+//!
+//! | room | what it has |
+//! |---|---|
+//! | `transfer` | copies between domains, and the registration of host pages with a driver |
+//! | `pool` | pools: their format, their owner's allocation, the view of other processes |
+//! | `domain` | the traits of memory domains, and each kind: `host`, `emulated`, `vulkan`, `cuda` |
+//! | `os` | files, mappings, descriptors, processes and threads, as Linux has them |
+//! | `sync` | the words that processes share; loom explores this room |
 
-#[cfg(not(loom))]
-pub mod beneath;
-mod control;
-#[cfg(not(loom))]
-pub mod cuda;
-#[cfg(not(loom))]
-mod device;
 #[cfg(not(loom))]
 mod domain;
 #[cfg(not(loom))]
-mod domains;
-#[cfg(not(loom))]
-mod emulated;
-mod fence;
-#[cfg(not(loom))]
-mod file_windows;
-#[cfg(not(loom))]
-pub mod fork;
-#[cfg(not(loom))]
-pub mod guard;
-#[cfg(not(loom))]
-mod host;
-#[cfg(not(loom))]
-mod immediate;
-#[cfg(not(loom))]
-mod mapping;
+mod os;
 #[cfg(not(loom))]
 mod pool;
-#[cfg(not(loom))]
-pub mod process;
-#[cfg(not(loom))]
-mod registered;
-#[cfg(not(loom))]
-pub mod root;
-#[cfg(not(loom))]
-mod share;
-#[cfg(not(loom))]
-mod shared_file;
-mod size_class;
 pub mod sync;
 #[cfg(not(loom))]
-pub mod thread;
-#[cfg(not(loom))]
 mod transfer;
-#[cfg(not(loom))]
-pub mod vulkan;
-pub mod wake;
-#[cfg(not(loom))]
-mod window;
+
+pub use sync::fence::{Fence, FenceEnd, FenceState, FenceWords, POISON, Then};
+pub use sync::slot_control::{HOLDERS, Held, SlotControl};
+pub use sync::wake;
 
 #[cfg(not(loom))]
-pub use beneath::Beneath;
-pub use control::{HOLDERS, Held, SlotControl};
-#[cfg(not(loom))]
-pub use domain::{
-    Capabilities, Domain, DomainError, DomainId, DomainKind, HOST, Memory, MemoryRequest, Sharing, Stream,
-    StreamOrder, check_range,
+pub use self::{
+    domain::{
+        Capabilities, Domain, DomainError, DomainId, DomainKind, Domains, EmulatedDomain, EmulatedOptions,
+        EmulatedStream, EmulatedView, FaultPlan, Faults, HOST, HostDomain, ImmediateStream, InvalidDomain,
+        Memory, MemoryRequest, Sharing, Stream, StreamOrder, Surveyed, check_range, cuda, find, survey,
+        vulkan,
+    },
+    os::{
+        Access, Beneath, Extent, Mapping, MemoryError, NoWindow, OpenRoot, Root, RootError, Window, beneath,
+        find_memory, fork, guard, process, root, thread,
+    },
+    pool::{
+        AllocateError, DEVICE_GRANULE, GRANULE, Lent, PoolHeader, PoolMetadata, PoolOptions, PoolOwner,
+        PoolStatistics, PoolView, SlotId, Strategy, ViewError, class_of, class_size,
+    },
+    transfer::{Copier, Enqueuing, Registered, Route},
 };
-#[cfg(not(loom))]
-pub use domains::{Domains, InvalidDomain, Surveyed, find, survey};
-#[cfg(not(loom))]
-pub use emulated::{EmulatedDomain, EmulatedOptions, EmulatedStream, EmulatedView, FaultPlan, Faults};
-pub use fence::{Fence, FenceEnd, FenceState, FenceWords, POISON, Then};
-#[cfg(not(loom))]
-pub use host::HostDomain;
-#[cfg(not(loom))]
-pub use immediate::ImmediateStream;
-#[cfg(not(loom))]
-pub use mapping::{Access, Extent, Mapping, MemoryError, find_memory};
-#[cfg(not(loom))]
-pub use pool::{
-    AllocateError, DEVICE_GRANULE, GRANULE, Lent, PoolHeader, PoolMetadata, PoolOptions, PoolOwner,
-    PoolStatistics, PoolView, SlotId, Strategy, ViewError,
-};
-#[cfg(not(loom))]
-pub use registered::Registered;
-#[cfg(not(loom))]
-pub use root::{OpenRoot, Root, RootError};
-pub use size_class::{class_of, class_size};
-#[cfg(not(loom))]
-pub use transfer::{Copier, Enqueuing, Route};
-#[cfg(not(loom))]
-pub use window::{NoWindow, Window};

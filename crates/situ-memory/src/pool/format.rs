@@ -5,11 +5,11 @@ use std::io;
 use std::path::Path;
 
 use super::GRANULE;
-use crate::beneath::Beneath;
-use crate::control::SlotControl;
-use crate::domain::{DomainId, DomainKind};
-use crate::mapping::MemoryError;
+use crate::domain::traits::{DomainId, DomainKind};
+use crate::os::beneath::Beneath;
+use crate::os::mapping::MemoryError;
 use crate::sync::atomic::AtomicU64;
+use crate::sync::slot_control::SlotControl;
 
 pub(crate) const PAGE: usize = 4096;
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUPOOL");
@@ -198,7 +198,7 @@ mod tests {
                 (offset_of!(DirectoryEntry, capacity), 8, "capacity"),
             ]
         );
-        assert_eq!(table("Control"), crate::control::FIELDS);
+        assert_eq!(table("Control"), crate::sync::slot_control::FIELDS);
         assert_eq!(size_of::<DirectoryEntry>(), 16);
         // Worked out by hand for 64 slots: a page; 64 x 16, to a whole page; 64 x 128.
         assert_eq!(parts(64), (4096, 8192, 16384));

@@ -6,15 +6,15 @@
 //! ```
 //!
 //! The file is sparse, so room costs nothing but addresses, of which a window has them all from the start
-//! ([`FileWindows`](crate::file_windows::FileWindows)). A slot keeps its room as long as it is one, and the
+//! ([`FileWindows`](crate::os::file_windows::FileWindows)). A slot keeps its room as long as it is one, and the
 //! memory that it was given: the next message finds it warm, without a system call. What much exceeds the
 //! last messages goes back when the message is published, or the slot is freed.
 
 use super::free_list::FreeList;
 use super::table::Table;
 use super::{AllocateError, GRANULE, SlotId};
-use crate::domain::DomainError;
-use crate::size_class::{class_of, class_size};
+use crate::domain::traits::DomainError;
+use crate::pool::size_class::{class_of, class_size};
 
 /// The class of slots that grow.
 pub(super) const GROWS: u8 = u8::MAX;

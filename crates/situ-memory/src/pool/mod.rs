@@ -10,17 +10,19 @@ mod free_list;
 mod growing;
 mod owner;
 mod ring;
+mod size_class;
 mod size_classes;
 mod table;
 mod view;
 
 use std::path::PathBuf;
 
-use crate::domain::DomainError;
-use crate::mapping::MemoryError;
+use crate::domain::traits::DomainError;
+use crate::os::mapping::MemoryError;
 
 pub use format::{PoolHeader, Strategy};
 pub use owner::PoolOwner;
+pub use size_class::{class_of, class_size};
 pub use view::{Lent, PoolMetadata, PoolView};
 
 pub(crate) use format::{malformed, system};

@@ -9,13 +9,13 @@ use super::ring::Ring;
 use super::size_classes::SizeClasses;
 use super::table::{Place, Table};
 use super::{AllocateError, GRANULE, PoolHeader, PoolOptions, PoolStatistics, SlotId, Strategy};
-use crate::beneath::Beneath;
-use crate::control::SlotControl;
-use crate::domain::{Domain, DomainError, Memory, MemoryRequest, Sharing};
-use crate::fence::Fence;
-use crate::mapping::{Access, Mapping, find_memory};
-use crate::share::Share;
-use crate::shared_file::create_file;
+use crate::domain::traits::{Domain, DomainError, Memory, MemoryRequest, Sharing};
+use crate::os::beneath::Beneath;
+use crate::os::fd_passing::Share;
+use crate::os::mapping::{Access, Mapping, find_memory};
+use crate::os::shared_file::create_file;
+use crate::sync::fence::Fence;
+use crate::sync::slot_control::SlotControl;
 
 // Large, but inline: no pointer stands between a loan and its free list, and there is one a pool.
 #[allow(clippy::large_enum_variant)]

@@ -6,7 +6,7 @@ use super::free_list::FreeList;
 use super::growing::{GROWS, Growing};
 use super::table::{Place, Table};
 use super::{AllocateError, GRANULE, SlotId};
-use crate::size_class::{class_of, class_size};
+use crate::pool::size_class::{class_of, class_size};
 
 /// How many small slots are cut at once: a power of two.
 const SLAB: usize = 16;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::format::{DirectoryEntry, PAGE, PoolHeader};
 use super::{AllocateError, DEVICE_GRANULE, GRANULE, PoolStatistics, SlotId};
-use crate::control::SlotControl;
-use crate::domain::{DomainError, Memory};
-use crate::fence::POISON;
-use crate::mapping::Mapping;
+use crate::domain::traits::{DomainError, Memory};
+use crate::os::mapping::Mapping;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::fence::POISON;
+use crate::sync::slot_control::SlotControl;
 
 /// The first byte of memory that a field beside it keeps mapped; null for memory that the CPU may not touch. Cached, so
 /// that neither a second pointer nor a virtual call stands between a slot and its bytes.

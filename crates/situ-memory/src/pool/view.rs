@@ -13,16 +13,16 @@ use std::time::Duration;
 use super::format::{DirectoryEntry, MAGIC, PAGE, data_path, parts, read_header};
 use super::table::Base;
 use super::{GRANULE, PoolHeader, SlotId, ViewError, malformed, system};
-use crate::beneath::{Beginning, Beneath, beginning};
-use crate::control::{Held, SlotControl};
-use crate::domain::{Domain, DomainError, Memory, Sharing};
-use crate::domains::Domains;
-use crate::fence::Fence;
-use crate::guard;
-use crate::mapping::{Access, Mapping, MemoryError};
-use crate::share::{self, Answer};
+use crate::domain::set::Domains;
+use crate::domain::traits::{Domain, DomainError, Memory, Sharing};
+use crate::os::beneath::{Beginning, Beneath, beginning};
+use crate::os::fd_passing::{self, Answer};
+use crate::os::guard;
+use crate::os::mapping::{Access, Mapping, MemoryError};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
+use crate::sync::fence::Fence;
+use crate::sync::slot_control::{Held, SlotControl};
 
 /// How long an owner may take to hand out a descriptor: it does nothing else, unless it is stopped.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -413,13 +413,15 @@ fn import(domain: &dyn Domain, metadata: &PoolMetadata) -> Result<(Arc<dyn Memor
             (file.into(), metadata.only_ours && is_only_ours(&found))
         }
         // Who hands it out was asked for being the owner of the control file.
-        Sharing::Descriptor => match share::ask(metadata.header.id, metadata.user, capacity, PATIENCE)? {
-            Answer::Descriptor(descriptor) => (descriptor, metadata.only_ours),
-            Answer::Gone => return Err(ViewError::Gone(path.to_owned())),
-            Answer::Late => {
-                return Err(DomainError::TimedOut { domain: domain.id(), waited: PATIENCE }.into());
+        Sharing::Descriptor => {
+            match fd_passing::ask(metadata.header.id, metadata.user, capacity, PATIENCE)? {
+                Answer::Descriptor(descriptor) => (descriptor, metadata.only_ours),
+                Answer::Gone => return Err(ViewError::Gone(path.to_owned())),
+                Answer::Late => {
+                    return Err(DomainError::TimedOut { domain: domain.id(), waited: PATIENCE }.into());
+                }
             }
-        },
+        }
     };
     // A file has as much as its owner has used so far: what is beyond is looked at when a slot is said to lie
     // there.

@@ -1,0 +1,186 @@
+//! The `cuda` domain: memory of an NVIDIA GPU. The driver's library is found at run time, so that a program that may use
+//! CUDA also runs where there is none. Nothing but the driver is needed.
+//!
+//! ```text
+//!   driver.rs   the library, devices and their primary contexts, errors
+//!   memory.rs   a pool's memory: a block of cuMemCreate that goes out as a descriptor; legacy IPC where that is missing
+//!   words.rs    fence words of host shared memory, registered with the driver; what is put off while a stream waits for one
+//!   lanes.rs    what streams are made of: the driver's, and pinned memory for what it does not know
+//!   stream.rs   a CUDA stream: copies, and waits and writes of words that the device does itself
+//! ```
+//!
+//! A pool is one block of device memory, a multiple of the driver's granularity (2 MiB). It has its price from the start, so
+//! [`Memory::back`] only looks at the range.
+//!
+//! **Order of streams**, as the device allows it: [`StreamOrder::Words`] if it has 64-bit stream memory operations and
+//! can register host memory, else [`StreamOrder::Host`]: waiting is then done in the call, and completing by a function
+//! that the driver calls.
+//!
+//! Things to know about CUDA, for those who enqueue work of their own:
+//! * **While a stream waits for a fence, the driver may wait in some calls**, and with it everybody who needs a lock of the driver's: `cudaFree`, `cudaFreeHost`,
+//!   `cudaHostUnregister`, `cudaDeviceSynchronize`, perhaps `cudaMalloc`, `cudaHostAlloc` and `cudaHostRegister`; anything on the default stream. If this
+//!   process is to complete the fence, it may then wait for ever. Situ puts its own such calls off; those of others it cannot. So have memory, streams,
+//!   publishers and subscribers before work begins, let an allocator that caches (PyTorch's does) warm up, and do not empty its cache meanwhile.
+//! * Kernels should be loaded before anything waits for a fence (`CUDA_MODULE_LOADING=EAGER`): the first launch of one that is
+//!   loaded lazily may wait for the whole context, and holds its lock.
+//! * Streams share hardware queues, eight of them unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise (at most 32). One that
+//!   waits for a fence may hold up others of the same process that share its queue, so a process must not make many
+//!   streams wait for fences that it completes itself.
+//! * A call that enqueues waits when the driver's queue is full, at about a thousand commands. A copy is one command; from or to host memory that is
+//!   not registered, two for each 4 MiB. `CUDA_SCALE_LAUNCH_QUEUES=4x` makes the queue larger.
+//! * CUDA does not survive `fork`: a child must not use what its parent has. Start programs instead, or fork before CUDA is used.
+//! * All processes must see the same devices in the same order (`CUDA_VISIBLE_DEVICES`).
+
+mod driver;
+mod lanes;
+mod memory;
+mod stream;
+mod words;
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, OnceLock};
+
+pub use memory::CudaMemory;
+pub use stream::CudaStream;
+pub use words::HostRegistration;
+
+use crate::domain::traits::{
+    Capabilities, Domain, DomainError, DomainId, DomainKind, HOST, Memory, MemoryRequest, Sharing, Stream,
+    StreamOrder,
+};
+use crate::os::beneath::Beneath;
+use crate::sync::fence::Fence;
+use driver::{Device, Facts};
+
+/// The domain with this number.
+fn id(number: u32) -> DomainId {
+    DomainId { kind: DomainKind::CUDA, number }
+}
+
+/// A CUDA device. Cheap to clone. Its context, which costs some hundred milliseconds and megabytes, is made when something is
+/// first asked of it; it is the primary one, which the CUDA runtime uses too.
+#[derive(Debug, Clone)]
+pub struct CudaDomain {
+    number: u32,
+    facts: Facts,
+    open: Arc<OnceLock<Arc<Device>>>,
+}
+
+impl CudaDomain {
+    /// The devices of this machine; if there is none, why.
+    pub fn all() -> Result<Vec<Self>, DomainError> {
+        (0..driver::count()?).map(Self::find).collect()
+    }
+
+    /// The device with this number, as CUDA counts them.
+    pub fn find(number: u32) -> Result<Self, DomainError> {
+        Ok(Self { number, facts: Facts::of(number)?, open: Arc::default() })
+    }
+
+    fn device(&self) -> Result<&Arc<Device>, DomainError> {
+        if let Some(device) = self.open.get() {
+            return Ok(device);
+        }
+        let device = Device::open(self.number, &self.facts)?;
+        Ok(self.open.get_or_init(|| device))
+    }
+
+    /// What the device was asked about itself, as name and value: for people.
+    pub fn attributes(&self) -> Vec<(&'static str, i64)> {
+        self.facts.attributes()
+    }
+
+    /// The device's primary context, a `CUcontext`. It stays valid as long as this domain, or memory or a stream of it,
+    /// lives.
+    pub fn context(&self) -> Result<*mut c_void, DomainError> {
+        Ok(self.device()?.context().cast())
+    }
+
+    /// A stream of yours, a `CUstream` of this device's primary context, as a stream of Situ: it is not destroyed when the result
+    /// is dropped.
+    ///
+    /// # Safety
+    /// The stream must live as long as the result.
+    pub unsafe fn adopt(&self, stream: *mut c_void) -> Result<Arc<CudaStream>, DomainError> {
+        // SAFETY: by the caller's promise.
+        Ok(Arc::new(unsafe { CudaStream::adopt(self.device()?.clone(), stream.cast()) }?))
+    }
+
+    /// Registers a range of host memory with the driver, once: from then on, until the result is dropped, the device
+    /// reads and writes it without a detour. It must be backed, and stay so ([`Memory::unback`]): the device would go on with
+    /// the old pages.
+    pub fn register_host(
+        &self,
+        memory: &Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<HostRegistration, DomainError> {
+        HostRegistration::new(self.device()?.clone(), memory, offset, len)
+    }
+}
+
+impl Domain for CudaDomain {
+    fn id(&self) -> DomainId {
+        id(self.number)
+    }
+
+    fn name(&self) -> String {
+        self.facts.name.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            host_access: false,
+            // A block lives as long as anybody has a descriptor or a mapping of it. Legacy IPC ends with its owner.
+            outlives_owner: self.facts.descriptors,
+            sharing: Sharing::Descriptor,
+            order: if self.facts.words { StreamOrder::Words } else { StreamOrder::Host },
+        }
+    }
+
+    fn create(&self, _place: &Beneath, request: &MemoryRequest) -> Result<Arc<dyn Memory>, DomainError> {
+        Ok(Arc::new(CudaMemory::create(self.device()?.clone(), request.size)?))
+    }
+
+    fn import(&self, descriptor: OwnedFd, size: u64) -> Result<Arc<dyn Memory>, DomainError> {
+        Ok(Arc::new(CudaMemory::import(self.device()?.clone(), descriptor, size)?))
+    }
+
+    fn stream(&self) -> Result<Arc<dyn Stream>, DomainError> {
+        Ok(Arc::new(CudaStream::new(self.device()?.clone())?))
+    }
+
+    /// Its own memory, the host's, and that of devices which it can access.
+    fn reaches(&self, other: DomainId) -> bool {
+        let peer = |number: u32| {
+            other.kind == DomainKind::CUDA && driver::reaches(self.number, number).unwrap_or(false)
+        };
+        other == self.id() || other == HOST || peer(other.number)
+    }
+
+    fn expect(&self, fence: &Fence) {
+        if self.facts.words
+            && let Ok(device) = self.device()
+            && let Ok(_entered) = device.enter()
+        {
+            // If it cannot be had now, the stream that needs it says why.
+            let _ = words::pointer(device, fence);
+        }
+    }
+
+    fn registers(&self) -> bool {
+        self.facts.registers
+    }
+
+    /// See [`register_host`](Self::register_host). It is let go of when nobody else has the memory, and no stream of this process waits for a fence.
+    fn register(
+        &self,
+        memory: &Arc<dyn Memory>,
+        offset: u64,
+        len: u64,
+    ) -> Result<Box<dyn Any + Send>, DomainError> {
+        Ok(Box::new(self.register_host(memory, offset, len)?.lasting()))
+    }
+}

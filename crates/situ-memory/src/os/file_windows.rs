@@ -1,0 +1,287 @@
+//! The mapping of a file of shared memory that grows with its use: see [`FileWindows`].
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::os::mapping::{Access, Mapping, MemoryError};
+use crate::pool::{malformed, system};
+
+/// The smallest window: enough for most topics.
+const LEAST: u64 = 2 << 20;
+/// A window is so many times as large as what was needed when it was made: then few windows follow it.
+const AHEAD: u64 = 16;
+/// No file is mapped beyond this offset, whatever its pool's header says.
+pub(crate) const MOST: u64 = 1 << 38;
+/// So many bytes of other processes' files are mapped in one process at most: a quarter of its addresses. A
+/// peer can make a file large for nothing.
+const MOST_OF_OTHERS: u64 = 1 << 45;
+
+/// How much of other processes' files is mapped at the moment.
+static OF_OTHERS: AtomicU64 = AtomicU64::new(0);
+
+/// Where the file comes from when more of it is to be mapped.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    /// This process made it and keeps it open.
+    Own(Arc<File>),
+    /// Another process' file. It is opened again when it is needed, which is seldom: a subscriber to a
+    /// thousand topics would otherwise need a thousand more open files.
+    Other {
+        /// The device and inode by which it is known to be the same.
+        identity: (u64, u64),
+        /// Whether it was opened for writing, which drivers that register its pages want.
+        writable: bool,
+    },
+}
+
+/// A file of shared memory and the windows through which this process sees it.
+///
+/// ```text
+///   file       |##########################|          grows as its owner gives slots memory
+///   window 1   |-------|                             the first; stays, because samples and loans point into it
+///   window 2   |-----------------------------------| the newest: has all offsets from 0, also such as the file lacks yet
+///                                         ^ reach: what the newest window and the file both have
+/// ```
+///
+/// A window is a plain mapping from offset 0, larger than what is used: addresses behind the end of the file
+/// cost nothing, and become usable when the file grows. When a window is too small, a larger one is mapped
+/// beside it. Pages are shared, so a pointer into an older window goes on to see the same bytes; older
+/// windows are unmapped with the newest one. Each is at least 16 times as large as the one before: there is
+/// one for nearly every pool, and all of them together are hardly larger than the newest.
+///
+/// The alternative, one reservation of addresses that is filled with `MAP_FIXED`, would need as many
+/// addresses as the largest pool from the start, and a system call for each step.
+///
+/// Windows hold no memory that the file does not have, also where `mlockall(MCL_FUTURE)` applies: see
+/// [`Mapping::without_filling`].
+#[derive(Debug)]
+pub(crate) struct FileWindows {
+    path: PathBuf,
+    source: Source,
+    access: Access,
+    limit: u64,
+    /// The first byte of the newest window. Stored before `reach`.
+    base: AtomicPtr<u8>,
+    reach: AtomicU64,
+    windows: Mutex<Vec<Mapping>>,
+    /// Where memory was found: begin and end of ranges that do not touch, in order.
+    found: Mutex<Vec<(u64, u64)>>,
+}
+
+impl FileWindows {
+    /// Of a file of which `limit` bytes are used at most. Maps nothing yet.
+    pub(crate) fn new(
+        path: PathBuf,
+        source: Source,
+        access: Access,
+        limit: u64,
+    ) -> Result<Self, MemoryError> {
+        if limit > MOST {
+            return Err(malformed(
+                &path,
+                format!("{limit} bytes are promised, and at most {MOST} are mapped"),
+            ));
+        }
+        let (base, reach) = (AtomicPtr::new(std::ptr::null_mut()), AtomicU64::new(0));
+        let (windows, found) = (Mutex::default(), Mutex::default());
+        Ok(Self { path, source, access, limit, base, reach, windows, found })
+    }
+
+    /// How much may be used at most.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    pub(crate) fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The first byte of the newest window.
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.base.load(Ordering::Acquire)
+    }
+
+    /// The first byte of a window that has everything before `end`, of which the file has all.
+    pub(crate) fn reach(&self, end: u64) -> Result<*mut u8, MemoryError> {
+        // Acquire: whoever stored this `reach` stored the base of a window that has it before.
+        if end <= self.reach.load(Ordering::Acquire) {
+            let base = self.base();
+            // Nothing is at any address.
+            return Ok(if base.is_null() { std::ptr::dangling_mut() } else { base });
+        }
+        self.reach_further(end, true)
+    }
+
+    /// The first byte of a window that has everything before `end`, be it in the file already or not: what
+    /// comes to lie there later can be used by addresses in this window.
+    pub(crate) fn cover(&self, end: u64) -> Result<*mut u8, MemoryError> {
+        self.reach_further(end, false)
+    }
+
+    #[cold]
+    fn reach_further(&self, end: u64, in_file: bool) -> Result<*mut u8, MemoryError> {
+        let mut windows = self.windows();
+        let mapped = windows.last().map_or(0, |window| window.len() as u64);
+        if end > mapped || in_file {
+            let file = self.file()?;
+            let file = file.as_ref();
+            let size = file.metadata().map_err(|source| system("look at", &self.path, source))?.len();
+            // Its last page can be used as a whole.
+            let size = size.next_multiple_of(4096);
+            if end > self.limit || (in_file && end > size) {
+                let has = size.min(self.limit);
+                return Err(malformed(&self.path, format!("{has} bytes, {end} promised")));
+            }
+            let mapped = if end > mapped { self.map(&mut windows, file, end)? } else { mapped };
+            self.reach.store(mapped.min(size).min(self.limit), Ordering::Release);
+        }
+        Ok(self.base())
+    }
+
+    /// Adds a window with everything before `end`; gives its size.
+    fn map(
+        &self,
+        windows: &mut MutexGuard<'_, Vec<Mapping>>,
+        file: &File,
+        end: u64,
+    ) -> Result<u64, MemoryError> {
+        let exactly = end.next_multiple_of(LEAST);
+        let ample = end.next_power_of_two().saturating_mul(AHEAD).clamp(LEAST, MOST);
+        let ample = ample.min(self.limit.next_multiple_of(4096)).max(exactly);
+        // Where addresses are limited, the least has to do.
+        let window = self.window(file, ample).or_else(|error| match error {
+            _ if ample > exactly => self.window(file, exactly),
+            error => Err(error),
+        })?;
+        self.base.store(window.base(), Ordering::Release);
+        let len = window.len() as u64;
+        windows.push(window);
+        Ok(len)
+    }
+
+    fn window(&self, file: &File, len: u64) -> Result<Mapping, MemoryError> {
+        self.count(len)?;
+        let mapped = Mapping::without_filling(file.as_fd(), len as usize, self.access);
+        mapped.map_err(|source| {
+            self.uncount(len);
+            system("map", &self.path, source)
+        })
+    }
+
+    /// Counts what is mapped of other processes' files, and refuses what is too much.
+    fn count(&self, len: u64) -> Result<(), MemoryError> {
+        if let Source::Own(_) = self.source {
+            return Ok(());
+        }
+        let add = |mapped: u64| mapped.checked_add(len).filter(|sum| *sum <= MOST_OF_OTHERS);
+        OF_OTHERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).map(drop).map_err(|mapped| {
+            let (path, limit) = (self.path.clone(), MOST_OF_OTHERS);
+            MemoryError::TooMuchMapped { path, wanted: len, mapped, limit }
+        })
+    }
+
+    fn uncount(&self, len: u64) {
+        if let Source::Other { .. } = self.source {
+            OF_OTHERS.fetch_sub(len, Ordering::Relaxed);
+        }
+    }
+
+    fn windows(&self) -> MutexGuard<'_, Vec<Mapping>> {
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file itself.
+    fn file(&self) -> Result<Arc<File>, MemoryError> {
+        let (identity, writable) = match &self.source {
+            Source::Own(file) => return Ok(file.clone()),
+            Source::Other { identity, writable } => (*identity, *writable),
+        };
+        let file = reopen(&self.path, writable).map_err(|source| system("open", &self.path, source))?;
+        let metadata = file.metadata().map_err(|source| system("look at", &self.path, source))?;
+        if (metadata.dev(), metadata.ino()) != identity {
+            return Err(malformed(&self.path, "it was replaced by another file"));
+        }
+        Ok(Arc::new(file))
+    }
+
+    /// Makes sure that a range of the file is no hole. In a memory file system, reading a hole through a mapping takes memory, on this
+    /// process' account, and is a `SIGBUS` where there is none.
+    ///
+    /// What was found is remembered. An owner that makes a hole there later is not noticed: that one may as well shorten the file.
+    pub(crate) fn find(&self, offset: u64, end: u64) -> Result<(), MemoryError> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = found.partition_point(|(_, until)| *until < offset);
+        if offset == end || found.get(at).is_some_and(|(from, until)| *from <= offset && end <= *until) {
+            return Ok(());
+        }
+        let file = self.file()?;
+        let hole = match rustix::fs::seek(&*file, rustix::fs::SeekFrom::Hole(offset)) {
+            Ok(hole) => hole,
+            // Behind the end of the file.
+            Err(rustix::io::Errno::NXIO) => offset,
+            // A file system that knows of no holes has none.
+            Err(rustix::io::Errno::INVAL) => end,
+            Err(error) => return Err(system("look for memory in", &self.path, error.into())),
+        };
+        // Its last page can be used as a whole.
+        let hole = if hole > offset { hole.next_multiple_of(4096) } else { hole };
+        if hole > offset {
+            let touched = found[at..].iter().take_while(|(from, _)| *from <= hole).count();
+            let (from, until) = found[at..at + touched]
+                .iter()
+                .fold((offset, hole), |(from, until), range| (from.min(range.0), until.max(range.1)));
+            found.splice(at..at + touched, [(from, until)]);
+        }
+        if hole >= end { Ok(()) } else { Err(MemoryError::Hole { path: self.path.clone(), offset, end }) }
+    }
+
+    /// Where in the file an address in one of the windows is.
+    pub(crate) fn offset_of(&self, address: u64) -> Option<u64> {
+        let windows = self.windows();
+        windows.iter().rev().find_map(|window| {
+            let offset = address.checked_sub(window.base() as u64)?;
+            (offset < window.len() as u64).then_some(offset)
+        })
+    }
+
+    /// See [`Mapping::while_writable`], at an address in one of the windows.
+    pub(crate) fn while_writable<T>(
+        &self,
+        address: u64,
+        len: usize,
+        work: impl FnOnce() -> T,
+    ) -> io::Result<T> {
+        let windows = self.windows();
+        let found = windows.iter().rev().find_map(|window| {
+            let offset = usize::try_from(address.checked_sub(window.base() as u64)?).ok()?;
+            (offset < window.len()).then_some((window, offset))
+        });
+        let (window, offset) = found.ok_or(rustix::io::Errno::FAULT)?;
+        window.while_writable(offset, len, work)
+    }
+
+    /// Owner: see [`Mapping::populate`].
+    pub(crate) fn populate(&self, offset: u64, len: u64) {
+        if let Some(window) = self.windows().last() {
+            window.populate(offset as usize, len as usize);
+        }
+    }
+}
+
+impl Drop for FileWindows {
+    fn drop(&mut self) {
+        let windows = std::mem::take(self.windows.get_mut().unwrap_or_else(PoisonError::into_inner));
+        windows.iter().for_each(|window| self.uncount(window.len() as u64));
+    }
+}
+
+/// Opens a file of another process again. Links are not followed, and a pipe is not waited for.
+fn reopen(path: &Path, write: bool) -> io::Result<File> {
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32;
+    OpenOptions::new().read(true).write(write).custom_flags(flags).open(path)
+}

@@ -1,0 +1,349 @@
+//! A file of shared memory, mapped: the only place that maps files.
+
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustix::fs::FallocateFlags;
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
+
+use crate::os::fork::{Hold, Registered, register};
+use crate::os::guard::Guarded;
+
+const PAGE: usize = 4096;
+
+/// What a mapping may do with the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// None at all: any access dies by `SIGSEGV`. For memory that has an address but is not the CPU's.
+    None,
+    /// Reading only: a write dies by `SIGSEGV`.
+    Read,
+    /// Reading and writing.
+    ReadWrite,
+}
+
+impl Access {
+    fn protection(self) -> MprotectFlags {
+        match self {
+            Self::None => MprotectFlags::empty(),
+            Self::Read => MprotectFlags::READ,
+            Self::ReadWrite => MprotectFlags::READ | MprotectFlags::WRITE,
+        }
+    }
+}
+
+/// Why a file of shared memory could not be made or mapped.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// The kernel refused to create, size or map a file.
+    #[error("cannot {action} {path}: {source}{}", advice(.source))]
+    System {
+        /// What was tried, for instance "create" or "map".
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// Bytes that another process lends have no memory: reading them would take it from this process, or end it if there is none.
+    #[error(
+        "{path} has no memory from byte {offset} to {end}, where a message should lie; its owner is broken or hostile"
+    )]
+    Hole {
+        /// The file.
+        path: PathBuf,
+        /// Where the range begins.
+        offset: u64,
+        /// Where it ends.
+        end: u64,
+    },
+    /// A file was made shorter while it was mapped, and [the guard](crate::guard) kept the process alive.
+    #[error(
+        "{path} was made shorter while it was in use: what it held is lost here; find out which program did that, and start its owner anew"
+    )]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is not what it should be.
+    #[error("{path} is not usable: {reason}; remove it with `situ clean` if nothing uses it")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Other processes' files take too many of this process' addresses.
+    #[error(
+        "{path} is not mapped: it would take {wanted} bytes of addresses, {mapped} are taken by other participants' files, and \
+         at most {limit} may be; a participant has made its files too large: look for it with `situ doctor`"
+    )]
+    TooMuchMapped {
+        /// The file.
+        path: PathBuf,
+        /// How much it would take, in bytes.
+        wanted: u64,
+        /// How much is taken.
+        mapped: u64,
+        /// How much may be.
+        limit: u64,
+    },
+}
+
+/// What to do about the errors that people meet.
+fn advice(error: &io::Error) -> &'static str {
+    match rustix::io::Errno::from_io_error(error) {
+        Some(rustix::io::Errno::NOSPC) => {
+            " (shared memory is full: enlarge it, for instance `mount -o remount,size=8G /dev/shm`)"
+        }
+        Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+            " (it belongs to another user: see SITU_ROOT and the group setting)"
+        }
+        Some(rustix::io::Errno::AGAIN) => {
+            " (the program locks its memory, and may not lock so much: raise `ulimit -l`)"
+        }
+        Some(rustix::io::Errno::NOMEM) => {
+            " (no addresses or no mappings are left: see `ulimit -v` and /proc/sys/vm/max_map_count)"
+        }
+        Some(rustix::io::Errno::MFILE) => " (too many open files: raise `ulimit -n`)",
+        _ => "",
+    }
+}
+
+/// Gives a range of a file of a memory file system real memory now: running out is an error here, where it would be a
+/// `SIGBUS` at the first access. On failure the range is left without.
+pub fn find_memory(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()> {
+    // Many kernels give up, and undo their work, when a signal comes. So in pieces that take less time than lies between
+    // the signals of any profiler, and each again until it is done.
+    const PIECE: u64 = 1 << 20;
+    let end = offset.checked_add(len).ok_or(rustix::io::Errno::FBIG)?;
+    if len > PIECE {
+        // What cannot be had must not be tried: piece by piece it would take all there is before it fails.
+        let system = rustix::fs::fstatvfs(file)?;
+        if system.f_blocks != 0 && len > system.f_bavail.saturating_mul(system.f_frsize) {
+            return Err(rustix::io::Errno::NOSPC.into());
+        }
+    }
+    let mut at = offset;
+    while at < end {
+        let piece = PIECE.min(end - at);
+        match rustix::fs::fallocate(file, FallocateFlags::empty(), at, piece) {
+            Ok(()) => at += piece,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => {
+                if at > offset {
+                    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                    let _ = rustix::fs::fallocate(file, hole, offset, at - offset);
+                }
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A range of a file in this process' address space. Unmapped on drop.
+#[derive(Debug)]
+pub struct Mapping {
+    extent: Extent,
+    access: Access,
+    /// Nothing once it is about to be unmapped.
+    held: Option<Known>,
+}
+
+/// Where it is known that there is a mapping. In this order: the guard's place has the number of the other.
+#[derive(Debug)]
+struct Known {
+    guarded: Option<Guarded>,
+    _registered: Registered,
+}
+
+impl Known {
+    fn new(extent: Extent) -> Self {
+        let registered = register(Hold::Mapping(extent));
+        let begin = extent.base.as_ptr() as usize;
+        let guarded = Guarded::new(registered.number(), begin, extent.len, extent.protection.bits());
+        Self { guarded, _registered: registered }
+    }
+}
+
+/// The addresses of a mapping.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    base: NonNull<u8>,
+    len: usize,
+    protection: ProtFlags,
+}
+
+// SAFETY: it is a range of addresses, and nothing is done to the bytes without saying why.
+unsafe impl Send for Extent {}
+
+impl Extent {
+    /// Puts private zeroes in the place of the shared bytes. Only a system call, so that it may be called between `fork` and `exec`.
+    pub(crate) fn detach(&self) -> io::Result<()> {
+        let replace = |protection| {
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+            // SAFETY: the range is a mapping, which is replaced by one of the same length; what points into it goes on
+            // pointing to memory of the same extent. What it holds is no Rust object but memory that others may change at any time.
+            unsafe {
+                rustix::mm::mmap_anonymous(self.base.as_ptr().cast::<c_void>(), self.len, protection, flags)
+            }
+        };
+        // Where the system counts all memory that could be written, there may be none left for that.
+        replace(self.protection).or_else(|_| replace(self.protection & ProtFlags::READ))?;
+        Ok(())
+    }
+}
+
+// SAFETY: a mapping is an address range; what may be done with its bytes is argued where they are used.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; `Mapping` itself has no interior state.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `len` bytes of `file` from `offset` (a multiple of the page size), shared with every other process.
+    pub fn new(file: BorrowedFd<'_>, offset: u64, len: usize, access: Access) -> io::Result<Self> {
+        let protection = match access {
+            Access::None => ProtFlags::empty(),
+            Access::Read => ProtFlags::READ,
+            Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
+        };
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
+        let base = unsafe {
+            rustix::mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file.as_fd(), offset)
+        }?;
+        let base =
+            NonNull::new(base.cast::<u8>()).ok_or_else(|| io::Error::other("mapped at address zero"))?;
+        let extent = Extent { base, len, protection };
+        Ok(Self { extent, access, held: Some(Known::new(extent)) })
+    }
+
+    /// Maps the first `len` bytes of `file`, which may be fewer, without taking memory for its holes.
+    ///
+    /// Where the program has called `mlockall(MCL_FUTURE)`, the kernel finds memory for every page of a new
+    /// mapping, those in holes of the file included: that would fill the file system. So the mapping begins
+    /// without access, of which nothing can be filled; then, if it is locked, it becomes one whose pages are
+    /// locked as they are used (`MLOCK_ONFAULT`).
+    pub fn without_filling(file: BorrowedFd<'_>, len: usize, access: Access) -> io::Result<Self> {
+        let mut map = Self::new(file, 0, len, Access::None)?;
+        let first = map.base().cast::<c_void>();
+        // SAFETY: the range is this mapping; asking to invalidate it changes nothing of a memory file
+        // system's pages.
+        let locked = unsafe { rustix::mm::msync(first, PAGE.min(len), rustix::mm::MsyncFlags::INVALIDATE) };
+        if locked == Err(rustix::io::Errno::BUSY) {
+            // SAFETY: as above; locking does not change contents.
+            let lazily = unsafe { rustix::mm::mlock_with(first, len, rustix::mm::MlockFlags::ONFAULT) };
+            if lazily.is_err() {
+                // SAFETY: as above.
+                unsafe { rustix::mm::munlock(first, len) }?;
+            }
+        }
+        if access != Access::None {
+            // SAFETY: as above; nobody has a pointer to it yet.
+            unsafe { rustix::mm::mprotect(first, len, access.protection()) }?;
+            map.access = access;
+            map.extent.protection = ProtFlags::from_bits_retain(access.protection().bits());
+            map.held = None;
+            map.held = Some(Known::new(map.extent));
+        }
+        Ok(map)
+    }
+
+    /// The first byte.
+    #[inline]
+    pub fn base(&self) -> *mut u8 {
+        self.extent.base.as_ptr()
+    }
+
+    /// How many bytes are mapped.
+    #[inline]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.extent.len
+    }
+
+    /// Whether this process may write here.
+    #[inline]
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Whether its file was made shorter, as [the guard](crate::guard) has found: some of it is private zeroes.
+    pub fn is_damaged(&self) -> bool {
+        let guarded = self.held.as_ref().and_then(|held| held.guarded.as_ref());
+        guarded.is_some_and(Guarded::is_damaged)
+    }
+
+    /// A pointer to a `T` at `offset`, if it lies within and is aligned.
+    #[inline]
+    pub fn at<T>(&self, offset: usize) -> Option<*mut T> {
+        let end = offset.checked_add(size_of::<T>())?;
+        if end > self.extent.len || !offset.is_multiple_of(align_of::<T>()) {
+            return None;
+        }
+        Some(self.extent.base.as_ptr().wrapping_add(offset).cast())
+    }
+
+    /// Puts private zeroes in the place of the shared bytes, at the same address: from then on this process reads and writes
+    /// memory that nobody else sees, and that cannot run out of a file system's space. A forked child has that done with all mappings. Other threads may use the mapping
+    /// meanwhile: each of their accesses finds the one or the other. May be called between `fork` and `exec`.
+    pub fn detach(&self) -> io::Result<()> {
+        self.extent.detach()
+    }
+
+    /// Lets this process write whole pages of what it may otherwise only read as long as `work` takes. An error if the file was not opened
+    /// for writing.
+    pub fn while_writable<T>(&self, offset: usize, len: usize, work: impl FnOnce() -> T) -> io::Result<T> {
+        let allow = |flags: MprotectFlags| {
+            let first = self.extent.base.as_ptr().wrapping_add(offset);
+            // SAFETY: the range lies in this mapping; whoever reads it goes on reading the same bytes.
+            unsafe { rustix::mm::mprotect(first.cast::<c_void>(), len, flags) }
+        };
+        if self.access != Access::Read {
+            return Ok(work());
+        }
+        assert!(offset.checked_add(len).is_some_and(|end| end <= self.extent.len.next_multiple_of(PAGE)));
+        allow(MprotectFlags::READ | MprotectFlags::WRITE)?;
+        let done = work();
+        allow(MprotectFlags::READ)?;
+        Ok(done)
+    }
+
+    /// Makes pages present for writing, so that using them costs no page fault, and readers see that they are no holes. Where the
+    /// kernel has no call for that (before 5.14), each page is touched.
+    pub fn populate(&self, offset: usize, len: usize) {
+        let start = offset / PAGE * PAGE;
+        let end = offset.saturating_add(len).min(self.extent.len);
+        if start < end && self.access == Access::ReadWrite {
+            // SAFETY: the range lies in this mapping; populating does not change its contents.
+            let populated = unsafe {
+                rustix::mm::madvise(
+                    self.extent.base.as_ptr().wrapping_add(start).cast::<c_void>(),
+                    end - start,
+                    Advice::LinuxPopulateWrite,
+                )
+            };
+            if populated.is_err() {
+                for at in (start..end).step_by(PAGE) {
+                    // SAFETY: the byte lies in this mapping, which is readable and writable; it is changed to what it is, in one step,
+                    // because others may use the page already.
+                    unsafe { &*self.extent.base.as_ptr().add(at).cast::<AtomicU8>() }.fetch_or(0, Relaxed);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // First, or a child that is forked in between, or the guard, would replace what may lie there by then.
+        self.held = None;
+        // SAFETY: the range was mapped by `new` and nobody can hold a reference that outlives `self`.
+        let _ = unsafe { rustix::mm::munmap(self.extent.base.as_ptr().cast::<c_void>(), self.extent.len) };
+    }
+}

@@ -1,0 +1,32 @@
+//! Files, mappings, descriptors, processes and threads, as Linux has them.
+//!
+//! ```text
+//!   runtime_dir      the root directory: which one it is, and the check of it
+//!   beneath          paths below a checked directory, without following links
+//!   shared_file      files of shared memory, as their owner makes them
+//!   mapping          the only place that maps files
+//!   file_windows     mappings that grow with the use of their file
+//!   address_window   address ranges in which private regions grow without moving
+//!   fd_passing       descriptors handed from process to process
+//!   fork             what becomes of all this in a forked child
+//!   guard            surviving files that are made shorter while they are mapped
+//!   process, thread  the identity of a process, and threads of the library's own
+//! ```
+
+mod address_window;
+pub mod beneath;
+pub(crate) mod fd_passing;
+pub(crate) mod file_windows;
+pub mod fork;
+pub mod guard;
+pub(crate) mod mapping;
+pub mod process;
+pub mod runtime_dir;
+pub(crate) mod shared_file;
+pub mod thread;
+
+pub use address_window::{NoWindow, Window};
+pub use beneath::Beneath;
+pub use mapping::{Access, Extent, Mapping, MemoryError, find_memory};
+pub use runtime_dir as root;
+pub use runtime_dir::{OpenRoot, Root, RootError};

@@ -1,0 +1,299 @@
+//! Copies from any domain to any other, on the shortest way there is.
+//!
+//! ```text
+//!   the target's domain reaches the source       one copy by the target's stream       direct
+//!   the CPU may touch the source                 one copy by the target's stream       from the host
+//!   the CPU may touch the target                 one copy by the source's stream       to the host
+//!   otherwise                                    through host memory, in pieces        staged
+//! ```
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::domain::set::Domains;
+use crate::domain::traits::{DomainError, DomainId, Memory, Stream, StreamOrder, check_range};
+use crate::sync::fence::{Fence, FenceState};
+
+/// How much goes through host memory at a time.
+const PIECE: u64 = 8 << 20;
+
+/// Which way a copy went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// Straight from memory to memory, by the target's domain.
+    Direct,
+    /// From host memory, by the target's domain.
+    FromHost,
+    /// To host memory, by the source's domain.
+    ToHost,
+    /// Through host memory: twice the work, because neither reaches the other.
+    Staged,
+}
+
+/// Between which domains, and whether the CPU may touch the memory: of the source, then of the target.
+type Ends = ((DomainId, bool), (DomainId, bool));
+
+/// Which way copies between two domains go, whose stream makes them, and whether that can be enqueued.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    by: DomainId,
+    route: Route,
+    enqueues: bool,
+}
+
+/// Copies between domains. Keeps the streams that it has used in each, and the memory to stage in.
+#[derive(Debug)]
+pub struct Copier {
+    domains: Domains,
+    /// Those that were asked for.
+    ways: Vec<(Ends, Way)>,
+    /// Those on which it copies in the call.
+    streams: Vec<Arc<dyn Stream>>,
+    /// Those on which it enqueues copies: others, because those may wait for what takes its time.
+    queues: Vec<Arc<Queue>>,
+    staging: Vec<u8>,
+}
+
+impl Copier {
+    /// A copier between these domains.
+    pub fn new(domains: Domains) -> Self {
+        Self { domains, ways: Vec::new(), streams: Vec::new(), queues: Vec::new(), staging: Vec::new() }
+    }
+
+    /// Copies `len` bytes of `from`, at an offset, to `to`, at another, after a fence if one is given, and waits until it
+    /// is done, at most for `patience`. Tells the way that it went. Whether the fence was poisoned is the caller's to ask.
+    ///
+    /// After an error the target holds anything; after [`DomainError::TimedOut`] the work may still be under way, and the
+    /// target must not be used again (this keeps both memories mapped for ever, so that nothing worse comes of it).
+    pub fn copy(
+        &mut self,
+        (from, from_offset): (&Arc<dyn Memory>, u64),
+        (to, to_offset): (&Arc<dyn Memory>, u64),
+        len: u64,
+        after: Option<&Fence>,
+        patience: Duration,
+    ) -> Result<Route, DomainError> {
+        check_range(from.as_ref(), from_offset, len)?;
+        check_range(to.as_ref(), to_offset, len)?;
+        let result = self.route((from, from_offset), (to, to_offset), len, after, patience);
+        if let Err(DomainError::TimedOut { .. }) = &result {
+            std::mem::forget((from.clone(), to.clone(), std::mem::take(&mut self.staging)));
+            // What is stuck must not hold up the copies to come.
+            self.streams.clear();
+        }
+        result
+    }
+
+    /// The way from memory to memory: asked for once, as who takes a message waits for the answer.
+    fn way(&mut self, from: &Arc<dyn Memory>, to: &Arc<dyn Memory>) -> Result<Way, DomainError> {
+        let end = |memory: &Arc<dyn Memory>| -> Result<_, DomainError> {
+            Ok((memory.domain(), memory.host(0, 0)?.is_some()))
+        };
+        let ends = (end(from)?, end(to)?);
+        if let Some((_, way)) = self.ways.iter().find(|(known, _)| *known == ends) {
+            return Ok(*way);
+        }
+        let reaches = self.domains.get(to.domain())?.reaches(from.domain());
+        let (by, route) = match (ends.0.1, ends.1.1) {
+            _ if reaches => (to.domain(), Route::Direct),
+            (true, _) => (to.domain(), Route::FromHost),
+            (false, true) => (from.domain(), Route::ToHost),
+            (false, false) => (from.domain(), Route::Staged),
+        };
+        let enqueues =
+            route != Route::Staged && self.domains.get(by)?.capabilities().order != StreamOrder::Host;
+        let way = Way { by, route, enqueues };
+        self.ways.push((ends, way));
+        Ok(way)
+    }
+
+    /// The stream on which [`enqueue`](Self::enqueue) can copy from one memory to the other: the one that is given if it can, else
+    /// one of this copier's. Nothing if the copy is staged, or if such streams do everything in the call.
+    pub fn stream_for<'s>(
+        &mut self,
+        given: Option<&'s dyn Stream>,
+        from: &Arc<dyn Memory>,
+        to: &Arc<dyn Memory>,
+    ) -> Result<Option<Enqueuing<'s>>, DomainError> {
+        let Way { by, route, enqueues } = self.way(from, to)?;
+        if !enqueues {
+            return Ok(None);
+        }
+        Ok(Some(match given.filter(|stream| stream.domain() == by) {
+            Some(stream) => Enqueuing { route, stream: Chosen::Given(stream) },
+            None => Enqueuing { route, stream: Chosen::Own(self.queue(by)?) },
+        }))
+    }
+
+    /// Enqueues a copy on a stream that [`stream_for`](Self::stream_for) gave for these memories, then its completion: see
+    /// [`Stream::complete_copy`]. Waits for nothing.
+    ///
+    /// After an error the copy's fence is poisoned, and the target must not be used again.
+    pub fn enqueue(
+        stream: &Enqueuing<'_>,
+        (from, from_offset): (&Arc<dyn Memory>, u64),
+        (to, to_offset): (&Arc<dyn Memory>, u64),
+        len: u64,
+        (fence, source): (&Fence, Option<&Fence>),
+        kept: Box<dyn Any + Send>,
+    ) -> Result<(), DomainError> {
+        let route = stream.route;
+        if let Chosen::Own(queue) = &stream.stream {
+            *queue.last() = Some(fence.clone());
+        }
+        let stream = stream.stream();
+        let begun = check_range(from.as_ref(), from_offset, len)
+            .and_then(|()| check_range(to.as_ref(), to_offset, len))
+            .and_then(|()| begin(stream, route, (from, from_offset), (to, to_offset), len));
+        // The memories too: what is copied must stay mapped, whatever becomes of whoever enqueued it.
+        let kept = Box::new((kept, from.clone(), to.clone()));
+        if let Err(error) = begun {
+            fence.poison();
+            std::mem::forget(kept);
+            return Err(error);
+        }
+        stream.complete_copy(fence, source, kept)
+    }
+
+    fn route(
+        &mut self,
+        (from, from_offset): (&Arc<dyn Memory>, u64),
+        (to, to_offset): (&Arc<dyn Memory>, u64),
+        len: u64,
+        after: Option<&Fence>,
+        patience: Duration,
+    ) -> Result<Route, DomainError> {
+        let Way { by, route, .. } = self.way(from, to)?;
+        let stream = self.stream(by)?;
+        if let Some(fence) = after {
+            stream.wait(fence, patience)?;
+        }
+        if route == Route::Staged {
+            return self.staged((from, from_offset), (to, to_offset), len, patience);
+        }
+        begin(stream.as_ref(), route, (from, from_offset), (to, to_offset), len)?;
+        stream.synchronize(patience)?;
+        Ok(route)
+    }
+
+    fn staged(
+        &mut self,
+        (from, from_offset): (&Arc<dyn Memory>, u64),
+        (to, to_offset): (&Arc<dyn Memory>, u64),
+        len: u64,
+        patience: Duration,
+    ) -> Result<Route, DomainError> {
+        let start = Instant::now();
+        let (down, up) = (self.stream(from.domain())?, self.stream(to.domain())?);
+        self.staging.resize(usize::try_from(len.min(PIECE)).unwrap_or(0), 0);
+        let buffer = self.staging.as_mut_ptr();
+        let mut done = 0;
+        while done < len {
+            let piece = PIECE.min(len - done);
+            let left = || patience.saturating_sub(start.elapsed());
+            // SAFETY: the buffer has room for a piece, and each stream is waited for before it is touched again; if that
+            // fails for want of time, `copy` gives the buffer up instead of freeing it.
+            unsafe {
+                down.copy_to_host(from, from_offset + done, buffer, piece)?;
+                down.synchronize(left())?;
+                up.copy_from_host(buffer, to, to_offset + done, piece)?;
+                up.synchronize(left())?;
+            }
+            done += piece;
+        }
+        Ok(Route::Staged)
+    }
+
+    /// The queue that it uses in a domain; a new one if the last copy failed, or what it copied.
+    fn queue(&mut self, domain: DomainId) -> Result<Arc<Queue>, DomainError> {
+        self.queues.retain(|queue| queue.stream.domain() != domain || !queue.has_failed());
+        if let Some(queue) = self.queues.iter().find(|queue| queue.stream.domain() == domain) {
+            return Ok(queue.clone());
+        }
+        let queue = Arc::new(Queue { stream: self.domains.get(domain)?.stream()?, last: Mutex::new(None) });
+        self.queues.push(queue.clone());
+        Ok(queue)
+    }
+
+    /// The stream that it uses in a domain.
+    fn stream(&mut self, domain: DomainId) -> Result<Arc<dyn Stream>, DomainError> {
+        if let Some(stream) = self.streams.iter().find(|stream| stream.domain() == domain) {
+            return Ok(stream.clone());
+        }
+        let stream = self.domains.get(domain)?.stream()?;
+        self.streams.push(stream.clone());
+        Ok(stream)
+    }
+}
+
+/// A stream for copies that are enqueued. Nobody synchronizes with it: what becomes of its copies, their fences say.
+#[derive(Debug)]
+struct Queue {
+    stream: Arc<dyn Stream>,
+    /// The fence of the last copy.
+    last: Mutex<Option<Fence>>,
+}
+
+impl Queue {
+    fn last(&self) -> MutexGuard<'_, Option<Fence>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it may have failed: then what is behind it would fail, too.
+    fn has_failed(&self) -> bool {
+        self.last().as_ref().is_some_and(|fence| fence.state() == FenceState::Poisoned)
+    }
+}
+
+/// A stream to enqueue copies on: see [`Copier::stream_for`].
+#[derive(Debug)]
+pub struct Enqueuing<'s> {
+    route: Route,
+    stream: Chosen<'s>,
+}
+
+#[derive(Debug)]
+enum Chosen<'s> {
+    Given(&'s dyn Stream),
+    Own(Arc<Queue>),
+}
+
+impl Enqueuing<'_> {
+    /// The stream.
+    pub fn stream(&self) -> &dyn Stream {
+        match &self.stream {
+            Chosen::Given(stream) => *stream,
+            Chosen::Own(queue) => queue.stream.as_ref(),
+        }
+    }
+
+    /// Whether it is the one that was given: what is enqueued on that comes after the copy by itself.
+    pub fn is_given(&self) -> bool {
+        matches!(self.stream, Chosen::Given(_))
+    }
+}
+
+/// Enqueues a copy that takes one stream's work, on a stream of the domain that goes this way. Ranges are checked. The caller
+/// keeps both memories until the stream has passed the copy.
+fn begin(
+    stream: &dyn Stream,
+    route: Route,
+    (from, from_offset): (&Arc<dyn Memory>, u64),
+    (to, to_offset): (&Arc<dyn Memory>, u64),
+    len: u64,
+) -> Result<(), DomainError> {
+    match route {
+        Route::FromHost if let Some(source) = from.host(from_offset, len)? => {
+            // SAFETY: the range is checked, and mapped as long as `from` is, which the caller keeps. That nobody writes it meanwhile
+            // is the bus' protocol; if somebody does all the same, the copy holds a mixture, as with any message of a
+            // broken publisher.
+            unsafe { stream.copy_from_host(source, to, to_offset, len) }
+        }
+        Route::ToHost if let Some(target) = to.host(to_offset, len)? => {
+            // SAFETY: as above; the target is the caller's own.
+            unsafe { stream.copy_to_host(from, from_offset, target, len) }
+        }
+        _ => stream.copy(from, from_offset, to, to_offset, len),
+    }
+}

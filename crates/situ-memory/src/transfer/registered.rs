@@ -1,0 +1,104 @@
+//! Which pages of a mapping of host memory are registered with a device's driver: each once, slot by slot, until the mapping goes.
+//!
+//! Pools of the host are larger than what is used of them, by far, so they cannot be registered as a whole: the driver would find memory for all of it.
+//! But slots are used again and again, so that after some messages all copies are from and to pages that are registered.
+
+use std::any::Any;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::domain::traits::{Domain, DomainKind, Memory};
+use crate::sync::slot_control::SlotControl;
+
+const PAGE: u64 = 4096;
+/// From this size on a copy is worth registering its pages.
+const LEAST: u64 = 64 << 10;
+/// After so many refusals nothing more is offered to a domain: drivers and systems have limits.
+const MOST_REFUSALS: u32 = 4;
+
+/// The registered pages of one mapping. To be dropped after the mapping was given up, so that it can go at once.
+#[derive(Default)]
+pub struct Registered {
+    /// In bytes of the mapping, whole pages, those of a kind apart from each other.
+    ranges: Vec<(DomainKind, Range<u64>)>,
+    registrations: Vec<Box<dyn Any + Send>>,
+    refusals: u32,
+}
+
+impl fmt::Debug for Registered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registered").field("ranges", &self.ranges).finish_non_exhaustive()
+    }
+}
+
+impl Registered {
+    /// Registers what is not yet of a slot that streams of `domain` copy `len` bytes from or to, if that is of use. The caller holds the slot, whose
+    /// control this is, and knows that its place, an offset and a length, lies in the memory. What is registered for one device is so for all of its kind.
+    pub fn add(
+        &mut self,
+        domain: &dyn Domain,
+        memory: &Arc<dyn Memory>,
+        len: u64,
+        (slot, (offset, size)): (&SlotControl, (u64, u64)),
+    ) {
+        if len < LEAST
+            || self.refusals >= MOST_REFUSALS
+            || !matches!(memory.host(0, 0), Ok(Some(_)))
+            || !domain.registers()
+        {
+            return;
+        }
+        // Mappings are whole pages.
+        let pages = offset / PAGE * PAGE..(offset + size).next_multiple_of(PAGE);
+        let kind = domain.id().kind;
+        let taken = self.ranges.iter().filter(|(of, _)| *of == kind).map(|(_, pages)| pages);
+        for pages in without(pages, taken) {
+            match domain.register(memory, pages.start, pages.end - pages.start) {
+                Ok(registration) => {
+                    // While the slot is held its pages stay the file's, and from here on for good. Who dies in between uses them no more.
+                    slot.note_registered();
+                    self.registrations.push(registration);
+                    self.ranges.push((kind, pages));
+                }
+                // It is copied with a detour.
+                Err(_) => self.refusals += 1,
+            }
+        }
+    }
+}
+
+/// The parts of a range that lie in none of these.
+fn without<'r>(range: Range<u64>, taken: impl IntoIterator<Item = &'r Range<u64>>) -> Vec<Range<u64>> {
+    let mut left = vec![range];
+    for taken in taken {
+        left = left
+            .into_iter()
+            .flat_map(|part| {
+                let before = part.start..part.end.min(taken.start);
+                let after = part.start.max(taken.end)..part.end;
+                [before, after].into_iter().filter(|part| part.start < part.end)
+            })
+            .collect();
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_page_is_registered_twice() {
+        let left = |taken: &[(u64, u64)]| {
+            let taken: Vec<_> = taken.iter().map(|(start, end)| *start..*end).collect();
+            without(10..20, &taken).into_iter().map(|part| (part.start, part.end)).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&[]), [(10, 20)]);
+        assert_eq!(left(&[(0, 10), (20, 30)]), [(10, 20)]);
+        assert_eq!(left(&[(0, 12), (15, 16)]), [(12, 15), (16, 20)]);
+        assert_eq!(left(&[(15, 40), (0, 11)]), [(11, 15)]);
+        assert_eq!(left(&[(5, 25)]), []);
+        assert_eq!(left(&[(10, 15), (15, 20)]), []);
+    }
+}
