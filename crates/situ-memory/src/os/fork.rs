@@ -19,7 +19,7 @@ use std::sync::{Arc, Once};
 
 use rustix::fs::FlockOperation;
 
-use crate::os::mapping::Extent;
+use crate::os::extent::Extent;
 
 /// How often this process' line of ancestors has forked since the first handle was made.
 static GENERATION: AtomicU32 = AtomicU32::new(0);

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rustix::fs::FallocateFlags;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 
+use crate::os::extent::Extent;
 use crate::os::fork::{Hold, Registered, register};
 use crate::os::guard::Guarded;
 
@@ -169,34 +170,6 @@ impl Known {
         let begin = extent.base.as_ptr() as usize;
         let guarded = Guarded::new(registered.number(), begin, extent.len, extent.protection.bits());
         Self { guarded, _registered: registered }
-    }
-}
-
-/// The addresses of a mapping.
-#[derive(Debug, Clone, Copy)]
-pub struct Extent {
-    base: NonNull<u8>,
-    len: usize,
-    protection: ProtFlags,
-}
-
-// SAFETY: it is a range of addresses, and nothing is done to the bytes without saying why.
-unsafe impl Send for Extent {}
-
-impl Extent {
-    /// Puts private zeroes in the place of the shared bytes. Only a system call, so that it may be called between `fork` and `exec`.
-    pub(crate) fn detach(&self) -> io::Result<()> {
-        let replace = |protection| {
-            let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
-            // SAFETY: the range is a mapping, which is replaced by one of the same length; what points into it goes on
-            // pointing to memory of the same extent. What it holds is no Rust object but memory that others may change at any time.
-            unsafe {
-                rustix::mm::mmap_anonymous(self.base.as_ptr().cast::<c_void>(), self.len, protection, flags)
-            }
-        };
-        // Where the system counts all memory that could be written, there may be none left for that.
-        replace(self.protection).or_else(|_| replace(self.protection & ProtFlags::READ))?;
-        Ok(())
     }
 }
 

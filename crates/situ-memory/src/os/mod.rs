@@ -4,7 +4,7 @@
 //!   runtime_dir      the root directory: which one it is, and the check of it
 //!   beneath          paths below a checked directory, without following links
 //!   shared_file      files of shared memory, as their owner makes them
-//!   mapping          the only place that maps files
+//!   mapping, extent  the only place that maps files, and the addresses of a mapping
 //!   file_windows     mappings that grow with the use of their file
 //!   address_window   address ranges in which private regions grow without moving
 //!   fd_passing       descriptors handed from process to process
@@ -15,6 +15,7 @@
 
 mod address_window;
 pub mod beneath;
+mod extent;
 pub(crate) mod fd_passing;
 pub(crate) mod file_windows;
 pub mod fork;
@@ -27,6 +28,7 @@ pub mod thread;
 
 pub use address_window::{NoWindow, Window};
 pub use beneath::Beneath;
-pub use mapping::{Access, Extent, Mapping, MemoryError, find_memory};
+pub use extent::Extent;
+pub use mapping::{Access, Mapping, MemoryError, find_memory};
 pub use runtime_dir as root;
 pub use runtime_dir::{OpenRoot, Root, RootError};

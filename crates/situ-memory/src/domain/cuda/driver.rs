@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
 use super::id;
-use super::lanes::Lanes;
+use super::stream_pool::StreamPool;
 use crate::domain::traits::{DomainError, DomainId};
 use crate::os::fork::Process;
 
@@ -291,8 +291,8 @@ pub struct Device {
     pub read_only: bool,
     /// Devices that may access this one's memory, itself first.
     pub accessors: Vec<sys::CUdevice>,
-    /// What its streams are made of.
-    pub lanes: Lanes,
+    /// The driver's streams, for those of this device.
+    pub streams: StreamPool,
     lost: AtomicBool,
     /// Drivers do not survive a fork: a child calls nothing.
     process: Process,
@@ -330,7 +330,7 @@ impl Device {
             descriptors: facts.descriptors,
             read_only: facts.read_only,
             accessors,
-            lanes: Lanes::default(),
+            streams: StreamPool::default(),
             lost: AtomicBool::new(false),
             process: Process::this(),
         });
@@ -391,7 +391,7 @@ impl Drop for Device {
             return;
         }
         if let Ok(_entered) = self.enter_anyway() {
-            self.lanes.end();
+            self.streams.end();
         }
         // SAFETY: retained once when it was opened; all memory and streams hold the device, so nothing is left.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.handle) };

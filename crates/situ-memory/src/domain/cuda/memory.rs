@@ -14,7 +14,7 @@ use cudarc::driver::sys;
 use rustix::fs::{FileType, MemfdFlags, SealFlags};
 
 use super::driver::{Device, lock};
-use super::words;
+use super::fence_mapping;
 use crate::domain::access::DeviceMemory;
 use crate::domain::traits::{DomainError, DomainId, Memory};
 
@@ -329,7 +329,7 @@ impl Drop for Mapped {
                 }
             }
         };
-        words::leave(end, None);
+        fence_mapping::leave(end, None);
     }
 }
 
@@ -341,7 +341,7 @@ impl Drop for Legacy {
             // SAFETY: allocated by `create`; as above.
             let _ = unsafe { sys::cuMemFree_v2(address) };
         };
-        words::leave(end, None);
+        fence_mapping::leave(end, None);
     }
 }
 
@@ -353,7 +353,7 @@ impl Drop for Opened {
             // SAFETY: opened by `import_legacy`; as above.
             let _ = unsafe { sys::cuIpcCloseMemHandle(address) };
         };
-        words::leave(end, None);
+        fence_mapping::leave(end, None);
     }
 }
 

@@ -4,8 +4,8 @@
 //! ```text
 //!   driver.rs   the library, devices and their primary contexts, errors
 //!   memory.rs   a pool's memory: a block of cuMemCreate that goes out as a descriptor; legacy IPC where that is missing
-//!   words.rs    fence words of host shared memory, registered with the driver; what is put off while a stream waits for one
-//!   lanes.rs    what streams are made of: the driver's, and pinned memory for what it does not know
+//!   fence_mapping.rs  fence words of host shared memory, registered with the driver; what is put off while a stream waits for one
+//!   stream_pool.rs, stream_supply.rs  the driver's streams that streams are made of, with pinned memory
 //!   stream.rs   a CUDA stream: copies, and waits and writes of words that the device does itself
 //! ```
 //!
@@ -32,19 +32,20 @@
 //! * All processes must see the same devices in the same order (`CUDA_VISIBLE_DEVICES`).
 
 mod driver;
-mod lanes;
+mod fence_mapping;
 mod memory;
 mod stream;
-mod words;
+mod stream_pool;
+mod stream_supply;
 
 use std::any::Any;
 use std::ffi::c_void;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, OnceLock};
 
+pub use fence_mapping::HostRegistration;
 pub use memory::CudaMemory;
 pub use stream::CudaStream;
-pub use words::HostRegistration;
 
 use crate::domain::traits::{
     Capabilities, Domain, DomainError, DomainId, DomainKind, HOST, Memory, MemoryRequest, Sharing, Stream,
@@ -166,7 +167,7 @@ impl Domain for CudaDomain {
             && let Ok(_entered) = device.enter()
         {
             // If it cannot be had now, the stream that needs it says why.
-            let _ = words::pointer(device, fence);
+            let _ = fence_mapping::pointer(device, fence);
         }
     }
 

@@ -19,9 +19,10 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::{self, CUresult};
 
 use super::driver::{Device, lock};
-use super::lanes::{Lane, Lanes, PIECE};
+use super::fence_mapping::{self, Mapped};
 use super::memory::CudaMemory;
-use super::words::{self, Mapped};
+use super::stream_pool::PooledStream;
+use super::stream_supply::{self, PIECE};
 use crate::domain::access::DeviceStream;
 use crate::domain::traits::{DomainError, DomainId, Memory, Stream, check_range};
 use crate::sync::fence::{Fence, FenceState};
@@ -40,7 +41,7 @@ pub struct CudaStream {
     device: Arc<Device>,
     raw: sys::CUstream,
     /// Where `raw` is from, unless somebody else made it. And what copies from and to host memory that the driver does not know go through.
-    lane: Option<Lane>,
+    pooled: Option<PooledStream>,
     state: Mutex<State>,
 }
 
@@ -83,7 +84,7 @@ impl State {
     }
 
     fn keep_mapped(&mut self, mapped: &Mapped) {
-        let same = |kept: &Kept| matches!(kept, Kept::Mapped(kept) if words::same(kept, mapped));
+        let same = |kept: &Kept| matches!(kept, Kept::Mapped(kept) if fence_mapping::same(kept, mapped));
         if !self.kept.iter().any(same) {
             self.kept.push(Kept::Mapped(mapped.clone()));
         }
@@ -145,8 +146,8 @@ unsafe extern "C" fn complete_copy_on_host(data: *mut c_void) {
 
 impl CudaStream {
     pub(super) fn new(device: Arc<Device>) -> Result<Self, DomainError> {
-        let lane = Lanes::take(&device)?;
-        Ok(Self { device, raw: lane.raw(), lane: Some(lane), state: Mutex::default() })
+        let pooled = stream_supply::take(&device)?;
+        Ok(Self { device, raw: pooled.raw(), pooled: Some(pooled), state: Mutex::default() })
     }
 
     /// A stream that somebody else made.
@@ -154,8 +155,8 @@ impl CudaStream {
     /// # Safety
     /// It is one of the device's primary context, and lives as long as the result.
     pub(super) unsafe fn adopt(device: Arc<Device>, raw: sys::CUstream) -> Result<Self, DomainError> {
-        let lane = Some(Lanes::take(&device)?);
-        Ok(Self { device, raw, lane, state: Mutex::default() })
+        let pooled = Some(stream_supply::take(&device)?);
+        Ok(Self { device, raw, pooled, state: Mutex::default() })
     }
 
     /// The stream, a `CUstream`, for kernels of your own.
@@ -271,7 +272,7 @@ impl CudaStream {
     /// The stream's pinned memory.
     fn staging(&self) -> Result<*mut u8, DomainError> {
         let none = || self.device.refuse("copy", "the stream has no pinned memory");
-        self.lane.as_ref().map(Lane::pinned).ok_or_else(none)
+        self.pooled.as_ref().map(PooledStream::pinned).ok_or_else(none)
     }
 
     /// Whether everything is done; what it used is let go of then.
@@ -302,7 +303,7 @@ impl CudaStream {
         let begin = Instant::now();
         loop {
             if self.is_done()? {
-                words::tidy();
+                fence_mapping::tidy();
                 return Ok(());
             }
             let waited = begin.elapsed();
@@ -380,7 +381,7 @@ impl Iterator for Pieces {
 fn pinned_from(address: u64) -> u64 {
     use sys::CUpointer_attribute as Attribute;
     // What was registered here. The driver is asked about the rest, which others have pinned.
-    let registered = words::registered_from(address);
+    let registered = fence_mapping::registered_from(address);
     if registered > 0 {
         return registered;
     }
@@ -496,9 +497,9 @@ impl Stream for CudaStream {
             };
         }
         self.enqueue(|state| {
-            let word = words::pointer(&self.device, fence)?;
+            let word = fence_mapping::pointer(&self.device, fence)?;
             state.keep_mapped(fence.mapped());
-            words::waiting(fence);
+            fence_mapping::waiting(fence);
             // "At least" is cyclic: the signed difference is not negative. So it is also for a poisoned word, see `POISON`.
             let flags = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
             // SAFETY: the word's page is registered, and stays so as long as its mapping is kept, by this stream.
@@ -511,7 +512,7 @@ impl Stream for CudaStream {
         let result = self.enqueue(|state| {
             state.keep_mapped(fence.mapped());
             if self.device.words {
-                let word = words::pointer(&self.device, fence)?;
+                let word = fence_mapping::pointer(&self.device, fence)?;
                 // Without the flag that leaves the barrier out: everything before it in the stream is visible to whoever
                 // sees the word, on other devices and hosts too.
                 let flags = sys::CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_DEFAULT as u32;
@@ -580,10 +581,10 @@ impl Drop for CudaStream {
                 return;
             }
         }
-        if let Some(lane) = self.lane.take() {
-            self.device.lanes.give_back(lane);
+        if let Some(stream) = self.pooled.take() {
+            self.device.streams.add(stream);
         }
         drop(state);
-        words::tidy();
+        fence_mapping::tidy();
     }
 }

@@ -1,36 +1,31 @@
-//! What streams are made of: a stream of the driver's, and pinned memory for copies from and to host memory that the driver does not know.
+//! A pool of the driver's streams, each with pinned memory for copies between the device and host memory that the driver does not know.
 //!
-//! A driver that makes a stream or pinned memory, or frees that, may wait for the device, and so for the fences that streams wait for: those,
-//! too, that the thread in question has yet to complete. So lanes are made for a few streams at a time, if possible when none waits, go from one to
-//! another, and end with the device.
+//! When a driver makes or frees a stream or pinned memory, it may wait for the device, and so for the fences that streams wait for. The calling
+//! thread itself may have to complete such a fence. Streams are therefore made a few at a time (see `stream_supply.rs`), are used again,
+//! and end with the device.
 
 use std::ffi::c_void;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys;
 
-use super::driver::{Device, lock};
-use super::words;
-use crate::domain::traits::DomainError;
-
-/// How much pinned memory a lane has, in bytes.
-pub const PIECE: u64 = 4 << 20;
-/// How many lanes are made at a time.
-const AT_ONCE: usize = 4;
-
-/// What a stream has.
+/// A stream of the driver's, with its pinned memory.
 #[derive(Debug)]
-pub struct Lane {
+pub struct PooledStream {
     raw: sys::CUstream,
     pinned: *mut u8,
 }
 
-// SAFETY: a handle that any thread may use, and an address; what lies there is used by the work of one stream alone, in its order.
-unsafe impl Send for Lane {}
+// SAFETY: a handle that any thread may use, and an address; the work of one stream alone uses the bytes there, in its order.
+unsafe impl Send for PooledStream {}
 // SAFETY: as above.
-unsafe impl Sync for Lane {}
+unsafe impl Sync for PooledStream {}
 
-impl Lane {
+impl PooledStream {
+    pub fn new(raw: sys::CUstream, pinned: *mut u8) -> Self {
+        Self { raw, pinned }
+    }
+
     /// The stream.
     pub fn raw(&self) -> sys::CUstream {
         self.raw
@@ -42,76 +37,56 @@ impl Lane {
     }
 }
 
-/// Pinned memory of some lanes.
+/// Pinned memory of several streams.
 #[derive(Debug)]
 struct Block(*mut c_void);
 
 // SAFETY: an address.
 unsafe impl Send for Block {}
 
-/// The lanes of a device.
+/// The streams of a device.
 #[derive(Debug, Default)]
-pub struct Lanes(Mutex<Parts>);
+pub struct StreamPool(Mutex<Parts>);
 
 #[derive(Debug, Default)]
 struct Parts {
     blocks: Vec<Block>,
-    /// What no stream has.
-    free: Vec<Lane>,
+    free: Vec<PooledStream>,
 }
 
-impl Lanes {
-    /// That of a new stream.
-    pub fn take(device: &Device) -> Result<Lane, DomainError> {
-        let lanes = &device.lanes;
-        let take = || lock(&lanes.0).free.pop();
-        let taken = take();
-        // Before the last is gone: by then there may be no moment at which nothing waits.
-        if taken.is_some() && lock(&lanes.0).free.is_empty() && words::nothing_waits() {
-            // There is no hurry.
-            let _ = lanes.make(device);
-        }
-        if let Some(lane) = taken {
-            return Ok(lane);
-        }
-        lanes.make(device)?;
-        take().ok_or_else(|| device.refuse("make a stream", "others took all of them"))
+impl StreamPool {
+    /// Takes a free stream, and says whether others are left.
+    pub fn take(&self) -> Option<(PooledStream, bool)> {
+        let mut parts = self.lock();
+        let taken = parts.free.pop()?;
+        Some((taken, !parts.free.is_empty()))
     }
 
-    /// Not under the lock: others give theirs back meanwhile.
-    fn make(&self, device: &Device) -> Result<(), DomainError> {
-        let _entered = device.enter()?;
-        let (len, mut block) = (PIECE as usize, std::ptr::null_mut::<c_void>());
-        // SAFETY: the context is current.
-        let result = unsafe { sys::cuMemHostAlloc(&mut block, len * AT_ONCE, 0) };
-        device.check("make pinned memory", result)?;
-        lock(&self.0).blocks.push(Block(block));
-        for part in 0..AT_ONCE {
-            let mut raw = std::ptr::null_mut();
-            let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-            // SAFETY: the context is current.
-            device.check("make a stream", unsafe { sys::cuStreamCreate(&mut raw, flags) })?;
-            let pinned = block.cast::<u8>().wrapping_add(part * len);
-            lock(&self.0).free.push(Lane { raw, pinned });
-        }
-        Ok(())
+    /// Adds a stream: a new one, or one whose work is done.
+    pub fn add(&self, stream: PooledStream) {
+        self.lock().free.push(stream);
     }
 
-    /// Takes back what a stream had whose work is done.
-    pub fn give_back(&self, lane: Lane) {
-        lock(&self.0).free.push(lane);
+    /// Keeps a block of pinned memory until the end.
+    pub fn keep(&self, block: *mut c_void) {
+        self.lock().blocks.push(Block(block));
     }
 
-    /// Ends all of them. The device's context must be current, and no stream be left.
+    /// Ends all streams, and frees the pinned memory. The device's context must be current, and no stream in use.
     pub fn end(&self) {
-        let mut parts = lock(&self.0);
-        for lane in parts.free.drain(..) {
-            // SAFETY: made by `make`; nobody has it.
-            let _ = unsafe { sys::cuStreamDestroy_v2(lane.raw) };
+        let mut parts = self.lock();
+        for stream in parts.free.drain(..) {
+            // SAFETY: the driver made it; no `CudaStream` has it.
+            let _ = unsafe { sys::cuStreamDestroy_v2(stream.raw) };
         }
         for block in parts.blocks.drain(..) {
-            // SAFETY: as above; nobody has a part of it.
+            // SAFETY: as above; no stream has a part of it.
             let _ = unsafe { sys::cuMemFreeHost(block.0) };
         }
+    }
+
+    /// Locks, also after a panic: the pool is consistent at every step.
+    fn lock(&self) -> MutexGuard<'_, Parts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use ash::vk;
 
-use super::pages::Table;
+use super::page_table::PageTable;
 use super::{id, instance};
 use crate::domain::traits::{DomainError, DomainId};
 use crate::os::fork::Process;
@@ -29,7 +29,7 @@ pub struct Device {
     /// Only where host pages can be imported.
     pub host_memory: Option<ash::ext::external_memory_host::Device>,
     /// Which of them it knows.
-    pub host_pages: Table,
+    pub host_pages: PageTable,
     memory: vk::PhysicalDeviceMemoryProperties,
     /// The largest block in bytes.
     pub most: u64,
@@ -158,7 +158,7 @@ impl Device {
             next_queue: AtomicUsize::new(0),
             external_memory,
             host_memory,
-            host_pages: Table::default(),
+            host_pages: PageTable::default(),
             memory,
             most_allocations,
             most: maintenance.max_memory_allocation_size,

@@ -6,6 +6,7 @@
 //!   device.rs     an open device: its queues, what kinds of memory to use, errors
 //!   memory.rs     a pool's memory: one block, exported and imported; and what a descriptor must be like
 //!   pages.rs      pages of the host, registered or imported for one copy
+//!   page_table.rs the pages that a device knows, by address
 //!   transfer.rs   command buffers, staging
 //!   stream.rs     a queue of work with a thread that executes it in order
 //! ```
@@ -18,6 +19,7 @@
 mod device;
 mod instance;
 mod memory;
+mod page_table;
 mod pages;
 mod stream;
 mod transfer;
@@ -29,7 +31,7 @@ use std::sync::Arc;
 pub use ash;
 
 pub use memory::VulkanMemory;
-pub use pages::HostPages;
+pub use page_table::HostPages;
 pub use stream::VulkanStream;
 
 use crate::domain::traits::{

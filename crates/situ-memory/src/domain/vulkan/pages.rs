@@ -3,28 +3,25 @@
 //! What is registered is found again by its address, which stays that mapping's meanwhile: a registration keeps its memory mapped, and leaves the
 //! table before it lets go of it. Work that is under way keeps the pages, and they their memory. If the process dies, the kernel ends all of that.
 
-use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ash::vk;
 
-use super::device::{Device, lock};
+use super::device::Device;
+use super::page_table::{Import, Span};
 use crate::domain::traits::{DomainError, Memory};
 
 /// From this size on, importing pages for one copy is cheaper than copying them.
 const IMPORT_FROM: u64 = 64 << 10;
 const PAGE: usize = 4096;
 /// After so many refusals, nothing more is imported for one copy.
-const MOST_REFUSALS: u32 = 4;
+const MAX_REFUSALS: u32 = 4;
 const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
 
-/// Whole pages of this process as a buffer of the device. What uses them keeps them until it is done.
+/// Whole pages of this process as a buffer of the device. Work that uses them keeps them until it is done.
 struct Pages {
     device: Arc<Device>,
-    first: usize,
-    size: usize,
     buffer: vk::Buffer,
     block: vk::DeviceMemory,
     /// What is registered is mapped as long as this lives. Dropped after the buffer is destroyed.
@@ -44,88 +41,24 @@ impl Drop for Pages {
     }
 }
 
-/// Bytes that lie within one import: where in it they begin, and how many there are.
-pub struct Span {
-    pages: Arc<Pages>,
-    pub at: u64,
-    pub len: u64,
-}
-
-impl Span {
-    /// The buffer, which lives as long as this.
-    pub fn buffer(&self) -> vk::Buffer {
-        self.pages.buffer
-    }
-}
-
-/// What a device does with pages of the host: for people and tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HostPages {
-    /// How often it imported some since it was opened, for one copy or to be registered.
-    pub imported: u64,
-    /// How many imports are registered.
-    pub registered: usize,
-    /// Copies straight from or to such pages, of either kind, since the device was opened.
-    pub copies: u64,
-}
-
-/// The pages of the host that a device of this process knows.
-#[derive(Default)]
-pub struct Table {
-    /// By their first address; none overlap.
-    registered: Mutex<BTreeMap<usize, Arc<Pages>>>,
-    imported: AtomicU64,
-    copies: AtomicU64,
-    refusals: AtomicU32,
-}
-
-impl Table {
-    pub fn counts(&self) -> HostPages {
-        HostPages {
-            imported: self.imported.load(Ordering::Relaxed),
-            registered: lock(&self.registered).len(),
-            copies: self.copies.load(Ordering::Relaxed),
-        }
-    }
-
-    /// Where these bytes lie on registered pages, piece by piece: two registrations may meet within them. Nothing if some lie on none.
-    fn find(&self, at: usize, len: u64) -> Option<Vec<Span>> {
-        let end = at.checked_add(usize::try_from(len).ok()?)?;
-        let registered = lock(&self.registered);
-        let (mut spans, mut next) = (Vec::new(), at);
-        while next < end {
-            let (_, pages) = registered.range(..=next).next_back()?;
-            let until = end.min(pages.first + pages.size);
-            if until <= next {
-                return None;
-            }
-            let (at, len) = ((next - pages.first) as u64, (until - next) as u64);
-            spans.push(Span { pages: pages.clone(), at, len });
-            next = until;
-        }
-        Some(spans)
-    }
-}
-
 /// These bytes, for a copy by the device. Nothing if it does not take them, or if copying them first costs less.
 ///
 /// They are mapped until the copy is done: that is the promise given to the stream.
 pub fn spans(device: &Arc<Device>, at: *const u8, len: u64) -> Option<Vec<Span>> {
     let table = &device.host_pages;
     let spans = table.find(at as usize, len).or_else(|| import_for_one_copy(device, at as usize, len))?;
-    table.copies.fetch_add(1, Ordering::Relaxed);
+    table.count_copy();
     Some(spans)
 }
 
 fn import_for_one_copy(device: &Arc<Device>, at: usize, len: u64) -> Option<Vec<Span>> {
-    let refusals = &device.host_pages.refusals;
-    if len < IMPORT_FROM || refusals.load(Ordering::Relaxed) >= MOST_REFUSALS {
+    let table = &device.host_pages;
+    if len < IMPORT_FROM || table.refusals() >= MAX_REFUSALS {
         return None;
     }
     let (first, size) = whole_pages(at, usize::try_from(len).ok()?)?;
-    let imported = import(device, first, size, None);
-    let imported = imported.inspect_err(|_| _ = refusals.fetch_add(1, Ordering::Relaxed));
-    Some(vec![Span { at: (at - first) as u64, len, pages: Arc::new(imported.ok()?) }])
+    let imported = import(device, first, size, None).inspect_err(|_| table.count_refusal());
+    Some(vec![imported.ok()?.span((at - first) as u64, len)])
 }
 
 /// The pages that bytes lie on: the address of the first one, and the size of all.
@@ -162,25 +95,16 @@ impl Registration {
         };
         let pages = import(device, first, size, Some(memory.clone()))
             .map_err(|result| device.refused(ACTION, result))?;
-        let mut registered = lock(&device.host_pages.registered);
-        let before = registered.range(..first + size).next_back();
-        if before.is_some_and(|(_, before)| before.first + before.size > first) {
-            return Err(refuse("some of these pages are registered already"));
-        }
-        // Each import is an allocation, of which a process has so many; most are left to the program.
-        if registered.len() >= device.most_allocations / 4 {
-            return Err(refuse("the device has no room for more registrations"));
-        }
-        registered.insert(first, Arc::new(pages));
+        // Each import is an allocation, and a process has a limited number of them. Most are left to the program.
+        let limit = device.most_allocations / 4;
+        device.host_pages.register(pages, limit).map_err(|unregistered| refuse(unregistered.reason()))?;
         Ok(Self { device: device.clone(), first })
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        // From here on no copy finds the pages, and nothing else can come to lie at their address yet. The lock is not held while they are let go of.
-        let pages = lock(&self.device.host_pages.registered).remove(&self.first);
-        drop(pages);
+        self.device.host_pages.unregister(self.first);
     }
 }
 
@@ -190,7 +114,7 @@ fn import(
     first: usize,
     size: usize,
     memory: Option<Arc<dyn Memory>>,
-) -> Result<Pages, vk::Result> {
+) -> Result<Import, vk::Result> {
     let host = device.host_memory.as_ref().ok_or(vk::Result::ERROR_EXTENSION_NOT_PRESENT)?;
     let (pointer, bytes) = (first as *mut c_void, size as u64);
     let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(HANDLE);
@@ -224,9 +148,9 @@ fn import(
             None => Err(vk::Result::ERROR_FEATURE_NOT_PRESENT),
         };
         let block = block.inspect_err(|_| device.raw.destroy_buffer(buffer, None))?;
-        let pages = Pages { device: device.clone(), first, size, buffer, block, _memory: memory };
+        let pages = Pages { device: device.clone(), buffer, block, _memory: memory };
         device.raw.bind_buffer_memory(buffer, block, 0)?;
-        device.host_pages.imported.fetch_add(1, Ordering::Relaxed);
-        Ok(pages)
+        device.host_pages.count_import();
+        Ok(Import { first, size, buffer, keep: Arc::new(pages) })
     }
 }

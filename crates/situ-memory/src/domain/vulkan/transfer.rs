@@ -10,7 +10,8 @@ use ash::vk;
 
 use super::device::Device;
 use super::memory::VulkanMemory;
-use super::pages::{self, Span};
+use super::page_table::Span;
+use super::pages;
 use crate::domain::traits::{DomainError, Memory};
 
 /// Half of the staging memory in bytes: one half is copied by the CPU while the device copies the other.
