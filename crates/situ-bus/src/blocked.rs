@@ -13,7 +13,7 @@ use crate::publisher::{Inner, PublishError, RawPublisher};
 use crate::qos::WhenFull;
 use crate::ring::{ClaimError, Reference};
 use crate::topic::Topic;
-use crate::topic::format::{Descriptor, PLACES, PublisherEntry, state};
+use crate::topic::format::{Descriptor, PublisherEntry};
 use situ_memory::OpenRoot;
 
 /// How long a blocked publisher sleeps before it looks again by itself.
@@ -105,21 +105,14 @@ impl Drop for Shown<'_> {
 
 /// The subscriber with the smallest cursor of those that publishers wait for.
 fn slowest(topic: &Topic) -> Option<Behind> {
-    let used = topic.registry().places_used.load(Ordering::SeqCst).min(PLACES) as usize;
-    (0..used)
-        .filter_map(|index| {
-            let place = topic.place(index);
-            let word = place.state.load(Ordering::SeqCst);
-            let waited_for = word & (state::ACTIVE | state::GONE | state::BACKPRESSURE)
-                == state::ACTIVE | state::BACKPRESSURE;
-            waited_for.then(|| Behind {
-                place: index,
-                cursor: place.cursor.load(Ordering::SeqCst),
-                node: NodeId(place.node.load(Ordering::Relaxed)),
-                thread: place.thread.load(Ordering::Relaxed),
-            })
-        })
-        .min_by_key(|behind| behind.cursor)
+    let waited_for = topic.places.active().filter(|place| place.is_waited_for());
+    let behind = waited_for.map(|place| Behind {
+        place: place.index,
+        cursor: place.cursor(),
+        node: NodeId(place.node()),
+        thread: place.thread(),
+    });
+    behind.min_by_key(|behind| behind.cursor)
 }
 
 impl RawPublisher {

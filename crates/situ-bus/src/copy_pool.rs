@@ -11,8 +11,7 @@ use crate::deaths::Deaths;
 use crate::node::NodeInner;
 use crate::pools::Mapped;
 use crate::ring::Look;
-use crate::topic::format::domain_from_word;
-use crate::topic::{Topic, active_places};
+use crate::topic::Topic;
 
 /// A copy that was made, and what tells that nobody wants it any more.
 pub(crate) struct Made {
@@ -118,9 +117,6 @@ pub(crate) fn begin_fence(pool: &PoolOwner, slot: SlotId) {
 
 /// The smallest cursor of those who take in this domain.
 fn slowest(topic: &Topic, domain: DomainId) -> u64 {
-    active_places(topic)
-        .filter(|place| domain_from_word(&place.domain) == domain)
-        .map(|place| place.cursor.load(Ordering::SeqCst))
-        .min()
-        .unwrap_or(u64::MAX)
+    let taking = topic.places.active().filter(|place| place.domain() == domain);
+    taking.map(|place| place.cursor()).min().unwrap_or(u64::MAX)
 }

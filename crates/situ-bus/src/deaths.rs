@@ -18,7 +18,7 @@ use crate::liveness::{NodeId, has_ended, is_alive, process_of};
 use crate::node::NodeInner;
 use crate::subscriber::RawSubscriber;
 use crate::topic::Topic;
-use crate::topic::format::{PLACES, state};
+use crate::topic::format::state;
 
 /// How often an owner looks whether who holds its slots has died.
 const ASK_NS: u64 = 5_000_000;
@@ -92,7 +92,7 @@ impl Deaths {
             return false;
         }
         self.asked_ns = now;
-        let epoch = topic.registry().epoch.load(Ordering::Relaxed);
+        let epoch = topic.places.epoch().get();
         if self.epoch != Some(epoch) {
             self.watch(topic, node);
             self.epoch = Some(epoch);
@@ -122,12 +122,8 @@ impl Deaths {
 
 /// The nodes of the subscribers that are there, or gone while something of theirs is needed.
 fn used_places(topic: &Topic) -> impl Iterator<Item = NodeId> {
-    let used = topic.registry().places_used.load(Ordering::SeqCst).min(PLACES) as usize;
-    (0..used).filter_map(|index| {
-        let place = topic.place(index);
-        let used = place.state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) != 0;
-        used.then(|| NodeId(place.node.load(Ordering::Relaxed)))
-    })
+    let used = topic.places.all().filter(|place| place.word & (state::ACTIVE | state::GONE) != 0);
+    used.map(|place| NodeId(place.node()))
 }
 
 /// Whether one of these processes has ended, or does within so long.

@@ -11,8 +11,8 @@ use crate::copies::{Copies, Source};
 use crate::node::NodeInner;
 use crate::publisher::{Inner, RawPublisher, WARM_SIZE};
 use crate::qos::Durability;
-use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, domain_from_word};
-use crate::topic::{Topic, active_places};
+use crate::topic::Topic;
+use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 
 /// What a publisher brings elsewhere by itself.
 pub(crate) struct Eager {
@@ -171,8 +171,8 @@ impl Eager {
     /// Looks in which domains somebody takes.
     fn look_around(&mut self) {
         self.copies.iter_mut().for_each(|(_, wanted)| *wanted = false);
-        for place in active_places(&self.topic) {
-            let domain = domain_from_word(&place.domain);
+        for place in self.topic.places.active() {
+            let domain = place.domain();
             // Even its own domain counts: what lies in host memory may be wanted on the device, and the other way round.
             match self.copies.iter_mut().find(|(copies, _)| copies.domain() == domain) {
                 Some((_, wanted)) => *wanted = true,

@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, MemoryError, OpenRoot, PoolMetadata, PoolView, SlotId, guard};
+use situ_memory::{Access, DomainId, MemoryError, OpenRoot, PoolMetadata, PoolView, SlotId, guard};
 
 use crate::clock::now_ns;
 use crate::liveness::{self, NodeId, NodeInfo};
 use crate::qos::Durability;
 use crate::ring::{Look, Reference};
 use crate::root::{Root, RootError, topic_name};
-use crate::topic::format::{MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, domain_from_word, state};
-use crate::topic::{Encoding, Topic, TypeDescription, is_publisher};
+use crate::topic::format::{MOST_DEPTH, PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
+use crate::topic::{Encoding, PlaceView, Topic, TypeDescription, is_publisher};
 
 /// A topic and who takes part in it.
 #[derive(Debug, Clone)]
@@ -160,10 +160,10 @@ pub fn topic(root: &Root, name: &str) -> Result<Option<TopicInfo>, InspectError>
 }
 
 fn topic_in(root: &OpenRoot, name: &str) -> Result<Option<TopicInfo>, MemoryError> {
-    let Some(topic) = Topic::open(root, &root.topic(name))? else { return Ok(None) };
+    let Some(topic) = Topic::open(root, &root.topic(name), Access::Read)? else { return Ok(None) };
     let info = describe(&topic);
     if guard::has_damage() && topic.is_damaged() {
-        return Err(MemoryError::Truncated { path: topic.file().path().to_owned() });
+        return Err(MemoryError::Truncated { path: topic.damaged_file().path().to_owned() });
     }
     Ok(Some(info))
 }
@@ -214,28 +214,29 @@ fn describe(topic: &Topic) -> TopicInfo {
             })
         })
         .collect();
-    let subscribers = used(&topic.registry().places_used, PLACES)
-        .map(|index| topic.place(index))
+    let subscribers = topic
+        .places
+        .all()
         .filter_map(|place| {
-            let word = place.state.load(Ordering::SeqCst);
+            let word = place.word;
             if word & state::ACTIVE == 0 {
                 return None;
             }
-            let node = NodeId(place.node.load(Ordering::Relaxed));
+            let node = NodeId(place.node());
             Some(SubscriberInfo {
                 node,
                 alive: word & state::GONE == 0 && liveness::is_alive(&topic.root, node),
                 reliable: word & state::RELIABLE != 0,
                 backpressure: word & state::BACKPRESSURE != 0,
                 durability: durability(word),
-                keep_last: match place.keep_last.load(Ordering::Relaxed) {
+                keep_last: match place.keep_last() {
                     0 => None,
                     last => Some(last),
                 },
-                taken: place.taken.load(Ordering::Relaxed),
-                lost: place.lost.load(Ordering::Relaxed).saturating_add(lost_by_now(topic, place, published)),
-                behind: published.saturating_sub(place.cursor.load(Ordering::Relaxed)),
-                domain: domain_from_word(&place.domain),
+                taken: place.taken(),
+                lost: place.lost().saturating_add(lost_by_now(topic, place, published)),
+                behind: published.saturating_sub(place.cursor()),
+                domain: place.domain(),
             })
         })
         .collect();
@@ -272,12 +273,12 @@ fn describe(topic: &Topic) -> TopicInfo {
 }
 
 /// How many messages a subscriber will find lost when it comes to take: they were overwritten, or their slots were used again.
-fn lost_by_now(topic: &Topic, place: &Place, end: u64) -> u64 {
-    let (cursor, joined_at) = (place.cursor.load(Ordering::SeqCst), place.joined_at.load(Ordering::Relaxed));
+fn lost_by_now(topic: &Topic, place: PlaceView<'_>, end: u64) -> u64 {
+    let (cursor, joined_at) = (place.cursor(), place.joined_at());
     if cursor == u64::MAX || joined_at == u64::MAX {
         return 0;
     }
-    let wants = match place.keep_last.load(Ordering::Relaxed) {
+    let wants = match place.keep_last() {
         0 => 0,
         last => end.saturating_sub(last),
     };
@@ -326,12 +327,9 @@ fn is_there(
 fn waits(topic: &Topic, entry: &PublisherEntry) -> Option<Waits> {
     // Acquire: since when, with it.
     let place = entry.waits_for.load(Ordering::Acquire).checked_sub(1)?;
-    let place = (place < PLACES).then(|| topic.place(place as usize))?;
+    let place = (place < PLACES).then(|| topic.places.at(place as usize))?;
     let waited = now_ns().saturating_sub(entry.waits_since_ns.load(Ordering::Relaxed));
-    Some(Waits {
-        subscriber: NodeId(place.node.load(Ordering::Relaxed)),
-        waited: Duration::from_nanos(waited),
-    })
+    Some(Waits { subscriber: NodeId(place.node()), waited: Duration::from_nanos(waited) })
 }
 
 fn used(counter: &situ_memory::sync::atomic::AtomicU32, most: u32) -> impl Iterator<Item = usize> {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::{Ordering, fence};
-use situ_memory::{Domains, PoolView, SlotId, guard};
+use situ_memory::{Access, Domains, PoolView, SlotId, guard};
 
 use crate::clock::Deadline;
 use crate::inspect::InspectError;
@@ -47,7 +47,7 @@ impl Observer {
     /// Begins to watch a topic, behind what is published already; nothing if there is none of this name.
     pub fn open(root: &Root, name: &str) -> Result<Option<Self>, InspectError> {
         let Some(root) = root.open()? else { return Ok(None) };
-        Ok(Topic::open(&root, &root.topic(name))?.map(|topic| {
+        Ok(Topic::open(&root, &root.topic(name), Access::Read)?.map(|topic| {
             let next = topic.end();
             Self { topic, next, pools: HashMap::new() }
         }))

@@ -9,8 +9,8 @@ use situ_memory::{Domain, DomainError, Domains, PoolView, Registered, SlotContro
 
 use crate::liveness::NodeId;
 use crate::node::NodeInner;
-use crate::topic::Topic;
 use crate::topic::format::state;
+use crate::topic::{OwnPlace, Topic};
 use crate::trust::{Limits, Trust};
 
 /// What keeps a subscriber's place: itself, and every sample that it took.
@@ -19,6 +19,8 @@ pub(crate) struct Core {
     pub(crate) topic: Arc<Topic>,
     pub(crate) node: Arc<NodeInner>,
     pub(crate) place: usize,
+    /// What it alone writes.
+    pub(crate) own: OwnPlace,
     /// Whose place it is. A forked child's copy gives nothing back.
     pub(crate) process: Process,
     pub(crate) trust: Trust,
@@ -28,7 +30,7 @@ pub(crate) struct Core {
 impl Drop for Core {
     fn drop(&mut self) {
         if self.process.is_this() {
-            self.topic.leave_place(self.place);
+            self.own.leave();
         }
     }
 }

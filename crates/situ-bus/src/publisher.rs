@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
-    AllocateError, DomainError, FenceState, HOST, Held, HostDomain, Memory, MemoryError, PoolOptions,
+    Access, AllocateError, DomainError, FenceState, HOST, Held, HostDomain, Memory, MemoryError, PoolOptions,
     PoolOwner, PoolStatistics, SlotId, Strategy, Stream,
 };
 
@@ -27,7 +27,7 @@ use crate::prefetch::prefetch_for_write;
 use crate::qos::{Durability, PublisherQos, Reliability, Terms, nanoseconds, periods};
 use crate::removal::Removed;
 use crate::ring::{ClaimError, Reference, Ring};
-use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor, PLACES, state};
+use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 use crate::topic::{Encoding, MOST_RINGS, RegisterError, Registration, Topic, TypeDescription};
 use crate::trim::{Trimming, give_excess_back};
 use crate::window::Window;
@@ -42,7 +42,7 @@ pub(crate) const WARM_SIZE: usize = 512 << 10;
 /// How long to wait for the end of copies.
 const COPYING: Duration = Duration::from_secs(1);
 /// With more subscribers than this, looking at all their cursors costs more than warm memory saves.
-const EAGER_PLACES: u32 = 8;
+const EAGER_PLACES: usize = 8;
 
 /// Why a message could not be published.
 #[derive(Debug, thiserror::Error)]
@@ -210,7 +210,7 @@ impl RawPublisher {
             domain: placement.domain,
         };
         let domains = inner.domains_with(placement.domain)?;
-        let joined = registration.join()?;
+        let joined = registration.join(Access::Read)?;
         let slots = depth as u64 * 2 + 1024;
         // First the bodies: heads without them would be nothing.
         let mut bodies = None;
@@ -306,7 +306,7 @@ impl RawPublisher {
 
     /// How many subscribers the topic has at the moment.
     pub fn subscribers(&self) -> usize {
-        places(&self.topic).count()
+        self.topic.places.active().count()
     }
 
     /// How many deadlines went by without a message, the current one included.
@@ -460,11 +460,11 @@ impl RawPublisher {
     pub(crate) fn retire_passed(&self, inner: &mut Inner) {
         if self.qos.durability != Durability::Volatile
             || inner.published.is_empty()
-            || self.topic.registry().places_used.load(Ordering::Relaxed) > EAGER_PLACES
+            || self.topic.places.used() > EAGER_PLACES
         {
             return;
         }
-        let passed = places(&self.topic).map(|(_, cursor)| cursor).min().unwrap_or(u64::MAX);
+        let passed = self.topic.places.active().map(|place| place.cursor()).min().unwrap_or(u64::MAX);
         while let Some(&(number, slot)) = inner.published.front()
             && number < passed
         {
@@ -511,15 +511,12 @@ impl RawPublisher {
 
     /// The slowest cursor of those who are waited for; `u64::MAX` if there is none.
     fn slowest(&self) -> u64 {
-        places(&self.topic)
-            .filter(|(word, _)| word & state::BACKPRESSURE != 0)
-            .map(|(_, cursor)| cursor)
-            .min()
-            .unwrap_or(u64::MAX)
+        let waited_for = self.topic.places.active().filter(|place| place.is_waited_for());
+        waited_for.map(|place| place.cursor()).min().unwrap_or(u64::MAX)
     }
 
     fn refresh(&self, inner: &mut Inner) -> u64 {
-        inner.window.refresh(&self.topic.registry().epoch, || self.slowest())
+        inner.window.refresh(self.topic.places.epoch(), || self.slowest())
     }
 
     /// Puts a loan into the order. `on` is the stream that completes it, if one does.
@@ -671,7 +668,7 @@ impl RawPublisher {
     ) -> Result<u64, ClaimError<()>> {
         let reliable = self.qos.reliability == Reliability::Reliable;
         let room = (self.qos.depth as u64).min(ring.depth());
-        let (window, epoch) = (&mut inner.window, &self.topic.registry().epoch);
+        let (window, epoch) = (&mut inner.window, self.topic.places.epoch());
         ring.publish(inner.next, reference, |number| {
             descriptor.sequence.store(number.wrapping_add(1), Ordering::Relaxed);
             if !reliable || window.admits(number, room, epoch, || self.slowest()) { Ok(()) } else { Err(()) }
@@ -731,18 +728,6 @@ impl Drop for RawPublisher {
         let bodies = bodies.map(|bodies| bodies.entry);
         self.topic.leave_entries([self.entry].into_iter().chain(bodies));
     }
-}
-
-/// The state words and cursors of those who are there.
-#[inline]
-fn places(topic: &Topic) -> impl Iterator<Item = (u32, u64)> + '_ {
-    let used = topic.registry().places_used.load(Ordering::SeqCst).min(PLACES) as usize;
-    (0..used).filter_map(|index| {
-        let place = topic.place(index);
-        let word = place.state.load(Ordering::SeqCst);
-        let active = word & (state::ACTIVE | state::GONE) == state::ACTIVE;
-        active.then(|| (word, place.cursor.load(Ordering::SeqCst)))
-    })
 }
 
 /// Takes a slot out of circulation. If nobody holds it, it is the next to be lent, so its first lines are asked for.

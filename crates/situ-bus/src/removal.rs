@@ -28,7 +28,7 @@ const LOOK_NS: u64 = 1_000_000_000;
 pub enum RemovedPart {
     /// The root directory, or another one is in its place.
     Root,
-    /// The topic's file.
+    /// A file of the topic: its own, or that of its subscribers.
     Topic,
     /// The file of the participant's node.
     Node,
@@ -116,8 +116,9 @@ impl Topic {
         let node = self.removal.node.get();
         match (self.removal.found.load(Ordering::Relaxed), node) {
             (3, Some(node)) => Removed { part: RemovedPart::Node, path: node.path().to_owned() },
-            (4, _) => Removed { part: RemovedPart::Contents, path: self.file().path().to_owned() },
+            (4, _) => Removed { part: RemovedPart::Contents, path: self.damaged_file().path().to_owned() },
             (2, _) => Removed { part: RemovedPart::Topic, path: self.file().path().to_owned() },
+            (5, _) => Removed { part: RemovedPart::Topic, path: self.places.file().path().to_owned() },
             _ => Removed { part: RemovedPart::Root, path: self.root.path().to_owned() },
         }
     }
@@ -131,6 +132,8 @@ impl Topic {
             1
         } else if !self.is_named() {
             2
+        } else if !self.places.is_named() {
+            5
         } else if self.removal.node.get().is_some_and(is_gone) {
             3
         } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewError, guard};
+use situ_memory::{Access, DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewError, guard};
 
 use crate::blocked::this_thread;
 use crate::clock::now_ns;
@@ -98,7 +98,7 @@ impl RawSubscriber {
             depth: keep_last,
             domain: placement.domain,
         };
-        let joined = registration.join()?;
+        let joined = registration.join(Access::ReadWrite)?;
         let wants = match (qos.durability, keep_last) {
             (Durability::Volatile, _) => 0,
             (Durability::TransientLocal, 0) => u64::MAX,
@@ -107,16 +107,17 @@ impl RawSubscriber {
         let (place, column) = joined.take_place(&registration, backpressure, wants, keep_last as u64)?;
         let topic = joined.topic.clone();
         drop(joined);
-        let cursor = topic.place(place).cursor.load(Ordering::Relaxed);
+        let cursor = place.cursor.load(Ordering::Relaxed);
         let joined_at = topic.end();
-        topic.place(place).joined_at.store(joined_at, Ordering::Relaxed);
+        place.joined_at.store(joined_at, Ordering::Relaxed);
         let into = (column, placement.domain);
         let copies = RefCell::new(Copies::new(topic.clone(), inner.clone(), into, placement.capacity));
         Ok(Self {
             core: Arc::new(Core {
                 topic,
                 node: inner.clone(),
-                place,
+                place: place.index,
+                own: place,
                 process: Process::this(),
                 trust: qos.trust,
                 limits: qos.limits,
@@ -313,7 +314,7 @@ impl RawSubscriber {
         self.advance(next);
         self.taken.set(self.taken.get() + 1);
         self.may_take.set(self.may_take.get() - 1);
-        self.core.topic.place(self.core.place).taken.store(self.taken.get(), Ordering::Relaxed);
+        self.core.own.taken.store(self.taken.get(), Ordering::Relaxed);
         self.note_arrival();
     }
 
@@ -592,7 +593,7 @@ impl RawSubscriber {
         if self.cursor.replace(number) == number {
             return;
         }
-        let place = self.core.topic.place(self.core.place);
+        let place = &self.core.own;
         if self.backpressure {
             // A publisher may be about to sleep until this moves: it announces, then looks at the cursor; we move the
             // cursor, then look for an announcement. Hence the sequentially consistent exchange.
@@ -609,7 +610,7 @@ impl RawSubscriber {
     pub(crate) fn note_thread(&self) {
         let thread = this_thread();
         if self.backpressure && self.thread.replace(thread) != thread {
-            self.core.topic.place(self.core.place).thread.store(thread, Ordering::Relaxed);
+            self.core.own.thread.store(thread, Ordering::Relaxed);
         }
     }
 
@@ -618,7 +619,7 @@ impl RawSubscriber {
         let lost = to.saturating_sub(from.max(self.joined_at));
         if lost > 0 {
             self.lost.set(self.lost.get().wrapping_add(lost));
-            self.core.topic.place(self.core.place).lost.store(self.lost.get(), Ordering::Relaxed);
+            self.core.own.lost.store(self.lost.get(), Ordering::Relaxed);
         }
     }
 
@@ -673,7 +674,7 @@ impl RawSubscriber {
 impl Drop for RawSubscriber {
     /// Samples may live on, and keep the place for as long. But it takes no more, so nobody needs to wait for it.
     fn drop(&mut self) {
-        self.core.topic.place(self.core.place).cursor.swap(u64::MAX, Ordering::SeqCst);
+        self.core.own.cursor.swap(u64::MAX, Ordering::SeqCst);
         self.core.topic.room().notify();
     }
 }

@@ -24,6 +24,24 @@ use situ_memory::sync::between_sequentially_consistent;
 
 use crate::ring::Ring;
 
+/// The word that changes when a subscriber comes, as publishers see it: they only read it.
+#[derive(Debug, Clone, Copy)]
+pub struct Epoch<'a>(&'a AtomicU64);
+
+impl<'a> Epoch<'a> {
+    /// The epoch in this word.
+    #[inline]
+    pub fn new(word: &'a AtomicU64) -> Self {
+        Self(word)
+    }
+
+    /// What it is now.
+    #[inline]
+    pub fn get(self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
 /// A publisher's memory of those whom it waits for.
 #[derive(Debug)]
 pub struct Window {
@@ -47,9 +65,9 @@ impl Window {
 
     /// Looks at the cursors: `slowest` gives the smallest of those who are waited for, `u64::MAX` if there is none.
     #[cold]
-    pub fn refresh(&mut self, epoch: &AtomicU64, slowest: impl FnOnce() -> u64) -> u64 {
+    pub fn refresh(&mut self, epoch: Epoch<'_>, slowest: impl FnOnce() -> u64) -> u64 {
         // The epoch first: a place that is taken after this changes it again.
-        self.epoch = epoch.load(Ordering::SeqCst);
+        self.epoch = epoch.get();
         self.slowest = slowest();
         self.slowest
     }
@@ -60,13 +78,12 @@ impl Window {
         &mut self,
         number: u64,
         room: u64,
-        epoch: &AtomicU64,
+        epoch: Epoch<'_>,
         slowest: impl FnOnce() -> u64,
     ) -> bool {
         between_sequentially_consistent();
         let fits = |slowest: u64| number < slowest.saturating_add(room);
-        (epoch.load(Ordering::SeqCst) == self.epoch && fits(self.slowest))
-            || fits(self.refresh(epoch, slowest))
+        (epoch.get() == self.epoch && fits(self.slowest)) || fits(self.refresh(epoch, slowest))
     }
 }
 

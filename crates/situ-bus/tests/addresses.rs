@@ -13,11 +13,18 @@ use situ_bus::{PublisherQos, RawPublisher, RawSubscriber, SubscriberQos};
 /// How many topics the child has. Thousands would take the same for each, and the test longer.
 const TOPICS: usize = 200;
 
-/// The addresses, in bytes, and the mappings of this process.
-fn addresses_and_maps() -> (usize, usize) {
+/// The addresses of this process, in bytes.
+fn addresses() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: usize = statm.split_whitespace().next().unwrap().parse().unwrap();
-    (pages * 4096, std::fs::read_to_string("/proc/self/maps").unwrap().lines().count())
+    pages * 4096
+}
+
+/// How many mappings this process has, and how many of those are of a topic's files.
+fn maps_of(scratch: &Scratch, topic: &str) -> (usize, usize) {
+    let directory = format!("{}/", scratch.topic(topic).to_str().unwrap());
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    (maps.lines().count(), maps.lines().filter(|line| line.contains(&directory)).count())
 }
 
 fn memory_of(scratch: &Scratch) -> u64 {
@@ -46,11 +53,16 @@ fn child() {
     match role.as_str() {
         "many" => {
             drop(both_sides(&scratch, 1));
-            let (addresses, maps) = addresses_and_maps();
-            let _topics = both_sides(&scratch, TOPICS);
-            let (then, maps_then) = addresses_and_maps();
-            say(&format!("addresses {}", (then - addresses) / TOPICS));
+            let (before, (maps, _)) = (addresses(), maps_of(&scratch, "topic0"));
+            let mut topics = both_sides(&scratch, TOPICS);
+            let (maps_then, both) = maps_of(&scratch, "topic0");
+            say(&format!("addresses {}", (addresses() - before) / TOPICS));
             say(&format!("maps {}", (maps_then - maps).div_ceil(TOPICS)));
+            let (publisher, _) = topics.swap_remove(0);
+            let (_, publishing) = maps_of(&scratch, "topic0");
+            say(&format!("publishing {publishing}"));
+            say(&format!("subscribing {}", both - publishing));
+            drop(publisher);
         }
         "locks" => {
             use rustix::mm::{MlockAllFlags, mlockall};
@@ -79,7 +91,11 @@ fn topics_take_few_addresses_and_mappings() {
     let addresses = child.number("addresses");
     assert!(addresses < 8 << 20, "{addresses} bytes of addresses for both sides of a topic");
     let maps = child.number("maps");
-    assert!(maps <= 8, "{maps} mappings for both sides of a topic");
+    assert!(maps <= 10, "{maps} mappings for both sides of a topic");
+    // The topic's file, that of its subscribers, and the two of its pool.
+    assert_eq!(child.number("publishing"), 4);
+    // The same, but it has the pool's control file mapped in two parts, of which it only reads one.
+    assert_eq!(child.number("subscribing"), 5);
     assert!(child.end(std::time::Duration::from_secs(60)).success());
 }
 

@@ -32,6 +32,7 @@ fn somewhere(random: &mut Random, file: &Path) -> Option<u64> {
     if size < least {
         return None;
     }
+    let is_subscribers = file.file_name().is_some_and(|name| name == "subscribers");
     let near = match (file.extension().and_then(|extension| extension.to_str()), random.below(6)) {
         (_, 0) | (Some("node"), _) => random.below(size),
         (Some("pool"), 1) => random.below(72),
@@ -41,6 +42,10 @@ fn somewhere(random: &mut Random, file: &Path) -> Option<u64> {
         // The sizes and places in the descriptors of the first slots; heads and bodies.
         (Some("data"), 1..4) => random.below(64) * 64 + 16 + random.below(24),
         (Some("data"), _) => random.below(8192),
+        // The header, the words and the first places of subscribers.
+        (None, 1) if is_subscribers => random.below(40),
+        (None, 2) if is_subscribers => 128 + random.below(16),
+        (None, 3..5) if is_subscribers => 256 + random.below(512),
         // The header, the words of its page, rows, and what lies behind the columns.
         (_, 1) => random.below(104),
         (_, 2) => 1024 + random.below(640),
@@ -358,9 +363,9 @@ fn a_truncated_or_garbled_topic_is_refused() {
     // A copy under another name, so that nobody has it mapped.
     let copy = scratch.topic("copy");
     fs::create_dir(&copy).unwrap();
-    let copy = copy.join("topic");
-    let refused = |bytes: &[u8]| {
-        fs::write(&copy, bytes).unwrap();
+    let subscribers = fs::read(scratch.topic("numbers").join("subscribers")).unwrap();
+    let refused_as = |name: &str, bytes: &[u8]| {
+        fs::write(copy.join(name), bytes).unwrap();
         let (looked, joined) = (inspect::topic(&scratch.root(), "copy"), subscribe(&scratch, "copy"));
         match (looked, joined) {
             (Err(looked), Err(RegisterError::Memory(joined))) => {
@@ -370,7 +375,9 @@ fn a_truncated_or_garbled_topic_is_refused() {
             other => panic!("{other:?}"),
         }
     };
-    for len in (0..whole.len()).step_by(4096).chain([1, 103, 104, 4095, whole.len() - 1]) {
+    let refused = |bytes: &[u8]| refused_as("topic", bytes);
+    fs::write(copy.join("subscribers"), &subscribers).unwrap();
+    for len in (0..whole.len()).step_by(4096).chain([1, 87, 88, 4095, whole.len() - 1]) {
         assert!(refused(&whole[..len]).contains("too short"), "{len}");
     }
     // The text begins behind everything else: the topic's name, the type's, the schema.
@@ -384,12 +391,29 @@ fn a_truncated_or_garbled_topic_is_refused() {
         (32, 3, "impossible number of rows"),
         (32, 1 << 20, "impossible number of rows"),
         (36, 255, "not where they belong"),
-        (92, u32::MAX, "impossibly long text"),
-        (96, 4096, "too short"),
+        (80, u32::MAX, "impossibly long text"),
+        (84, 4096, "too short"),
     ] {
         let mut garbled = whole.clone();
         garbled[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
         let text = refused(&garbled);
+        assert!(text.contains(reason), "{offset}: {text}");
+    }
+    fs::write(copy.join("topic"), &whole).unwrap();
+    for len in [0, 1, 39, 40, subscribers.len() - 1] {
+        assert!(refused_as("subscribers", &subscribers[..len]).contains("too short"), "{len}");
+    }
+    for (offset, value, reason) in [
+        (0, 0, "does not begin with"),
+        (8, 9, "another version"),
+        (12, 41, "another version"),
+        (16, 1, "not that of the topic beside it"),
+        (24, 255, "not where they belong"),
+        (32, 4096, "not where they belong"),
+    ] {
+        let mut garbled = subscribers.clone();
+        garbled[offset..offset + 4].copy_from_slice(&u32::to_le_bytes(value));
+        let text = refused_as("subscribers", &garbled);
         assert!(text.contains(reason), "{offset}: {text}");
     }
     // All the while the real one works.

@@ -27,7 +27,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use situ_bus::ring::{ClaimError, Look, Reference, Ring};
 use situ_bus::wake::WakeWord;
-use situ_bus::window::{Window, begin, enter};
+use situ_bus::window::{Epoch, Window, begin, enter};
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use situ_memory::sync::between_sequentially_consistent;
 use situ_memory::{Held, SlotControl};
@@ -476,7 +476,10 @@ fn back_pressure(messages: u64, room: u64, granted: u64) {
                         let mut claim = || {
                             shared.rows.ring().publish(number, slot(index as u16), |number| {
                                 let slowest = || shared.cursor.load(Ordering::SeqCst);
-                                window.admits(number, granted, &shared.epoch, slowest).then_some(()).ok_or(())
+                                window
+                                    .admits(number, granted, Epoch::new(&shared.epoch), slowest)
+                                    .then_some(())
+                                    .ok_or(())
                             })
                         };
                         if claim().is_ok() {
@@ -539,7 +542,7 @@ fn registration(
                                 0 => u64::MAX,
                                 _ => cursor.load(Ordering::SeqCst),
                             };
-                            window.admits(number, 1, epoch, slowest).then_some(()).ok_or(())
+                            window.admits(number, 1, Epoch::new(epoch), slowest).then_some(()).ok_or(())
                         });
                         if published.is_err() {
                             assert_eq!(published, Err(ClaimError::Refused(())));

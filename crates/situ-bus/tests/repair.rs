@@ -141,7 +141,8 @@ fn cleaning_does_not_follow_links_and_removes_nothing_that_is_not_a_topics() {
         fs::write(strange.join(name), "x").unwrap();
     }
     // What was begun by somebody who died: empty or zeroes, or with the right beginning.
-    let ours = [("topic", "SITUTOPI"), ("topic.2", "SITURING"), ("topic.3", "\0\0")];
+    let ours =
+        [("topic", "SITUTOPI"), ("topic.2", "SITURING"), ("topic.3", "\0\0"), ("subscribers", "SITUSUBS")];
     for (name, text) in ours {
         fs::write(strange.join(name), text).unwrap();
     }

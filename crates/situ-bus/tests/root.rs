@@ -50,7 +50,17 @@ fn is_root(what: &str) -> bool {
 fn precious(directory: &Path) -> Vec<PathBuf> {
     fs::create_dir_all(directory).unwrap();
     chown(directory, Some(VICTIM), Some(VICTIM)).unwrap();
-    let names = ["x.data", "y.pool", "topic.z", "w.new", "topic", "topic.new", "topic.1", "letter.node"];
+    let names = [
+        "x.data",
+        "y.pool",
+        "topic.z",
+        "w.new",
+        "topic",
+        "topic.new",
+        "topic.1",
+        "subscribers",
+        "letter.node",
+    ];
     let numbered = ["pool", "data", "node", "new", "ring"].map(|it| format!("0123456789abcdef.{it}"));
     names
         .into_iter()
@@ -269,6 +279,7 @@ fn members_of_a_group_cannot_replace_but_clean_up_what_others_left() {
         let opened = root.open().unwrap().unwrap();
         opened.make(&opened.topic("left")).unwrap();
         fs::write(left.join("topic"), "SITUTOPI").unwrap();
+        fs::write(left.join("subscribers"), "SITUSUBS").unwrap();
         fs::write(left.join("00000000000000cc.pool"), "SITUPOOL").unwrap();
         fs::write(left.join("00000000000000cc.data"), "").unwrap();
     });
@@ -365,6 +376,34 @@ fn a_removed_directory_of_topics_is_noticed_and_made_again_for_those_who_join() 
     }
     let publisher = RawPublisher::create(&node, "points", &numbers(), PublisherQos::default()).unwrap();
     publish(&publisher, 1, 0);
+}
+
+#[test]
+fn a_removed_file_of_a_topic_is_noticed_and_the_topic_made_anew_for_those_who_join() {
+    for name in ["topic", "subscribers"] {
+        let scratch = Scratch::new();
+        let node = scratch.node("n");
+        let publisher = RawPublisher::create(&node, "points", &numbers(), PublisherQos::default()).unwrap();
+        let subscriber =
+            RawSubscriber::create(&node, "points", &numbers(), SubscriberQos::default()).unwrap();
+        let file = scratch.topic("points").join(name);
+        fs::remove_file(&file).unwrap();
+        assert!(inspect::topic(&scratch.root(), "points").unwrap().is_none());
+        let error = until(|| match publisher.loan(8, 8, 0).unwrap().publish() {
+            Err(PublishError::Removed { removed, .. }) => Some(removed),
+            _ => None,
+        });
+        assert_eq!((error.part, error.path), (RemovedPart::Topic, file));
+        let late = RawSubscriber::create(&node, "points", &numbers(), SubscriberQos::default()).unwrap();
+        let new = RawPublisher::create(&node, "points", &numbers(), PublisherQos::default()).unwrap();
+        publish(&new, 1, 0);
+        assert_eq!(take(&late), Some((0, 1)), "those who come meet");
+        drop((subscriber, publisher));
+        publish(&new, 2, 0);
+        assert_eq!(take(&late), Some((1, 2)), "the old ones take nothing along");
+        drop((late, new));
+        assert!(!scratch.topic("points").exists());
+    }
 }
 
 #[test]

@@ -14,7 +14,10 @@ use std::time::Duration;
 
 use common::process::{Role, role};
 use common::{Scratch, numbers, publish};
-use situ_bus::{Observer, PublishError, RawPublisher, RawSubscriber, RemovedPart, TakeError, inspect};
+use situ_bus::{
+    Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber, Reliability, RemovedPart,
+    SubscriberQos, TakeError, inspect,
+};
 use situ_memory::{MemoryError, ViewError, guard};
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -34,6 +37,10 @@ fn child() {
         "topic" => {
             guard::install().unwrap();
             shorten_a_topic(&scratch);
+        }
+        "subscribers" => {
+            guard::install().unwrap();
+            shorten_the_subscribers(&scratch);
         }
         "threads" => {
             guard::install().unwrap();
@@ -124,6 +131,33 @@ fn shorten_a_topic(scratch: &Scratch) {
     assert!(error.to_string().contains(file.to_str().unwrap()), "{error}");
 }
 
+/// The same of the file of its subscribers, which a publisher meets that waits for them.
+fn shorten_the_subscribers(scratch: &Scratch) {
+    let node = scratch.node("n");
+    let qos = PublisherQos { reliability: Reliability::Reliable, depth: 1, ..PublisherQos::default() };
+    let publisher = RawPublisher::create(&node, "numbers", &numbers(), qos).unwrap();
+    let qos = SubscriberQos { reliability: Reliability::Reliable, ..SubscriberQos::default() };
+    let subscriber = RawSubscriber::create(&node, "numbers", &numbers(), qos).unwrap();
+    publish(&publisher, 7, BODY);
+    let file = find(scratch, |path| path.file_name().is_some_and(|name| name == "subscribers"));
+    open(&file).set_len(0).unwrap();
+    // This take moves the cursor, and meets the damage by that.
+    assert!(subscriber.take().unwrap().is_some());
+    match subscriber.take() {
+        Err(TakeError::Removed { removed, .. }) => {
+            assert_eq!((removed.part, removed.path), (RemovedPart::Contents, file.clone()));
+        }
+        other => panic!("{other:?}"),
+    }
+    let _ = publisher.loan(8, 8, 0).unwrap().publish();
+    match publisher.loan(8, 8, 0).unwrap().publish() {
+        Err(PublishError::Removed { removed, .. }) => assert_eq!(removed.part, RemovedPart::Contents),
+        other => panic!("{other:?}"),
+    }
+    let error = inspect::topic(&scratch.root(), "numbers").unwrap_err();
+    assert!(error.to_string().contains(file.to_str().unwrap()), "{error}");
+}
+
 /// Threads that meet the same damage at once, from the end and from the beginning, all go on.
 fn shorten_what_many_read(scratch: &Scratch) {
     let (publisher, subscriber) = joined(scratch);
@@ -193,8 +227,10 @@ fn without_the_guard_it_does_not() {
 
 #[test]
 fn a_topic_that_is_made_shorter_is_an_error() {
-    let status = played("topic");
-    assert!(status.success(), "{status}");
+    for file in ["topic", "subscribers"] {
+        let status = played(file);
+        assert!(status.success(), "{file}: {status}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A topic's file, mapped, and its parts by name.
+//! A topic's own file, mapped, and its parts by name; the rings and the places beside it.
 
 use std::fs::File;
 use std::io;
@@ -14,9 +14,10 @@ use situ_memory::{Access, Beneath, DomainId, HOST, Mapping, MemoryError, OpenRoo
 use super::TypeDescription;
 use super::format::{
     COUNTERS_OFFSET, CopyCounters, DOMAIN_TABLE_OFFSET, DOMAIN_USED, DOMAINS, HEAD_OFFSET, HOST_COLUMN, Head,
-    Header, MAGIC, PAGE, Parts, Place, PublisherEntry, REGISTRY_OFFSET, RING_MAGIC, ROOM_OFFSET, Registry,
-    WAKE_OFFSET, domain_from_word, domain_to_word,
+    Header, MAGIC, PAGE, Parts, PublisherEntry, REGISTRY_OFFSET, RING_MAGIC, ROOM_OFFSET, Registry,
+    SUBSCRIBERS_MAGIC, WAKE_OFFSET, domain_from_word, domain_to_word,
 };
+use super::places::{Places, SUBSCRIBERS_FILE};
 use super::rings::Rings;
 use crate::clock::now_ns;
 use crate::liveness::unique;
@@ -35,12 +36,12 @@ pub(crate) struct Topic {
     pub(crate) schema: String,
     parts: Parts,
     map: Mapping,
+    pub(crate) places: Places,
     pub(super) rings: Rings,
     /// When who takes of it last looked whether somebody has died.
     pub(crate) looked_ns: std::sync::atomic::AtomicU64,
     pub(crate) removal: Removal,
-    /// The device and inode of its file.
-    pub(super) identity: (u64, u64),
+    identity: Identity,
     /// Whose it is: a forked child's copy is private zeroes.
     pub(crate) process: Process,
 }
@@ -49,7 +50,18 @@ pub(super) fn system(action: &'static str, path: &Path, source: io::Error) -> Me
     MemoryError::System { action, path: path.to_owned(), source }
 }
 
-fn identify(file: &File) -> io::Result<(u64, u64)> {
+/// The device and inode of a file.
+pub(super) type Identity = (u64, u64);
+
+/// Whether a name still leads to this file. In doubt it does.
+pub(super) fn leads_to(place: &Beneath, identity: Identity) -> bool {
+    match place.stat() {
+        Ok(stat) => (stat.st_dev, stat.st_ino) == identity,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+pub(super) fn identify(file: &File) -> io::Result<Identity> {
     let metadata = file.metadata()?;
     Ok((metadata.dev(), metadata.ino()))
 }
@@ -60,25 +72,46 @@ pub(super) fn find_column(file: &File, columns: u64, depth: u32, column: usize) 
     find_memory(file.as_fd(), columns + column as u64 * len, len)
 }
 
-/// The name of a topic's file in its directory.
+fn open_if_there(place: &Beneath, write: bool) -> Result<Option<File>, MemoryError> {
+    match place.open(write) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(system("open", place.path(), error)),
+    }
+}
+
+fn is_missing(error: &MemoryError) -> bool {
+    matches!(error, MemoryError::System { source, .. } if source.kind() == io::ErrorKind::NotFound)
+}
+
+/// The name of a topic's own file in its directory.
 pub(crate) const FILE: &str = "topic";
 /// Its name while it is made.
 pub(crate) const HIDDEN_FILE: &str = "topic.new";
 
-/// Whether a file of one of these names may be removed: it begins as the file of a topic or of a further ring does, or with zeroes,
-/// because its maker died before it wrote the header.
+/// How often a reader without the topic's lock begins again because the topic was removed and made anew meanwhile.
+const TRIES: usize = 8;
+
+/// Whether a file of one of these names may be removed: it begins as the file of a topic, of a further ring or of subscribers does, or with
+/// zeroes, because its maker died before it wrote the header.
 pub(super) fn is_topic_file(file: &File) -> bool {
-    [MAGIC, RING_MAGIC].iter().any(|magic| beginning(file, &magic.to_le_bytes()) != Beginning::Foreign)
+    [MAGIC, RING_MAGIC, SUBSCRIBERS_MAGIC]
+        .iter()
+        .any(|magic| beginning(file, &magic.to_le_bytes()) != Beginning::Foreign)
 }
 
 impl Topic {
-    /// Makes the file of a new topic. The caller holds the directory's lock.
+    /// Makes the files of a new topic. The caller holds the directory's lock. `places` is what it may do with the subscribers' places.
+    ///
+    /// The old topic's name goes first, and the new one's comes last, so that no name leads to files that do not belong together. A process
+    /// that dies in between leaves a directory without a topic, in which the next participant begins anew.
     pub(crate) fn create(
         root: &OpenRoot,
         directory: &Beneath,
         name: &str,
         description: &TypeDescription,
         depth: u32,
+        places: Access,
     ) -> Result<Self, MemoryError> {
         let texts = [name, &description.name, &description.schema];
         let header = Header::new(unique(), depth, description.schema_hash, texts);
@@ -86,13 +119,16 @@ impl Topic {
         // Made under another name, so that who reads the directory never finds half a topic.
         let (place, named) = (directory.join(HIDDEN_FILE), directory.join(FILE));
         let hidden = place.path();
+        named.remove_if(is_topic_file);
+        Places::create(root, directory, header.id)?;
+        let places = Places::open(directory.join(SUBSCRIBERS_FILE), header.id, places)?;
         place.remove_if(is_topic_file);
         let file =
             place.create(root.file_mode(), root.group()).map_err(|error| system("create", hidden, error))?;
         // All of it has memory from the start, so that no later write can meet a full file system. (The columns of
         // domains that are never used are left out.)
         file.set_len(parts.end as u64).map_err(|error| system("size", hidden, error))?;
-        let (first, rest) = (parts.columns as u64, parts.places as u64);
+        let (first, rest) = (parts.columns as u64, parts.publishers as u64);
         find_memory(file.as_fd(), 0, first)
             .and_then(|()| find_memory(file.as_fd(), rest, parts.end as u64 - rest))
             .map_err(|error| system("find memory for", hidden, error))?;
@@ -118,6 +154,7 @@ impl Topic {
             schema: description.schema.clone(),
             parts,
             map,
+            places,
             rings: Rings::default(),
             looked_ns: now_ns().into(),
             removal: Removal::new(),
@@ -126,21 +163,46 @@ impl Topic {
         })
     }
 
-    /// Opens and checks a topic that is there; nothing if there is none.
-    pub(crate) fn open(root: &OpenRoot, directory: &Beneath) -> Result<Option<Self>, MemoryError> {
+    /// Opens and checks a topic that is there; nothing if there is none. `places` is what it may do with the subscribers' places.
+    ///
+    /// A topic whose subscribers' file is gone is none, as one whose own file is gone: those who are in it are told of the removal.
+    pub(crate) fn open(
+        root: &OpenRoot,
+        directory: &Beneath,
+        places: Access,
+    ) -> Result<Option<Self>, MemoryError> {
+        let place = directory.join(FILE);
+        for _ in 0..TRIES {
+            let Some(file) = open_if_there(&place, true)? else { return Ok(None) };
+            let identity = identify(&file).map_err(|error| system("look at", place.path(), error))?;
+            let (header, parts) = Self::read_header(&file, place.path())?;
+            match Places::open(directory.join(SUBSCRIBERS_FILE), header.id, places) {
+                Ok(places) => {
+                    return Self::of(root, directory, &file, identity, (header, parts), places).map(Some);
+                }
+                // Without the lock: they belong to another topic, which was made meanwhile.
+                Err(_) if !leads_to(&place, identity) => {}
+                Err(error) if is_missing(&error) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    fn of(
+        root: &OpenRoot,
+        directory: &Beneath,
+        file: &File,
+        identity: Identity,
+        (header, parts): (Header, Parts),
+        places: Places,
+    ) -> Result<Self, MemoryError> {
         let place = directory.join(FILE);
         let path = place.path();
-        let file = match place.open(true) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(system("open", path, error)),
-        };
         let malformed =
             |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
-        let (header, parts) = Self::read_header(&file, path)?;
         let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
             .map_err(|error| system("map", path, error))?;
-        let identity = identify(&file).map_err(|error| system("look at", path, error))?;
         let mut at = parts.text as u64;
         let mut text = |len: u32| -> Result<String, MemoryError> {
             let mut bytes = vec![0; len as usize];
@@ -159,6 +221,7 @@ impl Topic {
             schema,
             parts,
             map,
+            places,
             rings: Rings::default(),
             looked_ns: now_ns().into(),
             removal: Removal::new(),
@@ -166,7 +229,14 @@ impl Topic {
             process: Process::this(),
         };
         topic.follow()?;
-        Ok(Some(topic))
+        Ok(topic)
+    }
+
+    /// The number of the topic in a directory; nothing if there is none.
+    pub(super) fn id_in(directory: &Beneath) -> Result<Option<u64>, MemoryError> {
+        let place = directory.join(FILE);
+        let Some(file) = open_if_there(&place, false)? else { return Ok(None) };
+        Self::read_header(&file, place.path()).map(|(header, _)| Some(header.id))
     }
 
     fn read_header(file: &File, path: &Path) -> Result<(Header, Parts), MemoryError> {
@@ -296,13 +366,6 @@ impl Topic {
         self.part(COUNTERS_OFFSET + column * size_of::<CopyCounters>())
     }
 
-    /// A subscriber's place, below [`format::PLACES`](super::format::PLACES).
-    #[inline]
-    pub(crate) fn place(&self, index: usize) -> &Place {
-        assert!(index < super::format::PLACES as usize);
-        self.part(self.parts.places + index * size_of::<Place>())
-    }
-
     /// A publisher's entry, below [`format::PUBLISHERS`](super::format::PUBLISHERS).
     #[inline]
     pub(crate) fn publisher(&self, index: usize) -> &PublisherEntry {
@@ -315,17 +378,19 @@ impl Topic {
         self.directory.join(FILE)
     }
 
-    /// Whether its file still has its name. In doubt it has.
+    /// Whether its own file still has its name. In doubt it has.
     pub(crate) fn is_named(&self) -> bool {
-        match self.file().stat() {
-            Ok(stat) => (stat.st_dev, stat.st_ino) == self.identity,
-            Err(error) => error.kind() != io::ErrorKind::NotFound,
-        }
+        leads_to(&self.file(), self.identity)
     }
 
     /// Whether one of its files was made shorter while it was mapped, as the guard has found.
     pub(crate) fn is_damaged(&self) -> bool {
-        self.map.is_damaged() || self.has_damaged_ring()
+        self.map.is_damaged() || self.places.is_damaged() || self.has_damaged_ring()
+    }
+
+    /// Which of its files to name where one was made shorter.
+    pub(crate) fn damaged_file(&self) -> Beneath {
+        if self.places.is_damaged() { self.places.file().clone() } else { self.file() }
     }
 
     /// The control file of the pool with this number.

@@ -1,4 +1,4 @@
-//! The bytes of a topic file. The normative description is `spec/topic.md`.
+//! The bytes of a topic's files. The normative description is `spec/topic.md`.
 
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use situ_memory::{DomainId, DomainKind};
@@ -7,7 +7,7 @@ use crate::tenure::Tenure;
 use crate::wake::WakeWord;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 pub(crate) const PAGE: usize = 4096;
 
 /// How many rows a topic has unless more are asked for: rows are 8 bytes, so plenty.
@@ -33,21 +33,18 @@ pub(crate) struct Header {
     pub id: u64,
     pub schema_hash: u64,
     pub depth: u32,
-    pub places: u32,
     pub publishers: u32,
     pub domains: u32,
+    pub topic_len: u32,
     pub rows_offset: u64,
     pub columns_offset: u64,
-    pub places_offset: u64,
     pub publishers_offset: u64,
     pub text_offset: u64,
-    pub topic_len: u32,
     pub type_len: u32,
     pub schema_len: u32,
-    pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Header>() == 104);
+const _: () = assert!(size_of::<Header>() == 88);
 
 /// Where the changing words of the header page lie: each on a pair of cache lines of its own, because processors fetch
 /// lines in pairs.
@@ -64,19 +61,78 @@ pub(crate) struct Head {
     pub end: AtomicU64,
 }
 
-/// What changes when somebody comes or goes: read by every publisher, written rarely.
+/// What changes when a publisher comes or goes, or the topic grows: written rarely.
 #[repr(C, align(64))]
 pub(crate) struct Registry {
-    /// Changes whenever a place is taken.
-    pub epoch: AtomicU64,
-    /// No place at or beyond this number was ever taken.
-    pub places_used: AtomicU32,
     /// No publisher's entry at or beyond this number was ever taken.
     pub publishers_used: AtomicU32,
     /// A hint: how many rings there are behind the first.
     pub rings: AtomicU32,
     /// Nobody needs a message before this number any more, nor begins there: the sealed rings before it are over.
     pub first: AtomicU64,
+}
+
+/// The magic number of the file of a topic's subscribers.
+pub(crate) const SUBSCRIBERS_MAGIC: u64 = u64::from_le_bytes(*b"SITUSUBS");
+
+/// The beginning of the file of a topic's subscribers: fixed when the topic is made.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SubscribersHeader {
+    pub magic: u64,
+    pub version: u32,
+    pub header_size: u32,
+    /// The topic's.
+    pub id: u64,
+    pub places: u32,
+    pub reserved: u32,
+    pub places_offset: u64,
+}
+
+const _: () = assert!(size_of::<SubscribersHeader>() == 40);
+
+/// Where its changing words lie: on a pair of cache lines of their own, in the page of the first places, so that a publisher that reads
+/// them and those needs one page.
+pub(crate) const ARRIVALS_OFFSET: usize = 128;
+pub(crate) const PLACES_OFFSET: usize = 256;
+pub(crate) const SUBSCRIBERS_END: usize =
+    (PLACES_OFFSET + PLACES as usize * size_of::<Place>()).next_multiple_of(PAGE);
+
+/// What changes when a subscriber comes: read by every publisher, written rarely, by subscribers.
+#[repr(C, align(64))]
+pub(crate) struct Arrivals {
+    /// Changes whenever a place is taken.
+    pub epoch: AtomicU64,
+    /// No place at or beyond this number was ever taken.
+    pub places_used: AtomicU32,
+}
+
+impl SubscribersHeader {
+    pub(crate) fn new(topic: u64) -> Self {
+        Self {
+            magic: SUBSCRIBERS_MAGIC,
+            version: VERSION,
+            header_size: size_of::<Self>() as u32,
+            id: topic,
+            places: PLACES,
+            reserved: 0,
+            places_offset: PLACES_OFFSET as u64,
+        }
+    }
+
+    /// Checks a header that another process wrote: everything that an access relies on follows from it.
+    pub(crate) fn check(&self, topic: u64, file_size: u64) -> Result<(), &'static str> {
+        if self.magic != SUBSCRIBERS_MAGIC {
+            return Err("it does not begin with SITUSUBS");
+        }
+        if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
+            return Err("it was written by another version of Situ");
+        }
+        if *self != Self::new(topic) {
+            return Err("it is not that of the topic beside it, or its parts are not where they belong");
+        }
+        if file_size < SUBSCRIBERS_END as u64 { Err("the file is too short") } else { Ok(()) }
+    }
 }
 
 /// The bits of a place's and a publisher's state word; the count above them changes with each taker, so that a
@@ -166,6 +222,7 @@ pub(crate) struct PublisherEntry {
 
 const _: () = assert!(COUNTERS_OFFSET + DOMAINS as usize * size_of::<CopyCounters>() <= PAGE);
 const _: () = assert!(size_of::<Head>() == 64 && size_of::<WakeWord>() == 64 && size_of::<Registry>() == 64);
+const _: () = assert!(size_of::<SubscribersHeader>() <= ARRIVALS_OFFSET && size_of::<Arrivals>() == 64);
 const _: () = assert!(size_of::<Place>() == 128 && size_of::<PublisherEntry>() == 128);
 
 /// What lies at the beginning of every slot, before the head: written by the publisher, read-only for everybody
@@ -201,7 +258,6 @@ const _: () = assert!(DESCRIPTOR == 64);
 pub(crate) struct Parts {
     pub rows: usize,
     pub columns: usize,
-    pub places: usize,
     pub publishers: usize,
     pub text: usize,
     pub end: usize,
@@ -212,17 +268,9 @@ impl Parts {
     pub(crate) fn of(depth: u32, text: usize) -> Self {
         let rows = PAGE;
         let columns = (rows + depth as usize * 8).next_multiple_of(PAGE);
-        let places = columns + DOMAINS as usize * depth as usize * 8;
-        let publishers = places + PLACES as usize * size_of::<Place>();
+        let publishers = columns + DOMAINS as usize * depth as usize * 8;
         let text_at = publishers + PUBLISHERS as usize * size_of::<PublisherEntry>();
-        Self {
-            rows,
-            columns,
-            places,
-            publishers,
-            text: text_at,
-            end: (text_at + text).next_multiple_of(PAGE),
-        }
+        Self { rows, columns, publishers, text: text_at, end: (text_at + text).next_multiple_of(PAGE) }
     }
 }
 
@@ -260,8 +308,8 @@ pub(crate) struct RingParts {
 impl RingParts {
     /// The parts of a ring of this many rows: they lie as in the topic's file.
     pub(crate) fn of(depth: u32) -> Self {
-        let Parts { rows, columns, places, .. } = Parts::of(depth, 0);
-        Self { rows, columns, end: places.next_multiple_of(PAGE) }
+        let Parts { rows, columns, publishers, .. } = Parts::of(depth, 0);
+        Self { rows, columns, end: publishers.next_multiple_of(PAGE) }
     }
 }
 
@@ -312,18 +360,15 @@ impl Header {
             id,
             schema_hash,
             depth,
-            places: PLACES,
             publishers: PUBLISHERS,
             domains: DOMAINS,
             rows_offset: parts.rows as u64,
             columns_offset: parts.columns as u64,
-            places_offset: parts.places as u64,
             publishers_offset: parts.publishers as u64,
             text_offset: parts.text as u64,
             topic_len: texts[0].len() as u32,
             type_len: texts[1].len() as u32,
             schema_len: texts[2].len() as u32,
-            reserved: 0,
         }
     }
 
@@ -344,12 +389,10 @@ impl Header {
         }
         let parts = Parts::of(self.depth, text.iter().map(|len| *len as usize).sum());
         let right = Self {
-            places: PLACES,
             publishers: PUBLISHERS,
             domains: DOMAINS,
             rows_offset: parts.rows as u64,
             columns_offset: parts.columns as u64,
-            places_offset: parts.places as u64,
             publishers_offset: parts.publishers as u64,
             text_offset: parts.text as u64,
             ..*self
@@ -408,9 +451,12 @@ mod tests {
     fn the_specification_names_every_field_where_it_is() {
         assert_eq!(
             table("Header"),
-            fields!(Header: magic, version, header_size, id, schema_hash, depth, places, publishers, domains,
-                rows_offset, columns_offset, places_offset, publishers_offset, text_offset, topic_len, type_len,
-                schema_len, reserved)
+            fields!(Header: magic, version, header_size, id, schema_hash, depth, publishers, domains,
+                topic_len, rows_offset, columns_offset, publishers_offset, text_offset, type_len, schema_len)
+        );
+        assert_eq!(
+            table("Subscribers' header"),
+            fields!(SubscribersHeader: magic, version, header_size, id, places, reserved, places_offset)
         );
         assert_eq!(
             table("Place"),
@@ -443,13 +489,18 @@ mod tests {
                 at(HEAD_OFFSET + offset_of!(Head, end), 8, "head"),
                 at(WAKE_OFFSET, 4, "wake"),
                 at(ROOM_OFFSET, 4, "room"),
-                at(REGISTRY_OFFSET + offset_of!(Registry, epoch), 8, "epoch"),
-                registry(offset_of!(Registry, places_used), "places_used"),
                 registry(offset_of!(Registry, publishers_used), "publishers_used"),
                 registry(offset_of!(Registry, rings), "rings"),
                 at(REGISTRY_OFFSET + offset_of!(Registry, first), 8, "first"),
                 at(DOMAIN_TABLE_OFFSET, 8, "domain table"),
                 at(COUNTERS_OFFSET, 16, "copies"),
+            ]
+        );
+        assert_eq!(
+            table("Subscribers' words"),
+            [
+                at(ARRIVALS_OFFSET + offset_of!(Arrivals, epoch), 8, "epoch"),
+                at(ARRIVALS_OFFSET + offset_of!(Arrivals, places_used), 4, "places_used"),
             ]
         );
     }
@@ -475,21 +526,15 @@ mod tests {
 
     #[test]
     fn the_parts_lie_as_specified() {
-        // Worked out by hand for 1024 rows and 100 bytes of text: 4096 + 8192; 32 columns of 8192; 256 places of 128;
-        // 256 publishers of 128.
-        let parts = Parts {
-            rows: 4096,
-            columns: 12288,
-            places: 274_432,
-            publishers: 307_200,
-            text: 339_968,
-            end: 344_064,
-        };
+        // Worked out by hand for 1024 rows and 100 bytes of text: 4096 + 8192; 32 columns of 8192; 256 publishers of 128.
+        let parts = Parts { rows: 4096, columns: 12288, publishers: 274_432, text: 307_200, end: 311_296 };
         assert_eq!(Parts::of(1024, 100), parts);
         assert_eq!(Parts::of(1, 0).columns, 8192);
         assert_eq!(RingParts::of(1024), RingParts { rows: 4096, columns: 12288, end: 274_432 });
         // 32 columns of one word, filled up to a page.
         assert_eq!(RingParts::of(1), RingParts { rows: 4096, columns: 8192, end: 12288 });
+        // 256 + 256 places of 128 are 33,024 bytes: 8 pages and a bit.
+        assert_eq!((PLACES_OFFSET, SUBSCRIBERS_END), (256, 36_864));
     }
 
     #[test]

@@ -1,17 +1,19 @@
-//! A topic: one shared file with a ring of references, the cursors of its subscribers, and who publishes to it.
+//! A topic: a shared file with a ring of references and who publishes to it, and one with its subscribers' cursors beside it.
 
 mod canonical;
 mod file;
 pub(crate) mod format;
 mod lock;
+mod places;
 mod registry;
 mod repair;
 mod rings;
 
 pub(crate) use canonical::has_bulk;
 pub(crate) use file::Topic;
+pub(crate) use places::{OwnPlace, PlaceView};
 pub use registry::RegisterError;
-pub(crate) use registry::{Registration, active_places, is_publisher};
+pub(crate) use registry::{Registration, is_publisher};
 pub(crate) use repair::{Swept, sweep};
 pub(crate) use rings::MOST_RINGS;
 

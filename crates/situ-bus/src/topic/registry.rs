@@ -8,15 +8,13 @@ use std::time::Duration;
 
 use situ_layout::foreign::{Foreign, is_name};
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Beneath, DomainError, DomainId, HOST, MemoryError, OpenRoot, PoolView};
+use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, MemoryError, OpenRoot, PoolView};
 
 use super::canonical::{first_difference, has_bulk, may_be_appended};
 use super::file::Topic;
-use super::format::{
-    DEPTH, DOMAINS, MOST_DEPTH, PLACES, PUBLISHERS, Place, PublisherEntry, domain_from_word, domain_to_word,
-    state,
-};
+use super::format::{DEPTH, DOMAINS, MOST_DEPTH, PLACES, PUBLISHERS, PublisherEntry, domain_to_word, state};
 use super::lock::Lock;
+use super::places::{OwnPlace, PlaceView};
 use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
 use super::{Encoding, TextTooLong, TypeDescription};
 use crate::liveness::{NodeId, has_ended, is_alive};
@@ -224,8 +222,9 @@ impl Drop for Joined {
 }
 
 impl Registration<'_> {
-    /// Opens the topic, or makes it, and repairs what the dead left in it.
-    pub(crate) fn join(&self) -> Result<Joined, RegisterError> {
+    /// Opens the topic, or makes it, and repairs what the dead left in it. `places` is what it may do with the subscribers' places:
+    /// publishers only read them.
+    pub(crate) fn join(&self, places: Access) -> Result<Joined, RegisterError> {
         if !is_name(self.topic, 80) || file_name(self.topic).len() > MOST_FILE_NAME {
             return Err(RegisterError::InvalidName(self.topic.to_owned()));
         }
@@ -234,7 +233,7 @@ impl Registration<'_> {
         self.root.complete()?;
         let directory = self.root.topic(self.topic);
         let lock = Lock::acquire(self.root, &directory, self.topic)?;
-        if let Some(topic) = Topic::open(self.root, &directory)? {
+        if let Some(topic) = Topic::open(self.root, &directory, places)? {
             repair(&topic, &lock);
             if !in_use(&topic) {
                 // Everybody who was here is dead: begin anew, whatever type or depth they had.
@@ -245,7 +244,7 @@ impl Registration<'_> {
                 return Ok(self.joined(topic, lock));
             }
         }
-        match Topic::create(self.root, &directory, self.topic, self.description, self.rows()) {
+        match Topic::create(self.root, &directory, self.topic, self.description, self.rows(), places) {
             Ok(topic) => Ok(self.joined(topic, lock)),
             Err(error) => {
                 remove_topic(&directory, &lock);
@@ -372,14 +371,15 @@ impl Joined {
         column.ok_or_else(|| RegisterError::Domains { topic: self.topic.name.clone(), domain })
     }
 
-    /// Takes a place for a subscriber and gives its number, and that of its domain's column. `wants` is how far back it wants to begin.
+    /// Takes a place for a subscriber, which has to have joined for writing to it, and gives it, with the number of its domain's column.
+    /// `wants` is how far back it wants to begin.
     pub(crate) fn take_place(
         &self,
         registration: &Registration<'_>,
         backpressure: bool,
         wants: u64,
         keep_last: u64,
-    ) -> Result<(usize, usize), RegisterError> {
+    ) -> Result<(OwnPlace, usize), RegisterError> {
         let topic = &self.topic;
         let domain = registration.domain;
         let encoding = registration.description.encoding as u32;
@@ -397,14 +397,15 @@ impl Joined {
                 entry.encoding.load(Ordering::Relaxed),
             )?;
         }
-        let free = (0..PLACES as usize).find(|index| {
-            topic.place(*index).state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) == 0
-        });
+        let free = (0..PLACES as usize)
+            .find(|index| topic.places.at(*index).word & (state::ACTIVE | state::GONE) == 0);
         let Some(index) = free else {
             return Err(RegisterError::Full { topic: topic.name.clone(), role: "subscriber", most: PLACES });
         };
         let column = self.take_column(registration)?;
-        let place = topic.place(index);
+        let place = OwnPlace::new(topic, index);
+        let places = topic.places.writable(&self.lock)?;
+        let arrivals = places.arrivals();
         let word = place.state.load(Ordering::Relaxed);
         place.node.store(registration.node.0, Ordering::Relaxed);
         place.encoding.store(encoding, Ordering::Relaxed);
@@ -420,12 +421,12 @@ impl Joined {
         place.cursor.store(window::begin(topic.ring(), wants, first), Ordering::Relaxed);
         let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
         let bits = registration.bits(topic) | backpressure;
-        topic.registry().places_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
+        arrivals.places_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
         // Publication of the place: publishers that see it active see its cursor. If the process dies before, the
         // place is still free; after, it is repaired as any dead node's.
         place.state.store(state::next(word, bits), Ordering::SeqCst);
-        window::enter(topic.ring(), &place.cursor, &topic.registry().epoch, wants, first);
-        Ok((index, column))
+        window::enter(topic.ring(), &place.cursor, &arrivals.epoch, wants, first);
+        Ok((place, column))
     }
 
     /// Takes an entry for a publisher whose pool, of this number, `create` makes, and gives the entry's number.
@@ -441,19 +442,15 @@ impl Joined {
         let description = registration.description;
         let encoding = description.encoding as u32;
         registration.check_serialized(registration.domain, registration.node.0, encoding)?;
-        for place in active_places(topic) {
-            let node = place.node.load(Ordering::Relaxed);
-            registration.check_serialized(domain_from_word(&place.domain), node, encoding)?;
-            registration.check_bulk(node, encoding, place.encoding.load(Ordering::Relaxed))?;
+        for place in topic.places.active() {
+            let node = place.node();
+            registration.check_serialized(place.domain(), node, encoding)?;
+            registration.check_bulk(node, encoding, place.encoding())?;
             registration
                 .terms
                 .satisfies(place_terms(place))
                 .map_err(|mismatch| registration.qos_error(node, mismatch))?;
-            registration.check_layout(
-                node,
-                place.layout_hash.load(Ordering::Relaxed),
-                place.encoding.load(Ordering::Relaxed),
-            )?;
+            registration.check_layout(node, place.layout_hash(), place.encoding())?;
         }
         for entry in active_publishers(topic) {
             let node = entry.node.load(Ordering::Relaxed);
@@ -579,8 +576,8 @@ pub(crate) fn publisher_terms(entry: &PublisherEntry) -> Terms {
     terms(entry.state.load(Ordering::Relaxed), entry.deadline_ns.load(Ordering::Relaxed))
 }
 
-pub(crate) fn place_terms(place: &Place) -> Terms {
-    terms(place.state.load(Ordering::Relaxed), place.deadline_ns.load(Ordering::Relaxed))
+fn place_terms(place: PlaceView<'_>) -> Terms {
+    terms(place.word, place.deadline_ns())
 }
 
 fn terms(word: u32, deadline_ns: u64) -> Terms {
@@ -591,21 +588,11 @@ fn terms(word: u32, deadline_ns: u64) -> Terms {
     }
 }
 
-/// Places that a subscriber was given and did not lose.
-pub(crate) fn active_places(topic: &Topic) -> impl Iterator<Item = &Place> {
-    let used = topic.registry().places_used.load(Ordering::SeqCst).min(PLACES) as usize;
-    (0..used)
-        .map(|index| topic.place(index))
-        .filter(|place| place.state.load(Ordering::SeqCst) & (state::ACTIVE | state::GONE) == state::ACTIVE)
-}
-
 /// The state words and encodings of all who take part.
 fn participants(topic: &Topic) -> impl Iterator<Item = (u32, u32)> {
-    let places = active_places(topic).map(|it| (&it.state, &it.encoding));
-    let publishers = active_publishers(topic).map(|it| (&it.state, &it.encoding));
-    places
-        .chain(publishers)
-        .map(|(word, encoding)| (word.load(Ordering::SeqCst), encoding.load(Ordering::Relaxed)))
+    let publishers = active_publishers(topic)
+        .map(|it| (it.state.load(Ordering::SeqCst), it.encoding.load(Ordering::Relaxed)));
+    topic.places.active().map(|place| (place.word, place.encoding())).chain(publishers)
 }
 
 /// Entries of publishers that are there.
@@ -626,21 +613,11 @@ pub(super) fn used_publishers(topic: &Topic) -> impl Iterator<Item = (usize, &Pu
 }
 
 impl Topic {
-    /// Marks the places of dead subscribers, without the lock: publishers stop waiting for them at once. Gives how many
-    /// were found. A place that was given to somebody else meanwhile has another state word and is not hit.
+    /// Notes which subscribers are dead, without the lock: this participant stops waiting for them at once. Gives how many it did not
+    /// know of. See [`Places::mark_dead`](super::places::Places::mark_dead).
     pub(crate) fn mark_dead_places(&self) -> usize {
-        active_places(self)
-            .filter(|place| {
-                let word = place.state.load(Ordering::SeqCst);
-                let node = NodeId(place.node.load(Ordering::Relaxed));
-                word & (state::ACTIVE | state::GONE) == state::ACTIVE
-                    && !is_alive(&self.root, node)
-                    && place
-                        .state
-                        .compare_exchange(word, word | state::GONE, Ordering::SeqCst, Ordering::SeqCst)
-                        .is_ok()
-            })
-            .count()
+        let is_dead = |place: &PlaceView<'_>| !is_alive(&self.root, NodeId(place.node()));
+        self.places.active().filter(is_dead).filter(|place| self.places.mark_dead(*place)).count()
     }
 
     /// The pools whose files are there.
@@ -679,16 +656,7 @@ impl Topic {
     ///
     /// In a forked child it is not: what it would repair is private zeroes, by which every file in the directory looks superfluous.
     pub(crate) fn is_current(&self) -> bool {
-        self.process.is_this()
-            && matches!(Self::open(&self.root, &self.directory), Ok(Some(current)) if current.header.id == self.header.id)
-    }
-
-    /// A subscriber leaves.
-    pub(crate) fn leave_place(&self, index: usize) {
-        let place = self.place(index);
-        place.state.fetch_or(state::GONE, Ordering::SeqCst);
-        self.room().notify();
-        self.leave();
+        self.process.is_this() && matches!(Self::id_in(&self.directory), Ok(Some(id)) if id == self.header.id)
     }
 
     /// A publisher leaves, with the entries of its pools. What it published stays for those who still may take it.
@@ -730,14 +698,14 @@ impl Topic {
     }
 
     /// Repairs, and removes the topic if nobody is left. If the lock cannot be had, the next who comes does it.
-    fn leave(&self) {
+    pub(super) fn leave(&self) {
         let Ok(lock) = Lock::acquire(&self.root, &self.directory, &self.name) else { return };
         if self.is_current() {
             repair(self, &lock);
             if !in_use(self) {
                 remove_topic(&self.directory, &lock);
             }
-        } else if let Ok(None) = Self::open(&self.root, &self.directory) {
+        } else if let Ok(None) = Self::id_in(&self.directory) {
             // Made by waiting for its lock.
             let _ = self.directory.remove_directory();
         }

@@ -8,12 +8,13 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Beneath, MemoryError, OpenRoot, PoolMetadata, PoolView, ViewError};
+use situ_memory::{Access, Beneath, MemoryError, OpenRoot, PoolMetadata, PoolView, ViewError};
 
 use super::file::{FILE, HIDDEN_FILE, Topic, is_topic_file};
-use super::format::{PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
+use super::format::{PUBLISHERS, PublisherEntry, domain_from_word, state};
 use super::lock::Lock;
-use super::registry::{active_places, active_publishers, used_publishers};
+use super::places::SUBSCRIBERS_FILE;
+use super::registry::{active_publishers, used_publishers};
 use crate::entry::Entry;
 use crate::liveness::{NodeId, has_ended, is_alive, nodes};
 use crate::ring::{Look, Reference, Ring};
@@ -21,7 +22,7 @@ use crate::root::topic_name;
 
 /// Whether any participant lives. Right after [`repair`], so the active ones do.
 pub(super) fn in_use(topic: &Topic) -> bool {
-    active_places(topic).next().is_some() || active_publishers(topic).next().is_some()
+    topic.places.active().next().is_some() || active_publishers(topic).next().is_some()
 }
 
 /// Repairs what the dead left. Under the lock: nobody takes a place or an entry meanwhile.
@@ -35,7 +36,7 @@ pub(super) fn repair(topic: &Topic, lock: &Lock) {
         }
     }
     let devices = topic.domains().nth(1).is_some();
-    free_places(topic, devices);
+    free_places(topic, lock, devices);
     if followed {
         topic.forget_rings(lock);
     }
@@ -66,15 +67,21 @@ fn poison(topic: &Topic, entry: &PublisherEntry) -> bool {
 
 /// Frees the places of those who are gone: first their bits in every pool, then the place. Where there are devices, not
 /// before their processes have ended: until then a device may work for them on what they held.
-fn free_places(topic: &Topic, devices: bool) {
-    let used = topic.registry().places_used.load(Ordering::SeqCst).min(PLACES) as usize;
-    let gone: Vec<usize> = (0..used)
-        .filter(|index| topic.place(*index).state.load(Ordering::SeqCst) & state::GONE != 0)
-        .filter(|index| {
-            let node = NodeId(topic.place(*index).node.load(Ordering::Relaxed));
+///
+/// A publisher maps the places anew for this, for writing. If it may not, the places stay as they are, for the next repairer that may: the
+/// publisher passes them over, and what they held is free. A repairer that dies between the bits and a place, or may not free the place,
+/// leaves it taken, by a subscriber that is dead or gone: no other gets it, so that clearing its bits again clears no other's.
+fn free_places(topic: &Topic, lock: &Lock, devices: bool) {
+    let gone: Vec<usize> = topic
+        .places
+        .all()
+        .filter(|place| place.word & state::GONE != 0 || topic.places.is_passed_over(*place))
+        .filter(|place| {
+            let node = NodeId(place.node());
             // Of a node that lives, the subscriber and its last sample were dropped.
             !devices || is_alive(&topic.root, node) || has_ended(&topic.root, node)
         })
+        .map(|place| place.index)
         .collect();
     if gone.is_empty() {
         return;
@@ -91,10 +98,12 @@ fn free_places(topic: &Topic, devices: bool) {
             Err(_) => {}
         }
     }
-    for index in gone {
-        let place = topic.place(index);
-        let word = place.state.load(Ordering::SeqCst);
-        place.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
+    if let Ok(places) = topic.places.writable(lock) {
+        for index in gone {
+            let place = places.place(index);
+            let word = place.state.load(Ordering::SeqCst);
+            place.state.store(word & !(state::COUNT - 1), Ordering::SeqCst);
+        }
     }
     topic.room().notify();
 }
@@ -151,7 +160,7 @@ fn free_entries(topic: &Topic) {
         return;
     }
     let end = topic.end();
-    let slowest = active_places(topic).map(|place| place.cursor.load(Ordering::SeqCst)).min().unwrap_or(end);
+    let slowest = topic.places.active().map(|place| place.cursor()).min().unwrap_or(end);
     let rings = topic.needed_rings();
     let newest = Newest::of(topic, &rings);
     let (heads, pools): (Vec<_>, Vec<_>) =
@@ -220,10 +229,8 @@ fn free_copies(topic: &Topic, rings: &[Ring<'_>], index: usize, entry: &Publishe
 /// Subscribers that come late find that much less, and those that are behind lose it; but not those that publishers wait for, whom
 /// every message has to reach. Gives whether there was one. Under the lock, after [`repair`].
 pub(super) fn give_up_oldest(topic: &Topic) -> bool {
-    let waited_for = active_places(topic)
-        .filter(|place| place.state.load(Ordering::SeqCst) & state::BACKPRESSURE != 0)
-        .map(|place| place.cursor.load(Ordering::SeqCst))
-        .min();
+    let waited_for =
+        topic.places.active().filter(|place| place.is_waited_for()).map(|place| place.cursor()).min();
     let is_heads = |entry: &PublisherEntry| is_of_heads(entry.state.load(Ordering::SeqCst));
     let gone: Vec<_> =
         used_publishers(topic).filter(|(_, entry)| is_gone(entry) && is_heads(entry)).collect();
@@ -284,10 +291,11 @@ fn pool_number(name: &OsStr) -> Option<u64> {
     (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// Whether a file of a topic may have this name: its own, that of a further ring, or that of either while it is made.
+/// Whether a file of a topic may have this name: its own, that of a further ring, that of either while it is made, or that of its
+/// subscribers.
 fn is_file_name(name: &OsStr) -> bool {
     let further = |name: &str| name.strip_prefix("topic.").is_some_and(|it| it.parse::<u32>().is_ok());
-    name.to_str().is_some_and(|name| name == FILE || name == HIDDEN_FILE || further(name))
+    name.to_str().is_some_and(|name| [FILE, HIDDEN_FILE, SUBSCRIBERS_FILE].contains(&name) || further(name))
 }
 
 /// Removes all files of a topic, its name first: who opens it from now on finds none. What is by its name or its content no file of a
@@ -320,7 +328,7 @@ pub(crate) fn sweep(root: &OpenRoot, directory: &Beneath) -> Swept {
     let Some(lock) = Lock::try_acquire(directory) else {
         return if directory.open_directory().is_ok() { Swept::Busy } else { Swept::Kept };
     };
-    let removable = match Topic::open(root, directory) {
+    let removable = match Topic::open(root, directory, Access::Read) {
         Ok(Some(topic)) => {
             repair(&topic, &lock);
             !in_use(&topic)

@@ -5,7 +5,8 @@
 //! the seal in the row that they would use next, and go on in the new ring. The old one stays as it is, for readers that
 //! are behind and for those who come late and ask for what was published before.
 //!
-//! Everything else (places, entries, domains, words to sleep on) stays in the topic's file, whatever ring is in use.
+//! Everything else stays where it is, whatever ring is in use: entries, domains and words to sleep on in the topic's file, places in
+//! that of its subscribers.
 
 use std::fs::File;
 use std::io;
@@ -20,9 +21,8 @@ use situ_memory::sync::atomic::{AtomicU64, Ordering};
 use situ_memory::{Access, Beneath, Mapping, MemoryError, find_memory};
 
 use super::file::{FILE, HIDDEN_FILE, Topic, find_column, is_topic_file, system};
-use super::format::{DOMAINS, HEAD_OFFSET, Head, PAGE, RingHeader, RingParts, state};
+use super::format::{DOMAINS, HEAD_OFFSET, Head, PAGE, RingHeader, RingParts};
 use super::lock::Lock;
-use super::registry::active_places;
 use crate::entry::Entry;
 use crate::ring::{ClaimError, Look, Ring};
 
@@ -317,8 +317,7 @@ impl Topic {
             return;
         }
         let end = self.ring().end();
-        let slowest =
-            active_places(self).map(|place| place.cursor.load(Ordering::SeqCst)).min().unwrap_or(end);
+        let slowest = self.places.active().map(|place| place.cursor()).min().unwrap_or(end);
         let oldest = slowest.min(end.saturating_sub(self.ring().depth()));
         let over = self.all_rings().filter_map(|ring| ring.sealed_at()).filter(|seal| *seal <= oldest);
         let first = over.fold(self.registry().first.load(Ordering::SeqCst), u64::max);
@@ -337,10 +336,8 @@ impl Topic {
         let start = Instant::now();
         loop {
             let admit = |number: u64| {
-                let slowest = active_places(self)
-                    .filter(|place| place.state.load(Ordering::SeqCst) & state::BACKPRESSURE != 0)
-                    .map(|place| place.cursor.load(Ordering::SeqCst))
-                    .min();
+                let waited_for = self.places.active().filter(|place| place.is_waited_for());
+                let slowest = waited_for.map(|place| place.cursor()).min();
                 let fits = slowest.is_none_or(|slowest| number < slowest.saturating_add(ring.depth()));
                 fits.then_some(()).ok_or(())
             };

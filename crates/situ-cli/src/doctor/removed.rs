@@ -30,12 +30,14 @@ fn read_maps(pid: u32) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether a topic's file is mapped that has no name any more. (Pools lose theirs while their messages are still read.)
+/// Whether a topic's own file, or that of its subscribers, is mapped that has no name any more. (Pools lose theirs while their messages are still read.)
 fn lives_in_removed(maps: &str, root: &Path) -> bool {
     let topics = root.join("topics");
     maps.lines().filter_map(|line| line.strip_suffix(" (deleted)")).any(|line| {
         let path = line.find('/').map(|at| Path::new(&line[at..]));
-        path.is_some_and(|path| path.starts_with(&topics) && path.ends_with("topic"))
+        path.is_some_and(|path| {
+            path.starts_with(&topics) && ["topic", "subscribers"].iter().any(|name| path.ends_with(name))
+        })
     })
 }
 
@@ -68,6 +70,7 @@ mod tests {
         let map = |path: &str| format!("7f00-7f10 rw-s 00000000 00:19 5   {path}\n");
         assert!(!lives_in_removed(&map("/dev/shm/situ-7/topics/a b/topic"), root));
         assert!(lives_in_removed(&map("/dev/shm/situ-7/topics/a b/topic (deleted)"), root));
+        assert!(lives_in_removed(&map("/dev/shm/situ-7/topics/a/subscribers (deleted)"), root));
         assert!(!lives_in_removed(&map("/dev/shm/situ-7/topics/a/01.pool (deleted)"), root));
         assert!(!lives_in_removed(&map("/dev/shm/situ-70/topics/a/topic (deleted)"), root));
         assert_eq!(judge(root, &[]).status, Status::Ok);

@@ -1,0 +1,232 @@
+//! Rights: a process that only publishes has the places of subscribers mapped for reading, and needs no right to write them.
+//!
+//! A superuser's test plays another user in a thread; any other test makes the file one that its owner may only read.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use common::process::{Role, role, say};
+use common::{Scratch, numbers, publish, take};
+use rustix::io::Errno;
+use rustix::mm::{MprotectFlags, mprotect};
+use rustix::process::{Gid, Uid};
+use situ_bus::{
+    History, Node, Observer, PublishError, PublisherQos, RawPublisher, RawSubscriber, RegisterError,
+    Reliability, Root, SubscriberQos, WhenFull, clean, inspect,
+};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const OTHER: u32 = 54_401;
+const GROUP: u32 = 54_402;
+
+/// Whether the test is the superuser's, as it began: not whether the thread is that asks.
+fn is_root() -> bool {
+    static IS_ROOT: OnceLock<bool> = OnceLock::new();
+    *IS_ROOT.get_or_init(|| rustix::process::geteuid().is_root())
+}
+
+/// Acts as another user than the test's, in the group of its root. Only the superuser can; without that the rights of the file alone make
+/// the difference.
+fn as_other<T: Send>(act: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            if is_root() {
+                let (user, group) = (Uid::from_raw(OTHER), Gid::from_raw(GROUP));
+                rustix::thread::set_thread_groups(&[]).unwrap();
+                rustix::thread::set_thread_res_gid(group, group, group).unwrap();
+                rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+            }
+            act()
+        });
+        thread.join().unwrap()
+    })
+}
+
+fn root(scratch: &Scratch) -> Root {
+    Root::at(&scratch.0, is_root().then_some(GROUP))
+}
+
+fn reliable() -> (PublisherQos, SubscriberQos) {
+    let publisher = PublisherQos {
+        reliability: Reliability::Reliable,
+        depth: 4,
+        when_full: WhenFull::Block(None),
+        ..PublisherQos::default()
+    };
+    let subscriber = SubscriberQos {
+        reliability: Reliability::Reliable,
+        history: History::KeepAll,
+        ..SubscriberQos::default()
+    };
+    (publisher, subscriber)
+}
+
+/// Leaves the subscribers' file of a topic to be read only.
+fn forbid(scratch: &Scratch) {
+    let file = scratch.topic("points").join("subscribers");
+    fs::set_permissions(file, fs::Permissions::from_mode(0o440)).unwrap();
+}
+
+/// Where this process has the subscribers' file mapped, and with which rights.
+fn mapped(scratch: &Scratch) -> Vec<(usize, String)> {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let file = scratch.topic("points").join("subscribers");
+    let lines = maps.lines().filter(|line| line.ends_with(file.to_str().unwrap()));
+    lines
+        .map(|line| {
+            let (addresses, rest) = line.split_once(' ').unwrap();
+            let first = usize::from_str_radix(addresses.split_once('-').unwrap().0, 16).unwrap();
+            (first, rest.split_once(' ').unwrap().0.to_owned())
+        })
+        .collect()
+}
+
+#[test]
+#[ignore = "played by the children of the other tests"]
+fn child() {
+    let Some((role, scratch)) = role() else { return };
+    let node = Node::in_root("child", root(&scratch)).unwrap();
+    let (publisher_qos, subscriber_qos) = reliable();
+    match role.as_str() {
+        "stray" => {
+            let publisher = RawPublisher::create(&node, "points", &numbers(), publisher_qos).unwrap();
+            publish(&publisher, 7, 0);
+            let observer = Observer::open(&root(&scratch), "points").unwrap().unwrap();
+            assert_eq!(inspect::topics(&root(&scratch)).unwrap().len(), 1);
+            let maps = mapped(&scratch);
+            assert_eq!(maps.iter().map(|(_, rights)| rights.as_str()).collect::<Vec<_>>(), ["r--s"; 2]);
+            drop(observer);
+            let maps = mapped(&scratch);
+            let first = maps[0].0 as *mut u64;
+            // SAFETY: the page is mapped, and what it holds is only read by this process.
+            let allowed = unsafe { mprotect(first.cast(), 4096, MprotectFlags::READ | MprotectFlags::WRITE) };
+            assert_eq!(allowed, Err(Errno::ACCESS));
+            say("stores");
+            // SAFETY: it is the cursor of the first place, by the specification; the write ends the process.
+            unsafe { first.byte_add(256).write_volatile(u64::MAX) };
+            say("stored");
+        }
+        "hold" => {
+            let subscriber = RawSubscriber::create(&node, "points", &numbers(), subscriber_qos).unwrap();
+            forbid(&scratch);
+            say("ready");
+            assert!(subscriber.wait(Some(PATIENCE)));
+            let _held = subscriber.take().unwrap().unwrap();
+            say("holds");
+            std::thread::sleep(PATIENCE);
+        }
+        other => panic!("no such role: {other}"),
+    }
+}
+
+#[test]
+fn a_stray_write_of_a_publisher_moves_no_cursor() {
+    let scratch = Scratch::new();
+    let node = Node::in_root("n", root(&scratch)).unwrap();
+    let subscriber = RawSubscriber::create(&node, "points", &numbers(), reliable().1).unwrap();
+    assert_eq!(mapped(&scratch).len(), 1);
+    assert_eq!(mapped(&scratch)[0].1, "rw-s");
+    let mut child = Role::start(&scratch, "stray");
+    child.wait_for("stores");
+    let status = child.end(PATIENCE);
+    assert_eq!(status.signal(), Some(libc::SIGSEGV), "{status}");
+    let info = inspect::topic(&root(&scratch), "points").unwrap().unwrap();
+    assert_eq!(info.subscribers[0].behind, 1, "its cursor is where it was");
+    assert_eq!(take(&subscriber), Some((0, 7)));
+}
+
+#[test]
+fn a_process_that_may_only_read_the_places_publishes_and_does_not_subscribe() {
+    let scratch = &Scratch::new();
+    let node = Node::in_root("n", root(scratch)).unwrap();
+    let (publisher_qos, subscriber_qos) = reliable();
+    let subscriber = RawSubscriber::create(&node, "points", &numbers(), subscriber_qos.clone()).unwrap();
+    forbid(scratch);
+    let subscriber = as_other(move || {
+        let other = Node::in_root("other", root(scratch)).unwrap();
+        let publisher = RawPublisher::create(&other, "points", &numbers(), publisher_qos).unwrap();
+        for value in 0..20 {
+            publish(&publisher, value, 100);
+            assert_eq!(take(&subscriber), Some((value, value)));
+        }
+        assert_eq!(publisher.subscribers(), 1);
+        let refused = RawSubscriber::create(&other, "points", &numbers(), subscriber_qos.clone());
+        let Err(RegisterError::Memory(error)) = refused else { panic!("{refused:?}") };
+        let error = error.to_string();
+        assert!(error.contains("points/subscribers") && error.contains("ermission denied"), "{error}");
+        // It grows, too: the further ring is a publisher's.
+        let deep = PublisherQos { depth: 5000, ..reliable().0 };
+        let deep = RawPublisher::create(&other, "points", &numbers(), deep).unwrap();
+        publish(&deep, 30, 0);
+        publish(&publisher, 31, 0);
+        subscriber
+    });
+    assert_eq!([take(&subscriber), take(&subscriber)], [Some((20, 30)), Some((21, 31))]);
+    drop(subscriber);
+    assert!(!scratch.topic("points").exists(), "the last to leave removes the topic");
+}
+
+#[test]
+fn a_publisher_goes_on_without_the_dead_whose_places_it_may_not_write() {
+    let scratch = &Scratch::new();
+    let node = Node::in_root("n", root(scratch)).unwrap();
+    let (publisher_qos, subscriber_qos) = reliable();
+    let mut child = Role::start(scratch, "hold");
+    child.wait_for("ready");
+    let (other, publisher) = as_other(move || {
+        let other = Node::in_root("other", root(scratch)).unwrap();
+        let publisher = RawPublisher::create(&other, "points", &numbers(), publisher_qos).unwrap();
+        publish(&publisher, 0, 100);
+        (other, publisher)
+    });
+    child.wait_for("holds");
+    child.kill();
+    let (publisher, late, strict) = as_other(move || {
+        // It would wait for ever at the fifth message, and keep the slot that is held.
+        let start = Instant::now();
+        for value in 1..50 {
+            publish(&publisher, value, 100);
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        assert_eq!(publisher.subscribers(), 0);
+        let held = || inspect::topic(&root(scratch), "points").unwrap().unwrap().publishers[0].held_slots;
+        assert_eq!(held(), 0, "what the dead held is free");
+        // A publisher that comes now passes the place over as well.
+        let late = RawPublisher::create(&other, "points", &numbers(), reliable().0).unwrap();
+        assert_eq!(late.subscribers(), 0);
+        (0..10).for_each(|value| _ = publish(&late, value, 0));
+        let info = inspect::topic(&root(scratch), "points").unwrap().unwrap();
+        assert_eq!(info.subscribers.iter().map(|it| it.alive).collect::<Vec<_>>(), [false], "it is left");
+        let strict = PublisherQos { when_full: WhenFull::Fail, ..reliable().0 };
+        let strict = RawPublisher::create(&other, "points", &numbers(), strict).unwrap();
+        (publisher, late, strict)
+    });
+    // A subscriber that may write repairs, and gets the very place.
+    if !is_root() {
+        let file = scratch.topic("points").join("subscribers");
+        fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let next = RawSubscriber::create(&node, "points", &numbers(), subscriber_qos).unwrap();
+    let info = inspect::topic(&root(scratch), "points").unwrap().unwrap();
+    assert_eq!(info.subscribers.iter().map(|it| it.alive).collect::<Vec<_>>(), [true]);
+    forbid(scratch);
+    let publishers = as_other(move || {
+        assert_eq!((publisher.subscribers(), late.subscribers()), (1, 1), "it is waited for");
+        (0..4).for_each(|value| _ = publish(&publisher, value, 0));
+        let mut loan = strict.loan(8, 8, 0).unwrap();
+        loan.head_bytes().fill(0);
+        assert!(matches!(loan.publish(), Err(PublishError::Full { .. })));
+        (publisher, late, strict)
+    });
+    assert_eq!(take(&next).map(|taken| taken.1), Some(0));
+    drop((next, publishers, node));
+    clean(&root(scratch)).unwrap();
+    assert_eq!(scratch.files(), Vec::<PathBuf>::new());
+}
