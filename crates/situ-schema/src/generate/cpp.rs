@@ -6,6 +6,7 @@ mod layout;
 mod names;
 mod page;
 mod types;
+pub(crate) mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

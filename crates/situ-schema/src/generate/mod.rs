@@ -1,8 +1,8 @@
 //! The generation driver: a schema in, source files out.
 
-mod cpp;
-mod naming;
-mod rust;
+pub(crate) mod cpp;
+pub(crate) mod naming;
+pub(crate) mod rust;
 
 use std::path::PathBuf;
 

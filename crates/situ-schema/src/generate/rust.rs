@@ -11,6 +11,7 @@ pub mod rclrs;
 mod region;
 mod types;
 mod union;
+pub(crate) mod words;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -247,7 +248,7 @@ impl Generator<'_> {
         page.block(format!("mod {}", names::SCHEMAS), |page| {
             for id in structs {
                 page.gap();
-                let constant = names::raw(self.names.schema_constant(self.schema.name(id)));
+                let constant = words::raw(self.names.schema_constant(self.schema.name(id)));
                 page.raw_string(&format!("pub(super) const {constant}: &str ="), &self.schema.canonical(id));
             }
         });

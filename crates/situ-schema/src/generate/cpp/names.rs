@@ -3,122 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
-use std::sync::LazyLock;
 
 use super::types;
+use super::words::{is_global, is_reserved};
 use crate::files::interface_of;
 use crate::generate::naming;
 use crate::model::{Bitmask, Constant, Enum, Kind, Name, TypeId};
 use crate::{FileId, Schema};
-
-/// Words that C++ reserves.
-const KEYWORDS: &[&str] = &[
-    "alignas",
-    "alignof",
-    "and",
-    "and_eq",
-    "asm",
-    "atomic_cancel",
-    "atomic_commit",
-    "atomic_noexcept",
-    "auto",
-    "bitand",
-    "bitor",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "char16_t",
-    "char32_t",
-    "char8_t",
-    "class",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "compl",
-    "concept",
-    "const",
-    "const_cast",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "continue",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "dynamic_cast",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "not_eq",
-    "nullptr",
-    "operator",
-    "or",
-    "or_eq",
-    "private",
-    "protected",
-    "public",
-    "reflexpr",
-    "register",
-    "reinterpret_cast",
-    "requires",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "static_assert",
-    "static_cast",
-    "struct",
-    "switch",
-    "synchronized",
-    "template",
-    "this",
-    "thread_local",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typeid",
-    "typename",
-    "typeof",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "wchar_t",
-    "while",
-    "xor",
-    "xor_eq",
-];
-
-/// Names that a compiler, the C library or the C++ library defines as macros in the headers that Situ's include, and some more
-/// that those of older ones do: made with `g++ -E -dM`.
-const MACROS: &str = include_str!("macros.txt");
-
-/// Names that these headers have outside of namespaces: types and functions of the C library, and `std`.
-const GLOBALS: &str = include_str!("globals.txt");
 
 /// What every generated struct has besides its members.
 const STRUCT_NAMES: &[&str] =
@@ -151,18 +42,6 @@ const ACTION_NAMES: &[&str] = &["Feedback", "FeedbackMessage", "GetResult", "Goa
 
 /// Functions that stand beside enums and bitmasks.
 const NAMESPACE_NAMES: &[&str] = &["enumerator_name", "situ_default"];
-
-fn is_reserved(name: &str) -> bool {
-    static MACRO_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| MACROS.split_whitespace().collect());
-    KEYWORDS.contains(&name)
-        || MACRO_NAMES.contains(name)
-        || name.starts_with("situ_") && !name.ends_with('_')
-}
-
-fn is_global(name: &str) -> bool {
-    static GLOBAL_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| GLOBALS.split_whitespace().collect());
-    GLOBAL_NAMES.contains(name)
-}
 
 /// What the members of a struct, the cases of a union, or the values of an enum are called.
 pub struct Idents<'a>(naming::Scope<'a>);

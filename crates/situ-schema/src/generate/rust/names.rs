@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::words::{is_taken, raw};
 use crate::Schema;
 use crate::generate::naming;
 use crate::model::{Case, Kind, Member, Name, TypeId};
@@ -11,20 +12,6 @@ pub const SCHEMAS: &str = "situ_schemas";
 
 /// The module of the names for what containers of recursive types hold.
 pub const HELD: &str = "situ_held";
-
-/// Words that Rust reserves, in alphabetical order.
-const KEYWORDS: &[&str] = &[
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else",
-    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
-    "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "static", "struct", "trait",
-    "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
-];
-
-/// Words that Rust reserves and that have no raw form, and primitive types, which a type of that name would hide.
-const TAKEN: &[&str] = &[
-    "Self", "_", "bool", "char", "crate", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "self",
-    "str", "super", "u128", "u16", "u32", "u64", "u8", "usize",
-];
 
 /// Names of variables in the macros of `situ-layout` and in generated functions, in alphabetical order: a constant or the
 /// constructor of an enum or bitmask may not be called so, as a pattern would mean it and not a new variable.
@@ -127,16 +114,6 @@ const REGION_METHODS: &[&str] = &[
     "store",
     "to_message",
 ];
-
-/// Whether no identifier may be called so.
-fn is_taken(name: &str) -> bool {
-    TAKEN.binary_search(&name).is_ok()
-}
-
-/// A name that is not taken as an identifier.
-pub fn raw(name: &str) -> String {
-    if KEYWORDS.binary_search(&name).is_ok() { format!("r#{name}") } else { name.to_owned() }
-}
 
 /// What each name of a scope is called.
 pub struct Idents<'a>(naming::Scope<'a>);
@@ -401,7 +378,7 @@ mod tests {
 
     #[test]
     fn reserved_words_are_in_order() {
-        assert!(KEYWORDS.is_sorted() && TAKEN.is_sorted() && VARIABLES.is_sorted());
+        assert!(VARIABLES.is_sorted());
         let idents = Idents::of(["type", "self", "x", "self_"], &[]);
         let called = ["type", "self", "x", "self_"].map(|it| idents.get(it));
         assert_eq!(called, ["r#type", "self__", "x", "self_"]);
@@ -444,8 +421,7 @@ mod tests {
                 let closures = line.split('|').skip(1).step_by(2).flat_map(|it| it.split(',')).map(str::trim);
                 for name in declared.into_iter().chain(parameters).chain(closures) {
                     let name = name.split(|it| !is_word(it)).next().unwrap_or_default();
-                    let is_name =
-                        name.starts_with(|it: char| it.is_ascii_lowercase()) && !KEYWORDS.contains(&name);
+                    let is_name = name.starts_with(|it: char| it.is_ascii_lowercase()) && raw(name) == name;
                     assert!(
                         !is_name || is_taken(name) || VARIABLES.binary_search(&name).is_ok(),
                         "`{name}` in {file}.rs: {line}"
