@@ -1,104 +1,12 @@
-//! C++ writers for the messages of a `.proto` file, and the header that they and the readers are in.
+//! The C++ header of a `.proto` file: its enums, and the writers and readers of its messages.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use super::cpp_reader;
-use super::model::{Field, File, Kind, Message, Model, Scalar};
+use super::cpp_types::{int32, word};
+use super::model::{File, Model};
+use super::{cpp_reader, cpp_writer};
 use crate::generate::GeneratedFile;
-
-/// Words that are no names in C++, of those that could be a value's name.
-const KEYWORDS: &[&str] = &[
-    "alignas",
-    "and",
-    "asm",
-    "auto",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "class",
-    "concept",
-    "const",
-    "continue",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "not",
-    "operator",
-    "or",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "requires",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "while",
-    "xor",
-    "NULL",
-    "EOF",
-];
-
-pub fn word(name: &str) -> String {
-    if KEYWORDS.contains(&name) { format!("{name}_") } else { name.to_owned() }
-}
-
-/// The method of `message`, and the type in C++.
-pub fn scalar(scalar: Scalar) -> (&'static str, &'static str) {
-    match scalar {
-        Scalar::Int32 => ("int32", "std::int32_t"),
-        Scalar::Int64 => ("int64", "std::int64_t"),
-        Scalar::Uint32 => ("uint32", "std::uint32_t"),
-        Scalar::Uint64 => ("uint64", "std::uint64_t"),
-        Scalar::Sint32 => ("sint32", "std::int32_t"),
-        Scalar::Sint64 => ("sint64", "std::int64_t"),
-        Scalar::Fixed32 => ("fixed32", "std::uint32_t"),
-        Scalar::Fixed64 => ("fixed64", "std::uint64_t"),
-        Scalar::Sfixed32 => ("sfixed32", "std::int32_t"),
-        Scalar::Sfixed64 => ("sfixed64", "std::int64_t"),
-        Scalar::Float => ("float32", "float"),
-        Scalar::Double => ("float64", "double"),
-        Scalar::Bool => ("boolean", "bool"),
-    }
-}
 
 pub fn generate(model: &Model, file: &File) -> GeneratedFile {
     let mut text =
@@ -118,16 +26,17 @@ pub fn generate(model: &Model, file: &File) -> GeneratedFile {
     for it in &file.enums {
         let _ = writeln!(text, "enum class {} : std::int32_t {{", it.path.join("_"));
         for (name, number) in &it.values {
-            let _ = writeln!(text, "  {} = {},", word(name), cpp_reader::int32(*number));
+            let _ = writeln!(text, "  {} = {},", word(name), int32(*number));
         }
         text.push_str("};\n\n");
     }
     for it in &file.messages {
-        let _ = writeln!(text, "class {};\nclass {};", class(&it.path), cpp_reader::class(&it.path));
+        let _ =
+            writeln!(text, "class {};\nclass {};", cpp_writer::class(&it.path), cpp_reader::class(&it.path));
     }
     let mut bodies = String::new();
     for it in &file.messages {
-        message(model, it, &mut text, &mut bodies);
+        cpp_writer::message(model, it, &mut text, &mut bodies);
         cpp_reader::message(model, it, &mut text, &mut bodies);
     }
     text.push('\n');
@@ -140,125 +49,4 @@ pub fn generate(model: &Model, file: &File) -> GeneratedFile {
 
 fn header(proto: &str) -> PathBuf {
     PathBuf::from(proto).with_extension("situ.hpp")
-}
-
-fn class(path: &[String]) -> String {
-    format!("{}Writer", path.join("_"))
-}
-
-/// A message or enum from anywhere.
-pub fn qualified(model: &Model, name: &str, suffix: &str) -> String {
-    let place = &model.places[name];
-    let package: String = place.package.iter().map(|it| format!("::{}", word(it))).collect();
-    format!("{package}::{}{suffix}", place.path.join("_"))
-}
-
-fn message(model: &Model, it: &Message, text: &mut String, bodies: &mut String) {
-    let class = class(&it.path);
-    let full = &it.full_name[1..];
-    if let Some(other) = &it.extends {
-        let _ = writeln!(
-            text,
-            "\n/// Writes `{full}`, an extension of `{}`, which this takes the place of.",
-            &other[1..]
-        );
-        let _ =
-            writeln!(text, "class [[nodiscard]] {class} : public ::situ::protobuf::extension {{\n public:");
-        let other = qualified(model, other, "Writer");
-        let _ = writeln!(text, "  explicit {class}({other}& extended) noexcept;");
-        let _ = writeln!(
-            bodies,
-            "inline {class}::{class}({other}& extended) noexcept : ::situ::protobuf::extension(extended) {{}}"
-        );
-    } else {
-        let _ = writeln!(text, "\n/// Writes a `{full}`.");
-        let _ = writeln!(text, "class [[nodiscard]] {class} : public ::situ::protobuf::message {{\n public:");
-        text.push_str("  using message::message;\n");
-    }
-    for each in &it.fields {
-        let _ = writeln!(text, "  /// `{}`, field {}.", each.name, each.number);
-        field(model, &class, each, text, bodies);
-    }
-    text.push_str("};\n");
-}
-
-fn field(model: &Model, class: &str, it: &Field, text: &mut String, bodies: &mut String) {
-    let (name, number) = (&it.name, it.number);
-    if let Some(entry) = model.map_entry(it) {
-        let writer = self::class(&entry.path);
-        let (key, value) = (&entry.fields[0], &entry.fields[1]);
-        let (key_type, _) = value_type(model, &key.kind);
-        let (value_type, _) = value_type(model, &value.kind);
-        if matches!(value.kind, Kind::Message(_)) {
-            // The entry, with its key; its value is to be set.
-            let _ = writeln!(text, "  {writer} add_{name}();");
-            let _ = writeln!(
-                bodies,
-                "inline {writer} {class}::add_{name}() {{ return {writer}(*this, {number}); }}"
-            );
-        } else {
-            let _ = writeln!(text, "  void add_{name}({key_type} key, {value_type} value);");
-            let _ = writeln!(
-                bodies,
-                "inline void {class}::add_{name}({key_type} key, {value_type} value) {{\n  {writer} entry(*this, \
-                 {number});\n  entry.set_key(key);\n  entry.set_value(value);\n}}"
-            );
-        }
-        return;
-    }
-    let verb = if it.is_repeated && !it.is_packed { "add" } else { "set" };
-    if let Kind::Message(other) = &it.kind {
-        let writer = qualified(model, other, "Writer");
-        let _ = writeln!(text, "  {writer} {verb}_{name}();");
-        let number = if it.is_group {
-            format!("::situ::protobuf::group_field{{{number}}}")
-        } else {
-            number.to_string()
-        };
-        let _ = writeln!(
-            bodies,
-            "inline {writer} {class}::{verb}_{name}() {{ return {writer}(*this, {number}); }}"
-        );
-        return;
-    }
-    let (kind, method) = value_type(model, &it.kind);
-    if it.is_packed {
-        let method = match &it.kind {
-            Kind::Scalar(
-                Scalar::Fixed32
-                | Scalar::Fixed64
-                | Scalar::Sfixed32
-                | Scalar::Sfixed64
-                | Scalar::Float
-                | Scalar::Double
-                | Scalar::Bool,
-            ) => format!("packed_fixed<{kind}>"),
-            Kind::Enum(_) => format!("packed_enumeration<{kind}>"),
-            _ => format!("packed_{method}"),
-        };
-        let _ = writeln!(
-            text,
-            "  void set_{name}(std::span<const {kind}> values) {{ {method}({number}, values); }}"
-        );
-        return;
-    }
-    let _ = writeln!(text, "  void {verb}_{name}({kind} value) {{ {method}({number}, value); }}");
-    if matches!(it.kind, Kind::String | Kind::Bytes) {
-        text.push_str("  /// In pieces.\n");
-        let _ = writeln!(
-            text,
-            "  ::situ::protobuf::pieces {verb}_{name}_in_pieces() {{ return ::situ::protobuf::pieces(*this, {number}); }}"
-        );
-    }
-}
-
-/// The type of a value as an argument, and the method that writes it.
-fn value_type(model: &Model, kind: &Kind) -> (String, &'static str) {
-    match kind {
-        Kind::Scalar(it) => (scalar(*it).1.to_owned(), scalar(*it).0),
-        Kind::String => ("std::string_view".to_owned(), "string"),
-        Kind::Bytes => ("std::span<const std::uint8_t>".to_owned(), "bytes"),
-        Kind::Enum(name) => (qualified(model, name, ""), "enumeration"),
-        Kind::Message(name) => (qualified(model, name, "Writer"), "nested"),
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::cpp::{qualified, scalar, word};
+use super::cpp_types::{int32, qualified, scalar, word};
 use super::model::{Field, Kind, Message, Model, Scalar, oneofs};
 
 /// A field as a method; a few names are taken.
@@ -119,11 +119,6 @@ fn layout(model: &Model, name: &str, full: &str, slots: &[&Field], text: &mut St
         let _ = writeln!(text, "      case {slot}:\n        return {};", same.join(" || "));
     }
     text.push_str("      default:\n        return true;\n    }\n  }\n};\n");
-}
-
-/// The least number has no literal of its own.
-pub fn int32(number: i32) -> String {
-    if number == i32::MIN { "(-2147483647 - 1)".to_owned() } else { number.to_string() }
 }
 
 fn getter(

@@ -9,6 +9,8 @@
 
 mod cpp;
 mod cpp_reader;
+mod cpp_types;
+mod cpp_writer;
 mod descriptor;
 mod edition;
 mod load;
