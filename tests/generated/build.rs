@@ -31,6 +31,7 @@ fn main() {
     BuildScript::new(Loader::new().file(hostile.join("names.idl"))).file_stem("hostile_idl").run();
     let packages = Loader::new().include(&hostile).ros_package("names").ros_package("std");
     BuildScript::new(packages).file_stem("hostile_ros").run();
+    ProtoBuild::new().file(hostile.join("names.proto")).file_stem("hostile_proto").run();
 
     let kinds = file("spec/vectors/cdr/cyclone/kinds.idl");
     BuildScript::new(kinds.clone()).file_stem("kinds").run();

@@ -2,6 +2,7 @@
 //! code compiles is the test; and each name that had to change did so by the rule: underscores, as many as it takes.
 
 use situ::layout::{Heap, Message};
+use situ::wire::protobuf::{Growing, Nested, Writer};
 use situ::wire::{Encoding, decode, encode_to_vec};
 
 /// `schema/hostile/names.idl`.
@@ -14,6 +15,12 @@ mod idl {
 #[allow(dead_code, missing_docs, nonstandard_style, clippy::all)]
 mod ros {
     include!(concat!(env!("OUT_DIR"), "/hostile_ros.rs"));
+}
+
+/// `schema/hostile/names.proto`.
+#[allow(dead_code, missing_docs, nonstandard_style, clippy::all)]
+mod proto {
+    include!(concat!(env!("OUT_DIR"), "/hostile_proto.rs"));
 }
 
 #[test]
@@ -45,4 +52,57 @@ fn messages_come_back() {
         decode(&mut back, &encode_to_vec(&members, encoding).unwrap()).unwrap();
         assert_eq!((&read, &back), (&point, &members));
     }
+}
+
+/// What is written by methods that had to change comes back by those that read it; the bytes are those of the fields' numbers.
+#[test]
+fn protobuf_messages_come_back() {
+    use proto::std::template::self_::situ::*;
+    let mut memory = Growing::default();
+    let mut writer = Writer::new(&mut memory);
+    {
+        let mut message = AccessorsWriter(writer.message());
+        message.set_x("x");
+        message.set_has_x(2);
+        message.set_s_in_pieces_().push("s");
+        message.set_s_in_pieces("p");
+        message.set_set_s_in_pieces(5);
+        message.set_table_(6);
+        message.set_error(7);
+        message.set_new(8);
+        message.set_self(9);
+        message.set_self_(10);
+        message.set_typeid(11);
+        message.set_d().set_x(13);
+        message.set_c_d().set_x(c::E::C1);
+        message.set_try_from(16);
+        extensions::SelfExtensionWriter::from(&mut message).set_self("e");
+    }
+    writer.finish().unwrap();
+    let bytes = memory.written();
+    let expected = b"\x0a\x01x\x10\x02\x1a\x01s\x22\x01p\x28\x05\x30\x06\x38\x07\x40\x08\x48\x09\x50\x0a\x58\x0b\x6a\x02\x08\x0d\x72\x02\x08\x00\
+        \x80\x01\x10\xb2\x06\x01e";
+    assert_eq!(bytes, expected);
+    let read = AccessorsReader::new(bytes).unwrap();
+    assert_eq!((read.x().unwrap(), read.has_x_(), read.has_x(), read.has_has_x()), ("x", true, 2, true));
+    assert_eq!((read.s().unwrap(), read.s_in_pieces().unwrap(), read.set_s_in_pieces()), ("s", "p", 5));
+    assert_eq!((read.table_(), read.error(), read.new_(), read.self__(), read.self_()), (6, 7, 8, 9, 10));
+    assert_eq!((read.typeid(), read.has_NAN(), read.try_from_()), (11, false, 16));
+    assert_eq!(read.d().unwrap().unwrap().x(), 13);
+    assert_eq!(read.c_d().unwrap().unwrap().x(), c::E::C1);
+    assert_eq!(read.choice(), enumerators::Words::r#abstract);
+    let extension = extensions::SelfExtensionReader::try_from(&read).unwrap();
+    assert_eq!(extension.self_().unwrap(), "e");
+}
+
+/// Types that would be called the same stay apart: a name of the schema stays, others give way.
+#[test]
+fn protobuf_types_stay_apart() {
+    use proto::std::template::self_::situ::*;
+    assert_eq!((shelf::BOOK.0, C_E::C2.0, C_DReader::C3.0), (0, 0, 0));
+    let _: (outer::eq, outer_::eq, self__::eq) = Default::default();
+    fn is_reader<'a, T: TryFrom<Nested<'a>>>() {}
+    is_reader::<shelf_::MReader>();
+    is_reader::<c::DReader>();
+    is_reader::<C_D_Reader>();
 }

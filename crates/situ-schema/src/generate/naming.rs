@@ -53,16 +53,22 @@ impl<'a> Scope<'a> {
 
     /// A name that is made from one of the schema: this one, or with underscores behind it.
     pub fn made(&mut self, wanted: String) -> String {
-        let mut free = wanted;
-        while !self.taken.insert(free.clone()) {
-            free.push('_');
+        self.stem(wanted, &[""])
+    }
+
+    /// What several names that are made from one of the schema begin with, with these ends: this, or with underscores behind it.
+    pub fn stem(&mut self, wanted: String, ends: &[&str]) -> String {
+        let mut stem = wanted;
+        while ends.iter().any(|end| self.taken.contains(&format!("{stem}{end}"))) {
+            stem.push('_');
         }
-        free
+        self.taken.extend(ends.iter().map(|end| format!("{stem}{end}")));
+        stem
     }
 
     /// Takes names that the generated code has anyway.
-    pub fn take(&mut self, names: impl IntoIterator<Item = &'static str>) {
-        self.taken.extend(names.into_iter().map(str::to_owned));
+    pub fn take<T: Into<String>>(&mut self, names: impl IntoIterator<Item = T>) {
+        self.taken.extend(names.into_iter().map(Into::into));
     }
 }
 
@@ -81,5 +87,7 @@ mod tests {
             ("has_x_".into(), "x_mut".into())
         );
         assert_eq!(scope.made("x_mut".into()), "x_mut_");
+        assert_eq!(scope.stem("x".into(), &["_new", "_mut"]), "x_");
+        assert_eq!(scope.made("x__new".into()), "x__new_");
     }
 }

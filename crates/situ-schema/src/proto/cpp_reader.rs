@@ -2,28 +2,20 @@
 
 use std::fmt::Write;
 
-use super::cpp_types::{int32, qualified, scalar, word};
-use super::model::{Field, Kind, Message, Model, Scalar, oneofs};
-
-/// A field as a method; a few names are taken.
-fn method(name: &str) -> String {
-    match name {
-        "error" | "unknown_fields" | "as_bytes" => format!("{name}_"),
-        _ => word(name),
-    }
-}
-
-pub fn class(path: &[String]) -> String {
-    format!("{}Reader", path.join("_"))
-}
+use super::cpp_names::Names;
+use super::cpp_types::{int32, scalar};
+use super::methods::Methods;
+use super::model::{Field, Kind, Message, Scalar, oneofs};
 
 /// Writes the layout and the reader of a message; bodies that need other readers come later.
-pub fn message(model: &Model, it: &Message, text: &mut String, bodies: &mut String) {
+pub fn message(names: &Names, it: &Message, text: &mut String, bodies: &mut String) {
     let slots = it.slots();
-    let (class, layout) = (class(&it.path), format!("{}Layout", it.path.join("_")));
+    let [class, layout] = ["Reader", "Layout"].map(|end| names.simple(&it.full_name, end));
     let full = &it.full_name[1..];
-    self::layout(model, &layout, full, &slots, text);
+    self::layout(names, &layout, full, &slots, text);
 
+    // A field may be called as its layout is.
+    let layout = names.qualified(&it.full_name, "Layout");
     let table = format!("::situ::protobuf::table<{layout}>");
     let _ = match &it.extends {
         None => writeln!(
@@ -41,14 +33,14 @@ pub fn message(model: &Model, it: &Message, text: &mut String, bodies: &mut Stri
     text.push_str("  /// Finds the fields of an encoded message; if it is none, error() tells, and there are no fields.\n");
     let _ = writeln!(
         text,
-        "  explicit {class}(std::span<const std::uint8_t> bytes) noexcept : table_(bytes) {{}}"
+        "  explicit {class}(::std::span<const ::std::uint8_t> bytes) noexcept : table_(bytes) {{}}"
     );
     let _ = writeln!(
         text,
-        "  explicit {class}(::situ::protobuf::nested message) noexcept : table_(std::move(message)) {{}}"
+        "  explicit {class}(::situ::protobuf::nested message) noexcept : table_(::std::move(message)) {{}}"
     );
     if let Some(other) = &it.extends {
-        let other = qualified(model, other, "Reader");
+        let other = names.qualified(other, "Reader");
         let _ = writeln!(text, "  explicit {class}(const {other}& extended) noexcept;");
         let _ = writeln!(
             bodies,
@@ -61,12 +53,13 @@ pub fn message(model: &Model, it: &Message, text: &mut String, bodies: &mut Stri
         "  [[nodiscard]] ::situ::protobuf::read_error error() const&& noexcept { return table_.error(); }\n",
     );
     text.push_str("  /// The message as bytes.\n");
-    borrowed(text, "std::span<const std::uint8_t>", "as_bytes", "return table_.bytes();");
+    borrowed(text, "::std::span<const ::std::uint8_t>", "as_bytes", "return table_.bytes();");
     text.push_str("  /// The fields that are not known.\n");
     let unknown = format!("::situ::protobuf::unknown_fields<{layout}>");
     borrowed(text, &unknown, "unknown_fields", "return table_.unknown_fields();");
+    let methods = names.methods(it);
     for (slot, field) in slots.iter().enumerate() {
-        getter(model, &class, &layout, slot, field, text, bodies);
+        getter(names, it, (slot, field), &methods[field.name.as_str()], text, bodies);
     }
     let _ = writeln!(text, "\n private:\n  friend ::situ::protobuf::extension;\n  {table} table_;\n}};");
 }
@@ -77,18 +70,18 @@ fn borrowed(text: &mut String, result: &str, name: &str, body: &str) {
     let _ = writeln!(text, "  {result} {name}() const&& = delete;");
 }
 
-fn layout(model: &Model, name: &str, full: &str, slots: &[&Field], text: &mut String) {
+fn layout(names: &Names, name: &str, full: &str, slots: &[&Field], text: &mut String) {
     let count = slots.len();
     let _ = writeln!(text, "\n/// Which fields a `{full}` has.\nstruct {name} {{");
-    let _ = writeln!(text, "  static constexpr std::size_t size = {count};");
+    let _ = writeln!(text, "  static constexpr ::std::size_t size = {count};");
     let pairs: Vec<String> = oneofs(slots).iter().map(|(from, to)| format!("{{{from}, {to}}}")).collect();
     let pairs = if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(", ")) };
     let _ = writeln!(
         text,
-        "  static constexpr std::array<std::pair<std::uint16_t, std::uint16_t>, {count}> oneofs{{{pairs}}};"
+        "  static constexpr ::std::array<::std::pair<::std::uint16_t, ::std::uint16_t>, {count}> oneofs{{{pairs}}};"
     );
     text.push_str(
-        "  static constexpr int slot(std::uint32_t number, ::situ::protobuf::wire_type wire) noexcept {\n",
+        "  static constexpr int slot(::std::uint32_t number, ::situ::protobuf::wire_type wire) noexcept {\n",
     );
     if slots.is_empty() {
         text.push_str("    return static_cast<void>(number), static_cast<void>(wire), -1;\n  }\n");
@@ -106,9 +99,11 @@ fn layout(model: &Model, name: &str, full: &str, slots: &[&Field], text: &mut St
         }
         text.push_str("      default:\n        return -1;\n    }\n  }\n");
     }
-    text.push_str("  static constexpr bool accepts(int slot, std::int32_t number) noexcept {\n");
-    let closed: Vec<(usize, &[i32])> =
-        (0..).zip(slots).filter_map(|(slot, field)| Some((slot, model.closed_numbers(field)?))).collect();
+    text.push_str("  static constexpr bool accepts(int slot, ::std::int32_t number) noexcept {\n");
+    let closed: Vec<(usize, &[i32])> = (0..)
+        .zip(slots)
+        .filter_map(|(slot, field)| Some((slot, names.model.closed_numbers(field)?)))
+        .collect();
     if closed.is_empty() {
         text.push_str("    return static_cast<void>(slot), static_cast<void>(number), true;\n  }\n};\n");
         return;
@@ -122,58 +117,56 @@ fn layout(model: &Model, name: &str, full: &str, slots: &[&Field], text: &mut St
 }
 
 fn getter(
-    model: &Model,
-    class: &str,
-    layout: &str,
-    slot: usize,
-    it: &Field,
+    names: &Names,
+    message: &Message,
+    (slot, it): (usize, &Field),
+    methods: &Methods,
     text: &mut String,
     bodies: &mut String,
 ) {
     let (name, number) = (&it.name, it.number);
-    let own = method(name);
+    let Methods { get: own, has, .. } = methods;
+    let layout = names.qualified(&message.full_name, "Layout");
     if !it.is_repeated {
         let _ = writeln!(text, "\n  /// Whether there is a field {number}.");
-        let _ = writeln!(
-            text,
-            "  [[nodiscard]] bool has_{name}() const noexcept {{ return table_.has({slot}); }}"
-        );
+        let _ =
+            writeln!(text, "  [[nodiscard]] bool {has}() const noexcept {{ return table_.has({slot}); }}");
     } else {
         text.push('\n');
     }
     let _ = writeln!(text, "  /// `{name}`, field {number}.");
     match (&it.kind, it.is_repeated) {
         (Kind::Scalar(_) | Kind::Enum(_), is_repeated) => {
-            let (value, kind) = number_type(model, &it.kind);
+            let (value, kind) = number_type(names, &it.kind);
             if is_repeated {
                 let result = format!("::situ::protobuf::numbers<{kind}, {layout}>");
-                borrowed(text, &result, &own, &format!("return table_.all<{kind}>({slot});"));
+                borrowed(text, &result, own, &format!("return table_.all<{kind}>({slot});"));
             } else {
                 let _ = writeln!(
                     text,
                     "  [[nodiscard]] {value} {own}() const noexcept {{ return table_.get<{kind}>({slot}, {}); }}",
-                    default(model, it)
+                    default(names, it)
                 );
             }
         }
         (Kind::String, false) => {
             let body = format!("return table_.get_string({slot}{});", text_default(it));
-            borrowed(text, "std::string_view", &own, &body);
+            borrowed(text, "::std::string_view", own, &body);
         }
         (Kind::Bytes, false) => {
             let body = format!("return table_.get_bytes({slot}{});", text_default(it));
-            borrowed(text, "std::span<const std::uint8_t>", &own, &body);
+            borrowed(text, "::std::span<const ::std::uint8_t>", own, &body);
         }
         (Kind::String, true) => {
             let result = format!("::situ::protobuf::strings<{layout}>");
-            borrowed(text, &result, &own, &format!("return table_.all_strings({slot});"));
+            borrowed(text, &result, own, &format!("return table_.all_strings({slot});"));
         }
         (Kind::Bytes, true) => {
             let result = format!("::situ::protobuf::byte_strings<{layout}>");
-            borrowed(text, &result, &own, &format!("return table_.all_bytes({slot});"));
+            borrowed(text, &result, own, &format!("return table_.all_bytes({slot});"));
         }
         (Kind::Message(other), is_repeated) => {
-            let reader = qualified(model, other, "Reader");
+            let reader = names.qualified(other, "Reader");
             let (result, body) = if is_repeated {
                 (
                     format!("::situ::protobuf::messages<{reader}, {layout}>"),
@@ -185,20 +178,21 @@ fn getter(
             };
             // Elements hold what they lie in, but only where it is not the program's.
             let _ = writeln!(text, "  {result} {own}() const;");
+            let class = names.simple(&message.full_name, "Reader");
             let _ = writeln!(bodies, "inline {result} {class}::{own}() const {{ return {body}; }}");
         }
     }
 }
 
 /// The type of a number in C++, and its kind.
-fn number_type(model: &Model, kind: &Kind) -> (String, String) {
+fn number_type(names: &Names, kind: &Kind) -> (String, String) {
     match kind {
         Kind::Scalar(it) => {
             let (name, value) = scalar(*it);
             (value.to_owned(), format!("::situ::protobuf::kind::{name}"))
         }
         Kind::Enum(name) => {
-            let value = qualified(model, name, "");
+            let value = names.qualified(name, "");
             (value.clone(), format!("::situ::protobuf::kind::enumeration<{value}>"))
         }
         _ => (String::new(), String::new()),
@@ -206,20 +200,20 @@ fn number_type(model: &Model, kind: &Kind) -> (String, String) {
 }
 
 /// The default of a number, as C++ writes it.
-fn default(model: &Model, it: &Field) -> String {
+fn default(names: &Names, it: &Field) -> String {
     let text = it.default.as_deref();
-    let (value, _) = number_type(model, &it.kind);
+    let (value, _) = number_type(names, &it.kind);
     match (&it.kind, text) {
         (Kind::Enum(name), None) => {
-            let first = model.places[name].numbers.first().map_or(0, |it| *it);
+            let first = names.model.places[name].numbers.first().map_or(0, |it| *it);
             format!("static_cast<{value}>({})", int32(first))
         }
-        (Kind::Enum(_), Some(text)) => format!("{value}::{}", word(text)),
+        (Kind::Enum(name), Some(text)) => format!("{value}::{}", names.enumerator(name, text)),
         (Kind::Scalar(Scalar::Bool), text) => text.unwrap_or("false").to_owned(),
         (Kind::Scalar(Scalar::Float | Scalar::Double), Some(text)) => match text {
-            "inf" => format!("std::numeric_limits<{value}>::infinity()"),
-            "-inf" => format!("-std::numeric_limits<{value}>::infinity()"),
-            "nan" | "-nan" => format!("std::numeric_limits<{value}>::quiet_NaN()"),
+            "inf" => format!("::std::numeric_limits<{value}>::infinity()"),
+            "-inf" => format!("-::std::numeric_limits<{value}>::infinity()"),
+            "nan" | "-nan" => format!("::std::numeric_limits<{value}>::quiet_NaN()"),
             number => format!("static_cast<{value}>({})", with_point(number)),
         },
         (Kind::Scalar(Scalar::Int64 | Scalar::Sint64 | Scalar::Sfixed64), Some("-9223372036854775808")) => {
@@ -255,7 +249,7 @@ fn text_default(it: &Field) -> String {
             }
         }
     }
-    format!(", std::string_view(\"{literal}\", {})", bytes.len())
+    format!(", ::std::string_view(\"{literal}\", {})", bytes.len())
 }
 
 /// Protobuf escapes bytes as C does.

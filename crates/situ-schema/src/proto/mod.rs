@@ -8,15 +8,18 @@
 //! ```
 
 mod cpp;
+mod cpp_names;
 mod cpp_reader;
 mod cpp_types;
 mod cpp_writer;
 mod descriptor;
 mod edition;
 mod load;
+mod methods;
 mod model;
 mod rules;
 mod rust;
+mod rust_names;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -51,6 +54,19 @@ pub enum ProtoError {
         file: String,
         /// What it names.
         name: String,
+    },
+    /// Two files that do not import each other would define the same in C++.
+    #[error(
+        "{first} and {second} would both be `{name}` in C++, and their headers do not know each other; import one file in the other, or \
+         rename one, or put it into another package"
+    )]
+    SameName {
+        /// What both would be.
+        name: String,
+        /// The one, and its file.
+        first: String,
+        /// The other one, and its file.
+        second: String,
     },
     /// protoc sent something else than a request.
     #[error("this is no request of protoc; run it as `protoc --situ_out=<folder>`: {0}")]
@@ -191,8 +207,9 @@ fn generate(
         Language::Rclrs => return Err(ProtoError::NotForRos),
         Language::Rust => vec![rust::generate(model, options)],
         Language::Cpp => {
+            let names = cpp_names::Names::new(model)?;
             let files = model.files.iter().filter(|file| wanted(&file.name));
-            files.map(|file| cpp::generate(model, file)).collect()
+            files.map(|file| cpp::generate(&names, file)).collect()
         }
     })
 }

@@ -69,6 +69,11 @@ impl Field {
         if self.is_group { "GroupStart" } else { self.kind.wire() }
     }
 
+    /// What the names of methods that write it begin with.
+    pub fn verb(&self) -> &'static str {
+        if self.is_repeated && !self.is_packed { "add" } else { "set" }
+    }
+
     /// Whether it is a field of numbers, which can be packed.
     pub fn is_numeric(&self) -> bool {
         matches!(self.kind, Kind::Scalar(_) | Kind::Enum(_))
@@ -102,6 +107,8 @@ pub struct File {
     pub imports: Vec<String>,
     /// The namespace around everything, and the package.
     pub package: Vec<String>,
+    /// How many of these are the namespace around everything.
+    pub around: usize,
     pub messages: Vec<Message>,
     pub enums: Vec<Enum>,
 }
@@ -116,11 +123,9 @@ pub fn oneofs(slots: &[&Field]) -> Vec<(usize, usize)> {
     slots.iter().map(place).collect()
 }
 
-/// Where a message or enum is.
+/// What those that use a message or an enum need to know of it.
 #[derive(Debug, Clone)]
 pub struct Place {
-    pub package: Vec<String>,
-    pub path: Vec<String>,
     pub is_map_entry: bool,
     pub is_closed: bool,
     /// For an enum, its numbers, the first in front.
@@ -161,6 +166,7 @@ impl Model {
                 name: descriptor.name.clone(),
                 imports: descriptor.dependency.clone(),
                 package,
+                around: around.len(),
                 messages: Vec::new(),
                 enums: Vec::new(),
             };
@@ -178,19 +184,11 @@ impl Model {
         let mut places = BTreeMap::new();
         for file in &files {
             for it in file.messages.iter().filter(|it| it.extends.is_none()) {
-                let place = Place {
-                    package: file.package.clone(),
-                    path: it.path.clone(),
-                    is_map_entry: it.is_map_entry,
-                    is_closed: false,
-                    numbers: Vec::new(),
-                };
+                let place = Place { is_map_entry: it.is_map_entry, is_closed: false, numbers: Vec::new() };
                 places.insert(it.full_name.clone(), place);
             }
             for it in &file.enums {
                 let place = Place {
-                    package: file.package.clone(),
-                    path: it.path.clone(),
                     is_map_entry: false,
                     is_closed: it.is_closed,
                     numbers: it.values.iter().map(|(_, number)| *number).collect(),
@@ -220,6 +218,24 @@ impl Model {
             }
         }
         Ok(())
+    }
+
+    /// What a file imports, directly or through others.
+    pub fn imported(&self, file: &File) -> Vec<&File> {
+        let mut names: Vec<&str> = file.imports.iter().map(String::as_str).collect();
+        let mut next = 0;
+        let mut imported = Vec::new();
+        while let Some(name) = names.get(next).copied() {
+            next += 1;
+            let Some(it) = self.files.iter().find(|it| it.name == name) else { continue };
+            imported.push(it);
+            for more in &it.imports {
+                if !names.contains(&more.as_str()) {
+                    names.push(more);
+                }
+            }
+        }
+        imported
     }
 
     /// The numbers of a field's enum, if it is a closed one.

@@ -29,11 +29,11 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 1] = [(0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Bytes) => Some(0),
-                    _ => None,
+                    (1, WireType::Bytes) => ::core::option::Option::Some(0),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -44,12 +44,12 @@ pub mod perfetto {
 
         impl<'a> TraceReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -60,15 +60,15 @@ pub mod perfetto {
 
             /// `packet`, field 1.
             #[inline]
-            pub fn packet(&self) -> impl Iterator<Item = Result<super::super::perfetto::protos::TracePacketReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
-                self.0.all_nested(0).map(|it| it.and_then(super::super::perfetto::protos::TracePacketReader::try_from))
+            pub fn packet(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::TracePacketReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(0).map(|it| it.and_then(<super::super::perfetto::protos::TracePacketReader<'_> as ::core::convert::TryFrom<_>>::try_from))
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TraceReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TraceReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -154,21 +154,21 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 11] = [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (8, 11), (8, 11), (8, 11)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (8, WireType::Varint) => Some(0),
-                    (58, WireType::Varint) => Some(1),
-                    (10, WireType::Varint) => Some(2),
-                    (13, WireType::Varint) => Some(3),
-                    (12, WireType::Bytes) => Some(4),
-                    (59, WireType::Bytes) => Some(5),
-                    (42, WireType::Varint) => Some(6),
-                    (87, WireType::Varint) => Some(7),
-                    (6, WireType::Bytes) => Some(8),
-                    (11, WireType::Bytes) => Some(9),
-                    (60, WireType::Bytes) => Some(10),
-                    _ => None,
+                    (8, WireType::Varint) => ::core::option::Option::Some(0),
+                    (58, WireType::Varint) => ::core::option::Option::Some(1),
+                    (10, WireType::Varint) => ::core::option::Option::Some(2),
+                    (13, WireType::Varint) => ::core::option::Option::Some(3),
+                    (12, WireType::Bytes) => ::core::option::Option::Some(4),
+                    (59, WireType::Bytes) => ::core::option::Option::Some(5),
+                    (42, WireType::Varint) => ::core::option::Option::Some(6),
+                    (87, WireType::Varint) => ::core::option::Option::Some(7),
+                    (6, WireType::Bytes) => ::core::option::Option::Some(8),
+                    (11, WireType::Bytes) => ::core::option::Option::Some(9),
+                    (60, WireType::Bytes) => ::core::option::Option::Some(10),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -179,12 +179,12 @@ pub mod perfetto {
 
         impl<'a> TracePacketReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -202,7 +202,7 @@ pub mod perfetto {
             /// `timestamp`, field 8.
             #[inline]
             pub fn timestamp(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 58.
@@ -214,7 +214,7 @@ pub mod perfetto {
             /// `timestamp_clock_id`, field 58.
             #[inline]
             pub fn timestamp_clock_id(&self) -> u32 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(1).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(1).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 10.
@@ -226,7 +226,7 @@ pub mod perfetto {
             /// `trusted_packet_sequence_id`, field 10.
             #[inline]
             pub fn trusted_packet_sequence_id(&self) -> u32 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(2).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(2).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 13.
@@ -238,7 +238,7 @@ pub mod perfetto {
             /// `sequence_flags`, field 13.
             #[inline]
             pub fn sequence_flags(&self) -> u32 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(3).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(3).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 12.
@@ -249,8 +249,8 @@ pub mod perfetto {
 
             /// `interned_data`, field 12.
             #[inline]
-            pub fn interned_data(&self) -> Result<Option<super::super::perfetto::protos::InternedDataReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
-                self.0.nested(4)?.map(super::super::perfetto::protos::InternedDataReader::try_from).transpose()
+            pub fn interned_data(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::InternedDataReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(4)?.map(<super::super::perfetto::protos::InternedDataReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
             }
 
             /// Whether there is a field 59.
@@ -261,8 +261,8 @@ pub mod perfetto {
 
             /// `trace_packet_defaults`, field 59.
             #[inline]
-            pub fn trace_packet_defaults(&self) -> Result<Option<super::super::perfetto::protos::TracePacketDefaultsReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
-                self.0.nested(5)?.map(super::super::perfetto::protos::TracePacketDefaultsReader::try_from).transpose()
+            pub fn trace_packet_defaults(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::TracePacketDefaultsReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(5)?.map(<super::super::perfetto::protos::TracePacketDefaultsReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
             }
 
             /// Whether there is a field 42.
@@ -274,7 +274,7 @@ pub mod perfetto {
             /// `previous_packet_dropped`, field 42.
             #[inline]
             pub fn previous_packet_dropped(&self) -> bool {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Bool>(6).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Bool>(6).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 87.
@@ -286,7 +286,7 @@ pub mod perfetto {
             /// `first_packet_on_sequence`, field 87.
             #[inline]
             pub fn first_packet_on_sequence(&self) -> bool {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Bool>(7).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Bool>(7).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 6.
@@ -297,8 +297,8 @@ pub mod perfetto {
 
             /// `clock_snapshot`, field 6.
             #[inline]
-            pub fn clock_snapshot(&self) -> Result<Option<super::super::perfetto::protos::ClockSnapshotReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
-                self.0.nested(8)?.map(super::super::perfetto::protos::ClockSnapshotReader::try_from).transpose()
+            pub fn clock_snapshot(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::ClockSnapshotReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(8)?.map(<super::super::perfetto::protos::ClockSnapshotReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
             }
 
             /// Whether there is a field 11.
@@ -309,8 +309,8 @@ pub mod perfetto {
 
             /// `track_event`, field 11.
             #[inline]
-            pub fn track_event(&self) -> Result<Option<super::super::perfetto::protos::TrackEventReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
-                self.0.nested(9)?.map(super::super::perfetto::protos::TrackEventReader::try_from).transpose()
+            pub fn track_event(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::TrackEventReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(9)?.map(<super::super::perfetto::protos::TrackEventReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
             }
 
             /// Whether there is a field 60.
@@ -321,15 +321,15 @@ pub mod perfetto {
 
             /// `track_descriptor`, field 60.
             #[inline]
-            pub fn track_descriptor(&self) -> Result<Option<super::super::perfetto::protos::TrackDescriptorReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
-                self.0.nested(10)?.map(super::super::perfetto::protos::TrackDescriptorReader::try_from).transpose()
+            pub fn track_descriptor(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::TrackDescriptorReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(10)?.map(<super::super::perfetto::protos::TrackDescriptorReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TracePacketReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TracePacketReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -361,12 +361,12 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 2] = [(0, 0), (0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (58, WireType::Varint) => Some(0),
-                    (11, WireType::Bytes) => Some(1),
-                    _ => None,
+                    (58, WireType::Varint) => ::core::option::Option::Some(0),
+                    (11, WireType::Bytes) => ::core::option::Option::Some(1),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -377,12 +377,12 @@ pub mod perfetto {
 
         impl<'a> TracePacketDefaultsReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -400,7 +400,7 @@ pub mod perfetto {
             /// `timestamp_clock_id`, field 58.
             #[inline]
             pub fn timestamp_clock_id(&self) -> u32 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(0).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(0).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 11.
@@ -411,15 +411,15 @@ pub mod perfetto {
 
             /// `track_event_defaults`, field 11.
             #[inline]
-            pub fn track_event_defaults(&self) -> Result<Option<super::super::perfetto::protos::TrackEventDefaultsReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
-                self.0.nested(1)?.map(super::super::perfetto::protos::TrackEventDefaultsReader::try_from).transpose()
+            pub fn track_event_defaults(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::TrackEventDefaultsReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(1)?.map(<super::super::perfetto::protos::TrackEventDefaultsReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TracePacketDefaultsReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TracePacketDefaultsReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -445,11 +445,11 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 1] = [(0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (11, WireType::Varint) => Some(0),
-                    _ => None,
+                    (11, WireType::Varint) => ::core::option::Option::Some(0),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -460,12 +460,12 @@ pub mod perfetto {
 
         impl<'a> TrackEventDefaultsReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -483,14 +483,14 @@ pub mod perfetto {
             /// `track_uuid`, field 11.
             #[inline]
             pub fn track_uuid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TrackEventDefaultsReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TrackEventDefaultsReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -522,12 +522,12 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 2] = [(0, 0), (0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Bytes) => Some(0),
-                    (2, WireType::Varint) => Some(1),
-                    _ => None,
+                    (1, WireType::Bytes) => ::core::option::Option::Some(0),
+                    (2, WireType::Varint) => ::core::option::Option::Some(1),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -538,12 +538,12 @@ pub mod perfetto {
 
         impl<'a> ClockSnapshotReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -554,8 +554,8 @@ pub mod perfetto {
 
             /// `clocks`, field 1.
             #[inline]
-            pub fn clocks(&self) -> impl Iterator<Item = Result<super::super::perfetto::protos::clock_snapshot::ClockReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
-                self.0.all_nested(0).map(|it| it.and_then(super::super::perfetto::protos::clock_snapshot::ClockReader::try_from))
+            pub fn clocks(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::clock_snapshot::ClockReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(0).map(|it| it.and_then(<super::super::perfetto::protos::clock_snapshot::ClockReader<'_> as ::core::convert::TryFrom<_>>::try_from))
             }
 
             /// Whether there is a field 2.
@@ -567,14 +567,14 @@ pub mod perfetto {
             /// `primary_trace_clock`, field 2.
             #[inline]
             pub fn primary_trace_clock(&self) -> u32 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(1).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(1).unwrap_or(::core::default::Default::default())
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for ClockSnapshotReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for ClockSnapshotReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -635,16 +635,16 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 6] = [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Varint) => Some(0),
-                    (5, WireType::Varint) => Some(1),
-                    (2, WireType::Bytes) => Some(2),
-                    (3, WireType::Bytes) => Some(3),
-                    (4, WireType::Bytes) => Some(4),
-                    (8, WireType::Bytes) => Some(5),
-                    _ => None,
+                    (1, WireType::Varint) => ::core::option::Option::Some(0),
+                    (5, WireType::Varint) => ::core::option::Option::Some(1),
+                    (2, WireType::Bytes) => ::core::option::Option::Some(2),
+                    (3, WireType::Bytes) => ::core::option::Option::Some(3),
+                    (4, WireType::Bytes) => ::core::option::Option::Some(4),
+                    (8, WireType::Bytes) => ::core::option::Option::Some(5),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -655,12 +655,12 @@ pub mod perfetto {
 
         impl<'a> TrackDescriptorReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -678,7 +678,7 @@ pub mod perfetto {
             /// `uuid`, field 1.
             #[inline]
             pub fn uuid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 5.
@@ -690,7 +690,7 @@ pub mod perfetto {
             /// `parent_uuid`, field 5.
             #[inline]
             pub fn parent_uuid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(1).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(1).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 2.
@@ -701,8 +701,8 @@ pub mod perfetto {
 
             /// `name`, field 2.
             #[inline]
-            pub fn name(&self) -> Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                Ok(self.0.string(2)?.unwrap_or(""))
+            pub fn name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(2)?.unwrap_or(""))
             }
 
             /// Whether there is a field 3.
@@ -713,8 +713,8 @@ pub mod perfetto {
 
             /// `process`, field 3.
             #[inline]
-            pub fn process(&self) -> Result<Option<super::super::perfetto::protos::ProcessDescriptorReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
-                self.0.nested(3)?.map(super::super::perfetto::protos::ProcessDescriptorReader::try_from).transpose()
+            pub fn process(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::ProcessDescriptorReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(3)?.map(<super::super::perfetto::protos::ProcessDescriptorReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
             }
 
             /// Whether there is a field 4.
@@ -725,8 +725,8 @@ pub mod perfetto {
 
             /// `thread`, field 4.
             #[inline]
-            pub fn thread(&self) -> Result<Option<super::super::perfetto::protos::ThreadDescriptorReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
-                self.0.nested(4)?.map(super::super::perfetto::protos::ThreadDescriptorReader::try_from).transpose()
+            pub fn thread(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::ThreadDescriptorReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(4)?.map(<super::super::perfetto::protos::ThreadDescriptorReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
             }
 
             /// Whether there is a field 8.
@@ -737,15 +737,15 @@ pub mod perfetto {
 
             /// `counter`, field 8.
             #[inline]
-            pub fn counter(&self) -> Result<Option<super::super::perfetto::protos::CounterDescriptorReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
-                self.0.nested(5)?.map(super::super::perfetto::protos::CounterDescriptorReader::try_from).transpose()
+            pub fn counter(&self) -> ::core::result::Result<::core::option::Option<super::super::perfetto::protos::CounterDescriptorReader<'_>>, crate::proto::situ::wire::protobuf::ReadError> {
+                self.0.nested(5)?.map(<super::super::perfetto::protos::CounterDescriptorReader<'_> as ::core::convert::TryFrom<_>>::try_from).transpose()
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TrackDescriptorReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TrackDescriptorReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -793,13 +793,13 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 3] = [(0, 0), (0, 0), (0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Varint) => Some(0),
-                    (2, WireType::Bytes) => Some(1),
-                    (6, WireType::Bytes) => Some(2),
-                    _ => None,
+                    (1, WireType::Varint) => ::core::option::Option::Some(0),
+                    (2, WireType::Bytes) => ::core::option::Option::Some(1),
+                    (6, WireType::Bytes) => ::core::option::Option::Some(2),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -810,12 +810,12 @@ pub mod perfetto {
 
         impl<'a> ProcessDescriptorReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -833,12 +833,12 @@ pub mod perfetto {
             /// `pid`, field 1.
             #[inline]
             pub fn pid(&self) -> i32 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(0).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(0).unwrap_or(::core::default::Default::default())
             }
 
             /// `cmdline`, field 2.
             #[inline]
-            pub fn cmdline(&self) -> impl Iterator<Item = Result<&str, crate::proto::situ::wire::protobuf::ReadError>> {
+            pub fn cmdline(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError>> {
                 self.0.all_strings(1)
             }
 
@@ -850,15 +850,15 @@ pub mod perfetto {
 
             /// `process_name`, field 6.
             #[inline]
-            pub fn process_name(&self) -> Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                Ok(self.0.string(2)?.unwrap_or(""))
+            pub fn process_name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(2)?.unwrap_or(""))
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for ProcessDescriptorReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for ProcessDescriptorReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -901,13 +901,13 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 3] = [(0, 0), (0, 0), (0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Varint) => Some(0),
-                    (2, WireType::Varint) => Some(1),
-                    (5, WireType::Bytes) => Some(2),
-                    _ => None,
+                    (1, WireType::Varint) => ::core::option::Option::Some(0),
+                    (2, WireType::Varint) => ::core::option::Option::Some(1),
+                    (5, WireType::Bytes) => ::core::option::Option::Some(2),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -918,12 +918,12 @@ pub mod perfetto {
 
         impl<'a> ThreadDescriptorReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -941,7 +941,7 @@ pub mod perfetto {
             /// `pid`, field 1.
             #[inline]
             pub fn pid(&self) -> i32 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(0).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(0).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 2.
@@ -953,7 +953,7 @@ pub mod perfetto {
             /// `tid`, field 2.
             #[inline]
             pub fn tid(&self) -> i32 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(1).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(1).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 5.
@@ -964,15 +964,15 @@ pub mod perfetto {
 
             /// `thread_name`, field 5.
             #[inline]
-            pub fn thread_name(&self) -> Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                Ok(self.0.string(2)?.unwrap_or(""))
+            pub fn thread_name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(2)?.unwrap_or(""))
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for ThreadDescriptorReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for ThreadDescriptorReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -1009,19 +1009,19 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 2] = [(0, 0), (0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (3, WireType::Varint) => Some(0),
-                    (6, WireType::Bytes) => Some(1),
-                    _ => None,
+                    (3, WireType::Varint) => ::core::option::Option::Some(0),
+                    (6, WireType::Bytes) => ::core::option::Option::Some(1),
+                    _ => ::core::option::Option::None,
                 }
             }
 
             #[inline]
             fn accepts(slot: usize, number: i32) -> bool {
                 match slot {
-                    0 => matches!(number, 0 | 1 | 2 | 3),
+                    0 => ::core::matches!(number, 0 | 1 | 2 | 3),
                     _ => true,
                 }
             }
@@ -1033,12 +1033,12 @@ pub mod perfetto {
 
         impl<'a> CounterDescriptorReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -1056,7 +1056,7 @@ pub mod perfetto {
             /// `unit`, field 3.
             #[inline]
             pub fn unit(&self) -> super::super::perfetto::protos::counter_descriptor::Unit {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(0).map_or(super::super::perfetto::protos::counter_descriptor::Unit::default(), super::super::perfetto::protos::counter_descriptor::Unit)
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(0).map_or(::core::default::Default::default(), super::super::perfetto::protos::counter_descriptor::Unit)
             }
 
             /// Whether there is a field 6.
@@ -1067,15 +1067,15 @@ pub mod perfetto {
 
             /// `unit_name`, field 6.
             #[inline]
-            pub fn unit_name(&self) -> Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                Ok(self.0.string(1)?.unwrap_or(""))
+            pub fn unit_name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(1)?.unwrap_or(""))
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for CounterDescriptorReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for CounterDescriptorReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -1171,28 +1171,28 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 11] = [(0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (7, 9), (7, 9), (9, 11), (9, 11)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (9, WireType::Varint) => Some(0),
-                    (11, WireType::Varint) => Some(1),
-                    (3, WireType::Varint | WireType::Bytes) => Some(2),
-                    (22, WireType::Bytes) => Some(3),
-                    (47, WireType::Fixed64 | WireType::Bytes) => Some(4),
-                    (48, WireType::Fixed64 | WireType::Bytes) => Some(5),
-                    (4, WireType::Bytes) => Some(6),
-                    (10, WireType::Varint) => Some(7),
-                    (23, WireType::Bytes) => Some(8),
-                    (30, WireType::Varint) => Some(9),
-                    (44, WireType::Fixed64) => Some(10),
-                    _ => None,
+                    (9, WireType::Varint) => ::core::option::Option::Some(0),
+                    (11, WireType::Varint) => ::core::option::Option::Some(1),
+                    (3, WireType::Varint | WireType::Bytes) => ::core::option::Option::Some(2),
+                    (22, WireType::Bytes) => ::core::option::Option::Some(3),
+                    (47, WireType::Fixed64 | WireType::Bytes) => ::core::option::Option::Some(4),
+                    (48, WireType::Fixed64 | WireType::Bytes) => ::core::option::Option::Some(5),
+                    (4, WireType::Bytes) => ::core::option::Option::Some(6),
+                    (10, WireType::Varint) => ::core::option::Option::Some(7),
+                    (23, WireType::Bytes) => ::core::option::Option::Some(8),
+                    (30, WireType::Varint) => ::core::option::Option::Some(9),
+                    (44, WireType::Fixed64) => ::core::option::Option::Some(10),
+                    _ => ::core::option::Option::None,
                 }
             }
 
             #[inline]
             fn accepts(slot: usize, number: i32) -> bool {
                 match slot {
-                    0 => matches!(number, 0 | 1 | 2 | 3 | 4),
+                    0 => ::core::matches!(number, 0 | 1 | 2 | 3 | 4),
                     _ => true,
                 }
             }
@@ -1204,12 +1204,12 @@ pub mod perfetto {
 
         impl<'a> TrackEventReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -1227,7 +1227,7 @@ pub mod perfetto {
             /// `type`, field 9.
             #[inline]
             pub fn r#type(&self) -> super::super::perfetto::protos::track_event::Type {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(0).map_or(super::super::perfetto::protos::track_event::Type::default(), super::super::perfetto::protos::track_event::Type)
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int32>(0).map_or(::core::default::Default::default(), super::super::perfetto::protos::track_event::Type)
             }
 
             /// Whether there is a field 11.
@@ -1239,37 +1239,37 @@ pub mod perfetto {
             /// `track_uuid`, field 11.
             #[inline]
             pub fn track_uuid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(1).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(1).unwrap_or(::core::default::Default::default())
             }
 
             /// `category_iids`, field 3.
             #[inline]
-            pub fn category_iids(&self) -> impl Iterator<Item = Result<u64, crate::proto::situ::wire::protobuf::ReadError>> {
+            pub fn category_iids(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<u64, crate::proto::situ::wire::protobuf::ReadError>> {
                 self.0.all::<crate::proto::situ::wire::protobuf::kind::Uint64>(2)
             }
 
             /// `categories`, field 22.
             #[inline]
-            pub fn categories(&self) -> impl Iterator<Item = Result<&str, crate::proto::situ::wire::protobuf::ReadError>> {
+            pub fn categories(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError>> {
                 self.0.all_strings(3)
             }
 
             /// `flow_ids`, field 47.
             #[inline]
-            pub fn flow_ids(&self) -> impl Iterator<Item = Result<u64, crate::proto::situ::wire::protobuf::ReadError>> {
+            pub fn flow_ids(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<u64, crate::proto::situ::wire::protobuf::ReadError>> {
                 self.0.all::<crate::proto::situ::wire::protobuf::kind::Fixed64>(4)
             }
 
             /// `terminating_flow_ids`, field 48.
             #[inline]
-            pub fn terminating_flow_ids(&self) -> impl Iterator<Item = Result<u64, crate::proto::situ::wire::protobuf::ReadError>> {
+            pub fn terminating_flow_ids(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<u64, crate::proto::situ::wire::protobuf::ReadError>> {
                 self.0.all::<crate::proto::situ::wire::protobuf::kind::Fixed64>(5)
             }
 
             /// `debug_annotations`, field 4.
             #[inline]
-            pub fn debug_annotations(&self) -> impl Iterator<Item = Result<super::super::perfetto::protos::DebugAnnotationReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
-                self.0.all_nested(6).map(|it| it.and_then(super::super::perfetto::protos::DebugAnnotationReader::try_from))
+            pub fn debug_annotations(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::DebugAnnotationReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(6).map(|it| it.and_then(<super::super::perfetto::protos::DebugAnnotationReader<'_> as ::core::convert::TryFrom<_>>::try_from))
             }
 
             /// Whether there is a field 10.
@@ -1281,7 +1281,7 @@ pub mod perfetto {
             /// `name_iid`, field 10.
             #[inline]
             pub fn name_iid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(7).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(7).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 23.
@@ -1292,8 +1292,8 @@ pub mod perfetto {
 
             /// `name`, field 23.
             #[inline]
-            pub fn name(&self) -> Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                Ok(self.0.string(8)?.unwrap_or(""))
+            pub fn name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(8)?.unwrap_or(""))
             }
 
             /// Whether there is a field 30.
@@ -1305,7 +1305,7 @@ pub mod perfetto {
             /// `counter_value`, field 30.
             #[inline]
             pub fn counter_value(&self) -> i64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int64>(9).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int64>(9).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 44.
@@ -1317,14 +1317,14 @@ pub mod perfetto {
             /// `double_counter_value`, field 44.
             #[inline]
             pub fn double_counter_value(&self) -> f64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Double>(10).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Double>(10).unwrap_or(::core::default::Default::default())
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TrackEventReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for TrackEventReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -1396,17 +1396,17 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 7] = [(0, 2), (0, 2), (2, 7), (2, 7), (2, 7), (2, 7), (2, 7)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Varint) => Some(0),
-                    (10, WireType::Bytes) => Some(1),
-                    (2, WireType::Varint) => Some(2),
-                    (3, WireType::Varint) => Some(3),
-                    (4, WireType::Varint) => Some(4),
-                    (5, WireType::Fixed64) => Some(5),
-                    (6, WireType::Bytes) => Some(6),
-                    _ => None,
+                    (1, WireType::Varint) => ::core::option::Option::Some(0),
+                    (10, WireType::Bytes) => ::core::option::Option::Some(1),
+                    (2, WireType::Varint) => ::core::option::Option::Some(2),
+                    (3, WireType::Varint) => ::core::option::Option::Some(3),
+                    (4, WireType::Varint) => ::core::option::Option::Some(4),
+                    (5, WireType::Fixed64) => ::core::option::Option::Some(5),
+                    (6, WireType::Bytes) => ::core::option::Option::Some(6),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -1417,12 +1417,12 @@ pub mod perfetto {
 
         impl<'a> DebugAnnotationReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -1440,7 +1440,7 @@ pub mod perfetto {
             /// `name_iid`, field 1.
             #[inline]
             pub fn name_iid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 10.
@@ -1451,8 +1451,8 @@ pub mod perfetto {
 
             /// `name`, field 10.
             #[inline]
-            pub fn name(&self) -> Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                Ok(self.0.string(1)?.unwrap_or(""))
+            pub fn name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(1)?.unwrap_or(""))
             }
 
             /// Whether there is a field 2.
@@ -1464,7 +1464,7 @@ pub mod perfetto {
             /// `bool_value`, field 2.
             #[inline]
             pub fn bool_value(&self) -> bool {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Bool>(2).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Bool>(2).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 3.
@@ -1476,7 +1476,7 @@ pub mod perfetto {
             /// `uint_value`, field 3.
             #[inline]
             pub fn uint_value(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(3).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(3).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 4.
@@ -1488,7 +1488,7 @@ pub mod perfetto {
             /// `int_value`, field 4.
             #[inline]
             pub fn int_value(&self) -> i64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int64>(4).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Int64>(4).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 5.
@@ -1500,7 +1500,7 @@ pub mod perfetto {
             /// `double_value`, field 5.
             #[inline]
             pub fn double_value(&self) -> f64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Double>(5).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Double>(5).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 6.
@@ -1511,15 +1511,15 @@ pub mod perfetto {
 
             /// `string_value`, field 6.
             #[inline]
-            pub fn string_value(&self) -> Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                Ok(self.0.string(6)?.unwrap_or(""))
+            pub fn string_value(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(6)?.unwrap_or(""))
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for DebugAnnotationReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for DebugAnnotationReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -1557,13 +1557,13 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 3] = [(0, 0), (0, 0), (0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Bytes) => Some(0),
-                    (2, WireType::Bytes) => Some(1),
-                    (3, WireType::Bytes) => Some(2),
-                    _ => None,
+                    (1, WireType::Bytes) => ::core::option::Option::Some(0),
+                    (2, WireType::Bytes) => ::core::option::Option::Some(1),
+                    (3, WireType::Bytes) => ::core::option::Option::Some(2),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -1574,12 +1574,12 @@ pub mod perfetto {
 
         impl<'a> InternedDataReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -1590,27 +1590,27 @@ pub mod perfetto {
 
             /// `event_categories`, field 1.
             #[inline]
-            pub fn event_categories(&self) -> impl Iterator<Item = Result<super::super::perfetto::protos::EventCategoryReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
-                self.0.all_nested(0).map(|it| it.and_then(super::super::perfetto::protos::EventCategoryReader::try_from))
+            pub fn event_categories(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::EventCategoryReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(0).map(|it| it.and_then(<super::super::perfetto::protos::EventCategoryReader<'_> as ::core::convert::TryFrom<_>>::try_from))
             }
 
             /// `event_names`, field 2.
             #[inline]
-            pub fn event_names(&self) -> impl Iterator<Item = Result<super::super::perfetto::protos::EventNameReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
-                self.0.all_nested(1).map(|it| it.and_then(super::super::perfetto::protos::EventNameReader::try_from))
+            pub fn event_names(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::EventNameReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(1).map(|it| it.and_then(<super::super::perfetto::protos::EventNameReader<'_> as ::core::convert::TryFrom<_>>::try_from))
             }
 
             /// `debug_annotation_names`, field 3.
             #[inline]
-            pub fn debug_annotation_names(&self) -> impl Iterator<Item = Result<super::super::perfetto::protos::DebugAnnotationNameReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
-                self.0.all_nested(2).map(|it| it.and_then(super::super::perfetto::protos::DebugAnnotationNameReader::try_from))
+            pub fn debug_annotation_names(&self) -> impl ::core::iter::Iterator<Item = ::core::result::Result<super::super::perfetto::protos::DebugAnnotationNameReader<'_>, crate::proto::situ::wire::protobuf::ReadError>> {
+                self.0.all_nested(2).map(|it| it.and_then(<super::super::perfetto::protos::DebugAnnotationNameReader<'_> as ::core::convert::TryFrom<_>>::try_from))
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for InternedDataReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for InternedDataReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -1647,12 +1647,12 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 2] = [(0, 0), (0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Varint) => Some(0),
-                    (2, WireType::Bytes) => Some(1),
-                    _ => None,
+                    (1, WireType::Varint) => ::core::option::Option::Some(0),
+                    (2, WireType::Bytes) => ::core::option::Option::Some(1),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -1663,12 +1663,12 @@ pub mod perfetto {
 
         impl<'a> EventCategoryReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -1686,7 +1686,7 @@ pub mod perfetto {
             /// `iid`, field 1.
             #[inline]
             pub fn iid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 2.
@@ -1697,15 +1697,15 @@ pub mod perfetto {
 
             /// `name`, field 2.
             #[inline]
-            pub fn name(&self) -> Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                Ok(self.0.string(1)?.unwrap_or(""))
+            pub fn name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(1)?.unwrap_or(""))
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for EventCategoryReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for EventCategoryReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -1742,12 +1742,12 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 2] = [(0, 0), (0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Varint) => Some(0),
-                    (2, WireType::Bytes) => Some(1),
-                    _ => None,
+                    (1, WireType::Varint) => ::core::option::Option::Some(0),
+                    (2, WireType::Bytes) => ::core::option::Option::Some(1),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -1758,12 +1758,12 @@ pub mod perfetto {
 
         impl<'a> EventNameReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -1781,7 +1781,7 @@ pub mod perfetto {
             /// `iid`, field 1.
             #[inline]
             pub fn iid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 2.
@@ -1792,15 +1792,15 @@ pub mod perfetto {
 
             /// `name`, field 2.
             #[inline]
-            pub fn name(&self) -> Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                Ok(self.0.string(1)?.unwrap_or(""))
+            pub fn name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(1)?.unwrap_or(""))
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for EventNameReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for EventNameReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -1837,12 +1837,12 @@ pub mod perfetto {
             const ONEOFS: [(u16, u16); 2] = [(0, 0), (0, 0)];
 
             #[inline]
-            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+            fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                 use crate::proto::situ::wire::protobuf::WireType;
                 match (number, wire) {
-                    (1, WireType::Varint) => Some(0),
-                    (2, WireType::Bytes) => Some(1),
-                    _ => None,
+                    (1, WireType::Varint) => ::core::option::Option::Some(0),
+                    (2, WireType::Bytes) => ::core::option::Option::Some(1),
+                    _ => ::core::option::Option::None,
                 }
             }
         }
@@ -1853,12 +1853,12 @@ pub mod perfetto {
 
         impl<'a> DebugAnnotationNameReader<'a> {
             /// Finds the fields of an encoded message.
-            pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+            pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                 crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
             }
 
             /// The fields that are not known.
-            pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+            pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                 self.0.unknown()
             }
 
@@ -1876,7 +1876,7 @@ pub mod perfetto {
             /// `iid`, field 1.
             #[inline]
             pub fn iid(&self) -> u64 {
-                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(Default::default())
+                self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(0).unwrap_or(::core::default::Default::default())
             }
 
             /// Whether there is a field 2.
@@ -1887,15 +1887,15 @@ pub mod perfetto {
 
             /// `name`, field 2.
             #[inline]
-            pub fn name(&self) -> Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
-                Ok(self.0.string(1)?.unwrap_or(""))
+            pub fn name(&self) -> ::core::result::Result<&str, crate::proto::situ::wire::protobuf::ReadError> {
+                ::core::result::Result::Ok(self.0.string(1)?.unwrap_or(""))
             }
         }
 
-        impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for DebugAnnotationNameReader<'a> {
+        impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for DebugAnnotationNameReader<'a> {
             type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+            fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                 nested.table().map(Self)
             }
         }
@@ -1931,12 +1931,12 @@ pub mod perfetto {
                 const ONEOFS: [(u16, u16); 2] = [(0, 0), (0, 0)];
 
                 #[inline]
-                fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> Option<usize> {
+                fn slot(number: u32, wire: crate::proto::situ::wire::protobuf::WireType) -> ::core::option::Option<usize> {
                     use crate::proto::situ::wire::protobuf::WireType;
                     match (number, wire) {
-                        (1, WireType::Varint) => Some(0),
-                        (2, WireType::Varint) => Some(1),
-                        _ => None,
+                        (1, WireType::Varint) => ::core::option::Option::Some(0),
+                        (2, WireType::Varint) => ::core::option::Option::Some(1),
+                        _ => ::core::option::Option::None,
                     }
                 }
             }
@@ -1947,12 +1947,12 @@ pub mod perfetto {
 
             impl<'a> ClockReader<'a> {
                 /// Finds the fields of an encoded message.
-                pub fn new(bytes: &'a [u8]) -> Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
+                pub fn new(bytes: &'a [u8]) -> ::core::result::Result<Self, crate::proto::situ::wire::protobuf::ReadError> {
                     crate::proto::situ::wire::protobuf::Table::new(bytes).map(Self)
                 }
 
                 /// The fields that are not known.
-                pub fn unknown_fields(&self) -> impl Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
+                pub fn unknown_fields(&self) -> impl ::core::iter::Iterator<Item = crate::proto::situ::wire::protobuf::Field<'_>> {
                     self.0.unknown()
                 }
 
@@ -1970,7 +1970,7 @@ pub mod perfetto {
                 /// `clock_id`, field 1.
                 #[inline]
                 pub fn clock_id(&self) -> u32 {
-                    self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(0).unwrap_or(Default::default())
+                    self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint32>(0).unwrap_or(::core::default::Default::default())
                 }
 
                 /// Whether there is a field 2.
@@ -1982,14 +1982,14 @@ pub mod perfetto {
                 /// `timestamp`, field 2.
                 #[inline]
                 pub fn timestamp(&self) -> u64 {
-                    self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(1).unwrap_or(Default::default())
+                    self.0.get::<crate::proto::situ::wire::protobuf::kind::Uint64>(1).unwrap_or(::core::default::Default::default())
                 }
             }
 
-            impl<'a> TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for ClockReader<'a> {
+            impl<'a> ::core::convert::TryFrom<crate::proto::situ::wire::protobuf::Nested<'a>> for ClockReader<'a> {
                 type Error = crate::proto::situ::wire::protobuf::ReadError;
 
-                fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> Result<Self, Self::Error> {
+                fn try_from(nested: crate::proto::situ::wire::protobuf::Nested<'a>) -> ::core::result::Result<Self, Self::Error> {
                     nested.table().map(Self)
                 }
             }
@@ -2014,13 +2014,13 @@ pub mod perfetto {
                 pub const UNIT_SIZE_BYTES: Self = Self(3);
             }
 
-            impl Default for Unit {
+            impl ::core::default::Default for Unit {
                 fn default() -> Self {
                     Self(0)
                 }
             }
 
-            impl From<Unit> for i32 {
+            impl ::core::convert::From<Unit> for i32 {
                 fn from(it: Unit) -> i32 {
                     it.0
                 }
@@ -2044,13 +2044,13 @@ pub mod perfetto {
                 pub const SEQ_NEEDS_INCREMENTAL_STATE: Self = Self(2);
             }
 
-            impl Default for SequenceFlags {
+            impl ::core::default::Default for SequenceFlags {
                 fn default() -> Self {
                     Self(0)
                 }
             }
 
-            impl From<SequenceFlags> for i32 {
+            impl ::core::convert::From<SequenceFlags> for i32 {
                 fn from(it: SequenceFlags) -> i32 {
                     it.0
                 }
@@ -2078,13 +2078,13 @@ pub mod perfetto {
                 pub const TYPE_COUNTER: Self = Self(4);
             }
 
-            impl Default for Type {
+            impl ::core::default::Default for Type {
                 fn default() -> Self {
                     Self(0)
                 }
             }
 
-            impl From<Type> for i32 {
+            impl ::core::convert::From<Type> for i32 {
                 fn from(it: Type) -> i32 {
                     it.0
                 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the corpus of hostile names: names.idl, and the packages of ROS `std` and `names`. Each name that a schema may
+"""Writes the corpus of hostile names: names.idl, the packages of ROS `std` and `names`, and names.proto with plain.proto. Each name that a schema may
 declare and that means something in Rust, in C++, in one of their libraries, or in what Situ generates, stands in each place where
 a schema may have it. That the generated code compiles is the test."""
 
@@ -141,6 +141,65 @@ def write_ros():
     (HERE / "share/names/srv/Everything.srv").write_text(blocks(numbers + ["---"] + numbers))
 
 
+def message(name, fields, more=""):
+    return [f"message {name} {{"] + [f"  {it} = {at};" for at, it in enumerate(fields, 1)] + ([more] if more else []) + ["}"]
+
+
+def write_proto():
+    own = """add add_x append as_bytes block bytes entry error extended_ extension fixed give_back has_error has_has_x has_s home_ int32
+        it message nested new new_ number parent_ place_ raw s_in_pieces set_s_in_pieces string table take_over try_from wire wire_type
+        FieldsLayout FieldsReader FieldsReader_ FieldsWriter __FILE__ __LINE__ _Bool SITU_PROTOBUF_INLINE""".split()
+    words = list(dict.fromkeys(WORDS + own))
+    # Without a package: enums of these names, as only theirs stand as they are beside other types.
+    lines = ["// Written by corpus.py: enums in no package.", 'syntax = "proto2";', ""]
+    lines += [f"enum {word} {{ V{at} = {at}; }}" for at, word in enumerate(words) if word != "std"]
+    (HERE / "plain.proto").write_text(blocks(lines))
+
+    lines = ["// Written by corpus.py: names that mean something elsewhere, in each place where .proto may have a name.", 'syntax = "proto2";']
+    lines += ["", "package std.template.self.situ;", "", 'import "plain.proto";', ""]
+    kinds = ["optional int32", "optional string", "repeated string", "optional bytes", "optional Words", "repeated Words",
+             "optional Fields", "repeated int32", "repeated double"]  # fmt: skip
+    # A lonely line is no name in any case.
+    fields = []
+    for at, word in enumerate(words):
+        kind = kinds[at % len(kinds)]
+        end = f" [default = {word}]" if kind == "optional Words" else " [packed = true]" if "double" in kind else ""
+        fields.append(f"{kind} {word} = {at + 1}{end};")
+    lines += ["message Fields {", "  enum Words {"] + [f"    {it} = {at};" for at, it in enumerate(words)]
+    # Names of enumerators and of fields are of one scope.
+    lines[lines.index("message Fields {")] = "message Enumerators {"
+    lines += ["  }", "}", "message Fields {"]
+    lines += [f"  {it}".replace("Words ", "Enumerators.Words ") for it in fields] + ["}"]
+    lines += ["message Types {"]
+    lines += [f"  optional .{it} field_{at} = {at + 1};" for at, it in enumerate(words) if it != "std"] + ["}"]
+    # Each with something in it, so that it is a module too.
+    modules = """self Self super crate type mod fn core std alloc u8 str Outer outer situ class template and Result Option Clone it
+        key value other f state __FILE__ NULL errno""".split()
+    for at, word in enumerate(modules):
+        lines += [f"message {word} {{", "  message D { optional int32 x = 1; }", f"  enum eq {{ EQ_{at} = 0; }}"]
+        lines += [f"  optional D {word} = 1; map<string, eq> more = 2; oneof {word.lower()}_ {{ int32 {word}Reader = 3; eq e = 4; }}", "}"]
+    lines += ["enum shelf { BOOK = 0; }", "message Shelf { message M { optional shelf x = 1; } optional M m = 1; }"]
+    lines += ["message C { message D { optional int32 x = 1; } enum E { C1 = 0; } optional D d = 1; optional C_D other = 2; }"]
+    lines += ["message C_D { optional C.E x = 1; }", "enum C_E { C2 = 0; }", "enum C_DReader { C3 = 0; }", "message CWriter { optional C_E x = 1; }"]
+    lines += ["message set_a { optional int32 aWriter = 1; optional set_a has_aWriter = 2; }"]
+    lines += message(
+        "Accessors",
+        ["optional string x", "optional int32 has_x", "optional string s", "optional string s_in_pieces",
+         "optional int32 set_s_in_pieces", "optional int32 table_", "optional int32 error", "optional int32 new",
+         "optional int32 self", "optional int32 self_", "optional int32 typeid", "optional int32 NAN", "optional C.D d",
+         "optional C_D c_d", "optional Enumerators.Words choice", "optional int32 try_from"],
+        "  extensions 100 to max;",
+    )  # fmt: skip
+    extensions = "class std self foo_bar fooBar FooBar Accessors accessors x has_x error table_ new try_from NULL".split()
+    lines += ["message Extensions {", "  extend .std.template.self.situ.Accessors {"]
+    lines += [f"    optional string {it} = {at};" for at, it in enumerate(extensions, 100)] + ["  }", "}"]
+    lines += ["extend Accessors {", "  optional group Group = 200 { optional int32 group = 1; }", "  repeated int32 C = 201;".replace(" C ", " c "), "}"]
+    lines += ["message CExtension { optional int32 x = 1; }"]
+    lines += ["service operator { rpc delete(C) returns (C_D); }", "service Service { rpc self(C) returns (C_D); }"]
+    (HERE / "names.proto").write_text(blocks(lines))
+
+
 if __name__ == "__main__":
     write_idl()
     write_ros()
+    write_proto()

@@ -115,13 +115,40 @@ const GLOBALS: &str = include_str!("globals.txt");
 /// Whether no identifier may be called so.
 pub fn is_reserved(name: &str) -> bool {
     static MACRO_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| MACROS.split_whitespace().collect());
+    let behind = name.len() - name.trim_end_matches('_').len();
     KEYWORDS.contains(&name)
         || MACRO_NAMES.contains(name)
-        || name.starts_with("situ_") && !name.ends_with('_')
+        || (name.starts_with("situ_") || name.starts_with("SITU_")) && behind == 0
+        || is_compilers(name) && (behind == 0 || behind == 2)
+}
+
+/// Whether only a compiler and its library may call something so: `__x`, `_X`, `__x__`.
+fn is_compilers(name: &str) -> bool {
+    name.strip_prefix('_').is_some_and(|it| it.starts_with(|it: char| it == '_' || it.is_ascii_uppercase()))
 }
 
 /// Whether nothing may be called so outside of namespaces.
 pub fn is_global(name: &str) -> bool {
     static GLOBAL_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| GLOBALS.split_whitespace().collect());
     GLOBAL_NAMES.contains(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_others_are_reserved() {
+        for name in
+            ["typeid", "nullptr", "NAN", "OVERFLOW", "errno", "__FILE__", "_Bool", "__x", "situ_x", "SITU_X"]
+        {
+            assert!(is_reserved(name), "{name}");
+            let name = format!("{name}_");
+            assert!(!is_reserved(&name), "{name}");
+        }
+        for name in ["_x", "x", "x_", "Situ", "_", "size_t", "std"] {
+            assert!(!is_reserved(name), "{name}");
+        }
+        assert!(is_global("std") && is_global("time"));
+    }
 }
