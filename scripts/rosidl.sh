@@ -36,8 +36,9 @@ for file in ament_index/resource_index/rust_packages/scan_msgs scan_msgs/rust/Ca
   [ -f "$out/install/share/$file" ] || { echo "rosidl.sh: share/$file was not installed"; exit 1; }
 done
 
-target=all project tests/rosidl/cpp cpp
+target=all project tests/rosidl/cpp cpp -DSITU_COMMAND="$situ" -DSITU_INCLUDES="$PWD/tests/rosidl/extra"
 in_cpp=$("$out/cpp/situ_rosidl_test")
+"$out/cpp/situ_beside_rosidl_test" || { echo "rosidl.sh: Situ's types and rosidl's do not become each other ($?)"; exit 1; }
 
 # What scan_msgs needs, by the same side files.
 "$situ" gen --lang rclrs --out "$out/crates" --layout crates/situ-layout -I tests/rosidl/extra -I "$venv" \

@@ -1,18 +1,20 @@
 # situ_generate: C++ types for message definitions, made while the project is built.
 #
-#   situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...])
+#   situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...] [NAMESPACE <name>])
 #
 # <target> becomes an interface library whose users can include the generated headers. FILES are .proto files, or .idl, .msg, .srv and
 # .action files, ROS names packages (`sensor_msgs`) or interfaces of them (`sensor_msgs/msg/Image`), and INCLUDES are the
 # folders in which packages and included files are looked for. The header of `<include>/robot/arm.idl` is
-# `robot/arm.hpp`, that of the message `sensor_msgs/msg/PointCloud2` is `sensor_msgs/msg/point_cloud2.hpp`. The command
+# `robot/arm.hpp`, that of the message `sensor_msgs/msg/PointCloud2` is `sensor_msgs/msg/point_cloud2.hpp`. NAMESPACE is put around
+# everything, and is the folder of these headers: with `my`, `my::sensor_msgs::msg::Image` is in `my/sensor_msgs/msg/image.hpp`. So it
+# can be used beside what rosidl makes of the same message. The command
 # is SITU_COMMAND when that is set (a list: it may have arguments of its own), otherwise `situ` on the PATH.
 include_guard(GLOBAL)
 
 function(situ_generate target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FILES;ROS;INCLUDES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAMESPACE" "FILES;ROS;INCLUDES")
   if(arg_UNPARSED_ARGUMENTS OR NOT (arg_FILES OR arg_ROS))
-    message(FATAL_ERROR "situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...])")
+    message(FATAL_ERROR "situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...] [NAMESPACE <name>])")
   endif()
 
   if(SITU_COMMAND)
@@ -45,10 +47,15 @@ function(situ_generate target)
     list(APPEND ros --ros ${name})
   endforeach()
 
+  set(namespace)
+  if(arg_NAMESPACE)
+    set(namespace --namespace ${arg_NAMESPACE})
+  endif()
+
   file(MAKE_DIRECTORY ${out})
   add_custom_command(
     OUTPUT ${stamp}
-    COMMAND ${command} gen --lang cpp --out ${out} --depfile ${stamp}.d ${includes} ${ros} ${files}
+    COMMAND ${command} gen --lang cpp --out ${out} --depfile ${stamp}.d ${namespace} ${includes} ${ros} ${files}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS ${files} ${program}
     DEPFILE ${stamp}.d

@@ -1,4 +1,5 @@
-// Converting a message between its storages: situ::flat to situ::heap and back.
+// Converting a message between its storages, situ::flat to situ::heap and back, and to other structs with the
+// same members.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +73,7 @@ class converter {
       return convert_bulk(from, to);
     } else if constexpr (string<From>) {
       return convert_string(from, to);
-    } else if constexpr (sequence<From>) {
+    } else if constexpr (sequence<From> || sequence<To>) {
       return resize(to, from.size()) && convert_elements(from, to);
     } else if constexpr (array<From>) {
       return convert_elements(from, to);
@@ -87,7 +88,9 @@ class converter {
     } else if constexpr (message_union<From>) {
       return convert_union(from, to);
     } else {
-      return From::situ_members(
+      // One of them may be a struct that others have generated, with members of the same names.
+      using described = std::conditional_t<message<From>, From, To>;
+      return described::situ_members(
           [&](const member_info& info, const auto& a, auto& b) { return convert(a, b) || enter(info.name); },
           from, to);
     }
@@ -132,6 +135,8 @@ class converter {
     if constexpr (is_bounded_vector<To>::value) {
       return to.try_resize(count) || fail(To::bound, count);
     } else {
+      // Vectors of others may be bounded.
+      if (count > to.max_size()) return fail(to.max_size(), count);
       to.resize(count);
       return true;
     }
@@ -236,6 +241,19 @@ requires std::same_as<rebind<From, typename To::situ_storage>, To>
 [[nodiscard]] result<void, convert_error> convert(const From& from, To& to,
                                                   std::span<const std::byte> from_body = {},
                                                   std::span<std::byte> to_body = {}) {
+  detail::converter converter(from_body, to_body);
+  if (converter.convert(from, to)) return {};
+  return failure{converter.take_error()};
+}
+
+/// Copies a message into a struct that is none of Situ's and has the same members by the same names, or back:
+/// such as the one that rosidl_generator_cpp makes of the same definition. The body is that of the message,
+/// for one with bulk fields. After an error the target holds some of the members.
+template <class From, class To>
+requires(message<From> != message<To>)
+    [[nodiscard]] result<void, convert_error> convert(const From& from, To& to,
+                                                      std::span<const std::byte> from_body = {},
+                                                      std::span<std::byte> to_body = {}) {
   detail::converter converter(from_body, to_body);
   if (converter.convert(from, to)) return {};
   return failure{converter.take_error()};

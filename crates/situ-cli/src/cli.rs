@@ -409,12 +409,27 @@ pub struct GenArgs {
     /// For rclrs: only the crate of this package; those it needs are named by `*`, to be patched in, as colcon-ros-cargo does
     #[arg(long, value_name = "PACKAGE")]
     pub only: Vec<String>,
+    /// C++: a namespace around everything (`a::b`), whose names are the headers' folders as well, unless they are of .proto files
+    #[arg(long, value_name = "NAME", value_parser = namespace)]
+    pub namespace: Option<String>,
     /// Write for make and ninja which files were read; `x.d` speaks of the target `x`
     #[arg(long, value_name = "FILE")]
     pub depfile: Option<PathBuf>,
     /// Rust: replace a messages.rs that was made of other files
     #[arg(long)]
     pub force: bool,
+}
+
+/// A namespace of C++.
+fn namespace(text: &str) -> Result<String, String> {
+    let is_name = |part: &str| {
+        part.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_')
+            && part.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
+    };
+    let is_namespace = text.split("::").all(is_name);
+    is_namespace
+        .then(|| text.to_owned())
+        .ok_or_else(|| "no namespace; one looks like `my_msgs` or `my::msgs`".to_owned())
 }
 
 /// `situ clean`.

@@ -49,6 +49,33 @@ fn each_file_has_its_header() {
 }
 
 #[test]
+fn a_namespace_is_around_everything() {
+    let texts = [
+        ("/share/pkg/msg/Stamp.msg", "uint8 x"),
+        ("/share/pkg/msg/Image.msg", "pkg/Stamp stamp\nuint8[<=3] data"),
+    ];
+    let options = Options { namespace: "my::msgs".into(), ..Options::new(Language::Cpp) };
+    let all = headers(&options, &texts);
+    let paths: Vec<_> = all.iter().map(|it| it.path.to_string_lossy()).collect();
+    assert_eq!(paths, ["my/msgs/pkg/msg/stamp.hpp", "my/msgs/pkg/msg/image.hpp"]);
+    let lines = [
+        "#include \"my/msgs/pkg/msg/stamp.hpp\"",
+        "namespace my::msgs::pkg::msg {",
+        "struct Image_ {",
+        "::my::msgs::pkg::msg::Stamp_<S> stamp{};",
+        "struct schema_text<::my::msgs::pkg::msg::Image_<S>> {",
+    ];
+    assert_lines(&all[1].text, &lines);
+    // The message is the same.
+    let plain = headers(&Options::new(Language::Cpp), &texts);
+    let hash = |text: &str| {
+        text.lines().find(|it| it.contains("schema_hash =")).map(str::trim).unwrap_or_default().to_owned()
+    };
+    assert_eq!(hash(&all[1].text), hash(&plain[1].text));
+    assert!(hash(&all[1].text).contains("0x"));
+}
+
+#[test]
 fn headers_include_what_they_need() {
     let text = "#include <situ/common.idl>\nstruct Stamped { situ::common::Header header; };";
     let all = headers(&Options::new(Language::Cpp), &[("a.idl", text)]);

@@ -81,10 +81,14 @@ if(SITU_RUST)
 endif()
 
 if(SITU_CPP)
+  set(_situ_namespace "")
+  if(SITU_NAMESPACE)
+    set(_situ_namespace --namespace ${SITU_NAMESPACE})
+  endif()
   add_custom_command(
     OUTPUT "${_situ_output}/cpp.stamp"
     COMMAND ${SITU_COMMAND} gen --lang cpp --out "${_situ_output}/cpp" --depfile "${_situ_output}/cpp.stamp.d"
-      ${_situ_includes} --ros ${PROJECT_NAME}
+      ${_situ_namespace} ${_situ_includes} --ros ${PROJECT_NAME}
     COMMAND ${CMAKE_COMMAND} -E touch "${_situ_output}/cpp.stamp"
     DEPENDS ${_situ_inputs} ${SITU_COMMAND}
     DEPFILE "${_situ_output}/cpp.stamp.d"
@@ -92,7 +96,7 @@ if(SITU_CPP)
     VERBATIM)
   list(APPEND _situ_stamps "${_situ_output}/cpp.stamp")
 
-  # A root of their own: the headers are called like those of rosidl_generator_cpp.
+  # A root of their own: without a namespace, the headers are called like those of rosidl_generator_cpp.
   add_library(${_situ_target}_cpp INTERFACE)
   add_library(${PROJECT_NAME}::${_situ_target}_cpp ALIAS ${_situ_target}_cpp)
   target_compile_features(${_situ_target}_cpp INTERFACE cxx_std_20)

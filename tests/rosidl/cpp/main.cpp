@@ -2,10 +2,11 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "scan_msgs/action/turn.hpp"
-#include "scan_msgs/msg/scan.hpp"
-#include "scan_msgs/srv/measure.hpp"
+#include "situ_msgs/scan_msgs/action/turn.hpp"
+#include "situ_msgs/scan_msgs/msg/scan.hpp"
+#include "situ_msgs/scan_msgs/srv/measure.hpp"
 
+namespace scan_msgs = situ_msgs::scan_msgs;
 using scan_msgs::msg::Scan;
 
 static_assert(situ::flat_message<Scan> && situ::flat_message<scan_msgs::action::Turn_Goal_<situ::flat>>);

@@ -25,6 +25,11 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
         Language::Cpp => generate::Language::Cpp,
         Language::Rclrs => generate::Language::Rclrs,
     };
+    if arguments.namespace.is_some() && language != generate::Language::Cpp {
+        return Err(CliError::Usage(
+            "--namespace is for --lang cpp; in Rust, put the `include!` of the file into a module".into(),
+        ));
+    }
     let is_protobuf = |path: &PathBuf| path.extension().is_some_and(|it| it == "proto");
     let (files, read) = if arguments.sources.files.iter().any(is_protobuf) {
         protobuf(arguments, language)?
@@ -97,6 +102,7 @@ fn definitions(
     let schema = schema::load(&arguments.sources)?;
     let mut options = Options { roots: arguments.sources.include.clone(), ..Options::new(language) };
     options.only.clone_from(&arguments.only);
+    options.namespace = arguments.namespace.clone().unwrap_or_default();
     if let Some(folder) = &arguments.layout {
         let fail = |e| CliError::Failed(format!("{}: {e}", folder.display()));
         let folder = folder.canonicalize().map_err(fail)?;
@@ -138,6 +144,7 @@ fn protobuf(
     }
     let build = sources.include.iter().fold(ProtoBuild::new(), ProtoBuild::include);
     let build = sources.files.iter().fold(build, ProtoBuild::file);
+    let build = arguments.namespace.iter().fold(build, ProtoBuild::namespace);
     build.generate(language).map_err(|error| match error {
         ProtoError::Schema(error) => CliError::Schema(error),
         other => CliError::Failed(other.to_string()),

@@ -19,9 +19,9 @@ use crate::{FileId, Schema};
 
 /// Generates C++20 code.
 pub(super) fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
-    let headers = names::headers(schema, &options.roots);
+    let named = &Named::new(schema, &options.namespace);
+    let headers = names::headers(schema, &options.roots, named.root());
     let wanted = |file: &FileId| options.included || schema.sources().get(*file).requested;
-    let named = &Named::new(schema);
     headers
         .iter()
         .filter(|(file, _)| wanted(file))
@@ -92,7 +92,8 @@ impl<'a> Header<'a> {
     fn include<'f>(&self, page: &mut Page, files: impl Iterator<Item = &'f FileId>) {
         let paths: BTreeSet<&PathBuf> = files.filter_map(|file| self.headers.get(file)).collect();
         for path in paths {
-            page.line(format!("#include \"{}\"", shown(path)));
+            let names: Vec<_> = path.iter().map(|it| it.to_string_lossy()).collect();
+            page.line(format!("#include \"{}\"", names.join("/")));
         }
     }
 

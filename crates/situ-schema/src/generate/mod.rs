@@ -37,6 +37,8 @@ pub struct Options {
     /// C++: folders that the headers' own folders are relative to, usually the search path: the header of
     /// `<root>/robot/arm.idl` is `robot/arm.hpp`.
     pub roots: Vec<PathBuf>,
+    /// C++: a namespace around everything, such as `a::b`, whose names are also the folders of the headers. Empty for none.
+    pub namespace: String,
 }
 
 impl Options {
@@ -50,6 +52,7 @@ impl Options {
             layout_dependency: concat!("\"", env!("CARGO_PKG_VERSION"), "\"").into(),
             only: Vec::new(),
             roots: Vec::new(),
+            namespace: String::new(),
         }
     }
 }

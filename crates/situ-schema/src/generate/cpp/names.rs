@@ -152,6 +152,8 @@ pub fn owner(schema: &Schema, constant: &Constant) -> Option<TypeId> {
 pub struct Named<'a> {
     schema: &'a Schema,
     table: Table<'a>,
+    /// The namespace around everything.
+    root: String,
 }
 
 impl Deref for Named<'_> {
@@ -163,9 +165,15 @@ impl Deref for Named<'_> {
 }
 
 impl<'a> Named<'a> {
-    /// Names everything.
-    pub fn new(schema: &'a Schema) -> Self {
-        Self { schema, table: Table::new(schema) }
+    /// Names everything, in this namespace, which stays as it is.
+    pub fn new(schema: &'a Schema, root: &str) -> Self {
+        let parts: Vec<&str> = root.split("::").map(str::trim).filter(|it| !it.is_empty()).collect();
+        Self { schema, table: Table::new(schema), root: parts.join("::") }
+    }
+
+    /// The namespace around everything; empty for the global one.
+    pub fn root(&self) -> &str {
+        &self.root
     }
 
     /// What a definition, a constant, a service or an action is called in its namespace.
@@ -201,7 +209,8 @@ impl<'a> Named<'a> {
             let (outer, simple) = scope[..end].rsplit_once("::").unwrap_or(("", &scope[..end]));
             self.ident_in(outer, simple)
         });
-        parts.collect::<Vec<_>>().join("::")
+        let root = (!self.root.is_empty()).then_some(self.root.as_str());
+        root.into_iter().chain(parts).collect::<Vec<_>>().join("::")
     }
 
     /// A qualified name, `simple` within the namespace of `name`.
@@ -269,12 +278,14 @@ pub fn snake_case(name: &str) -> String {
 
 /// The header of every file that defines something, relative to the output folder. A ROS interface goes to
 /// `<package>/<kind>/<name>.hpp`, IDL beneath one of the `roots` to the same place beneath the output folder, other
-/// IDL to the output folder itself, with as many of its folders as it takes to keep headers apart.
-pub fn headers(schema: &Schema, roots: &[PathBuf]) -> BTreeMap<FileId, PathBuf> {
+/// IDL to the output folder itself, with as many of its folders as it takes to keep headers apart. All of that in a folder for each
+/// namespace that is around everything.
+pub fn headers(schema: &Schema, roots: &[PathBuf], namespace: &str) -> BTreeMap<FileId, PathBuf> {
     let files: BTreeSet<FileId> = (schema.definitions().map(|(id, _)| schema.file_of(id)))
         .chain(schema.constants().iter().map(|it| it.span.file))
         .collect();
     let mut headers = BTreeMap::new();
+    let around: PathBuf = namespace.split("::").collect();
     let mut taken = BTreeSet::new();
     for file in files {
         let path = schema.sources().path(file);
@@ -288,7 +299,7 @@ pub fn headers(schema: &Schema, roots: &[PathBuf]) -> BTreeMap<FileId, PathBuf> 
         let fresh = folders.iter().find(|it| !taken.contains(*it)).or(folders.last());
         let Some(header) = fresh.cloned() else { continue };
         taken.insert(header.clone());
-        headers.insert(file, header);
+        headers.insert(file, around.join(header));
     }
     headers
 }
@@ -340,7 +351,7 @@ mod tests {
                     struct Shape_ { long x; }; module std { struct Size { long x; }; };";
         let schema = crate::Loader::new().sealed().text("test.idl", text, crate::Format::Idl).load();
         let schema = schema.unwrap_or_else(|error| panic!("{}", error.render(false)));
-        let named = Named::new(&schema);
+        let named = Named::new(&schema, "");
         let find = |name| schema.find(name).unwrap();
         let members = named.members(find("Image"));
         let called = ["class", "NAN", "height", "schema", "Image_", "S", "S_"].map(|it| members.get(it));
