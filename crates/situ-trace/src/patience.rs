@@ -27,7 +27,7 @@ impl Patience {
     /// Takes some of what is left, at most so much; 0 if there is nothing any more.
     pub(crate) fn take(&self, wanted: u64) -> u64 {
         let wanted = wanted.min(PORTION);
-        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+        let taken = self.left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
             (left > 0).then(|| left - left.min(wanted))
         });
         taken.map_or(0, |left| left.min(wanted))
@@ -36,9 +36,8 @@ impl Patience {
     /// Gives back what was taken and not waited.
     pub(crate) fn give_back(&self, rest: u64) {
         // Never more than there was: a refill may have come in between.
-        let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-            Some(left.saturating_add(rest).min(self.most))
-        });
+        self.left
+            .update(Ordering::Relaxed, Ordering::Relaxed, |left| left.saturating_add(rest).min(self.most));
     }
 
     /// As much as in the beginning.

@@ -179,7 +179,7 @@ impl FileWindows {
             return Ok(());
         }
         let add = |mapped: u64| mapped.checked_add(len).filter(|sum| *sum <= MOST_OF_OTHERS);
-        OF_OTHERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).map(drop).map_err(|mapped| {
+        OF_OTHERS.try_update(Ordering::Relaxed, Ordering::Relaxed, add).map(drop).map_err(|mapped| {
             let (path, limit) = (self.path.clone(), MOST_OF_OTHERS);
             MemoryError::TooMuchMapped { path, wanted: len, mapped, limit }
         })

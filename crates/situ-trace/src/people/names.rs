@@ -61,7 +61,7 @@ impl Name {
 
 /// A number that nobody else has; from 1.
 pub(super) fn take_number() -> u32 {
-    NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1)).unwrap_or(u32::MAX)
+    NEXT.try_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1)).unwrap_or(u32::MAX)
 }
 
 /// Where a reader looks a name's number up. A name may stand in several: C++ has one for each literal, and in C and Rust a program may
