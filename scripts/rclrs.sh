@@ -11,12 +11,15 @@ venv=$PWD/build/venv out=$PWD/build/rclrs
 skip() { echo "SKIPPED: $*; the round trip between rclrs and rclpy did not run" >&2; exit 0; }
 [ -f "$venv/.ready" ] || skip "no ROS packages in build/venv (see above)"
 
-cargo run -q -p situ-cli --bin situ -- gen --lang rclrs --out "$out/crates" --layout crates/situ-layout -I "$venv" \
-  --ros std_msgs --ros geometry_msgs --ros sensor_msgs --ros nav_msgs --ros test_msgs --ros action_msgs --ros rosgraph_msgs
+gen() { cargo run -q -p situ-cli --bin situ -- gen -I "$venv" "$@"; }
+gen --lang rclrs --out "$out/crates" --layout crates/situ-layout \
+  --ros std_msgs --ros geometry_msgs --ros sensor_msgs --ros nav_msgs --ros test_msgs --ros action_msgs
+# The messages that rclrs itself uses.
+gen --lang ros-env --out "$out/env" --ros action_msgs --ros rcl_interfaces --ros rosgraph_msgs
 
 cargo fetch --quiet --manifest-path tests/rclrs/Cargo.toml || skip "rclrs cannot be fetched (no package index?)"
 
-export AMENT_PREFIX_PATH=$venv
+export AMENT_PREFIX_PATH=$out/env:$venv
 . scripts/ros-stand-ins.sh
 
 # A message with one sequence of bytes, 24 bytes large up to Kilted and 32 since: a program that was built for the libraries that are

@@ -14,8 +14,11 @@ import test_msgs.action
 import test_msgs.srv
 from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
+from rcl_interfaces.msg import ParameterType
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.task import Future
 
@@ -250,6 +253,30 @@ class Relay:
         return (code, len(ended)), status, result, self.cancel(handle)
 
 
+def check_parameters(executor, node):
+    """Reads and sets a parameter of the program: its services have rclrs' own messages, which are Situ's as well."""
+    client = AsyncParameterClient(node, "situ_echo")
+    wait(executor, "the parameter services", client.services_are_ready)
+
+    def expect(wanted):
+        got = answer_to(executor, "the question for parameters", lambda: client.get_parameters(["situ_number", "situ_none"]))
+        got = [(it.type, it.integer_value) for it in got.values]
+        if got != wanted:
+            sys.exit(f"rclrs.py: parameters: expected {wanted}, got {got}")
+
+    expect([(ParameterType.PARAMETER_INTEGER, 42), (ParameterType.PARAMETER_NOT_SET, 0)])
+    for value, may_be in [(43, True), ("text", False)]:
+        change = [Parameter("situ_number", value=value)]
+        answer = answer_to(executor, "the setting of a parameter", lambda: client.set_parameters(change)).results[0]
+        if answer.successful != may_be or bool(answer.reason) == may_be:
+            sys.exit(f"rclrs.py: setting the parameter to {value!r} was answered with {answer}")
+    expect([(ParameterType.PARAMETER_INTEGER, 43), (ParameterType.PARAMETER_NOT_SET, 0)])
+    names = answer_to(executor, "the list of parameters", lambda: client.list_parameters(["situ_number"], 0)).result.names
+    if "situ_number" not in names:
+        sys.exit(f"rclrs.py: the list of parameters is {names}")
+    print("rclrs: a parameter of a node in rclrs was read, set and listed from rclpy")
+
+
 def check_actions(executor, node):
     """Asks for goals in rclrs, whose clients ask for them in rclpy: with success, without, and refused."""
     types = Types()
@@ -308,6 +335,7 @@ def main():
         executor.add_node(node)
         check_services(executor, node)
         check_relayed_services(executor, node)
+        check_parameters(executor, node)
         check_actions(executor, node)
         check_messages(executor, node)
         if program.poll() is not None:

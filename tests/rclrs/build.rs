@@ -2,7 +2,7 @@
 //! that it lacks (see `scripts/rclrs.sh`).
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-env-changed=AMENT_PREFIX_PATH");
@@ -11,10 +11,12 @@ fn main() {
         println!("cargo::rustc-link-search=native={folder}");
         println!("cargo::rustc-link-arg-bins=-Wl,--no-as-needed,{folder}/libno_python.so,--as-needed");
     }
-    let prefix = std::env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
+    let prefixes = std::env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
+    let has_messages = |prefix: &PathBuf| prefix.join("share/test_msgs/msg").is_dir();
+    let prefix = std::env::split_paths(&prefixes).find(has_messages).unwrap_or_default();
     let mut list = String::new();
     for package in ["geometry_msgs", "nav_msgs", "sensor_msgs", "std_msgs", "test_msgs"] {
-        let folder = Path::new(&prefix).join("share").join(package).join("msg");
+        let folder = prefix.join("share").join(package).join("msg");
         let Ok(entries) = std::fs::read_dir(&folder) else {
             println!("cargo::error=no messages in {}", folder.display());
             return;

@@ -378,12 +378,14 @@ pub struct SchemaArgs {
     pub topic: Option<String>,
 }
 
-/// A language that code is generated in: Rust of edition 2024, C++20, or a Rust crate for each ROS package, for rclrs.
+/// A language that code is generated in: Rust of edition 2024, C++20, a Rust crate for each ROS package, for rclrs, or the messages that
+/// rclrs itself uses, for its crate ros-env.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     Rust,
     Cpp,
     Rclrs,
+    RosEnv,
 }
 
 /// `situ gen`.
@@ -392,6 +394,7 @@ pub enum Language {
   situ gen --lang rust --out src/messages schema/robot.idl
   situ gen --lang cpp --out build/generated -I ~/venv --ros sensor_msgs --ros nav_msgs
   situ gen --lang rclrs --out ros -I /opt/ros/kilted --ros sensor_msgs
+  situ gen --lang ros-env --out env -I /opt/ros/kilted --ros action_msgs --ros rcl_interfaces --ros rosgraph_msgs
 In a build, use the hooks instead: situ_schema::BuildScript in a build.rs, situ_generate(...) in CMake.")]
 pub struct GenArgs {
     /// What to read.

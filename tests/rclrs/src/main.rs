@@ -8,8 +8,8 @@ use std::any::Any;
 use std::time::Duration;
 
 use rclrs::{
-    Context, CreateBasicExecutor, InitOptions, IntoNodeOptions, IntoPrimitiveOptions, MessageIDL, Node,
-    Publisher, RclrsError, RmwMessageIDL, ServiceIDL, SpinOptions,
+    Context, CreateBasicExecutor, InitOptions, IntoPrimitiveOptions, MessageIDL, Node, Publisher, RclrsError,
+    RmwMessageIDL, ServiceIDL, SpinOptions,
 };
 use situ_layout::ros::{Lend, lend};
 use test_msgs::action::Fibonacci;
@@ -98,9 +98,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     check_action::<Fibonacci>(test_msgs::action::rmw::Fibonacci_Goal { order: 5 });
     let context = Context::new([], InitOptions::new())?;
     let mut executor = context.create_basic_executor();
-    let node = executor.create_node("situ_echo".start_parameter_services(false))?;
+    let node = executor.create_node("situ_echo")?;
     let mut echo = Echo { node: node.clone(), kept: Vec::new() };
     messages(&mut echo)?;
+    let parameter = node.declare_parameter("situ_number").default(42_i64).mandatory()?;
+    echo.kept.push(Box::new(parameter));
     let idiomatic = node
         .create_service::<BasicTypes, _>("situ/idiomatic", |request: BasicTypes_Request| answer(request))?;
     let native = node.create_service::<test_msgs::srv::rmw::BasicTypes, _>(

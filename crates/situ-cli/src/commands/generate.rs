@@ -24,6 +24,7 @@ pub fn run(context: &Context, arguments: &GenArgs) -> Result<(), CliError> {
         Language::Rust => generate::Language::Rust,
         Language::Cpp => generate::Language::Cpp,
         Language::Rclrs => generate::Language::Rclrs,
+        Language::RosEnv => generate::Language::RosEnv,
     };
     if arguments.namespace.is_some() && language != generate::Language::Cpp {
         return Err(CliError::Usage(
@@ -108,8 +109,13 @@ fn definitions(
         let folder = folder.canonicalize().map_err(fail)?;
         options.layout_dependency = format!("{{ path = {:?} }}", folder.display().to_string());
     }
-    if language == generate::Language::Rclrs {
+    if matches!(language, generate::Language::Rclrs | generate::Language::RosEnv) {
         check_packages(&schema)?;
+    }
+    let obstacle =
+        (language == generate::Language::RosEnv).then(|| generate::ros_env_obstacle(&schema)).flatten();
+    if let Some(obstacle) = obstacle {
+        return Err(CliError::Failed(obstacle));
     }
     Ok((generate::generate(&schema, &options), files_of(&schema)))
 }

@@ -17,6 +17,8 @@ pub enum Language {
     Cpp,
     /// A Rust crate for each package of ROS, for rclrs.
     Rclrs,
+    /// Sources for the crate ros-env, which holds the messages that rclrs itself uses. See [`ros_env_obstacle`].
+    RosEnv,
 }
 
 /// What to generate and how.
@@ -72,5 +74,11 @@ pub fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
         Language::Rust => rust::generate(schema, options),
         Language::Cpp => cpp::generate(schema, options),
         Language::Rclrs => rust::rclrs::generate(schema, options),
+        Language::RosEnv => rust::ros_env::generate(schema),
     }
+}
+
+/// Why [`Language::RosEnv`] does not take this schema, if it does not: actions, and types that messages of ROS lack.
+pub fn ros_env_obstacle(schema: &Schema) -> Option<String> {
+    rust::ros_env::obstacle(schema)
 }

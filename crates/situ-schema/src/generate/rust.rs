@@ -9,6 +9,7 @@ mod names;
 mod page;
 pub mod rclrs;
 mod region;
+pub mod ros_env;
 mod types;
 mod union;
 pub(crate) mod words;

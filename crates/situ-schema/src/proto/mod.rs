@@ -204,7 +204,7 @@ fn generate(
     options: &Options,
 ) -> Result<Vec<GeneratedFile>, ProtoError> {
     Ok(match options.language {
-        Language::Rclrs => return Err(ProtoError::NotForRos),
+        Language::Rclrs | Language::RosEnv => return Err(ProtoError::NotForRos),
         Language::Rust => vec![rust::generate(model, options)],
         Language::Cpp => {
             let names = cpp_names::Names::new(model)?;

@@ -24,14 +24,16 @@ const CANCEL: &str = "action_msgs::srv::CancelGoal_Request";
 
 /// What a package consists of.
 #[derive(Default)]
-struct Package<'a> {
-    structs: Vec<TypeId>,
-    services: Vec<&'a Service>,
+pub struct Package<'a> {
+    /// Its messages, and those of its services and actions.
+    pub structs: Vec<TypeId>,
+    /// Its services, and those of its actions.
+    pub services: Vec<&'a Service>,
     actions: Vec<&'a Action>,
     /// `msg`, `srv`, `action`.
-    folders: BTreeSet<&'a str>,
+    pub folders: BTreeSet<&'a str>,
     /// The packages whose messages it uses.
-    uses: BTreeSet<&'a str>,
+    pub uses: BTreeSet<&'a str>,
 }
 
 /// The package, the folder and the simple name of what belongs to ROS: `std_msgs`, `msg`, `Header`.
@@ -71,7 +73,7 @@ pub fn generate(schema: &Schema, options: &Options) -> Vec<GeneratedFile> {
 }
 
 /// All packages of ROS that the schema has anything of.
-fn packages(schema: &Schema) -> BTreeMap<&str, Package<'_>> {
+pub fn packages(schema: &Schema) -> BTreeMap<&str, Package<'_>> {
     let mut packages: BTreeMap<&str, Package> = BTreeMap::new();
     for (id, definition) in schema.definitions() {
         let Some((name, folder, _)) = parts(&definition.name) else { continue };
@@ -130,7 +132,7 @@ fn has_bound(schema: &Schema, ty: &Type) -> bool {
 }
 
 /// The C function that gives a type support.
-fn support_symbol(what: &str, name: &Name) -> String {
+pub fn support_symbol(what: &str, name: &Name) -> String {
     format!("rosidl_typesupport_c__get_{what}_type_support_handle__{}", name.as_str().replace("::", "__"))
 }
 
