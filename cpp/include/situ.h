@@ -150,7 +150,8 @@ typedef struct situ_type {
   /* The hash of the schema: participants of a topic must agree on it. */
   uint64_t schema_hash;
   /* The hash of the flat layout: participants that publish or read flat messages must agree on it. 0 if there
-   * is none. */
+   * is none: a subscriber of a serialized encoding then takes no flat messages, and is refused where a
+   * publisher has them. */
   uint64_t layout_hash;
   /* A situ_encoding. */
   uint32_t encoding;

@@ -226,6 +226,7 @@ impl From<RegisterError> for Failure {
             RegisterError::TypeMismatch { .. }
             | RegisterError::LayoutMismatch { .. }
             | RegisterError::Bulk { .. }
+            | RegisterError::NoFlatForm { .. }
             | RegisterError::TextTooLong(_)
             | RegisterError::Serialized { .. } => situ_status::Type,
             RegisterError::Qos { .. } => situ_status::Qos,

@@ -135,6 +135,19 @@ pub enum RegisterError {
         /// The node on the other side.
         node: NodeId,
     },
+    /// Flat messages are published, and the subscriber's type can only be read from serialized ones: it was written by hand.
+    #[error(
+        "topic {topic:?}: flat messages of {type_name} do not go together with a subscriber whose type has no flat form \
+         (node {node} is the other side): publish them serialized (storage `Heap`), or subscribe with a generated type"
+    )]
+    NoFlatForm {
+        /// The topic.
+        topic: String,
+        /// The type.
+        type_name: String,
+        /// The node on the other side.
+        node: NodeId,
+    },
     /// A participant on the other side offers or asks for another quality of service.
     #[error("topic {topic:?} has an incompatible participant, node {node}: {mismatch}")]
     Qos {
@@ -352,6 +365,22 @@ impl Registration<'_> {
         Err(RegisterError::LayoutMismatch { topic, node: NodeId(node), type_name, ours, theirs })
     }
 
+    /// A subscriber of serialized messages that names no flat layout cannot read flat ones.
+    fn check_flat_form(
+        &self,
+        node: u64,
+        publishes: u32,
+        takes: u32,
+        layout: u64,
+    ) -> Result<(), RegisterError> {
+        let serialized = takes == Encoding::Xcdr1 as u32 || takes == Encoding::Xcdr2 as u32;
+        if publishes != Encoding::Flat as u32 || !serialized || layout != 0 {
+            return Ok(());
+        }
+        let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
+        Err(RegisterError::NoFlatForm { topic, type_name, node: NodeId(node) })
+    }
+
     /// A flat subscriber has no room for the bulk members of a region.
     fn check_bulk(&self, node: u64, publishes: u32, takes: u32) -> Result<(), RegisterError> {
         let meet = publishes == Encoding::Region as u32 && takes == Encoding::Flat as u32;
@@ -387,7 +416,9 @@ impl Joined {
         for entry in active_publishers(topic) {
             let node = entry.node.load(Ordering::Relaxed);
             registration.check_serialized(domain, node, entry.encoding.load(Ordering::Relaxed))?;
-            registration.check_bulk(node, entry.encoding.load(Ordering::Relaxed), encoding)?;
+            let publishes = entry.encoding.load(Ordering::Relaxed);
+            registration.check_bulk(node, publishes, encoding)?;
+            registration.check_flat_form(node, publishes, encoding, registration.description.layout_hash)?;
             publisher_terms(entry)
                 .satisfies(registration.terms)
                 .map_err(|mismatch| registration.qos_error(node, mismatch))?;
@@ -446,6 +477,7 @@ impl Joined {
             let node = place.node();
             registration.check_serialized(place.domain(), node, encoding)?;
             registration.check_bulk(node, encoding, place.encoding())?;
+            registration.check_flat_form(node, encoding, place.encoding(), place.layout_hash())?;
             registration
                 .terms
                 .satisfies(place_terms(place))
