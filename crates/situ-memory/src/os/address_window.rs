@@ -7,13 +7,16 @@ use std::sync::{Mutex, PoisonError};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect};
 use situ_layout::region::{Backing, MAX_SIZE, total_for};
 
+use crate::os::mapping::lock_as_used;
+
 /// The smallest window, and the largest, which is enough for any region.
 const SMALLEST: usize = 1 << 20;
 const LARGEST: usize = 1 << 32;
 /// How many sizes there are: the powers of two from the smallest to the largest.
 const SIZES: usize = (LARGEST.ilog2() - SMALLEST.ilog2() + 1) as usize;
-/// Windows become writable in steps of so many bytes, so that not each of them costs a system call.
-const STEP: usize = 16 << 30;
+/// Windows become writable in steps of so many bytes at least, and of as many as are writable already, so that few of them cost
+/// a system call. Not in larger ones: `mlockall(MCL_CURRENT)` finds memory for everything that is writable.
+const STEP: usize = 16 << 20;
 
 /// There is no window to be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +29,10 @@ pub struct NoWindow {
 }
 
 /// A range of addresses that costs nothing until it is touched. A region in it grows in place.
+///
+/// Where the program locks its memory (`mlockall(MCL_FUTURE)`), the pages of windows are locked as they are used. A program
+/// that makes windows first and locks all memory then (`MCL_CURRENT`) should add `MCL_ONFAULT`: the kernel finds memory for
+/// everything that is mapped at that moment, and a window is as large as its region may become.
 ///
 /// ```
 /// use situ_layout::region::{Options, Region, Vector};
@@ -118,9 +125,11 @@ impl Pool {
         };
         let end = self.carved.checked_add(size).filter(|end| *end <= self.reserved)?;
         if end > self.writable {
-            let more = (end - self.writable).max(STEP).min(self.reserved - self.writable);
+            let step = self.writable.max(STEP).max(end - self.writable);
+            let more = step.min(self.reserved - self.writable);
             // SAFETY: within the reservation.
             let from = unsafe { all.add(self.writable) };
+            lock_as_used(from, more).ok()?;
             // SAFETY: the range is within the reservation, and nobody uses it yet.
             unsafe { mprotect(from.as_ptr().cast(), more, MprotectFlags::READ | MprotectFlags::WRITE) }
                 .ok()?;

@@ -148,6 +148,23 @@ pub fn find_memory(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()
     Ok(())
 }
 
+/// Has the pages of a range locked as they are used (`MLOCK_ONFAULT`), if it is locked as a whole, as `mlockall` locks it: the
+/// kernel would find memory for all of it as soon as it becomes writable. The range is mapped, of one access, and begins at a page.
+pub(crate) fn lock_as_used(begin: NonNull<u8>, len: usize) -> io::Result<()> {
+    let first = begin.as_ptr().cast::<c_void>();
+    // SAFETY: the range is mapped; asking to invalidate pages changes nothing of those of a memory file system, and of private ones.
+    let locked = unsafe { rustix::mm::msync(first, PAGE.min(len), rustix::mm::MsyncFlags::INVALIDATE) };
+    if locked == Err(rustix::io::Errno::BUSY) {
+        // SAFETY: as above; locking does not change contents.
+        let lazily = unsafe { rustix::mm::mlock_with(first, len, rustix::mm::MlockFlags::ONFAULT) };
+        if lazily.is_err() {
+            // SAFETY: as above.
+            unsafe { rustix::mm::munlock(first, len) }?;
+        }
+    }
+    Ok(())
+}
+
 /// A range of a file in this process' address space. Unmapped on drop.
 #[derive(Debug)]
 pub struct Mapping {
@@ -205,17 +222,7 @@ impl Mapping {
     pub fn without_filling(file: BorrowedFd<'_>, len: usize, access: Access) -> io::Result<Self> {
         let mut map = Self::new(file, 0, len, Access::None)?;
         let first = map.base().cast::<c_void>();
-        // SAFETY: the range is this mapping; asking to invalidate it changes nothing of a memory file
-        // system's pages.
-        let locked = unsafe { rustix::mm::msync(first, PAGE.min(len), rustix::mm::MsyncFlags::INVALIDATE) };
-        if locked == Err(rustix::io::Errno::BUSY) {
-            // SAFETY: as above; locking does not change contents.
-            let lazily = unsafe { rustix::mm::mlock_with(first, len, rustix::mm::MlockFlags::ONFAULT) };
-            if lazily.is_err() {
-                // SAFETY: as above.
-                unsafe { rustix::mm::munlock(first, len) }?;
-            }
-        }
+        lock_as_used(map.extent.base, len)?;
         if access != Access::None {
             // SAFETY: as above; nobody has a pointer to it yet.
             unsafe { rustix::mm::mprotect(first, len, access.protection()) }?;

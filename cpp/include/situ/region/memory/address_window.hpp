@@ -3,8 +3,10 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -64,9 +66,9 @@ class window_pool {
     if (size > reserved_ - carved_) return {};
     // In steps, so that not every window costs a system call.
     if (carved_ + size > writable_) {
-      const std::size_t step =
-          carved_ + size - writable_ < commit_step ? commit_step : carved_ + size - writable_;
-      const std::size_t more = step < reserved_ - writable_ ? step : reserved_ - writable_;
+      const std::size_t step = std::max({carved_ + size - writable_, writable_, least_step});
+      const std::size_t more = std::min(step, reserved_ - writable_);
+      if (!lock_as_used(begin_ + writable_, more)) return {};
       if (mprotect(begin_ + writable_, more, PROT_READ | PROT_WRITE) != 0) return {};
       writable_ += more;
     }
@@ -95,11 +97,24 @@ class window_pool {
   }
 
  private:
-  static constexpr std::size_t commit_step = std::size_t{16} << 30;
+  /// At least so much becomes writable at a time, and as much as is writable already. Not more:
+  /// mlockall(MCL_CURRENT) finds memory for everything that is writable.
+  static constexpr std::size_t least_step = std::size_t{16} << 20;
   static constexpr std::uint32_t keep_resident = std::uint32_t{64} << 10;
 
   static std::size_t index(std::size_t size) noexcept {
     return static_cast<std::size_t>(std::countr_zero(size) - std::countr_zero(smallest));
+  }
+
+  /// Has the pages of a range locked as they are used, if it is locked as a whole, as mlockall(MCL_FUTURE)
+  /// locks it: the kernel would find memory for all of it as soon as it becomes writable.
+  static bool lock_as_used(std::byte* begin, std::size_t bytes) noexcept {
+    // Asking to invalidate private pages changes nothing, and is refused where they are locked.
+    if (msync(begin, smallest, MS_INVALIDATE) == 0 || errno != EBUSY) return true;
+#if defined(MLOCK_ONFAULT)
+    if (mlock2(begin, bytes, MLOCK_ONFAULT) == 0) return true;
+#endif
+    return munlock(begin, bytes) == 0;
   }
 
   static bool make_room(std::vector<window>& free) noexcept {
