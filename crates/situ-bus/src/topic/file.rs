@@ -205,7 +205,10 @@ impl Topic {
             .map_err(|error| system("map", path, error))?;
         let mut at = parts.text as u64;
         let mut text = |len: u32| -> Result<String, MemoryError> {
-            let mut bytes = vec![0; len as usize];
+            let mut bytes = Vec::new();
+            let there_is_memory = bytes.try_reserve_exact(len as usize);
+            there_is_memory.map_err(|error| system("find memory for the text of", path, error.into()))?;
+            bytes.resize(len as usize, 0);
             file.read_exact_at(&mut bytes, at).map_err(|error| system("read", path, error))?;
             at += u64::from(len);
             String::from_utf8(bytes).map_err(|_| malformed("its text is not UTF-8"))

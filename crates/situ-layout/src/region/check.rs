@@ -375,17 +375,18 @@ pub(super) struct Bitmap {
 }
 
 impl Bitmap {
-    /// So many words, which are zero.
+    /// So many words, which are zero. None if there is no memory for them.
     #[inline]
-    fn words(&mut self, count: usize) -> &mut [u64] {
-        if count <= SMALL { &mut self.small[..count] } else { self.large_words(count) }
+    fn words(&mut self, count: usize) -> Option<&mut [u64]> {
+        if count <= SMALL { self.small.get_mut(..count) } else { self.large_words(count) }
     }
     #[inline(never)]
-    fn large_words(&mut self, count: usize) -> &mut [u64] {
+    fn large_words(&mut self, count: usize) -> Option<&mut [u64]> {
         self.large = SPARE.try_with(Cell::take).unwrap_or_default();
         self.large.clear();
+        self.large.try_reserve(count).ok()?;
         self.large.resize(count, 0);
-        &mut self.large
+        Some(&mut self.large)
     }
 }
 
@@ -494,7 +495,9 @@ pub(super) fn check_image<'a, 'b, T: Stored>(
         let versions = check_form::<T, true>(image, &mut [], facts)?;
         return Ok(Checked { image, bits: None, versions });
     }
-    let bits = bitmap.words(words(size));
+    let Some(bits) = bitmap.words(words(size)) else {
+        return invalid(0, InvalidProblem::NoMemory { bytes: words(size) as u64 * 8 });
+    };
     let versions = check_form::<T, false>(image, bits, facts)?;
     Ok(Checked { image, bits: Some(bits), versions })
 }

@@ -65,6 +65,12 @@ pub enum AdoptError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidProblem {
+    /// There is no memory for a copy, or for what the check has to remember.
+    #[error("there is no memory for {bytes} bytes")]
+    NoMemory {
+        /// How much was asked for.
+        bytes: u64,
+    },
     /// There are fewer bytes than header and root need.
     #[error("{found} bytes are too few; header and root need {least}")]
     TooSmall {

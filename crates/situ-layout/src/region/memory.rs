@@ -153,10 +153,17 @@ impl Memory {
 
     /// `size` bytes of zeros on the heap, all in use.
     pub(super) fn on_heap(size: u32, options: Options) -> Self {
+        let made = Self::try_on_heap(size, options);
+        made.unwrap_or_else(|bytes| std::alloc::handle_alloc_error(heap_layout(bytes)))
+    }
+
+    /// The same, where the size comes from outside. The error is how many bytes are not to be had.
+    pub(super) fn try_on_heap(size: u32, options: Options) -> Result<Self, usize> {
         let room = size.max(options.reserve.min(options.limit).min(MAX_SIZE));
         let total = total_for(room);
+        let base = try_allocate_zeroed(total).ok_or(total)?;
         // SAFETY: the memory is fresh, zeroed, aligned, and as large as it says.
-        unsafe { Self::over((allocate_zeroed(total), total), size, false, true, options, Store::Heap(total)) }
+        Ok(unsafe { Self::over((base, total), size, false, true, options, Store::Heap(total)) })
     }
 
     /// The live image.
@@ -613,10 +620,12 @@ fn heap_layout(total: usize) -> Layout {
 }
 
 fn allocate_zeroed(total: usize) -> NonNull<u8> {
-    let layout = heap_layout(total);
+    try_allocate_zeroed(total).unwrap_or_else(|| std::alloc::handle_alloc_error(heap_layout(total)))
+}
+
+fn try_allocate_zeroed(total: usize) -> Option<NonNull<u8>> {
     // SAFETY: the size is not zero: a region has a header.
-    let fresh = unsafe { std::alloc::alloc_zeroed(layout) };
-    NonNull::new(fresh).unwrap_or_else(|| std::alloc::handle_alloc_error(layout))
+    NonNull::new(unsafe { std::alloc::alloc_zeroed(heap_layout(total)) })
 }
 
 #[inline]

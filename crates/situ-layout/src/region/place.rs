@@ -1,5 +1,6 @@
 //! A region: a value, the memory that it is edited in, and its images.
 
+use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -87,11 +88,12 @@ impl<T: Stored> Region<T> {
     pub fn adopt_with(image: &[u8], options: Options) -> Result<Self, Invalid> {
         let mut bitmap = Bitmap::default();
         let checked = check_image::<T>(image, &mut bitmap)?;
-        let rewritten = rewritten::<T>(&checked);
+        let rewritten = rewritten::<T>(&checked)?;
         let image = rewritten.as_deref().unwrap_or(checked.image);
         let size = image.len() as u32;
         let options = Options { limit: options.limit.max(size), ..options };
-        let mut region = Self { memory: Memory::on_heap(size, options), of: PhantomData };
+        let memory = Memory::try_on_heap(size, options).or_else(no_memory)?;
+        let mut region = Self { memory, of: PhantomData };
         region.memory.bytes_mut().copy_from_slice(image);
         region.adopted(checked.bits.filter(|_| rewritten.is_none()));
         Ok(region)
@@ -164,7 +166,7 @@ impl<T: Stored, B: Backing> Region<T, B> {
     pub fn adopt_into_boxed(backing: Box<B>, image: &[u8], options: Options) -> Result<Self, AdoptError> {
         let mut bitmap = Bitmap::default();
         let checked = check_image::<T>(image, &mut bitmap)?;
-        let rewritten = rewritten::<T>(&checked);
+        let rewritten = rewritten::<T>(&checked)?;
         let image = rewritten.as_deref().unwrap_or(checked.image);
         let memory = memory_of(backing, image.len() as u32, false, options)?;
         let mut region = Self { memory, of: PhantomData };
@@ -182,7 +184,8 @@ impl<T: Stored, B: Backing> Region<T, B> {
         let checked = check_image::<T>(there, &mut bitmap)?;
         if checked.versions.as_ref().is_some_and(|versions| versions.differs.is_some()) {
             // Rewritten elsewhere, and then here.
-            let image = checked.image.to_vec();
+            let mut image = zeros(checked.image.len())?;
+            image.copy_from_slice(checked.image);
             return Self::adopt_into_boxed(backing, &image, options);
         }
         let memory = memory_of(backing, checked.image.len() as u32, true, options)?;
@@ -254,7 +257,10 @@ impl<T: Stored, B> Region<T, B> {
 
     /// The canonical image: equal values have equal bytes.
     pub fn canonical(&self) -> Vec<u8> {
-        canonical_image::<T>(self.memory.bytes(), None)
+        let image =
+            canonical_image::<T, _>(self.memory.bytes(), None, |len| Ok::<_, Infallible>(vec![0; len]));
+        let Ok(image) = image;
+        image
     }
 
     /// Writes the canonical image to the front of a buffer, such as a loan, and returns its size in bytes. It seldom is larger
@@ -380,24 +386,41 @@ fn refuse(version: Option<(&'static str, u32, u32)>) -> Result<(), Invalid> {
     }
 }
 
-/// The canonical image of an image in another version; its unknown members are not in it.
-fn rewritten<T: Stored>(checked: &Checked<'_, '_>) -> Option<Vec<u8>> {
-    let versions = checked.versions.as_ref()?;
-    Some(canonical_image::<T>(checked.image, Some(versions)))
+fn no_memory<T>(bytes: usize) -> Result<T, Invalid> {
+    invalid(0, InvalidProblem::NoMemory { bytes: bytes as u64 })
 }
 
-fn canonical_image<T: Stored>(from: &[u8], versions: Option<&Versions>) -> Vec<u8> {
-    let mut image = vec![0; from.len()];
+/// So many zeros, where the number comes from outside.
+fn zeros(len: usize) -> Result<Vec<u8>, Invalid> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(len).or_else(|_| no_memory(len))?;
+    bytes.resize(len, 0);
+    Ok(bytes)
+}
+
+/// The canonical image of an image in another version; its unknown members are not in it.
+fn rewritten<T: Stored>(checked: &Checked<'_, '_>) -> Result<Option<Vec<u8>>, Invalid> {
+    let Some(versions) = &checked.versions else { return Ok(None) };
+    canonical_image::<T, _>(checked.image, Some(versions), zeros).map(Some)
+}
+
+/// The canonical image, in zeros that `make` gives.
+fn canonical_image<T: Stored, E>(
+    from: &[u8],
+    versions: Option<&Versions>,
+    make: impl Fn(usize) -> Result<Vec<u8>, E>,
+) -> Result<Vec<u8>, E> {
+    let mut image = make(from.len())?;
     let size = match write_canonical::<T>(from, versions, &mut image) {
         Ok(size) => size,
         Err(size) => {
-            image.resize(size, 0);
+            image = make(size)?;
             // There is room now.
             write_canonical::<T>(from, versions, &mut image).unwrap_or(size)
         }
     };
     image.truncate(size);
-    image
+    Ok(image)
 }
 
 /// Writes the canonical image. Its size, which is the error if it is more than the buffer has.

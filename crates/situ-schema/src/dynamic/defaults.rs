@@ -1,5 +1,7 @@
 //! New values: what members hold before anything is said about them.
 
+use situ_layout::NoMemory;
+
 use super::error::{ReadError, ReadProblem};
 use super::value::{Numbers, Record, Value};
 use super::{Budget, Names, Shape, all_members, number, shape};
@@ -112,7 +114,11 @@ impl Defaults<'_> {
         if let Some(primitive) = number(self.schema, element) {
             let size = length.saturating_mul(primitive.size());
             self.charge(size / 16)?;
-            let bytes = vec![0; usize::try_from(size).map_err(|_| ReadProblem::TooManyValues)?];
+            let size = usize::try_from(size).unwrap_or(usize::MAX);
+            let mut bytes = Vec::new();
+            let has_memory = bytes.try_reserve_exact(size);
+            has_memory.map_err(|_| ReadProblem::NoMemory(NoMemory { bytes: size }))?;
+            bytes.resize(size, 0);
             if let Some(numbers) = Numbers::from_bytes(primitive, &bytes, false) {
                 return Ok(Value::Numbers(numbers));
             }
