@@ -87,7 +87,10 @@ typedef enum situ_status {
   /* The reliable subscriber that the publisher would wait for is used by the very thread that publishes. */
   SITU_ERROR_DEADLOCK = -15,
   /* The subscriber holds as many samples as it may: destroy some first. The message waits. */
-  SITU_ERROR_HELD = -16
+  SITU_ERROR_HELD = -16,
+  /* The root, the topic or the node's file was removed while it was in use, or the topic's file was made
+   * shorter: leave the topic, and join again with a new node. */
+  SITU_ERROR_REMOVED = -17
 } situ_status;
 
 #define SITU_ERROR_TEXT_SIZE 1020
@@ -102,6 +105,14 @@ typedef struct situ_error {
 
 /* The name of a status, for instance "SITU_ERROR_QOS"; "unknown status" for other numbers. */
 const char* situ_status_name(int32_t status);
+
+/* Has this process survive that files of shared memory are made shorter while it has them mapped, which
+ * otherwise ends it by SIGBUS. What a file has lost reads as zeroes, and the next take or publication fails:
+ * with MALFORMED if it is a publisher's memory, with REMOVED if it is the topic. Off unless it is called: it
+ * installs a handler of SIGBUS, which belongs to the program. A fault elsewhere goes to the handler that was
+ * there before; a handler that the program installs later should pass on what is not its own. Calling it
+ * again does nothing. Errors: SYSTEM. */
+situ_status situ_guard_install(situ_error* error);
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
 
@@ -478,7 +489,7 @@ typedef struct situ_span {
 } situ_span;
 
 /* The moment at which a payload is complete: when the word in host shared memory is `value` or more.
- * UINT64_MAX says that it never will be. A NULL word: it is complete already. */
+ * INT64_MAX (2^63 - 1) in the word says that it never will be. A NULL word: it is complete already. */
 typedef struct situ_fence {
   uint64_t* word;
   uint64_t value;

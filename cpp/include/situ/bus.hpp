@@ -22,6 +22,7 @@
 #include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/raii/any_subscriber.hpp"
 #include "situ/bus/raii/device.hpp"
+#include "situ/bus/raii/guard.hpp"
 #include "situ/bus/raii/inspect.hpp"
 #include "situ/bus/raii/interrupt.hpp"
 #include "situ/bus/raii/node.hpp"

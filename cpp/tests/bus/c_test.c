@@ -1,10 +1,13 @@
 /* The bus from plain C: what a C program writes, and what the library answers to mistakes. Exits with 0 if
  * all is well. */
+#include <dirent.h>
 #include <situ.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static int failures = 0;
@@ -388,6 +391,134 @@ static void interrupts(const situ_root* root) {
   situ_node_destroy(node);
 }
 
+struct waits {
+  uint64_t publisher;
+  uint64_t subscriber;
+  int count;
+};
+
+static void note_wait(const situ_wait_info* wait, void* context) {
+  struct waits* found = context;
+  CHECK(strcmp(wait->topic, "numbers") == 0 && wait->waited_ns < UINT64_C(60000000000));
+  found->publisher = wait->publisher;
+  found->subscriber = wait->subscriber;
+  found->count++;
+}
+
+/* A publisher in another process that has no room is listed, with the node that it waits for. */
+static void lists_waits(const situ_root* root) {
+  situ_error error;
+  situ_node* node = NULL;
+  situ_subscriber* subscriber = NULL;
+  situ_subscriber_qos wants = situ_subscriber_qos_default();
+  wants.reliability = SITU_RELIABLE;
+  CHECK(situ_node_create("behind", root, &node, &error) == SITU_OK);
+  CHECK(situ_subscriber_create(node, "numbers", &numbers, &wants, &subscriber, &error) == SITU_OK);
+  struct waits found = {0, 0, 0};
+  CHECK(situ_list_waits(root, note_wait, &found, &error) == SITU_OK && found.count == 0);
+  CHECK(situ_list_waits(root, NULL, &found, &error) == SITU_ERROR_INVALID_ARGUMENT);
+  const pid_t child = fork();
+  if (child == 0) {
+    situ_node* own = NULL;
+    situ_publisher* publisher = NULL;
+    situ_publisher_qos offers = situ_publisher_qos_default();
+    offers.reliability = SITU_RELIABLE;
+    offers.depth = 1;
+    offers.block_ns = UINT64_C(60000000000);
+    CHECK(situ_node_create("waits", root, &own, &error) == SITU_OK);
+    CHECK(situ_publisher_create(own, "numbers", &numbers, &offers, &publisher, &error) == SITU_OK);
+    for (int i = 0; i < 2; ++i) {
+      situ_loan loan;
+      CHECK(situ_publisher_loan(publisher, sizeof(struct numbers), 8, 0, &loan, &error) == SITU_OK);
+      CHECK(situ_loan_publish(&loan, NULL, &error) == SITU_OK);
+    }
+    situ_publisher_destroy(publisher);
+    situ_node_destroy(own);
+    _exit(failures == 0 ? 0 : 1);
+  }
+  const struct timespec moment = {0, 1000000};
+  for (int tries = 0; tries < 20000 && found.count == 0; ++tries) {
+    CHECK(situ_list_waits(root, note_wait, &found, &error) == SITU_OK);
+    nanosleep(&moment, NULL);
+  }
+  CHECK(found.count == 1 && found.subscriber == situ_node_id(node));
+  CHECK(found.publisher != 0 && found.publisher != found.subscriber);
+  situ_sample sample;
+  CHECK(situ_subscriber_take(subscriber, &sample, &error) == SITU_OK);
+  situ_sample_release(&sample);
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  found.count = 0;
+  CHECK(situ_list_waits(root, note_wait, &found, &error) == SITU_OK && found.count == 0);
+  situ_subscriber_destroy(subscriber);
+  situ_node_destroy(node);
+}
+
+/* Applies `change` to every file below a directory whose name ends so. */
+static void each_file(const char* directory, const char* ending, int (*change)(const char* path)) {
+  DIR* all = opendir(directory);
+  CHECK(all != NULL);
+  for (struct dirent* entry; all != NULL && (entry = readdir(all)) != NULL;) {
+    char path[512];
+    struct stat found;
+    if (entry->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "%s/%.200s", directory, entry->d_name);
+    if (stat(path, &found) != 0) continue;
+    const size_t length = strlen(path), end = strlen(ending);
+    if (S_ISDIR(found.st_mode)) {
+      each_file(path, ending, change);
+    } else if (length >= end && strcmp(path + length - end, ending) == 0) {
+      CHECK(change(path) == 0);
+    }
+  }
+  if (all != NULL) closedir(all);
+}
+
+static int empty(const char* path) { return truncate(path, 0); }
+
+/* With the guard, a process lives though the files that it uses lose their contents, and is told. */
+static void survives(const situ_root* root) {
+  situ_error error;
+  const pid_t child = fork();
+  if (child == 0) {
+    situ_node* node = NULL;
+    situ_publisher* publisher = NULL;
+    situ_subscriber* subscriber = NULL;
+    situ_sample sample, next;
+    CHECK(situ_guard_install(&error) == SITU_OK);
+    CHECK(situ_guard_install(NULL) == SITU_OK);
+    CHECK(situ_node_create("guarded", root, &node, &error) == SITU_OK);
+    CHECK(situ_publisher_create(node, "shortened", &numbers, NULL, &publisher, &error) == SITU_OK);
+    CHECK(situ_subscriber_create(node, "shortened", &numbers, NULL, &subscriber, &error) == SITU_OK);
+    for (uint64_t value = 5; value < 7; ++value) {
+      situ_loan loan;
+      CHECK(situ_publisher_loan(publisher, sizeof(struct numbers), 8, 0, &loan, &error) == SITU_OK);
+      ((struct numbers*)loan.head)->value = value;
+      CHECK(situ_loan_publish(&loan, NULL, &error) == SITU_OK);
+    }
+    CHECK(situ_subscriber_take(subscriber, &sample, &error) == SITU_OK);
+    each_file(root->path, ".data", empty);
+    CHECK(((const volatile struct numbers*)sample.head)->value == 0);
+    CHECK(situ_subscriber_take(subscriber, &next, &error) == SITU_ERROR_MALFORMED);
+    CHECK(strstr(error.text, ".data") != NULL);
+    each_file(root->path, "/topic", empty);
+    situ_subscriber_take(subscriber, &next, &error);
+    CHECK(situ_subscriber_take(subscriber, &next, &error) == SITU_ERROR_REMOVED);
+    CHECK(strcmp(situ_status_name(error.status), "SITU_ERROR_REMOVED") == 0);
+    situ_sample_release(&sample);
+    situ_subscriber_destroy(subscriber);
+    situ_publisher_destroy(publisher);
+    situ_node_destroy(node);
+    _exit(failures == 0 ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  /* What was emptied belongs to nobody that could be recognized. */
+  char command[512];
+  snprintf(command, sizeof command, "rm -rf %s/topics/* %s/nodes/*", root->path, root->path);
+  CHECK(system(command) == 0);
+}
+
 int main(void) {
   char path[64];
   snprintf(path, sizeof path, "/dev/shm/situ-test-c-%ld", (long)getpid());
@@ -402,6 +533,8 @@ int main(void) {
   mistakes(&root);
   forks(&root);
   interrupts(&root);
+  lists_waits(&root);
+  survives(&root);
   char command[512];
   /* The file by which whoever can be traced hears of a recording stays; else only empty directories are left.
    */

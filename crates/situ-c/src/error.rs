@@ -32,10 +32,11 @@ pub enum situ_status {
     Interrupted = -14,
     Deadlock = -15,
     Held = -16,
+    Removed = -17,
 }
 
 impl situ_status {
-    pub const ALL: [(Self, &CStr); 18] = [
+    pub const ALL: [(Self, &CStr); 19] = [
         (Self::Ok, c"SITU_OK"),
         (Self::Empty, c"SITU_EMPTY"),
         (Self::InvalidArgument, c"SITU_ERROR_INVALID_ARGUMENT"),
@@ -54,6 +55,7 @@ impl situ_status {
         (Self::Interrupted, c"SITU_ERROR_INTERRUPTED"),
         (Self::Deadlock, c"SITU_ERROR_DEADLOCK"),
         (Self::Held, c"SITU_ERROR_HELD"),
+        (Self::Removed, c"SITU_ERROR_REMOVED"),
     ];
 }
 
@@ -155,6 +157,7 @@ impl From<&RootError> for situ_status {
     fn from(error: &RootError) -> Self {
         match error {
             RootError::Unsafe { .. } => Self::Unsafe,
+            RootError::Removed { .. } => Self::Removed,
             RootError::UnknownGroup(_) => Self::InvalidArgument,
             _ => Self::System,
         }
@@ -234,7 +237,7 @@ impl From<RegisterError> for Failure {
                 situ_status::NoPlace
             }
             RegisterError::Forked { .. } => situ_status::Forked,
-            RegisterError::Removed { .. } => situ_status::System,
+            RegisterError::Removed { .. } => situ_status::Removed,
             RegisterError::Busy { .. } => situ_status::Busy,
         };
         Self::new(status, error)
@@ -257,7 +260,7 @@ impl From<LoanError> for Failure {
 impl From<PublishError> for Failure {
     fn from(error: PublishError) -> Self {
         let status = match &error {
-            PublishError::Removed { .. } => situ_status::System,
+            PublishError::Removed { .. } => situ_status::Removed,
             PublishError::Forked { .. } => situ_status::Forked,
             PublishError::Interrupted { .. } => situ_status::Interrupted,
             PublishError::Full { .. } => situ_status::Full,
@@ -283,7 +286,7 @@ impl From<TakeError> for Failure {
             TakeError::Pool { source: ViewError::Domain(domain), .. } => domain.into(),
             TakeError::Pool { .. } => situ_status::System,
             TakeError::Malformed { .. } => situ_status::Malformed,
-            TakeError::Removed { .. } => situ_status::System,
+            TakeError::Removed { .. } => situ_status::Removed,
             TakeError::Forked { .. } => situ_status::Forked,
             TakeError::TooLarge { .. } | TakeError::TooFar { .. } | TakeError::Private { .. } => {
                 situ_status::NoMemory

@@ -8,6 +8,7 @@
 
 mod device;
 mod error;
+mod guard;
 mod inspect;
 mod interrupt;
 mod node;

@@ -210,6 +210,7 @@ fn the_header_declares_what_the_library_exports() {
         include_str!("node.rs"),
         include_str!("publisher.rs"),
         include_str!("subscriber.rs"),
+        include_str!("guard.rs"),
         include_str!("inspect.rs"),
         include_str!("interrupt.rs"),
         include_str!("device.rs"),

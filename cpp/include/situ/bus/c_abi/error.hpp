@@ -31,6 +31,7 @@ enum class errc : int {
   forked = SITU_ERROR_FORKED,            ///< the handle belongs to the process that this one was forked from
   deadlock = SITU_ERROR_DEADLOCK,  ///< the subscriber that is waited for is used by the thread that publishes
   held = SITU_ERROR_HELD,          ///< the subscriber holds as many samples as it may
+  removed = SITU_ERROR_REMOVED,    ///< the root, the topic or the node's file was removed while in use
 };
 
 /// An operation of the bus failed. `what()` says what happened, with which values, and what to do.
