@@ -148,10 +148,8 @@ impl Producer {
             given_up: 0,
             changed,
         };
-        let thread = std::thread::Builder::new()
-            .name("situ-trace".to_owned())
-            .spawn(move || waiter.run())
-            .map_err(ConnectError::Thread)?;
+        let thread =
+            situ_memory::thread::spawn("situ-trace", move || waiter.run()).map_err(ConnectError::Thread)?;
         Ok(Self { shared, thread: Some(thread) })
     }
 

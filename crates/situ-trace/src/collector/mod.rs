@@ -158,10 +158,8 @@ impl Collector {
             ended: Condvar::new(),
         });
         let worker = Worker::new(common.clone(), directory.clone(), output, options.period);
-        let thread = std::thread::Builder::new()
-            .name("situ-collector".to_owned())
-            .spawn(move || worker.run())
-            .map_err(|source| {
+        let thread =
+            situ_memory::thread::spawn("situ-collector", move || worker.run()).map_err(|source| {
                 common.control.conclude(&common.session);
                 let path = directory.path().to_owned();
                 StartError::System { action: "start the thread that reads", path, source }

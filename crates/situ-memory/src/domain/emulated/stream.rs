@@ -224,9 +224,7 @@ impl EmulatedStream {
             went: Condvar::new(),
         });
         let theirs = queue.clone();
-        std::thread::Builder::new()
-            .name("situ-emulated".to_owned())
-            .spawn(move || work_off(&theirs))
+        crate::os::thread::spawn("situ-emulated", move || work_off(&theirs))
             .map_err(|error| device.refused("make a stream", error.to_string()))?;
         Ok(Self { queue })
     }

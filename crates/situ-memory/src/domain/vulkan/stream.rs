@@ -122,14 +122,13 @@ impl VulkanStream {
             passed: Condvar::new(),
         });
         let of_thread = shared.clone();
-        let thread = std::thread::Builder::new()
-            .name("situ-vulkan".to_owned())
-            .spawn(move || of_thread.execute(transfer))
-            .map_err(|error| DomainError::Refused {
+        let thread = crate::os::thread::spawn("situ-vulkan", move || of_thread.execute(transfer)).map_err(
+            |error| DomainError::Refused {
                 domain: device.id(),
                 action: "start a stream's thread".to_owned(),
                 reason: error.to_string(),
-            })?;
+            },
+        )?;
         Ok(Self { device, shared, thread: Some(thread) })
     }
 
