@@ -32,9 +32,8 @@ class region_optional {
   region_optional(const region_optional&) = delete;
   region_optional& operator=(const region_optional& other) {
     if (situ_store(other)) return *this;
-    return *region_detail::in_larger(this, region(), [&](auto& here, const auto& moved) {
-      return here.situ_store(moved(other)) ? &here : nullptr;
-    });
+    return *region_detail::in_larger(this, region(),
+                                     [&](auto& here) { return here.situ_store(other) ? &here : nullptr; });
   }
   region_optional& operator=(std::nullopt_t) noexcept {
     reset();
@@ -43,8 +42,8 @@ class region_optional {
   template <class U>
   requires(!std::is_same_v<U, region_optional>) region_optional& operator=(const U& value) {
     if (situ_store(value)) return *this;
-    return *region_detail::in_larger(
-        this, region(), [&](auto& here, const auto&) { return here.situ_store(value) ? &here : nullptr; });
+    return *region_detail::in_larger(this, region(),
+                                     [&](auto& here) { return here.situ_store(value) ? &here : nullptr; });
   }
 
   /// The same without exceptions; false, and unchanged, when there is no room.
@@ -91,8 +90,7 @@ class region_optional {
   T& emplace(const Args&... args) {
     T* made = try_emplace(args...);
     if (made == nullptr)
-      made = region_detail::in_larger(this, region(),
-                                      [&](auto& here, const auto&) { return here.try_emplace(args...); });
+      made = region_detail::in_larger(this, region(), [&](auto& here) { return here.try_emplace(args...); });
     return *made;
   }
   void reset() noexcept {

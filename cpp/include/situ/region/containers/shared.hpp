@@ -73,8 +73,7 @@ class region_shared {
   T& emplace(const Args&... args) {
     T* made = try_emplace(args...);
     if (made == nullptr)
-      made = region_detail::in_larger(this, region(),
-                                      [&](auto& here, const auto&) { return here.try_emplace(args...); });
+      made = region_detail::in_larger(this, region(), [&](auto& here) { return here.try_emplace(args...); });
     return *made;
   }
   /// Leads to the value of another link from now on. False, and unchanged, if that value would then hold a
@@ -100,8 +99,7 @@ class region_shared {
   }
   void share(const region_shared& other) {
     if (try_share(other)) return;
-    region_detail::in_larger(this, region(),
-                             [&](auto& here, const auto& moved) { return here.try_share(moved(other)); });
+    region_detail::in_larger(this, region(), [&](auto& here) { return here.try_share(other); });
   }
   void reset() noexcept {
     if (data_ == 0) return;

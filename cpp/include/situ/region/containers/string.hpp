@@ -161,8 +161,7 @@ class region_string {
   }
   void assign(std::string_view text) {
     if (!try_assign(text))
-      region_detail::in_larger(this, region(),
-                               [&](auto& here, const auto&) { return here.try_assign(text); });
+      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_assign(text); });
   }
   /// The same of one character, so many times.
   [[nodiscard]] bool try_assign(size_type count, char c) {
@@ -177,8 +176,7 @@ class region_string {
   }
   void assign(size_type count, char c) {
     if (!try_assign(count, c))
-      region_detail::in_larger(this, region(),
-                               [&](auto& here, const auto&) { return here.try_assign(count, c); });
+      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_assign(count, c); });
   }
   [[nodiscard]] bool try_append(std::string_view text) {
     if (text.empty()) return true;
@@ -197,8 +195,8 @@ class region_string {
   }
   region_string& append(std::string_view text) {
     if (try_append(text)) return *this;
-    return *region_detail::in_larger(
-        this, region(), [&](auto& here, const auto&) { return here.try_append(text) ? &here : nullptr; });
+    return *region_detail::in_larger(this, region(),
+                                     [&](auto& here) { return here.try_append(text) ? &here : nullptr; });
   }
   [[nodiscard]] bool try_append(size_type count, char c) {
     if (count > region_detail::max_size - size()) return region_detail::refuse_size(region());
@@ -206,8 +204,8 @@ class region_string {
   }
   region_string& append(size_type count, char c) {
     if (try_append(count, c)) return *this;
-    return *region_detail::in_larger(
-        this, region(), [&](auto& here, const auto&) { return here.try_append(count, c) ? &here : nullptr; });
+    return *region_detail::in_larger(this, region(),
+                                     [&](auto& here) { return here.try_append(count, c) ? &here : nullptr; });
   }
   region_string& operator+=(std::string_view text) { return append(text); }
   region_string& operator+=(char c) { return append({&c, 1}); }
@@ -244,9 +242,8 @@ class region_string {
   region_string& replace(size_type from, size_type count, std::string_view text) {
     check_position(from);
     if (try_replace(from, count, text)) return *this;
-    return *region_detail::in_larger(this, region(), [&](auto& here, const auto&) {
-      return here.try_replace(from, count, text) ? &here : nullptr;
-    });
+    return *region_detail::in_larger(
+        this, region(), [&](auto& here) { return here.try_replace(from, count, text) ? &here : nullptr; });
   }
   /// Puts text before a position; see `try_replace`.
   [[nodiscard]] bool try_insert(size_type at, std::string_view text) { return try_replace(at, 0, text); }
@@ -273,8 +270,7 @@ class region_string {
   }
   void resize(size_type count, char c = '\0') {
     if (!try_resize(count, c))
-      region_detail::in_larger(this, region(),
-                               [&](auto& here, const auto&) { return here.try_resize(count, c); });
+      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_resize(count, c); });
   }
   void clear() noexcept { set_size(is_here(), size(), 0); }
   [[nodiscard]] bool try_reserve(size_type count) {
@@ -282,8 +278,7 @@ class region_string {
   }
   void reserve(size_type count) {
     if (!try_reserve(count))
-      region_detail::in_larger(this, region(),
-                               [&](auto& here, const auto&) { return here.try_reserve(count); });
+      region_detail::in_larger(this, region(), [&](auto& here) { return here.try_reserve(count); });
   }
   /// Gives the memory of characters not in use back to the region.
   void shrink_to_fit() noexcept {

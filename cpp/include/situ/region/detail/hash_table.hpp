@@ -445,7 +445,7 @@ class hash_container {
   [[nodiscard]] bool try_reserve(std::size_t count) { return table().try_reserve(count); }
   void reserve(std::size_t count) {
     if (try_reserve(count)) return;
-    in_larger(this, situ_region(), [count](auto& here, const auto&) { return here.try_reserve(count); });
+    in_larger(this, situ_region(), [count](auto& here) { return here.try_reserve(count); });
   }
   /// The smallest capacity; false, and unchanged, when there is no room for the smaller table beside the old
   /// one.

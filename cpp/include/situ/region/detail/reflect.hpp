@@ -358,23 +358,15 @@ template <class T>
   detail::raise(region_error(region_fault::full, h->capacity));
 }
 
-/// What operations that are done again say of the values they are about: they lie where they were.
-struct in_place {
-  template <class T>
-  [[nodiscard]] T& operator()(T& value) const noexcept {
-    return value;
-  }
-};
-
-/// Does again what found no room, `operation(self, in_place)`, after the region got more memory; throws when
-/// there is none, or when it was not for want of room that the operation failed.
+/// Does again what found no room, `operation(self)`, after the region got more memory, where it lies; throws
+/// when there is none, or when it was not for want of room that the operation failed.
 template <class Self, class Operation>
 [[gnu::cold, gnu::noinline]] auto in_larger(Self* self, header* h, const Operation& operation) {
   for (;;) {
     const state* const s = h == nullptr ? nullptr : state_of(h);
     const bool grows = s != nullptr && s->growth != nullptr && s->wanted != 0 && h->refused == 0;
     if (!grows || !s->growth->larger(s->growth)) raise_fault(h);
-    if (auto done = operation(*self, in_place{})) return done;
+    if (auto done = operation(*self)) return done;
   }
 }
 

@@ -148,7 +148,7 @@ template <region_detail::storable T, class U>
 requires(!region_detail::described<T> || std::is_same_v<T, U>) void assign(T& to, const U& from) {
   if (try_assign(to, from)) return;
   region_detail::in_larger(&to, region_detail::header_of(to),
-                           [&from](auto& here, const auto& moved) { return try_assign(here, moved(from)); });
+                           [&from](auto& here) { return try_assign(here, from); });
 }
 
 }  // namespace situ
