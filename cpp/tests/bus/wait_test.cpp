@@ -106,6 +106,67 @@ TEST_F(Bus, a_thread_ends_anothers_wait_for_room) {
   stop().reset();
 }
 
+TEST_F(Bus, a_wait_for_room_is_listed_with_both_nodes) {
+  const auto sends = node("sender"), receives = node("receiver");
+  auto tick = receives.subscriber<Tick>("ticks", {.reliability = situ::reliability::reliable});
+  auto publisher =
+      sends.publisher<Tick>("ticks", {.reliability = situ::reliability::reliable, .depth = 1, .block = 60s});
+  publisher.publish(Tick{.count = 1});
+  EXPECT_TRUE(situ::waits(root_).empty());
+  std::thread sender([&publisher] { publisher.publish(Tick{.count = 2}); });
+  const auto look = [this] {
+    const auto end = clock::now() + 20s;
+    auto found = situ::waits(root_);
+    for (; found.empty() && clock::now() < end; found = situ::waits(root_)) std::this_thread::sleep_for(1ms);
+    return found;
+  };
+  const auto first = look();
+  std::this_thread::sleep_for(20ms);
+  const auto second = look();
+  EXPECT_EQ(first.size(), 1U);
+  EXPECT_EQ(second.size(), 1U);
+  for (const auto& wait : first) {
+    EXPECT_EQ(wait.topic, "ticks");
+    EXPECT_EQ(wait.publisher, sends.id());
+    EXPECT_EQ(wait.subscriber, receives.id());
+    EXPECT_GE(second.front().waited - wait.waited, 20ms);
+    EXPECT_LT(second.front().waited, 60s);
+  }
+  for (std::uint64_t count = 1; count <= 2; ++count) {
+    const auto taken = tick.receive({.timeout = 20s});
+    EXPECT_TRUE(taken.has_value() && (*taken)->count == count);
+  }
+  sender.join();
+  EXPECT_TRUE(situ::waits(root_).empty());
+}
+
+TEST_F(Bus, a_wait_with_an_interrupter_ends_with_a_message_or_the_time) {
+  const auto on = node("n");
+  auto publisher = on.publisher<Tick>("ticks");
+  auto tick = on.subscriber<Tick>("ticks");
+  auto tock = on.subscriber<Tick>("tocks");
+  situ::interrupter never;
+  const auto start = clock::now();
+  EXPECT_EQ(tick.wait({.timeout = 20ms, .stop = &never}), situ::waited::timed_out);
+  EXPECT_EQ(situ::wait_any({.timeout = 20ms, .stop = &never}, tock, tick), std::nullopt);
+  EXPECT_FALSE(tick.receive({.timeout = 20ms, .stop = &never}).has_value());
+  EXPECT_GE(clock::now() - start, 60ms);
+  const auto in_a_while = [&publisher](std::uint64_t count) {
+    return std::thread([&publisher, count] {
+      std::this_thread::sleep_for(20ms);
+      publisher.publish(Tick{.count = count});
+    });
+  };
+  auto later = in_a_while(1);
+  const auto taken = tick.receive({.timeout = 20s, .stop = &never});
+  later.join();
+  EXPECT_TRUE(taken.has_value() && (*taken)->count == 1);
+  later = in_a_while(2);
+  EXPECT_EQ(situ::wait_any({.timeout = 20s, .stop = &never}, tock, tick), 1U);
+  later.join();
+  EXPECT_FALSE(never.interrupted());
+}
+
 TEST_F(Bus, waiting_for_any_names_the_first_that_is_ready) {
   const auto on = node("n");
   auto ticks = on.publisher<Tick>("ticks");

@@ -11,7 +11,10 @@ use std::time::Duration;
 use perfetto::Value;
 use rules::Checked;
 use session::Recording;
-use situ_bus::{Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TypeDescription};
+use situ_bus::{
+    Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, Reliability, SubscriberQos, TypeDescription,
+    WhenFull, inspect,
+};
 use situ_trace::{
     Argument, CollectorOptions, Event, Kind, Name, Policy, Sink, Unit, category, counter, instant, slice,
     write_event,
@@ -41,6 +44,7 @@ fn what_happens_is_in_the_trace() {
     threads_that_follow_each_other_lose_nothing(&recording);
     threads_that_follow_each_other_leave_a_whole_ring(&recording);
     messages_of_the_bus_have_arrows(&recording);
+    waits_for_room_say_which_subscriber_is_behind(&recording);
     losses_take_no_more_than_themselves(&recording);
 }
 
@@ -249,6 +253,45 @@ fn messages_of_the_bus_have_arrows(recording: &Recording) {
     let queued: Vec<f64> =
         trace.events.iter().filter(|it| it.track == *queue).filter_map(|it| it.value).collect();
     assert_eq!(queued, [3.0, 2.0, 1.0, 0.0]);
+}
+
+fn waits_for_room_say_which_subscriber_is_behind(recording: &Recording) {
+    let there = Node::in_root("behind", recording.root()).unwrap();
+    let here = Node::in_root("waits", recording.root()).unwrap();
+    let wants = SubscriberQos { reliability: Reliability::Reliable, ..SubscriberQos::default() };
+    let subscriber = RawSubscriber::create(&there, "full", &numbers(), wants).unwrap();
+    let offers = PublisherQos { reliability: Reliability::Reliable, depth: 1, ..PublisherQos::default() };
+    let offers = PublisherQos { when_full: WhenFull::Block(Some(Duration::from_secs(60))), ..offers };
+    let publisher = RawPublisher::create(&here, "full", &numbers(), offers).unwrap();
+    // That this thread uses the subscriber is known from here on.
+    assert!(subscriber.take().unwrap().is_none());
+    let bytes = recording.record("bus", || {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..2 {
+                    publisher.loan(8, 8, 0).unwrap().publish().unwrap();
+                }
+            });
+            let waits = || {
+                let topic = inspect::topic(recording.root(), "full").unwrap().unwrap();
+                topic.publishers.iter().any(|publisher| publisher.waits.is_some())
+            };
+            while !waits() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert!(subscriber.take().unwrap().is_some());
+        });
+    });
+    let trace = Checked::read(&bytes);
+    let waits = trace.named("wait for room in full");
+    assert_eq!(waits.len(), 1);
+    let arguments = [
+        ("subscriber node".to_owned(), Value::Text(there.id().to_string())),
+        ("subscriber process".to_owned(), Value::Uint(std::process::id().into())),
+    ];
+    assert_eq!(waits[0].arguments, arguments);
+    let publication = trace.named("publish full")[1];
+    assert!(publication.begin <= waits[0].begin && waits[0].end <= publication.end, "a part of it");
 }
 
 /// A ring of the smallest size, filled faster than it is emptied: whatever is lost, no packet that is left depends on it.
