@@ -119,6 +119,14 @@ impl Beneath {
         Self { base: Some(base), path: base_path.join(&relative), relative }
     }
 
+    /// What lies at an absolute path of which no component is a link, as the kernel names what is open.
+    pub fn without_links(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let base = Arc::new(rustix::fs::open("/", flags, Mode::empty())?);
+        let relative = path.strip_prefix("/").map_err(|_| Errno::NOENT)?;
+        Ok(Self::new(base, Path::new("/"), relative))
+    }
+
     /// The whole path, for messages. What it leads to may have changed: it is not opened by it.
     pub fn path(&self) -> &Path {
         &self.path

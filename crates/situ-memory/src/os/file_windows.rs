@@ -1,13 +1,14 @@
 //! The mapping of a file of shared memory that grows with its use: see [`FileWindows`].
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::os::beneath::Beneath;
 use crate::os::mapping::{Access, Mapping, MemoryError};
 use crate::pool::{malformed, system};
 
@@ -280,8 +281,32 @@ impl Drop for FileWindows {
     }
 }
 
-/// Opens a file of another process again. Links are not followed, and a pipe is not waited for.
+/// Opens a file of another process again, by the path that the kernel gave for it when it was open: no component of that was a
+/// link, and none is followed now. A pipe is not waited for.
 fn reopen(path: &Path, write: bool) -> io::Result<File> {
-    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32;
-    OpenOptions::new().read(true).write(write).custom_flags(flags).open(path)
+    Beneath::without_links(path)?.open(write)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_opened_again_is_not_looked_for_behind_links() {
+        let scratch = PathBuf::from(format!("/dev/shm/situ-test-windows-{}", std::process::id()));
+        let (first, second) = (scratch.join("first"), scratch.join("second"));
+        std::fs::create_dir_all(&first).unwrap();
+        std::fs::write(first.join("data"), [7; 8192]).unwrap();
+        let path = first.join("data").canonicalize().unwrap();
+        let source = crate::os::shared_file::identify(&File::open(&path).unwrap(), &path).unwrap();
+        let windows = || FileWindows::new(path.clone(), source.clone(), Access::Read, 8192).unwrap();
+        // SAFETY: the window has the byte, and nobody changes it.
+        assert_eq!(unsafe { windows().reach(8192).unwrap().add(8191).read() }, 7);
+        // The same file, by a directory that is a link now.
+        std::fs::rename(&first, &second).unwrap();
+        std::os::unix::fs::symlink(&second, &first).unwrap();
+        let refused = windows().reach(8192);
+        std::fs::remove_dir_all(&scratch).unwrap();
+        assert!(matches!(&refused, Err(MemoryError::System { action: "open", .. })), "{refused:?}");
+    }
 }
