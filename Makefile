@@ -18,7 +18,7 @@ DASHED := $(filter --%,$(MAKECMDGOALS))
 DEMO_ARGS = $(if $(INPUT),--input '$(INPUT)') $(if $(FRAMES),--frames $(FRAMES)) $(if $(JSON),--json) $(ARGS) $(DASHED)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format fuzz model miri sanitize chaos docs clean
+.PHONY: help demo test bench lint format fuzz model miri sanitize conformance chaos docs clean
 
 help:  ## Show this list
 	@echo 'Situ: a message is built where it will be read.'

@@ -214,14 +214,14 @@ pub struct PubArgs {
     /// Search includes and ROS packages here; ROS prefixes and Python environments work, as does AMENT_PREFIX_PATH
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub include: Vec<PathBuf>,
-    /// Stop after so many messages [default: 1, without end when --rate is given]
+    /// Stop after so many messages, one a second unless --rate is given [default: 1, without end when --rate is given]
     #[arg(short = 'n', long, value_name = "N")]
     pub count: Option<u64>,
-    /// Messages a second
+    /// Messages a second [default: 1]
     #[arg(short, long, value_name = "HZ", value_parser = rate)]
     pub rate: Option<f64>,
-    /// Wait at most so many seconds for a subscriber before the first message
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    /// Wait at most so many seconds for a subscriber before the first message; 0 does not wait
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds_or_none)]
     pub wait: f64,
 }
 
@@ -286,7 +286,7 @@ pub struct RecordArgs {
     #[arg(short, long = "category", value_name = "PATTERN", allow_hyphen_values = true)]
     pub categories: Vec<String>,
     /// Shared memory for what each program has written and the recorder has not read; programs give at most 64MiB
-    #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "4MiB", value_parser = buffer)]
     pub buffer: u64,
 }
 
@@ -501,6 +501,13 @@ fn seconds(text: &str) -> Result<f64, String> {
     positive(text, "a number of seconds", 1e6)
 }
 
+fn seconds_or_none(text: &str) -> Result<f64, String> {
+    if text.parse::<f64>() == Ok(0.0) {
+        return Ok(0.0);
+    }
+    seconds(text).map_err(|_| "expected a number of seconds, 0 or more and at most 1000000".to_owned())
+}
+
 fn rate(text: &str) -> Result<f64, String> {
     positive(text, "a rate in hertz", 1e6)
 }
@@ -543,6 +550,16 @@ fn size(text: &str) -> Result<u64, String> {
     if bytes >= 1.0 && bytes <= (1u64 << 40) as f64 { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
+/// The size of a ring that a program makes for a recording; it would cut a larger one without a word.
+fn buffer(text: &str) -> Result<u64, String> {
+    let most = situ::trace::Limits::new().ring_bytes;
+    let asked = size(text)?;
+    if asked <= most {
+        return Ok(asked);
+    }
+    Err(format!("programs give a recording at most {}MiB; record fewer categories (--category)", most >> 20))
+}
+
 fn positive(text: &str, what: &str, most: f64) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value <= most => Ok(value),
@@ -554,6 +571,21 @@ fn positive(text: &str, what: &str, most: f64) -> Result<f64, String> {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    #[test]
+    fn zero_is_a_time_to_wait_and_no_buffer_is_cut() {
+        assert_eq!(seconds_or_none("0"), Ok(0.0));
+        assert_eq!(seconds_or_none("0.5"), Ok(0.5));
+        assert!(["-1", "NaN", "inf", "2e6", ""].iter().all(|text| seconds_or_none(text).is_err()));
+        assert!(seconds("0").is_err());
+        let waits =
+            |wait: &str| Cli::try_parse_from(["situ", "topic", "pub", "t", "T", "--wait", wait]).is_ok();
+        assert!(waits("0") && !waits("-1"));
+        assert_eq!(buffer("64MiB"), Ok(64 << 20));
+        assert!(buffer("65MiB").unwrap_err().contains("at most 64MiB"));
+        let records = |size: &str| Cli::try_parse_from(["situ", "trace", "record", "--buffer", size]).is_ok();
+        assert!(records("64MiB") && !records("128MiB"));
+    }
 
     #[test]
     fn the_definition_is_consistent() {

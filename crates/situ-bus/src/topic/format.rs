@@ -518,6 +518,7 @@ mod tests {
             (state::UNLINKED, "UNLINKED"),
             (state::BODIES, "BODIES"),
             (state::COPIES, "COPIES"),
+            (state::VERSION, "VERSION"),
         ] {
             assert!(section.contains(&format!("| {} | `{name}` |", bit.trailing_zeros())), "{name}");
         }

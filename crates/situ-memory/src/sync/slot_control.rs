@@ -162,6 +162,7 @@ impl SlotControl {
     }
 
     /// Owner, of a slot that nobody holds: whether somebody has its bytes registered.
+    #[cfg(not(loom))]
     pub(crate) fn is_registered(&self) -> bool {
         self.registered.load(Ordering::Relaxed) != 0
     }
