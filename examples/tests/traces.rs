@@ -1,12 +1,12 @@
 //! The traces that the tracing example leaves in each language, read packet by packet as Perfetto's trace processor reads them.
 
 #[allow(dead_code, reason = "messages of another crate's tests, of which this one needs a part")]
-#[path = "../../crates/situ-trace/tests/people/perfetto.rs"]
+#[path = "../../crates/situ-trace/tests/track_event/perfetto.rs"]
 mod perfetto;
 #[allow(dead_code, reason = "as above")]
-#[path = "../../crates/situ-trace/tests/people/rules.rs"]
+#[path = "../../crates/situ-trace/tests/track_event/rules.rs"]
 mod rules;
-#[path = "../../crates/situ-trace/tests/people/strict.rs"]
+#[path = "../../crates/situ-trace/tests/track_event/strict.rs"]
 mod strict;
 
 use std::path::{Path, PathBuf};

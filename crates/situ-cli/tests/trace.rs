@@ -2,11 +2,11 @@
 //! the file.
 
 mod common;
-#[path = "../../situ-trace/tests/people/perfetto.rs"]
+#[path = "../../situ-trace/tests/track_event/perfetto.rs"]
 mod perfetto;
-#[path = "../../situ-trace/tests/people/rules.rs"]
+#[path = "../../situ-trace/tests/track_event/rules.rs"]
 mod rules;
-#[path = "../../situ-trace/tests/people/strict.rs"]
+#[path = "../../situ-trace/tests/track_event/strict.rs"]
 mod strict;
 
 use std::io::{BufRead, BufReader};

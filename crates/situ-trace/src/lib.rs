@@ -35,48 +35,32 @@
 #[cfg(not(loom))]
 mod collector;
 #[cfg(not(loom))]
-mod control;
-#[cfg(not(loom))]
-mod feed;
-#[cfg(not(loom))]
-mod format;
-pub mod free;
-#[cfg(not(loom))]
-mod patience;
-#[cfg(not(loom))]
-mod people;
-#[cfg(not(loom))]
 mod producer;
 #[cfg(not(loom))]
 mod proto;
 #[cfg(not(loom))]
-pub mod read;
-#[cfg(not(loom))]
-mod ring;
-#[cfg(not(loom))]
-mod session;
+pub mod reader;
+pub mod shm;
 #[cfg(not(loom))]
 mod system;
-pub mod word;
 #[cfg(not(loom))]
-mod writer;
+mod track_event;
 
 #[cfg(all(not(loom), fuzzing))]
 pub use self::collector::collect_any;
 #[cfg(all(not(loom), feature = "tracing"))]
-pub use self::people::layer;
+pub use self::track_event::layer;
 #[cfg(not(loom))]
 pub use self::{
     collector::{
         Collector, CollectorOptions, ProducerSummary, Sink, StartError, StopError, Summary, WriterSummary,
         clean, request_stop, running,
     },
-    control::{ControlError, MOST_CATEGORIES},
-    people::{
+    producer::{ConnectError, Limits, Lost, Packet, Producer, Writer},
+    shm::control::{ControlError, MOST_CATEGORIES},
+    shm::session::{Policy, Session},
+    track_event::{
         Argument, Category, Counter, Event, Kind, Name, Slice, Unit, Value, install, is_traced, join, now_ns,
         write_event,
     },
-    producer::{ConnectError, Producer},
-    session::{Limits, Policy, Session},
-    writer::{Lost, Packet, Writer},
 };

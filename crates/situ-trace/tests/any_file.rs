@@ -5,7 +5,7 @@ mod readable;
 
 use proptest::prelude::*;
 use readable::check;
-use situ_trace::read::{ReadTrace, Summary};
+use situ_trace::reader::{ReadTrace, Summary};
 use situ_wire::protobuf::{Growing, Writer};
 
 /// A message of numbers, texts and messages in it: what a packet is, but with any fields.

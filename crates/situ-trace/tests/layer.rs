@@ -1,12 +1,12 @@
 //! Programs that use the crate `tracing`: their spans and events in the trace, as another implementation of protobuf reads it.
 
-#[path = "people/perfetto.rs"]
+#[path = "track_event/perfetto.rs"]
 mod perfetto;
-#[path = "people/rules.rs"]
+#[path = "track_event/rules.rs"]
 mod rules;
-#[path = "people/session.rs"]
+#[path = "track_event/session.rs"]
 mod session;
-#[path = "people/strict.rs"]
+#[path = "track_event/strict.rs"]
 mod strict;
 
 use perfetto::Value;

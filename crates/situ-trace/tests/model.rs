@@ -13,8 +13,8 @@ use std::sync::Arc;
 use loom::cell::UnsafeCell;
 use loom::thread;
 use situ_memory::sync::atomic::{AtomicU32, Ordering};
-use situ_trace::free::{End, FreeList};
-use situ_trace::word::{ChunkWord, State, Word};
+use situ_trace::shm::chunk_state::{ChunkWord, State, Word};
+use situ_trace::shm::free_list::{End, FreeList};
 
 /// Explores a model with at most so many preemptions: most errors need two.
 fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
-use situ::trace::read::{ArgumentValue, Instant, ReadTrace, SliceEnd, TextId, TimedSlice, TrackKind};
+use situ::trace::reader::{ArgumentValue, Instant, ReadTrace, SliceEnd, TextId, TimedSlice, TrackKind};
 
 use crate::output::units::duration;
 

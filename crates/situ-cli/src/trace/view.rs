@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use situ::layout::foreign::Foreign;
-use situ::trace::read::{ReadTrace, Summary, Troubles};
+use situ::trace::reader::{ReadTrace, Summary, Troubles};
 
 use super::picture::{self, Window};
 use crate::cli::ViewArgs;

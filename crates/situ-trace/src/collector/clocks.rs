@@ -5,7 +5,7 @@ use situ_wire::protobuf::{Fixed, Writer};
 
 use crate::system::clock_ns;
 
-use super::assemble::Packets;
+use super::assembler::Packets;
 
 /// The sequence of the collector's own packets.
 pub(super) const SEQUENCE: u32 = 1;

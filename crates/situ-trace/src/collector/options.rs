@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::session::Policy;
+use crate::shm::session::Policy;
 
 /// Where a trace goes.
 pub enum Sink {

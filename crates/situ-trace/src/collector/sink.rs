@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::assemble::Packets;
-use super::state::States;
+use super::assembler::Packets;
+use super::evicted_state::States;
 
 /// In front of each packet: `Trace.packet`, field 1, bytes.
 const PACKET_TAG: u8 = 0x0a;

@@ -1,6 +1,6 @@
 //! The rules that whatever is read from a trace keeps to.
 
-use situ_trace::read::{ReadTrace, SliceEnd, Summary};
+use situ_trace::reader::{ReadTrace, SliceEnd, Summary};
 
 /// Reads it, and holds what came out to its own rules.
 pub fn check(bytes: &[u8]) -> ReadTrace {

@@ -2,8 +2,8 @@
 
 use situ_wire::protobuf::Fields;
 
-use crate::format::{PATCH, PATCHES, PREFIX};
-use crate::word::Word;
+use crate::shm::chunk_state::Word;
+use crate::shm::format::{PATCH, PATCHES, PREFIX};
 
 use super::summary::WriterSummary;
 
@@ -166,7 +166,7 @@ impl Stream {
             // In such a chunk without bytes for it, the packet was given up; or it has not come so far.
             if !goes_on {
                 malformed += self.put(alone, to);
-            } else if word.state() == Some(crate::word::State::Complete) {
+            } else if word.state() == Some(crate::shm::chunk_state::State::Complete) {
                 self.abandon();
             }
         } else if let Some(fragment) = alone {
@@ -239,8 +239,8 @@ fn varint(bytes: &mut [u8; 16], mut at: usize, mut value: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::CHUNK_HEADER;
-    use crate::word::State;
+    use crate::shm::chunk_state::State;
+    use crate::shm::format::CHUNK_HEADER;
 
     #[derive(Default)]
     struct Kept(Vec<Vec<u8>>);

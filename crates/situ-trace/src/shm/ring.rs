@@ -10,13 +10,13 @@ use situ_memory::fork::LockedFile;
 use situ_memory::sync::atomic::{AtomicU32, Ordering};
 use situ_memory::{Access, Beneath, Mapping, MemoryError, Root, find_memory};
 
-use crate::control::Control;
-use crate::format::{
+use crate::shm::control::Control;
+use crate::shm::format::{
     CHUNK_HEADER, ChunkHeader, EntryState, Header, MOST_NAME, NAME_OFFSET, QUIET, WORDS_OFFSET, Words,
     WriterEntry,
 };
-use crate::free::FreeList;
-use crate::session::{Policy, Session};
+use crate::shm::free_list::FreeList;
+use crate::shm::session::{Policy, Session};
 use crate::system;
 
 /// The end of a ring file's name.
@@ -52,7 +52,7 @@ impl Parts {
         FreeList { head: &self.words().head, tail: &self.words().tail, list }
     }
 
-    /// A writer's entry; the number must be below [`WRITERS`](crate::format::WRITERS).
+    /// A writer's entry; the number must be below [`WRITERS`](crate::shm::format::WRITERS).
     pub(crate) fn entry(&self, slot: u32) -> &WriterEntry {
         assert!(slot < self.header.writers);
         self.part(self.header.writers_offset as usize + slot as usize * size_of::<WriterEntry>())

@@ -10,11 +10,13 @@ use std::time::{Duration, Instant};
 use situ_memory::fork::{Hold, Process, Registered, register};
 use situ_memory::{Beneath, Root};
 
-use crate::control::{Control, ControlError};
-use crate::patience::Patience;
-use crate::ring::Ring;
-use crate::session::{Limits, Session};
-use crate::writer::Writer;
+use crate::shm::control::{Control, ControlError};
+use crate::shm::ring::Ring;
+use crate::shm::session::Session;
+
+use super::limits::Limits;
+use super::stall_budget::Patience;
+use super::writer::Writer;
 
 /// How long to sleep without a session before looking whether the control file is still there.
 const LONG: Duration = Duration::from_secs(1);

@@ -4,18 +4,21 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use situ_memory::Beneath;
 
-use crate::ring::EXTENSION;
+use crate::shm::control::Control;
+use crate::shm::ring::EXTENSION;
+use crate::shm::session::Session;
 
-use super::remote::{Drained, Remote};
+use super::cleanup::remove_rings;
+use super::clocks;
+use super::ring_reader::{Drained, Remote};
 use super::sink::Output;
 use super::summary::{ProducerSummary, Summary};
-use super::{Common, clocks, remove_rings};
 
 /// How often it is looked who has died or left.
 const CARE: Duration = Duration::from_millis(100);
@@ -26,6 +29,18 @@ const IDLE_MS: u64 = 200;
 /// How long it is waited for producers to hear that the session has ended. They are woken for it; but they may be stopped, or the
 /// machine may be busy.
 const GOODBYE: Duration = Duration::from_secs(1);
+
+/// What the collector's thread and its owner share.
+#[derive(Debug)]
+pub(super) struct Common {
+    pub(super) control: Control,
+    pub(super) session: Session,
+    pub(super) stop: AtomicBool,
+    pub(super) producers: AtomicUsize,
+    /// Somebody has asked for the end, or nothing can be written any more.
+    pub(super) should_end: Mutex<bool>,
+    pub(super) ended: Condvar,
+}
 
 pub(super) struct Worker {
     common: Arc<Common>,

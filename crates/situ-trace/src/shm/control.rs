@@ -28,7 +28,7 @@ use situ_memory::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence}
 use situ_memory::wake::WakeWord;
 use situ_memory::{Access, Beneath, Mapping, MemoryError, OpenRoot, Root, RootError, find_memory};
 
-use crate::session::{Policy, Session};
+use crate::shm::session::{Policy, Session};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"SITUTRAC");
 const VERSION: u32 = 2;

@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use situ_memory::Beneath;
 
-use crate::format::{CHUNK_HEADER, ChunkHeader, Header, PATCHES, WORDS_OFFSET, Words, WriterEntry};
-use crate::read::ReadTrace;
+use crate::reader::ReadTrace;
+use crate::shm::format::{CHUNK_HEADER, ChunkHeader, Header, PATCHES, WORDS_OFFSET, Words, WriterEntry};
 
-use super::assemble::Packets;
-use super::remote::{Drained, Remote};
+use super::assembler::Packets;
+use super::ring_reader::{Drained, Remote};
 use super::sink::Output;
 
 const SESSION: u64 = 1;

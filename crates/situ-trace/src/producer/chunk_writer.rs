@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use situ_wire::protobuf::{Chunk, Delegate, MAX_LEVELS, Patch, PatchListFull};
 
-use crate::format::{CHUNK_HEADER, EntryState, PATCH, PATCHES, PREFIX, WriterEntry};
-use crate::producer::Shared;
-use crate::ring::Ring;
+use crate::shm::chunk_state::{MOST_FRAGMENTS, Word};
+use crate::shm::format::{CHUNK_HEADER, EntryState, PATCH, PATCHES, PREFIX, WriterEntry};
+use crate::shm::ring::Ring;
 use crate::system::now_ns;
-use crate::word::{MOST_FRAGMENTS, Word};
-use crate::writer::Lost;
+
+use super::connection::Shared;
+use super::writer::Lost;
 
 /// The least room that a packet begins in, in bytes: a timestamp and the beginning of an event.
 const LEAST_ROOM: usize = 64;
@@ -173,9 +174,10 @@ impl State {
     }
 
     #[inline]
-    fn chunk_word(&self) -> Option<&crate::word::ChunkWord> {
+    fn chunk_word(&self) -> Option<&crate::shm::chunk_state::ChunkWord> {
         // SAFETY: a chunk that is not null lies in the ring's mapping, which `ring` keeps; its header is made of atomics.
-        (!self.chunk.is_null()).then(|| unsafe { &(*self.chunk.cast::<crate::format::ChunkHeader>()).word })
+        (!self.chunk.is_null())
+            .then(|| unsafe { &(*self.chunk.cast::<crate::shm::format::ChunkHeader>()).word })
     }
 
     /// Finds a place for a packet.
@@ -279,7 +281,7 @@ impl State {
     fn cross(&mut self) {
         self.is_cut = true;
         if let Some(word) = self.chunk_word() {
-            word.publish(self.word.with(crate::word::State::Complete).continued());
+            word.publish(self.word.with(crate::shm::chunk_state::State::Complete).continued());
         }
         self.chunk = std::ptr::null_mut();
         if !self.take_patiently(true) {
@@ -348,8 +350,8 @@ impl State {
             let to = self.chunk.add(self.fragment + PREFIX);
             to.copy_from_nonoverlapping(old.add(old_fragment + PREFIX), used);
             // The fragments that were finished before are all there is in it.
-            let header = &*old.cast::<crate::format::ChunkHeader>();
-            header.word.publish(old_word.with(crate::word::State::Complete));
+            let header = &*old.cast::<crate::shm::format::ChunkHeader>();
+            header.word.publish(old_word.with(crate::shm::chunk_state::State::Complete));
         }
         Some(self.memory())
     }
@@ -388,7 +390,7 @@ impl State {
             return self.lose();
         }
         self.is_open = false;
-        self.word = self.word.with(crate::word::State::Idle);
+        self.word = self.word.with(crate::shm::chunk_state::State::Idle);
         self.cursor = self.fragment;
         if let Some(word) = self.chunk_word() {
             // From here on the packet survives whatever happens to us.
@@ -420,7 +422,7 @@ impl State {
         }
         // A chunk that it had begun in is handed in with what was finished before, so that the next one tells of the loss.
         if let Some(word) = self.chunk_word() {
-            word.publish(self.word.with(crate::word::State::Complete));
+            word.publish(self.word.with(crate::shm::chunk_state::State::Complete));
             self.chunk = std::ptr::null_mut();
         }
     }

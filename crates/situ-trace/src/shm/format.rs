@@ -4,8 +4,8 @@ use situ_memory::process::Identity;
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64};
 use situ_memory::wake::WakeWord;
 
-use crate::free::End;
-use crate::word::ChunkWord;
+use crate::shm::chunk_state::ChunkWord;
+use crate::shm::free_list::End;
 
 /// The first bytes of a ring file.
 pub const MAGIC: [u8; 8] = *b"SITURING";
@@ -58,7 +58,7 @@ pub struct Header {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Words {
-    /// How many chunks were taken: see [`free`](crate::free).
+    /// How many chunks were taken: see [`free`](crate::shm::free_list).
     pub head: End,
     /// How many were freed.
     pub tail: End,

@@ -21,7 +21,7 @@
 //!
 //! | | by | how | publishes |
 //! |---|---|---|---|
-//! | take | writer | store, release | the chunk's header. The chunk is the writer's since it took its number from the [list](crate::free) |
+//! | take | writer | store, release | the chunk's header. The chunk is the writer's since it took its number from the [list](crate::shm::free_list) |
 //! | end | writer | store, release | the fragments counted |
 //! | begin | writer | compare and swap, relaxed | nothing: it only has to fail if the collector has reclaimed |
 //! | leave | writer | store, release | the fragments counted |

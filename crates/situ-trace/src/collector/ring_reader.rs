@@ -15,14 +15,14 @@ use situ_memory::process::{State as Life, Watch};
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, Beneath, Mapping};
 
-use crate::format::{
+use crate::producer::writer::Lost;
+use crate::shm::chunk_state::{State, Word};
+use crate::shm::format::{
     CHUNK_HEADER, EntryState, Header, MOST_NAME, NAME_OFFSET, PATCHES, PREFIX, QUIET, WriterEntry,
 };
-use crate::ring::Parts;
-use crate::word::{State, Word};
-use crate::writer::Lost;
+use crate::shm::ring::Parts;
 
-use super::assemble::{Head, MOST_PACKET, Packets, Stream};
+use super::assembler::{Head, MOST_PACKET, Packets, Stream};
 use super::summary::{ProducerSummary, WriterSummary};
 
 /// How many writers of one producer are told apart in the summary; those beyond are added to the last.
@@ -415,11 +415,11 @@ mod tests {
     use situ_memory::Root;
 
     use super::*;
-    use crate::control::Control;
-    use crate::producer::Shared;
-    use crate::ring::Ring;
-    use crate::session::{Policy, Session};
-    use crate::writer::Writer;
+    use crate::producer::connection::Shared;
+    use crate::producer::writer::Writer;
+    use crate::shm::control::Control;
+    use crate::shm::ring::Ring;
+    use crate::shm::session::{Policy, Session};
 
     /// How many packets came, by sequence; each says how many came before it.
     struct Counted(Vec<u64>);

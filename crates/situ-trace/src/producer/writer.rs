@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 
 use situ_wire::protobuf;
 
-use crate::feed::{Feed, State};
-use crate::producer::Shared;
+use super::chunk_writer::{Feed, State};
+use super::connection::Shared;
 
 /// How much was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What a trace says.
 
 use super::strings::Texts;
-use crate::read::build;
+use crate::reader::build;
 
 pub use super::strings::TextId;
 

@@ -1,0 +1,62 @@
+//! Removes what sessions leave behind: the rings, and the control file.
+
+use std::fs::File;
+
+use situ_memory::beneath::{Beginning, beginning};
+use situ_memory::{Beneath, Root, RootError};
+
+use crate::shm::control::{Control, ControlError};
+use crate::shm::format::MAGIC;
+use crate::shm::ring::{EXTENSION, UNFINISHED};
+
+/// Removes the rings of sessions whose collector died. The caller holds the lock, so there is no session now.
+pub(super) fn remove_leftovers(control: &Control) {
+    for name in control.directory().names().unwrap_or_default() {
+        if is_number(&name.to_string_lossy()) {
+            remove_rings(&control.directory().join(name));
+        }
+    }
+}
+
+fn is_number(name: &str) -> bool {
+    name.len() == 16 && u64::from_str_radix(name, 16).is_ok()
+}
+
+/// Removes a session's directory with its rings. What is by its name or its content no ring is left, and the directory with it.
+pub(super) fn remove_rings(directory: &Beneath) {
+    let is_ring = |file: &File| beginning(file, &MAGIC) != Beginning::Foreign;
+    for name in directory.names().unwrap_or_default() {
+        let is_named = |name: &str| {
+            name.split_once('.').is_some_and(|(number, extension)| {
+                is_number(number) && [EXTENSION, UNFINISHED].contains(&extension)
+            })
+        };
+        if name.to_str().is_some_and(is_named) {
+            directory.join(name).remove_if(is_ring);
+        }
+    }
+    let _ = directory.remove_directory();
+}
+
+/// Removes what sessions left whose collector died; where no node lives, also the file by which processes hear of sessions. Nothing,
+/// if a collector lives.
+///
+/// It fails if somebody else could tamper with the root.
+pub fn clean(root: &Root) -> Result<(), RootError> {
+    let Some(open) = root.open()? else { return Ok(()) };
+    let in_use = || situ_bus::inspect::nodes(root).map_or(true, |nodes| nodes.iter().any(|node| node.alive));
+    match Control::find(root) {
+        Ok(Some(control)) if !control.is_collected() => {
+            if let Ok(Some(_lock)) = control.lock() {
+                remove_leftovers(&control);
+                if !in_use() {
+                    control.remove();
+                }
+            }
+        }
+        Ok(_) => {}
+        Err(ControlError::Root(error)) => return Err(error),
+        Err(ControlError::Memory(_)) => _ = Control::remove_broken(&open, in_use()),
+    }
+    Ok(())
+}
