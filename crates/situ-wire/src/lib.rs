@@ -15,20 +15,7 @@
 //! with flat storage and one with heap storage have the same bytes on the wire. [`Reader`] and [`Writer`] are what they
 //! stand on, for programs that know a schema only at run time.
 
-mod decode;
-mod encode;
-mod encoding;
-mod error;
+mod cdr;
 pub mod protobuf;
-mod reader;
-mod writer;
 
-pub use decode::{MAX_MEMORY, bulk_lengths, decode, decode_with_body};
-pub use encode::{
-    encode_into, encode_into_with_body, encode_to_vec, encode_to_vec_with_body, encoded_size,
-    encoded_size_with_body,
-};
-pub use encoding::{ByteOrder, Encapsulation, Encoding, HEADER_SIZE, MAX_DEPTH};
-pub use error::{DecodeError, DecodeProblem, EncodeError, EncodeProblem};
-pub use reader::{Parameter, Reader, Scope, TextBuffer, WideUnits};
-pub use writer::{BytesSink, Counter, Delimiter, ParameterMark, Sink, SliceSink, Writer};
+pub use cdr::*;

@@ -8,9 +8,9 @@ use situ_layout::{
     default_value, dense_bytes_mut, reset,
 };
 
-use crate::encoding::Encoding;
-use crate::error::{DecodeError, DecodeProblem};
-use crate::reader::{Reader, Scope, TextBuffer};
+use super::encoding::Encoding;
+use super::error::{DecodeError, DecodeProblem};
+use super::reader::{Reader, Scope, TextBuffer};
 
 /// How much memory one message may take, besides 64 times its own length.
 pub const MAX_MEMORY: usize = 64 << 20;

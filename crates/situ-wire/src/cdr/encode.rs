@@ -6,9 +6,9 @@ use situ_layout::visit::{
 };
 use situ_layout::{BulkRef, Key, Plain, Table, Value, dense_bytes};
 
-use crate::encoding::{ByteOrder, Encapsulation, Encoding};
-use crate::error::{EncodeError, EncodeProblem};
-use crate::writer::{BytesSink, Counter, Delimiter, Sink, SliceSink, Writer};
+use super::encoding::{ByteOrder, Encapsulation, Encoding};
+use super::error::{EncodeError, EncodeProblem};
+use super::writer::{BytesSink, Counter, Delimiter, Sink, SliceSink, Writer};
 
 /// The size of a message on the wire, its header included.
 pub fn encoded_size<T: Structure>(message: &T, encoding: Encoding) -> Result<usize, EncodeError> {

@@ -5,7 +5,7 @@ use situ_layout::visit::Extensibility;
 use situ_layout::{BoundError, BulkError, FieldPath, NoMemory};
 use thiserror::Error;
 
-use crate::encoding::MAX_DEPTH;
+use super::encoding::MAX_DEPTH;
 
 /// What is wrong with a message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -6,8 +6,8 @@
 use situ_layout::SharedBytes;
 use situ_layout::visit::Number;
 
-use crate::encoding::{ByteOrder, Encapsulation, Encoding, HEADER_SIZE, MAX_DEPTH};
-use crate::error::{DecodeError, DecodeProblem};
+use super::encoding::{ByteOrder, Encapsulation, Encoding, HEADER_SIZE, MAX_DEPTH};
+use super::error::{DecodeError, DecodeProblem};
 
 /// The parameter id that announces an extended header.
 pub(crate) const PID_EXTENDED: u16 = 0x3f01;

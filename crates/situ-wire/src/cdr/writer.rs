@@ -2,9 +2,9 @@
 
 use situ_layout::visit::{Element, Number, Shape};
 
-use crate::encoding::{Encapsulation, Encoding, HEADER_SIZE, MAX_DEPTH};
-use crate::error::EncodeProblem;
-use crate::reader::{
+use super::encoding::{Encapsulation, Encoding, HEADER_SIZE, MAX_DEPTH};
+use super::error::EncodeProblem;
+use super::reader::{
     LONG_ID, LONG_MUST_UNDERSTAND, MEMBER_MUST_UNDERSTAND, PID_EXTENDED, PID_LIST_END, SHORT_MUST_UNDERSTAND,
 };
 

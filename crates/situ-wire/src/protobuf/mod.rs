@@ -69,7 +69,19 @@
 //! let early = buffer.written();
 //! writer.finish();
 //! ```
+//!
+//! ```text
+//! writer      the writer and its handles: message, text, bytes, packed
+//!   core      its state: a cursor in a chunk, and the messages that are open
+//! delegate    how a writer gets memory
+//!   buffers   memory to write on: fixed, growing, scattered, streamed
+//! fields      the fields of an encoded message, one after the other
+//!   kinds     the scalar types that are read
+//!   table     fields found in one pass, looked up in one step
+//! wire error  tags and varints; what can go wrong
+//! ```
 
+mod buffers;
 mod core;
 mod delegate;
 mod error;
@@ -88,9 +100,8 @@ pub mod kind {
 }
 
 pub use self::core::{MAX_LEVELS, MIN_CHUNK};
-pub use delegate::{
-    Chunk, Delegate, Fixed, Growing, Patch, PatchList, PatchListFull, Piece, Scattered, Streamed,
-};
+pub use buffers::{Fixed, Growing, Piece, Scattered, Streamed};
+pub use delegate::{Chunk, Delegate, Patch, PatchList, PatchListFull};
 pub use error::{ReadError, ReadProblem, WriteError};
 pub use fields::{Field, Fields, MAX_READ_LEVELS, Value};
 pub use kinds::Kind;
