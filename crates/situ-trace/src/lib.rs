@@ -56,8 +56,9 @@ pub use self::{
         Collector, CollectorOptions, ProducerSummary, Sink, StartError, StopError, Summary, WriterSummary,
         clean, request_stop, running,
     },
-    producer::{ConnectError, Limits, Lost, Packet, Producer, Writer},
+    producer::{ConnectError, Limits, Packet, Producer, Writer},
     shm::control::{ControlError, MOST_CATEGORIES},
+    shm::format::Lost,
     shm::session::{Policy, Session},
     track_event::{
         Argument, Category, Counter, Event, Kind, Name, Slice, Unit, Value, install, is_traced, join, now_ns,

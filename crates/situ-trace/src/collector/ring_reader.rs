@@ -15,10 +15,9 @@ use situ_memory::process::{State as Life, Watch};
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, Beneath, Mapping};
 
-use crate::producer::writer::Lost;
 use crate::shm::chunk_state::{State, Word};
 use crate::shm::format::{
-    CHUNK_HEADER, EntryState, Header, MOST_NAME, NAME_OFFSET, PATCHES, PREFIX, QUIET, WriterEntry,
+    CHUNK_HEADER, EntryState, Header, Lost, MOST_NAME, NAME_OFFSET, PATCHES, PREFIX, QUIET, WriterEntry,
 };
 use crate::shm::ring::Parts;
 
@@ -415,7 +414,7 @@ mod tests {
     use situ_memory::Root;
 
     use super::*;
-    use crate::producer::connection::Shared;
+    use crate::producer::session_state::Shared;
     use crate::producer::writer::Writer;
     use crate::shm::control::Control;
     use crate::shm::ring::Ring;
@@ -459,7 +458,7 @@ mod tests {
         let file = File::open(directory.join("trace/control")).unwrap();
         let mut remote =
             Remote::new(parts, &Beneath::from("/dev/shm/situ-no-such-file"), file, String::new());
-        let shared = Shared::with(Arc::new(ring));
+        let shared = Shared::new(Some(Arc::new(ring)), None, Duration::MAX);
         let left = std::sync::atomic::AtomicU64::new(THREADS);
         let mut counted = Counted(Vec::new());
         std::thread::scope(|scope| {

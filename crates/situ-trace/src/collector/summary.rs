@@ -1,6 +1,6 @@
 //! What a collector has done, in numbers.
 
-use crate::producer::writer::Lost;
+use crate::shm::format::Lost;
 
 /// What a session came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

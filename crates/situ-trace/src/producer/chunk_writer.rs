@@ -12,12 +12,11 @@ use std::time::Duration;
 use situ_wire::protobuf::{Chunk, Delegate, MAX_LEVELS, Patch, PatchListFull};
 
 use crate::shm::chunk_state::{MOST_FRAGMENTS, Word};
-use crate::shm::format::{CHUNK_HEADER, EntryState, PATCH, PATCHES, PREFIX, WriterEntry};
+use crate::shm::format::{CHUNK_HEADER, EntryState, Lost, PATCH, PATCHES, PREFIX, WriterEntry};
 use crate::shm::ring::Ring;
 use crate::system::now_ns;
 
-use super::connection::Shared;
-use super::writer::Lost;
+use super::session_state::Shared;
 
 /// The least room that a packet begins in, in bytes: a timestamp and the beginning of an event.
 const LEAST_ROOM: usize = 64;

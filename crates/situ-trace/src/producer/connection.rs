@@ -2,12 +2,11 @@
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use situ_memory::fork::{Hold, Process, Registered, register};
 use situ_memory::{Beneath, Root};
 
 use crate::shm::control::{Control, ControlError};
@@ -15,7 +14,7 @@ use crate::shm::ring::Ring;
 use crate::shm::session::Session;
 
 use super::limits::Limits;
-use super::stall_budget::Patience;
+use super::session_state::Shared;
 use super::writer::Writer;
 
 /// How long to sleep without a session before looking whether the control file is still there.
@@ -38,67 +37,6 @@ pub enum ConnectError {
     /// The system gives no thread.
     #[error("cannot start the thread that waits for traces to begin: {0}")]
     Thread(std::io::Error),
-}
-
-/// What writers and the thread share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    /// The generation of the session that writers should be in; 0: none.
-    session: Arc<AtomicU32>,
-    current: Mutex<Current>,
-    /// Notified when `current` changes.
-    changed: Condvar,
-    closing: AtomicBool,
-    patience: Patience,
-    /// That which takes part. Its thread, and its rings, are no forked child's.
-    process: Process,
-    _session: Registered,
-}
-
-#[derive(Debug, Default)]
-struct Current {
-    ring: Option<Arc<Ring>>,
-    control: Option<Arc<Control>>,
-    /// Whoever wanted to hear of the ring, or of its end, has heard.
-    is_told: bool,
-}
-
-#[cfg(test)]
-impl Shared {
-    /// In the session of a ring, without a thread that waits for others.
-    pub(crate) fn with(ring: Arc<Ring>) -> Arc<Self> {
-        let session = Arc::new(AtomicU32::new(ring.session.generation));
-        Arc::new(Self {
-            _session: register(Hold::Word(session.clone())),
-            process: Process::this(),
-            session,
-            current: Mutex::new(Current { ring: Some(ring), control: None, is_told: true }),
-            changed: Condvar::new(),
-            closing: AtomicBool::new(false),
-            patience: Patience::new(Duration::MAX),
-        })
-    }
-}
-
-impl Shared {
-    #[inline(always)]
-    pub(crate) fn session(&self) -> &AtomicU32 {
-        &self.session
-    }
-
-    /// How long its writers may still wait.
-    pub(crate) fn patience(&self) -> &Patience {
-        &self.patience
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Current> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The ring of a session, if that is still the one.
-    pub(crate) fn ring(&self, session: u32) -> Option<Arc<Ring>> {
-        self.lock().ring.clone().filter(|ring| ring.session.generation == session)
-    }
 }
 
 /// A process that can be traced. As long as it lives it takes part in the sessions of its root directory.
@@ -128,16 +66,7 @@ impl Producer {
         changed: impl Fn(Option<&Session>) + Send + 'static,
     ) -> Result<Self, ConnectError> {
         let control = Arc::new(Control::open(root)?);
-        let session = Arc::new(AtomicU32::new(0));
-        let shared = Arc::new(Shared {
-            _session: register(Hold::Word(session.clone())),
-            process: Process::this(),
-            session,
-            current: Mutex::new(Current { ring: None, control: Some(control.clone()), is_told: true }),
-            changed: Condvar::new(),
-            closing: AtomicBool::new(false),
-            patience: Patience::new(limits.stall),
-        });
+        let shared = Shared::new(None, Some(control.clone()), limits.stall);
         let waiter = Waiter {
             root: root.clone(),
             name: name.to_owned(),
@@ -163,7 +92,7 @@ impl Producer {
     /// Whether there is a session: one relaxed load.
     #[inline]
     pub fn is_enabled(&self) -> bool {
-        self.shared.session.load(Ordering::Relaxed) != 0
+        self.shared.session().load(Ordering::Relaxed) != 0
     }
 
     /// The session that there is.
@@ -173,44 +102,28 @@ impl Producer {
 
     /// How long its writers have waited for room in this session, all together.
     pub fn stalled(&self) -> Duration {
-        self.shared.patience.waited()
+        self.shared.patience().waited()
     }
 
     /// Waits until there is a session, at most so long. Whether there is one.
     pub fn wait_for_session(&self, time: Duration) -> bool {
-        self.wait(time, true)
+        self.shared.wait(time, true)
     }
 
     /// Waits until there is no session, at most so long. Whether there is none.
     pub fn wait_for_end(&self, time: Duration) -> bool {
-        self.wait(time, false)
-    }
-
-    fn wait(&self, time: Duration, session: bool) -> bool {
-        let deadline = Instant::now() + time;
-        let mut current = self.shared.lock();
-        while current.ring.is_some() != session || !current.is_told {
-            let now = Instant::now();
-            if now >= deadline || self.is_inherited() {
-                return false;
-            }
-            current = match self.shared.changed.wait_timeout(current, deadline - now) {
-                Ok((current, _)) => current,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
-        }
-        true
+        self.shared.wait(time, false)
     }
 
     /// Whether this is a copy in a forked child. Nothing is written there; connect another one to trace the child too.
     pub fn is_inherited(&self) -> bool {
-        !self.shared.process.is_this()
+        self.shared.is_inherited()
     }
 }
 
 impl fmt::Debug for Producer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Producer").field("session", &self.shared.session).finish()
+        f.debug_struct("Producer").field("session", self.shared.session()).finish()
     }
 }
 
@@ -257,7 +170,7 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
         while !self.shared.closing.load(Ordering::Acquire) {
             let (generation, looked) = (self.control.generation(), Instant::now());
             self.look(generation);
-            let is_calm = self.ended.is_empty() && self.shared.session.load(Ordering::Relaxed) == 0;
+            let is_calm = self.ended.is_empty() && self.shared.session().load(Ordering::Relaxed) == 0;
             let time = if is_calm { LONG } else { SHORT };
             self.control.sleep(generation, if self.is_early() { SESSIONS } else { time });
             std::thread::sleep(LOOKS.saturating_sub(looked.elapsed()));
@@ -276,7 +189,7 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
 
     /// Finds out what there is to do.
     fn look(&mut self, generation: u32) {
-        let mine = self.shared.session.load(Ordering::Relaxed);
+        let mine = self.shared.session().load(Ordering::Relaxed);
         if mine != 0 && mine != generation {
             self.end();
         }
@@ -332,7 +245,7 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
         self.begun = Some(Instant::now());
         if self.refilled.elapsed() >= Limits::REFILL {
             self.refilled = Instant::now();
-            self.shared.patience.refill();
+            self.shared.patience().refill();
         }
         let session =
             &Session { ring_bytes: session.ring_bytes.min(self.limits.ring_bytes), ..session.clone() };
@@ -343,35 +256,19 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
             return;
         };
         self.control.arrive();
-        {
-            let mut current = self.shared.lock();
-            (current.ring, current.is_told) = (Some(Arc::new(ring)), false);
-            // Writers that see this take the ring under the lock.
-            self.shared.session.store(session.generation, Ordering::Release);
-        }
+        self.shared.begin(ring);
         (self.changed)(Some(session));
-        self.told();
-    }
-
-    fn told(&self) {
-        self.shared.lock().is_told = true;
-        self.shared.changed.notify_all();
+        self.shared.told();
     }
 
     fn end(&mut self) {
-        let ring = {
-            let mut current = self.shared.lock();
-            let Some(ring) = current.ring.take() else { return };
-            current.is_told = false;
-            self.shared.session.store(0, Ordering::Release);
-            ring
-        };
+        let Some(ring) = self.shared.end() else { return };
         (self.changed)(None);
         ring.quiet();
         if self.ended.len() == MOST_ENDED {
             self.ended.remove(0).abandon();
         }
         self.ended.push(ring);
-        self.told();
+        self.shared.told();
     }
 }

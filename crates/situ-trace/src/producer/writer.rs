@@ -8,17 +8,10 @@ use std::sync::atomic::Ordering;
 
 use situ_wire::protobuf;
 
-use super::chunk_writer::{Feed, State};
-use super::connection::Shared;
+use crate::shm::format::Lost;
 
-/// How much was lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// How many packets.
-    pub packets: u64,
-    /// How many bytes they had, encoded.
-    pub bytes: u64,
-}
+use super::chunk_writer::{Feed, State};
+use super::session_state::Shared;
 
 /// Writes packets into its process' ring. One for each thread; what it writes is one sequence of the trace.
 ///

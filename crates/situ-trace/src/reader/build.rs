@@ -75,17 +75,20 @@ struct Builder {
     raw: Vec<Raw>,
 }
 
-pub(super) fn read(bytes: &[u8]) -> ReadTrace {
-    let mut builder = Builder::default();
-    let mut packets = Packets::new(bytes);
-    for packet in packets.by_ref() {
-        builder.trace.packets += 1;
-        if builder.packet(packet).is_err() {
-            builder.trace.troubles.malformed += 1;
+impl ReadTrace {
+    /// Reads the bytes of a file. What cannot be understood is counted in [`troubles`](Self::troubles).
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut builder = Builder::default();
+        let mut packets = Packets::new(bytes);
+        for packet in packets.by_ref() {
+            builder.trace.packets += 1;
+            if builder.packet(packet).is_err() {
+                builder.trace.troubles.malformed += 1;
+            }
         }
+        builder.trace.troubles.unread_bytes = packets.unread;
+        builder.finish()
     }
-    builder.trace.troubles.unread_bytes = packets.unread;
-    builder.finish()
 }
 
 impl Builder {

@@ -1,7 +1,6 @@
 //! What a trace says.
 
 use super::strings::Texts;
-use crate::reader::build;
 
 pub use super::strings::TextId;
 
@@ -149,11 +148,6 @@ pub struct ReadTrace {
 }
 
 impl ReadTrace {
-    /// Reads the bytes of a file. What cannot be understood is counted in [`troubles`](Self::troubles).
-    pub fn read(bytes: &[u8]) -> Self {
-        build::read(bytes)
-    }
-
     /// A text.
     pub fn text(&self, id: TextId) -> &str {
         self.texts.get(id)

@@ -96,6 +96,15 @@ pub struct WriterEntry {
     reserved2: [u64; 3],
 }
 
+/// How much was lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// How many packets.
+    pub packets: u64,
+    /// How many bytes they had, encoded.
+    pub bytes: u64,
+}
+
 /// Who has a writer's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]

@@ -7,8 +7,7 @@ use situ_wire::protobuf::Message;
 use super::category::Category;
 use super::event::{introduce_category, put_category};
 use super::names::{Name, Sent, Table};
-use super::process::{mix, now_ns, process_track};
-use super::thread;
+use super::process::{mix, process_track};
 use crate::proto::{TracePacketWriter, counter_descriptor, track_event::Type};
 
 /// What a counter counts.
@@ -28,7 +27,7 @@ pub enum Unit {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Counter {
-    category: &'static Category,
+    pub(super) category: &'static Category,
     /// Its number stands for the track's description.
     name: Name,
     /// A [`Unit`]; from C it may be any number.
@@ -41,14 +40,6 @@ impl Counter {
     /// A counter, for a static.
     pub const fn new(category: &'static Category, name: &'static str, unit: Unit) -> Self {
         Self { category, name: Name::new(name), unit: unit as u32, last: AtomicU64::new(u64::MAX) }
-    }
-
-    /// Says what its number is from now on.
-    #[inline(always)]
-    pub fn set(&'static self, value: f64) {
-        if self.category.is_enabled() {
-            thread::count(self, now_ns(), value);
-        }
     }
 
     pub(super) fn number(&self) -> u32 {

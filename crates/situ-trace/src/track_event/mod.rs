@@ -2,34 +2,39 @@
 //!
 //! ```text
 //! macros         what a program calls: category!, slice!, instant!, counter!
-//! slice counter  what those make
-//! event value    what is written, and how it is encoded
-//! category       what is switched on and off as a whole
-//! names          names as numbers, and which a writer has sent
-//! thread         a thread's writer, and what it has sent
-//! process        this process: when it takes part, and how it is described
-//! bus            what the bus does, as events
+//! record         what those call: slices, instants and counters on the calling thread
 //! layer          spans of `tracing` as slices
+//! join           when a process takes part in sessions
+//! bus            what the bus does, as events
+//!   thread       a thread's writer, and what it has sent
+//!     bus_topics   the names of a topic's events, and its counters
+//!     counter event value   what is written, and how it is encoded
+//!     process    this process, its clock, and how it is described
+//!     category   what is switched on and off as a whole
+//!     names      names as numbers, and which a writer has sent
 //! ```
 
 mod bus;
+mod bus_topics;
 mod category;
 mod counter;
 mod event;
+mod join;
 #[cfg(feature = "tracing")]
 pub mod layer;
 mod macros;
 mod names;
 mod process;
-mod slice;
+mod record;
 mod thread;
 mod value;
 
 pub use category::Category;
 pub use counter::{Counter, Unit};
 pub use event::{Argument, Event, Kind};
+pub use join::{install, join};
 pub use names::Name;
-pub use process::{install, is_traced, join, now_ns};
-pub use slice::Slice;
+pub use process::{is_traced, now_ns};
+pub use record::Slice;
 pub use thread::write as write_event;
 pub use value::Value;

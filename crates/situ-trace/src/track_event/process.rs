@@ -1,4 +1,4 @@
-//! This process as one that can be traced: when it takes part, by what clock, and how it is described.
+//! This process as one that can be traced: its connection, its clock, and how it is described.
 
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use situ_bus::Root;
 use situ_wire::protobuf::Message;
 
-use super::{bus, category};
 use crate::proto::TracePacketWriter;
 use crate::{Producer, Session};
 
@@ -26,23 +25,16 @@ static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 #[inline(always)]
 pub(super) fn current() -> Option<&'static Process> {
     let process = PROCESS.load(Ordering::Acquire);
-    // SAFETY: `join` stores only what it has leaked.
+    // SAFETY: `connect` stores only what it has leaked.
     unsafe { process.as_ref() }
 }
 
-/// Takes part in the sessions of a root directory from now on, under a name for people to read, unless the environment says
-/// `SITU_TRACE=0`; in sessions of other users only if it says `SITU_TRACE_OTHER_USERS=1`. The first directory and the first name stay; a
-/// forked child has to ask for itself.
-///
-/// Every node does this by itself, under its own name. That it is not possible (no memory, no thread) is no reason for anybody to fail: then there is
-/// no trace of this process, and [`is_traced`] says so.
-pub fn join(root: &Root, name: &str) {
+/// Connects this process to the sessions of a root directory, unless it is connected. `changed` is called with a session when it
+/// begins, with nothing when it has ended.
+pub(super) fn connect(root: &Root, name: &str, changed: fn(Option<&Session>)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    if std::env::var_os("SITU_TRACE").is_some_and(|value| value == "0") {
-        return;
-    }
     let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if current().is_some_and(|process| !process.producer.is_inherited()) {
+    if is_traced() {
         return;
     }
     let pid = std::process::id();
@@ -58,12 +50,6 @@ pub fn join(root: &Root, name: &str) {
 /// Whether this process takes part in sessions.
 pub fn is_traced() -> bool {
     current().is_some_and(|process| !process.producer.is_inherited())
-}
-
-/// A session has begun, or ended.
-fn changed(session: Option<&Session>) {
-    category::decide_all(session.map(|session| session.categories.as_str()));
-    bus::watch();
 }
 
 /// The clock of traces: nanoseconds since the machine was started, sleep included (`CLOCK_BOOTTIME`).
@@ -149,24 +135,6 @@ fn command_line() -> Vec<String> {
         arguments.pop();
     }
     arguments
-}
-
-/// Runs before `main`: from then on every node takes part.
-// Nothing else would run in a program that only links the crate, and the bus does not know it. It stores one pointer, which needs
-// nothing of what `main` sets up.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static AT_START: extern "C" fn() = {
-    extern "C" fn at_start() {
-        situ_bus::hook::on_joined(join);
-    }
-    at_start
-};
-
-/// Has the process take part with its first node, as a program does by itself when it starts: for libraries, whose start a linker may
-/// leave out.
-pub fn install() {
-    situ_bus::hook::on_joined(join);
 }
 
 #[cfg(test)]

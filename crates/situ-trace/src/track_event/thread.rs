@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::sync::Mutex;
 
+use super::bus_topics::Known;
 use super::counter::Counter;
 use super::event::Event;
 use super::names::{MOST_INTERNED, Sent, Table};
@@ -48,7 +49,7 @@ pub(super) struct Thread {
     /// How it was described in a session, and in which.
     described: (u32, Description),
     /// Whatever the bus' events need to be found again quickly.
-    pub(super) topics: super::bus::Known,
+    pub(super) topics: Known,
 }
 
 /// Calls `work` with what this thread keeps. Not in a process that is not traced, nor at the very end of a thread, nor within itself
@@ -99,7 +100,7 @@ impl Thread {
             epoch: 0,
             sent: Sent::nothing(),
             described: (0, Description::new()),
-            topics: super::bus::Known::default(),
+            topics: Known::default(),
         })
     }
 

@@ -14,15 +14,12 @@ use std::ptr::NonNull;
 use super::delegate::{Chunk, Delegate, Patch};
 use super::error::WriteError;
 use super::wire::{
-    MAX_FIELD, MAX_LENGTH, MAX_TAG, MAX_VARINT, WireType, put_number, put_padded_varint, put_varint, tag,
-    varint_size,
+    MAX_FIELD, MAX_LENGTH, MAX_TAG, MAX_VARINT, WIDE, WireType, put_number, put_padded_varint, put_varint,
+    tag, varint_size,
 };
 
 /// How deep messages may nest below the first one. Readers commonly stop at 100.
 pub const MAX_LEVELS: usize = 128;
-
-/// The width of the length of a message that crosses chunks, in bytes.
-pub(super) const WIDE: usize = 5;
 
 /// How many bytes a narrow slot may grow by.
 const SPARE: usize = WIDE - 1;

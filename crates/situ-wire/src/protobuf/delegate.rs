@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use thiserror::Error;
 
-use super::core::WIDE;
+use super::wire::WIDE;
 
 /// Memory to write on.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,9 @@ pub(super) const MAX_TAG: usize = 5;
 /// The longest varint, in bytes.
 pub(super) const MAX_VARINT: usize = 10;
 
+/// The width of the length of a message that crosses chunks, in bytes.
+pub(super) const WIDE: usize = 5;
+
 /// How a field is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]

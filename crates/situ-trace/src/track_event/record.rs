@@ -1,6 +1,7 @@
-//! Slices: something that takes time on this thread.
+//! What a program records on the calling thread: slices, instants, and the values of counters.
 
 use super::category::Category;
+use super::counter::Counter;
 use super::event::{Argument, Event, Kind};
 use super::names::Name;
 use super::process::now_ns;
@@ -78,4 +79,14 @@ fn end() {
         last_flows: &[],
         arguments: &[],
     });
+}
+
+impl Counter {
+    /// Says what its number is from now on.
+    #[inline(always)]
+    pub fn set(&'static self, value: f64) {
+        if self.category.is_enabled() {
+            thread::count(self, now_ns(), value);
+        }
+    }
 }

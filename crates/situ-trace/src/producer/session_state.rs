@@ -1,0 +1,116 @@
+//! The session that a process is in: its thread sets it, its writers look.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use situ_memory::fork::{Hold, Process, Registered, register};
+
+use crate::shm::control::Control;
+use crate::shm::ring::Ring;
+
+use super::stall_budget::Patience;
+
+/// What writers and the thread share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// The generation of the session that writers should be in; 0: none.
+    session: Arc<AtomicU32>,
+    current: Mutex<Current>,
+    /// Notified when `current` changes.
+    changed: Condvar,
+    pub(super) closing: AtomicBool,
+    patience: Patience,
+    /// That which takes part. Its thread, and its rings, are no forked child's.
+    process: Process,
+    _session: Registered,
+}
+
+#[derive(Debug)]
+pub(super) struct Current {
+    pub(super) ring: Option<Arc<Ring>>,
+    pub(super) control: Option<Arc<Control>>,
+    /// Whoever wanted to hear of the ring, or of its end, has heard.
+    is_told: bool,
+}
+
+impl Shared {
+    /// In the session of a ring, or in none.
+    pub(crate) fn new(ring: Option<Arc<Ring>>, control: Option<Arc<Control>>, stall: Duration) -> Arc<Self> {
+        let session = Arc::new(AtomicU32::new(ring.as_ref().map_or(0, |ring| ring.session.generation)));
+        Arc::new(Self {
+            _session: register(Hold::Word(session.clone())),
+            process: Process::this(),
+            session,
+            current: Mutex::new(Current { ring, control, is_told: true }),
+            changed: Condvar::new(),
+            closing: AtomicBool::new(false),
+            patience: Patience::new(stall),
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn session(&self) -> &AtomicU32 {
+        &self.session
+    }
+
+    /// How long its writers may still wait.
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.patience
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The ring of a session, if that is still the one.
+    pub(crate) fn ring(&self, session: u32) -> Option<Arc<Ring>> {
+        self.lock().ring.clone().filter(|ring| ring.session.generation == session)
+    }
+
+    /// Whether this is a copy in a forked child.
+    pub(super) fn is_inherited(&self) -> bool {
+        !self.process.is_this()
+    }
+
+    /// Begins the session of a ring.
+    pub(super) fn begin(&self, ring: Ring) {
+        let generation = ring.session.generation;
+        let mut current = self.lock();
+        (current.ring, current.is_told) = (Some(Arc::new(ring)), false);
+        // Writers that see this take the ring under the lock.
+        self.session.store(generation, Ordering::Release);
+    }
+
+    /// Ends the session that there is, and gives its ring.
+    pub(super) fn end(&self) -> Option<Arc<Ring>> {
+        let mut current = self.lock();
+        let ring = current.ring.take()?;
+        current.is_told = false;
+        self.session.store(0, Ordering::Release);
+        Some(ring)
+    }
+
+    /// Whoever wanted to hear of the beginning or the end has heard.
+    pub(super) fn told(&self) {
+        self.lock().is_told = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until there is a session, or none, at most so long. Whether it is so.
+    pub(super) fn wait(&self, time: Duration, session: bool) -> bool {
+        let deadline = Instant::now() + time;
+        let mut current = self.lock();
+        while current.ring.is_some() != session || !current.is_told {
+            let now = Instant::now();
+            if now >= deadline || self.is_inherited() {
+                return false;
+            }
+            current = match self.changed.wait_timeout(current, deadline - now) {
+                Ok((current, _)) => current,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+        true
+    }
+}

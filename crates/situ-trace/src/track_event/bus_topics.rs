@@ -1,0 +1,130 @@
+//! The topics that the bus tells of: the names of their events, and their counters.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use situ_bus::hook::{Step, Subject, Why};
+
+use super::category::Category;
+use super::counter::{Counter, Unit};
+use super::names::Name;
+
+/// What the bus does.
+pub(super) static BUS: Category = Category::new("bus");
+
+/// The topics whose names are kept; what is told of others goes by a common one.
+const MOST_TOPICS: usize = 1024;
+/// The members of a topic with counters of their own.
+const MEMBERS: usize = 256;
+/// How many topics a thread finds without a lock.
+const KNOWN: usize = 16;
+
+/// The names of a topic's events, and its counters.
+pub(super) struct Topic {
+    id: u64,
+    name: String,
+    loan: Name,
+    publish: Name,
+    take: Name,
+    copy: Name,
+    wait: Name,
+    room: Name,
+    lost: Name,
+    skipped: Name,
+    expired: Name,
+    unpublished: Name,
+    /// By member: the slots of a publisher, then the queue of a subscriber.
+    counters: [AtomicPtr<Counter>; 2 * MEMBERS],
+}
+
+/// The topics that a thread has met, at the place that their number says.
+#[derive(Default)]
+pub(super) struct Known([Option<&'static Topic>; KNOWN]);
+
+/// Text that lasts as long as the program: of topics, of which there are not many.
+fn keep(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
+
+impl Topic {
+    fn new(id: u64, name: &str) -> &'static Self {
+        let event = |what: &str| Name::new(keep(format!("{what} {name}")));
+        Box::leak(Box::new(Self {
+            id,
+            name: name.to_owned(),
+            loan: event("loan"),
+            publish: event("publish"),
+            take: event("take"),
+            copy: event("copy"),
+            wait: event("wait for"),
+            room: event("wait for room in"),
+            lost: event("lost"),
+            skipped: event("skipped"),
+            expired: event("expired"),
+            unpublished: event("not published"),
+            counters: [const { AtomicPtr::new(std::ptr::null_mut()) }; 2 * MEMBERS],
+        }))
+    }
+
+    pub(super) fn step(&'static self, step: Step) -> &'static Name {
+        match step {
+            Step::Loan => &self.loan,
+            Step::Publish => &self.publish,
+            Step::Take => &self.take,
+            Step::Copy { .. } => &self.copy,
+            Step::WaitForRoom { .. } => &self.room,
+            // A step of a later bus is at least seen.
+            _ => &self.wait,
+        }
+    }
+
+    pub(super) fn why(&'static self, why: Why) -> &'static Name {
+        match why {
+            Why::Skipped => &self.skipped,
+            Why::Expired => &self.expired,
+            Why::Unpublished => &self.unpublished,
+            _ => &self.lost,
+        }
+    }
+
+    /// The counter of a member. Made when it is first needed; of two that are made at once, one is never used.
+    pub(super) fn counter(&self, member: u32, is_queue: bool) -> Option<&'static Counter> {
+        let index = 2 * member as usize + usize::from(is_queue);
+        let place = self.counters.get(index)?;
+        let mut counter = place.load(Ordering::Acquire);
+        if counter.is_null() {
+            let what = if is_queue { "queue of" } else { "slots of" };
+            let name = keep(format!("{what} {} #{member}", self.name));
+            let made = Box::into_raw(Box::new(Counter::new(&BUS, name, Unit::Count)));
+            counter =
+                match place.compare_exchange(std::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire)
+                {
+                    Ok(_) => made,
+                    Err(first) => first,
+                };
+        }
+        // SAFETY: not null, and leaked.
+        unsafe { counter.as_ref() }
+    }
+}
+
+/// The topic that something is told about.
+pub(super) fn topic(known: &mut Known, subject: Subject<'_>) -> &'static Topic {
+    let place = &mut known.0[subject.id as usize % KNOWN];
+    match place {
+        Some(topic) if topic.id == subject.id => topic,
+        _ => place.insert(find_topic(subject)),
+    }
+}
+
+#[cold]
+fn find_topic(subject: Subject<'_>) -> &'static Topic {
+    static TOPICS: Mutex<Option<HashMap<u64, &'static Topic>>> = Mutex::new(None);
+    let mut topics = TOPICS.lock().unwrap_or_else(PoisonError::into_inner);
+    let topics = topics.get_or_insert_default();
+    if topics.len() >= MOST_TOPICS && !topics.contains_key(&subject.id) {
+        return topics.entry(0).or_insert_with(|| Topic::new(0, "another topic"));
+    }
+    topics.entry(subject.id).or_insert_with(|| Topic::new(subject.id, subject.topic))
+}
