@@ -18,6 +18,8 @@ echo '==> cargo fmt'
 cargo fmt --all --check
 echo '==> clang-format'
 sources | xargs -r "$clang_format" --dry-run --Werror
+echo '==> circles of imports'
+scripts/check-imports.py
 echo '==> clippy'
 cargo clippy --workspace --all-targets -- -D warnings
 echo '==> documentation'

@@ -31,6 +31,7 @@ if ldconfig -p | grep -q 'libvulkan\.so\.1' && compgen -G '/usr/share/vulkan/icd
   SITU_TEST_REQUIRE+=,vulkan
 fi
 
+stage "No circles of imports" scripts/check-imports.py
 # C++ before the tests of Rust run: they start programs in C++, to talk to.
 stage "Rust: build" cargo test --workspace --no-run
 stage "C++: configure" cmake -S cpp -B build/cpp -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
