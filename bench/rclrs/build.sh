@@ -12,3 +12,4 @@ cargo fetch --quiet --manifest-path bench/rclrs/Cargo.toml || absent "rclrs cann
 export AMENT_PREFIX_PATH=$venv
 . scripts/ros-stand-ins.sh
 cargo build --release --quiet --manifest-path bench/rclrs/Cargo.toml || absent "the program cannot be built (see above)"
+bench/rclrs/rclcpp.sh

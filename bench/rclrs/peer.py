@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The same as the program in rclrs (src/main.rs), in rclpy.
 
-peer.py single|publish|subscribe SYSTEM TOPIC SECONDS
+peer.py single|publish|subscribe FILE rclpy
 """
 
 import array
 import os
+import struct
 import sys
 import threading
 import time
@@ -16,47 +17,75 @@ from std_msgs.msg import UInt8MultiArray
 
 SIZE = 65_536
 QOS = QoSProfile(history=QoSHistoryPolicy.KEEP_LAST, depth=1000, reliability=QoSReliabilityPolicy.RELIABLE)
-WARM_UP = 0.5
+WINDOW = 128
+STEP = 16
+NAP = 50e-6
+PATIENCE = 20
+
+
+class Arrivals:
+    """How many messages came: kept in a file, which what publishes reads."""
+
+    def __init__(self, path):
+        self.file = os.open(path, os.O_RDWR)
+        self.count = 0
+
+    def add(self, message):
+        data = message.data
+        assert len(data) == SIZE and data[0] == 0 and data[-1] == 255, "another message came"
+        self.count += 1
+        if self.count % STEP == 0:
+            os.pwrite(self.file, struct.pack("=Q", self.count), 0)
+
+    def read(self):
+        return struct.unpack("=Q", os.pread(self.file, 8, 0))[0]
+
+    def wait(self, count):
+        begin = time.monotonic()
+        while (came := self.read()) < count:
+            if time.monotonic() - begin > PATIENCE:
+                sys.exit(f"{came} messages came, not {count}")
+            time.sleep(NAP)
+        return came
+
+
+def measure(publisher, message, count, arrivals):
+    """Publishes so many messages; the nanoseconds until the last of them had come."""
+    before = came = arrivals.read()
+    begin = time.monotonic_ns()
+    for sent in range(count):
+        needed = before + max(sent + 1 - WINDOW, 0)
+        if came < needed:
+            came = arrivals.wait(needed)
+        publisher.publish(message)
+    arrivals.wait(before + count)
+    return time.monotonic_ns() - begin
 
 
 def main():
-    mode, _, topic, seconds = sys.argv[1:]
+    mode, path, name = sys.argv[1:]
+    arrivals = Arrivals(path)
     rclpy.init()
-    node = rclpy.create_node("situ_bench")
-    came = [0]
-
-    def count(message):
-        data = message.data
-        assert len(data) == SIZE and data[0] == 0 and data[-1] == 255, "another message came"
-        came[0] += 1
-
-    def report():
-        while came[0] == 0:
-            time.sleep(0.001)
-        time.sleep(WARM_UP)
-        before, begin = came[0], time.monotonic()
-        time.sleep(float(seconds))
-        print((came[0] - before) / (time.monotonic() - begin), flush=True)
-        # The middleware's threads may take long to end, and there is nothing left to do.
-        os._exit(0)
-
-    def publish(publisher):
-        message = UInt8MultiArray(data=array.array("B", [at % 256 for at in range(SIZE)]))
-        while publisher.get_subscription_count() == 0:
-            time.sleep(0.005)
-        while True:
-            publisher.publish(message)
-
+    node = rclpy.create_node(name)
     if mode != "publish":
-        node.create_subscription(UInt8MultiArray, topic, count, QOS)
-        threading.Thread(target=report, daemon=True).start()
+        node.create_subscription(UInt8MultiArray, name, arrivals.add, QOS)
+        executor = rclpy.executors.SingleThreadedExecutor()
+        executor.add_node(node)
+        threading.Thread(target=executor.spin, daemon=True).start()
     if mode != "subscribe":
-        threading.Thread(target=publish, args=(node.create_publisher(UInt8MultiArray, topic, QOS),), daemon=True).start()
-    executor = rclpy.executors.SingleThreadedExecutor()
-    executor.add_node(node)
-    parent = os.getppid()
-    while os.getppid() == parent:
-        executor.spin_once(timeout_sec=0.2)
+        publisher = node.create_publisher(UInt8MultiArray, name, QOS)
+        message = UInt8MultiArray(data=array.array("B", [at % 256 for at in range(SIZE)]))
+        begin = time.monotonic()
+        while publisher.get_subscription_count() == 0:
+            if time.monotonic() - begin > PATIENCE:
+                sys.exit(f"no subscriber of {name} came")
+            time.sleep(0.005)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        _, count = line.split()
+        print(measure(publisher, message, int(count), arrivals), flush=True)
+    # The middleware's threads may take long to end, and there is nothing left to do.
+    os._exit(0)
 
 
 if __name__ == "__main__":

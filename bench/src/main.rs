@@ -72,7 +72,7 @@ enum Command {
     Protobuf(RunArgs),
     /// Messages of ROS 2 between C's layout and idiomatic Rust.
     Conversion(RunArgs),
-    /// Messages of ROS 2 end to end, in rclrs and rclpy.
+    /// Messages of ROS 2 end to end, in rclrs, rclcpp and rclpy.
     ConversionRos(RunArgs),
     /// One process of a measurement; started by the program itself.
     #[command(hide = true)]

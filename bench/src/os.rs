@@ -11,10 +11,17 @@ use std::time::Duration;
 
 /// Binds the calling thread, and the threads it starts from now on, to one core.
 pub fn pin(cpu: usize) -> io::Result<()> {
+    bind(&[cpu])
+}
+
+/// Binds the calling thread, and the threads and processes it starts from now on, to these cores.
+pub fn bind(cpus: &[usize]) -> io::Result<()> {
     // SAFETY: an all-zero `cpu_set_t` is the empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is a valid set; `CPU_SET` checks nothing but stays inside it for the cores Linux reports.
-    unsafe { libc::CPU_SET(cpu, &mut set) };
+    for &cpu in cpus {
+        // SAFETY: `set` is a valid set; `CPU_SET` checks nothing but stays inside it for the cores Linux reports.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+    }
     // SAFETY: the size given is the size of the set pointed at.
     let rc = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) };
     if rc == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -153,6 +160,22 @@ pub fn monotonic_ns() -> u64 {
     // SAFETY: `time` is writable.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// How long a process has been on the CPU.
+pub fn cpu_ns(process: u32) -> io::Result<u64> {
+    let mut clock = 0;
+    // SAFETY: `clock` is writable.
+    let error = unsafe { libc::clock_getcpuclockid(process as libc::pid_t, &mut clock) };
+    if error != 0 {
+        return Err(io::Error::from_raw_os_error(error));
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable.
+    if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// Busy waiting that does not give the core away.

@@ -57,6 +57,10 @@ pub fn colour(system: Kind) -> RGBColor {
         Kind::SituLend => RGBColor(150, 40, 90),
         Kind::PerfettoSdk => RGBColor(190, 100, 90),
         Kind::SituRmw => RGBColor(240, 160, 80),
+        Kind::SituWorker => RGBColor(214, 120, 65),
+        Kind::RosidlRuntimeRsWorker => RGBColor(160, 110, 190),
+        Kind::RosidlRuntimeRsRmw => RGBColor(100, 50, 130),
+        Kind::Rclcpp => RGBColor(60, 130, 60),
         Kind::Rclpy => RGBColor(44, 110, 180),
     }
 }

@@ -1,20 +1,26 @@
-//! Messages of ROS 2 end to end in rclrs: `std_msgs/UInt8MultiArray` of 64 KiB, as many as go.
+//! Messages of ROS 2 end to end in rclrs: `std_msgs/UInt8MultiArray` of 64 KiB, in each of the forms that table `conversion-ros` compares.
 //!
-//! Arguments: `single`, `publish` or `subscribe`; the system; the topic; how many seconds are measured. Who subscribes prints the
-//! messages a second that came, and ends.
+//! Arguments: `single`, `publish` or `subscribe`; a file; the forms. All forms are there at once, each with a node, a topic and an
+//! executor of its own. What publishes prints `ready`, and then answers each line `FORM COUNT` with the nanoseconds that so many messages
+//! took until the last of them had come. What subscribes counts in the file. Both end when standard input does.
 
 #[path = "../../conversion/src/generated.rs"]
 mod generated;
 
-use std::process::ExitCode;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufRead;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rclrs::{
-    Context, CreateBasicExecutor, InitOptions, IntoNodeOptions, IntoPrimitiveOptions, MessageIDL, Node,
+    Context, CreateBasicExecutor, InitOptions, IntoNodeOptions, IntoPrimitiveOptions, Node, Publisher,
     SpinOptions,
 };
+use rosidl_runtime_rs::Message;
+use situ_layout::ros::lend;
 
 crate::generated_messages! {
     std_msgs MultiArrayDimension { label: (text), size: (plain u32), stride: (plain u32), }
@@ -28,113 +34,209 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const SIZE: usize = 65_536;
 const DEPTH: u32 = 1000;
-/// How long messages flow before they are counted.
-const WARM_UP: Duration = Duration::from_millis(500);
+/// How many messages may be under way: fewer than the middleware keeps, so that none is lost.
+const WINDOW: u64 = 128;
+/// After how many messages the file is written.
+const STEP: u64 = 16;
+/// How long what publishes sleeps when too many are under way.
+const NAP: Duration = Duration::from_micros(50);
+/// How long a partner, or a message, may let it wait.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 fn payload() -> Vec<u8> {
     (0..SIZE).map(|at| at as u8).collect()
+}
+
+/// How many messages came, over all forms: kept in a file, which what publishes reads.
+struct Arrivals {
+    file: File,
+    count: AtomicU64,
+}
+
+impl Arrivals {
+    fn open(path: &str) -> Result<Self, Failure> {
+        Ok(Self { file: File::options().read(true).write(true).open(path)?, count: AtomicU64::new(0) })
+    }
+
+    fn add(&self) {
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        if count.is_multiple_of(STEP) {
+            self.file.write_at(&count.to_ne_bytes(), 0).expect("the file of arrivals can be written");
+        }
+    }
+
+    fn read(&self) -> Result<u64, Failure> {
+        let mut bytes = [0; 8];
+        self.file.read_exact_at(&mut bytes, 0)?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+
+    /// Waits until so many came, or more.
+    fn wait(&self, count: u64) -> Result<u64, Failure> {
+        let begin = Instant::now();
+        loop {
+            let came = self.read()?;
+            if came >= count {
+                return Ok(came);
+            }
+            if begin.elapsed() > PATIENCE {
+                return Err(format!("{came} messages came, not {count}").into());
+            }
+            std::thread::sleep(NAP);
+        }
+    }
 }
 
 /// What the command line says.
 struct Task {
     publishes: bool,
     subscribes: bool,
-    topic: String,
-    time: Duration,
+    arrivals: Arc<Arrivals>,
 }
 
-/// Publishes the same message again and again.
-fn publish<T: MessageIDL>(node: &Node, topic: &str, message: T) -> Result<(), Failure> {
-    let publisher = node.create_publisher::<T>(topic.reliable().keep_last(DEPTH))?;
+/// Publishes one message.
+type Publish = Box<dyn FnMut() -> Result<(), Failure>>;
+
+fn options(topic: &str) -> rclrs::PrimitiveOptions<'_> {
+    topic.reliable().keep_last(DEPTH)
+}
+
+/// A publisher that has its subscriber.
+fn publisher<T: Message>(node: &Node, topic: &str) -> Result<Publisher<T>, Failure> {
+    let publisher = node.create_publisher::<T>(options(topic))?;
+    let begin = Instant::now();
     while publisher.get_subscription_count()? == 0 {
+        if begin.elapsed() > PATIENCE {
+            return Err(format!("no subscriber of {topic} came").into());
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
-    std::thread::spawn(move || {
-        while publisher.publish(&message).is_ok() {}
-        eprintln!("publishing failed");
-        std::process::exit(1);
-    });
-    Ok(())
+    Ok(publisher)
 }
 
-/// Counts what comes, prints how much it was, and ends the program.
-fn report(came: &AtomicU64, time: Duration) {
-    while came.load(Ordering::Relaxed) == 0 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    std::thread::sleep(WARM_UP);
-    let (before, begin) = (came.load(Ordering::Relaxed), Instant::now());
-    std::thread::sleep(time);
-    let count = came.load(Ordering::Relaxed) - before;
-    println!("{}", count as f64 / begin.elapsed().as_secs_f64());
-    // The middleware's threads may take long to end, and there is nothing left to do.
-    std::process::exit(0);
-}
-
-fn run<T: MessageIDL>(task: &Task, message: T, data: fn(&T) -> &[u8]) -> Result<(), Failure> {
-    let context = Context::new([], InitOptions::new())?;
-    let mut executor = context.create_basic_executor();
-    let node = executor.create_node("situ_bench".start_parameter_services(false))?;
-    let came = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&came);
-    let subscription = if task.subscribes {
-        let subscription = node.create_subscription::<T, _>(
-            task.topic.as_str().reliable().keep_last(DEPTH),
-            move |message: T| {
+impl Task {
+    /// One form: subscribes as `T`, by a worker if it says so, and gives what publishes as `P`.
+    fn form<T: Message, P: Message>(
+        &self,
+        context: &Context,
+        name: &str,
+        data: fn(&T) -> &[u8],
+        publish: impl FnOnce(Publisher<P>) -> Result<Publish, Failure>,
+    ) -> Result<Option<Publish>, Failure> {
+        let mut executor = context.create_basic_executor();
+        let topic = name.replace('-', "_");
+        let node = executor.create_node(topic.as_str().start_parameter_services(false))?;
+        if self.subscribes {
+            let arrivals = Arc::clone(&self.arrivals);
+            let came = move |message: T| {
                 let data = data(&message);
                 assert!(data.len() == SIZE && data[0] == 0 && data[SIZE - 1] == 255, "another message came");
-                counted.fetch_add(1, Ordering::Relaxed);
-            },
-        )?;
-        let time = task.time;
-        std::thread::spawn(move || report(&came, time));
-        Some(subscription)
-    } else {
-        None
-    };
-    if task.publishes {
-        publish(&node, &task.topic, message)?;
+                arrivals.add();
+            };
+            let subscription: Box<dyn std::any::Any + Send> = if name.ends_with("-worker") {
+                let worker = node.create_worker(0_u64);
+                let mine = worker.create_subscription::<T, _>(
+                    options(&topic),
+                    move |count: &mut u64, message: T| {
+                        *count += 1;
+                        came(message);
+                    },
+                )?;
+                Box::new((worker, mine))
+            } else {
+                Box::new(node.create_subscription::<T, _>(options(&topic), came)?)
+            };
+            std::thread::spawn(move || {
+                executor.spin(SpinOptions::new());
+                drop(subscription);
+            });
+        }
+        self.publishes.then(|| publish(publisher(&node, &topic)?)).transpose()
     }
-    let parent = std::os::unix::process::parent_id();
-    while std::os::unix::process::parent_id() == parent {
-        executor.spin(SpinOptions::new().timeout(Duration::from_millis(200)));
+
+    /// The form of this name.
+    fn named(&self, context: &Context, name: &str) -> Result<Option<Publish>, Failure> {
+        use std_msgs::msg::{UInt8MultiArray, rmw};
+
+        /// Publishes the same message again and again.
+        fn same<T: Message>(message: T) -> impl FnOnce(Publisher<T>) -> Result<Publish, Failure> {
+            move |publisher| Ok(Box::new(move || Ok(publisher.publish(&message)?)))
+        }
+        let mut own: UInt8MultiArray = Default::default();
+        own.data = payload();
+        match name {
+            "elementwise" => {
+                let message = elementwise::UInt8MultiArray { data: payload(), ..Default::default() };
+                self.form(context, name, |it: &elementwise::UInt8MultiArray| &it.data, same(message))
+            }
+            "rosidl_runtime_rs" | "rosidl_runtime_rs-worker" => {
+                let message = memcpy::UInt8MultiArray { data: payload(), ..Default::default() };
+                self.form(context, name, |it: &memcpy::UInt8MultiArray| &it.data, same(message))
+            }
+            "rosidl_runtime_rs-rmw" => {
+                let message =
+                    self::rmw::UInt8MultiArray { data: payload().as_slice().into(), ..Default::default() };
+                self.form(context, name, |it: &self::rmw::UInt8MultiArray| &it.data, same(message))
+            }
+            "situ" | "situ-worker" => self.form(context, name, |it: &UInt8MultiArray| &it.data, same(own)),
+            "situ-lend" => self.form(
+                context,
+                name,
+                |it: &UInt8MultiArray| &it.data,
+                |publisher: Publisher<rmw::UInt8MultiArray>| {
+                    Ok(Box::new(move || Ok(publisher.publish(&*lend(&own)?)?)))
+                },
+            ),
+            "situ-rmw" => {
+                let mut message = rmw::UInt8MultiArray::default();
+                message.data.try_assign(&payload())?;
+                self.form(context, name, |it: &rmw::UInt8MultiArray| &it.data, same(message))
+            }
+            other => Err(format!("no such form: {other}").into()),
+        }
     }
-    drop(subscription);
-    Ok(())
 }
 
-fn main() -> Result<ExitCode, Failure> {
+/// Publishes so many messages; how long it took until the last of them had come.
+fn measure(publish: &mut Publish, count: u64, arrivals: &Arrivals) -> Result<Duration, Failure> {
+    let before = arrivals.read()?;
+    let mut came = before;
+    let begin = Instant::now();
+    for sent in 0..count {
+        let needed = before + (sent + 1).saturating_sub(WINDOW);
+        if came < needed {
+            came = arrivals.wait(needed)?;
+        }
+        publish()?;
+    }
+    arrivals.wait(before + count)?;
+    Ok(begin.elapsed())
+}
+
+fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [mode, system, topic, seconds] = words.as_slice() else {
-        eprintln!("arguments: single|publish|subscribe SYSTEM TOPIC SECONDS");
-        return Ok(ExitCode::FAILURE);
+    let [mode, file, names @ ..] = words.as_slice() else {
+        return Err("arguments: single|publish|subscribe FILE FORM...".into());
     };
     let task = Task {
         publishes: mode != "subscribe",
         subscribes: mode != "publish",
-        topic: topic.clone(),
-        time: Duration::from_secs_f64(seconds.parse()?),
+        arrivals: Arc::new(Arrivals::open(file)?),
     };
-    match system.as_str() {
-        "elementwise" => {
-            let message = elementwise::UInt8MultiArray { data: payload(), ..Default::default() };
-            run(&task, message, |it| &it.data)
+    let context = Context::new([], InitOptions::new())?;
+    let mut forms = BTreeMap::new();
+    for name in names {
+        if let Some(publish) = task.named(&context, name)? {
+            forms.insert(name.as_str(), publish);
         }
-        "rosidl_runtime_rs" => {
-            let message = memcpy::UInt8MultiArray { data: payload(), ..Default::default() };
-            run(&task, message, |it| &it.data)
-        }
-        "situ" => {
-            let mut message: std_msgs::msg::UInt8MultiArray = Default::default();
-            message.data = payload();
-            run(&task, message, |it| &it.data)
-        }
-        "situ-rmw" => {
-            let mut message = std_msgs::msg::rmw::UInt8MultiArray::default();
-            message.data.try_assign(&payload())?;
-            run(&task, message, |it| &it.data)
-        }
-        other => Err(format!("no such system: {other}").into()),
-    }?;
-    Ok(ExitCode::SUCCESS)
+    }
+    println!("ready");
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        let (name, count) = line.split_once(' ').ok_or("a line is FORM COUNT")?;
+        let publish = forms.get_mut(name).ok_or_else(|| format!("{name} is not published here"))?;
+        println!("{}", measure(publish, count.parse()?, &task.arrivals)?.as_nanos());
+    }
+    // The middleware's threads may take long to end, and there is nothing left to do.
+    std::process::exit(0);
 }

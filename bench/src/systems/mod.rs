@@ -100,12 +100,20 @@ pub enum Kind {
     PerfettoSdk,
     /// Situ: messages that are C's, published and received as they are.
     SituRmw,
+    /// Situ: messages given to a worker of rclrs.
+    SituWorker,
+    /// ROS's Rust runtime, messages given to a worker of rclrs.
+    RosidlRuntimeRsWorker,
+    /// ROS's Rust runtime, messages that are C's.
+    RosidlRuntimeRsRmw,
+    /// rclcpp.
+    Rclcpp,
     /// rclpy.
     Rclpy,
 }
 
 impl Kind {
-    const ALL: [Self; 43] = [
+    const ALL: [Self; 47] = [
         Self::Floor,
         Self::Situ,
         Self::SituSerialized,
@@ -148,6 +156,10 @@ impl Kind {
         Self::SituLend,
         Self::PerfettoSdk,
         Self::SituRmw,
+        Self::SituWorker,
+        Self::RosidlRuntimeRsWorker,
+        Self::RosidlRuntimeRsRmw,
+        Self::Rclcpp,
         Self::Rclpy,
     ];
 
@@ -196,6 +208,10 @@ impl Kind {
             Self::SituLend => "situ-lend",
             Self::PerfettoSdk => "perfetto-sdk",
             Self::SituRmw => "situ-rmw",
+            Self::SituWorker => "situ-worker",
+            Self::RosidlRuntimeRsWorker => "rosidl_runtime_rs-worker",
+            Self::RosidlRuntimeRsRmw => "rosidl_runtime_rs-rmw",
+            Self::Rclcpp => "rclcpp",
             Self::Rclpy => "rclpy",
         }
     }
@@ -247,6 +263,10 @@ impl Kind {
             | Self::SituLend
             | Self::PerfettoSdk
             | Self::SituRmw
+            | Self::SituWorker
+            | Self::RosidlRuntimeRsWorker
+            | Self::RosidlRuntimeRsRmw
+            | Self::Rclcpp
             | Self::Rclpy
             | Self::Iceoryx2 => None,
             Self::Iceoryx => Some("peer-iceoryx"),
@@ -291,6 +311,9 @@ impl Kind {
                 | Self::Elementwise
                 | Self::RosidlRuntimeRs
                 | Self::PerfettoSdk
+                | Self::RosidlRuntimeRsWorker
+                | Self::RosidlRuntimeRsRmw
+                | Self::Rclcpp
                 | Self::Rclpy
         )
     }

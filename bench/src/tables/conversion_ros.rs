@@ -1,29 +1,113 @@
-//! Table `conversion-ros`: `UInt8MultiArray` of 64 KiB through rclrs and rclpy, in one process and in two (`rclrs/`).
+//! Table `conversion-ros`: `UInt8MultiArray` of 64 KiB through rclrs, rclcpp and rclpy, in one process and in two (`rclrs/`).
+//!
+//! All programs run at once and sleep while it is not their turn. Two forms at a time take turns, A B B A, and what counts is the ratio of
+//! two rounds that follow each other: whatever else the machine does hits both alike. All is started anew several times, because where
+//! memory lies is decided by chance at the start.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use crate::bench::{Bench, Case};
 use crate::failure::Failure;
-use crate::stats::percentile;
+use crate::os;
+use crate::stats::{grouped_interval, percentile};
 use crate::systems::Kind;
 
 const TABLE: &str = "conversion-ros";
-const SYSTEMS: [Kind; 5] = [Kind::Situ, Kind::SituRmw, Kind::Elementwise, Kind::RosidlRuntimeRs, Kind::Rclpy];
-/// How long a program may take to find its partner and to count.
+/// The table of the ratios in JSON.
+const RATIOS: &str = "conversion-ros-ratios";
+const SYSTEMS: [Kind; 10] = [
+    Kind::Situ,
+    Kind::SituWorker,
+    Kind::SituLend,
+    Kind::SituRmw,
+    Kind::RosidlRuntimeRs,
+    Kind::RosidlRuntimeRsWorker,
+    Kind::RosidlRuntimeRsRmw,
+    Kind::Elementwise,
+    Kind::Rclcpp,
+    Kind::Rclpy,
+];
+/// What takes turns. The first pair is one form with itself: how far its ratio is from 1 is what the others' may be by chance.
+const PAIRS: [(Kind, Kind); 11] = [
+    (Kind::Situ, Kind::Situ),
+    (Kind::Situ, Kind::RosidlRuntimeRs),
+    (Kind::SituWorker, Kind::RosidlRuntimeRsWorker),
+    (Kind::SituRmw, Kind::RosidlRuntimeRsRmw),
+    (Kind::SituLend, Kind::RosidlRuntimeRs),
+    (Kind::Situ, Kind::Elementwise),
+    (Kind::Situ, Kind::Rclcpp),
+    (Kind::SituWorker, Kind::Rclcpp),
+    (Kind::SituLend, Kind::Rclcpp),
+    (Kind::SituRmw, Kind::Rclcpp),
+    (Kind::Situ, Kind::Rclpy),
+];
+/// How long a program may take to find its partner, or to answer.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// What the change to the generator reported, in messages a second: before, after, and rclcpp.
-const PUBLISHED: (u32, u32, u32) = (30_578, 135_560, 151_279);
+/// Messages of a form before anything counts, twice.
+const WARM_UP: u64 = 256;
+/// After how many messages what subscribes tells that they came.
+const STEP: u64 = 16;
+
+/// How the C library's allocator keeps what is freed. Otherwise it may give a message's memory back to the kernel and take it again each
+/// time, depending on what lies beside it: that costs as much as all the rest, and hits one form or another by chance.
+const KEEP: &str = "glibc.malloc.trim_threshold=1073741824:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.top_pad=16777216";
+/// What is measured: the name, whether in two processes, and whether the allocator keeps what is freed.
+const CASES: [(&str, bool, bool); 4] = [
+    ("u8_65536_one_process", false, true),
+    ("u8_65536_two_processes", true, true),
+    ("u8_65536_one_process_untuned", false, false),
+    ("u8_65536_two_processes_untuned", true, false),
+];
 
 /// Makes Python another program.
 const BECOME: &str = "import os, sys; os.execv(sys.argv[1], sys.argv[1:])";
 
+/// A program that has one form or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Program {
+    Rclrs,
+    Rclcpp,
+    Rclpy,
+}
+
+impl Program {
+    const ALL: [Self; 3] = [Self::Rclrs, Self::Rclcpp, Self::Rclpy];
+
+    fn of(system: Kind) -> Self {
+        match system {
+            Kind::Rclcpp => Self::Rclcpp,
+            Kind::Rclpy => Self::Rclpy,
+            _ => Self::Rclrs,
+        }
+    }
+}
+
 /// Where everything is.
-struct Programs {
+struct Places {
     venv: PathBuf,
-    rclrs: PathBuf,
+    build: PathBuf,
     folder: PathBuf,
+}
+
+impl Places {
+    fn find() -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rclrs");
+        let build = folder.join("../../build");
+        Self { venv: build.join("venv"), build: build.join("rclrs"), folder }
+    }
+
+    /// The file that the program is.
+    fn file(&self, program: Program) -> PathBuf {
+        match program {
+            Program::Rclrs => self.build.join("target/release/situ-bench-rclrs"),
+            Program::Rclcpp => self.build.join("rclcpp/peer"),
+            Program::Rclpy => self.folder.join("peer.py"),
+        }
+    }
 }
 
 /// A process that ends with this value.
@@ -37,75 +121,226 @@ impl Drop for Running {
     }
 }
 
-impl Programs {
-    fn find() -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rclrs");
-        let build = folder.join("../../build");
-        Self { venv: build.join("venv"), rclrs: build.join("rclrs/target/release/situ-bench-rclrs"), folder }
-    }
+/// A program that is ready: one process, or one that publishes and one that subscribes.
+struct Team {
+    program: Program,
+    /// The first one publishes.
+    processes: Vec<Running>,
+    orders: ChildStdin,
+    answers: Receiver<String>,
+}
 
+/// What a round amounts to, for each message.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    /// Nanoseconds until it came.
+    time: f64,
+    /// Nanoseconds of the CPU, in all processes.
+    cpu: f64,
+}
+
+impl Team {
+    /// Starts a program with all its forms, `turn` of them later in the list.
     fn start(
-        &self,
-        system: Kind,
-        mode: &str,
-        topic: &str,
-        domain: u32,
-        time: Duration,
-    ) -> Result<Running, Failure> {
-        let mut command = Command::new(self.venv.join("bin/python"));
-        if system == Kind::Rclpy {
-            command.arg(self.folder.join("peer.py"));
+        bench: &mut Bench,
+        places: &Places,
+        program: Program,
+        (_, two, keeps): (&str, bool, bool),
+        turn: usize,
+    ) -> Result<Self, Failure> {
+        let id = bench.next_id();
+        let arrivals = bench.session().directory().join(format!("arrivals-{id}"));
+        std::fs::write(&arrivals, 0_u64.to_ne_bytes())
+            .map_err(Failure::io("cannot write the file of arrivals"))?;
+        let mut forms: Vec<&str> =
+            SYSTEMS.iter().filter(|&&it| Program::of(it) == program).map(|it| it.name()).collect();
+        let first = turn % forms.len();
+        forms.rotate_left(first);
+        let cores = bench.cores(2)?;
+        // Those of the packages, and those that were built for rclcpp.
+        let libraries = &format!(
+            "{}:{}",
+            places.venv.join("lib").display(),
+            places.build.join("rclcpp/install/lib").display()
+        );
+        let domain = (u64::from(std::process::id()) + id) % 90 + 1;
+        let start = |mode: &str, cores: &[usize]| -> Result<Running, Failure> {
+            let mut command = Command::new(places.venv.join("bin/python"));
+            if program != Program::Rclpy {
+                // The packages' own libraries are found by what is started from their Python.
+                command.args(["-c", BECOME]);
+            }
+            command
+                .arg(places.file(program))
+                .arg(mode)
+                .arg(&arrivals)
+                .args(&forms)
+                .env("AMENT_PREFIX_PATH", &places.venv)
+                .env("LD_LIBRARY_PATH", libraries)
+                .env("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
+                // Nobody else's messages: a domain of its own, on this machine.
+                .env("ROS_DOMAIN_ID", domain.to_string())
+                .env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+                .env("FASTDDS_DEFAULT_PROFILES_FILE", places.folder.join("shm.xml"))
+                .env("FASTRTPS_DEFAULT_PROFILES_FILE", places.folder.join("shm.xml"))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+            if keeps {
+                command.env("GLIBC_TUNABLES", KEEP);
+            }
+            // Children run where their parent is when it starts them.
+            os::bind(cores).map_err(Failure::io("cannot choose cores"))?;
+            let child = command.spawn().map_err(Failure::io(format!("cannot start {program:?}")));
+            os::bind(&bench.cores(1)?).map_err(Failure::io("cannot choose cores"))?;
+            Ok(Running(child?))
+        };
+        let mut processes = if two {
+            vec![start("publish", &cores[..1])?, start("subscribe", &cores[1..2])?]
         } else {
-            // The packages' own libraries are found by who is started from their Python.
-            command.args(["-c", BECOME]).arg(&self.rclrs);
-        }
-        command
-            .args([mode, system.name(), topic, &time.as_secs_f64().to_string()])
-            .env("AMENT_PREFIX_PATH", &self.venv)
-            .env("LD_LIBRARY_PATH", self.venv.join("lib"))
-            .env("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
-            // Nobody else's messages: a domain of its own, on this machine.
-            .env("ROS_DOMAIN_ID", domain.to_string())
-            .env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-            .env("FASTDDS_DEFAULT_PROFILES_FILE", self.folder.join("shm.xml"))
-            .env("FASTRTPS_DEFAULT_PROFILES_FILE", self.folder.join("shm.xml"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let child = command.spawn().map_err(Failure::io(format!("cannot start {}", system.name())))?;
-        Ok(Running(child))
+            vec![start("single", &cores[..2])?]
+        };
+        let (Some(orders), Some(output)) = (processes[0].0.stdin.take(), processes[0].0.stdout.take()) else {
+            return Err(Failure::Worker(format!("{program:?} has no pipes")));
+        };
+        let (sender, answers) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut team = Self { program, processes, orders, answers };
+        team.answer()?;
+        Ok(team)
     }
 
-    /// Messages a second, received.
-    fn measure(&self, system: Kind, two: bool, domain: u32, time: Duration) -> Result<f64, Failure> {
-        let topic = "situ_bench";
-        let publisher = if two { Some(self.start(system, "publish", topic, domain, time)?) } else { None };
-        let mut receiver =
-            self.start(system, if two { "subscribe" } else { "single" }, topic, domain, time)?;
-        let begin = Instant::now();
-        loop {
-            let ended = receiver.0.try_wait().map_err(Failure::io("cannot wait"))?;
-            if ended.is_some() {
-                break;
+    /// The next line, or why there is none.
+    fn answer(&mut self) -> Result<String, Failure> {
+        self.answers.recv_timeout(PATIENCE).map_err(|_| {
+            let mut why = String::new();
+            for process in &mut self.processes {
+                // Standard error ends only then; what cannot be read is missing in the message.
+                let _ = process.0.kill();
+                let _ = process.0.stderr.take().map(|mut it| it.read_to_string(&mut why));
             }
-            if begin.elapsed() > PATIENCE {
-                return Err(Failure::Worker(format!("{} did not end within {PATIENCE:?}", system.name())));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        drop(publisher);
-        remove_dead_segments();
-        let text = |stream: Option<&mut dyn std::io::Read>| {
-            let mut text = String::new();
-            // What cannot be read is missing below.
-            let _ = stream.map(|stream| stream.read_to_string(&mut text));
-            text
-        };
-        let printed = text(receiver.0.stdout.as_mut().map(|it| it as &mut dyn std::io::Read));
-        printed.trim().parse().map_err(|_| {
-            let why = text(receiver.0.stderr.as_mut().map(|it| it as &mut dyn std::io::Read));
-            Failure::Worker(format!("{}: {}", system.name(), why.trim()))
+            Failure::Worker(format!("{:?} does not answer: {}", self.program, why.trim()))
         })
+    }
+
+    fn cpu(&self) -> Result<u64, Failure> {
+        self.processes
+            .iter()
+            .map(|it| os::cpu_ns(it.0.id()))
+            .sum::<std::io::Result<u64>>()
+            .map_err(Failure::io(format!("cannot ask how long {:?} has been on the CPU", self.program)))
+    }
+
+    /// One round of so many messages.
+    fn round(&mut self, system: Kind, count: u64) -> Result<Cost, Failure> {
+        let before = self.cpu()?;
+        // A program that is gone does not answer.
+        let _ = writeln!(self.orders, "{} {count}", system.name());
+        let answer = self.answer()?;
+        let nanoseconds: f64 =
+            answer.parse().map_err(|_| Failure::Worker(format!("{:?} says: {answer}", self.program)))?;
+        let cpu = self.cpu()? - before;
+        Ok(Cost { time: nanoseconds / count as f64, cpu: cpu as f64 / count as f64 })
+    }
+}
+
+/// What is there in one start.
+struct Start {
+    teams: Vec<Team>,
+    /// How many messages a round of a system has.
+    counts: Vec<(Kind, u64)>,
+}
+
+impl Start {
+    /// Starts the programs, and warms each form up.
+    fn new(
+        bench: &mut Bench,
+        places: &Places,
+        present: &[Program],
+        case: (&str, bool, bool),
+        turn: usize,
+        round: Duration,
+    ) -> Result<Self, Failure> {
+        let mut start = Self { teams: Vec::new(), counts: Vec::new() };
+        for &program in present {
+            start.teams.push(Team::start(bench, places, program, case, turn)?);
+        }
+        for system in SYSTEMS.into_iter().filter(|&it| present.contains(&Program::of(it))) {
+            let team = start.team(system)?;
+            team.round(system, WARM_UP)?;
+            let cost = team.round(system, WARM_UP)?;
+            let count = (round.as_nanos() as f64 / cost.time) as u64;
+            start.counts.push((system, count.max(STEP).next_multiple_of(STEP)));
+        }
+        Ok(start)
+    }
+
+    fn team(&mut self, system: Kind) -> Result<&mut Team, Failure> {
+        let program = Program::of(system);
+        let found = self.teams.iter_mut().find(|it| it.program == program);
+        found.ok_or_else(|| Failure::Worker(format!("{program:?} does not run")))
+    }
+
+    fn round(&mut self, system: Kind) -> Result<Cost, Failure> {
+        let count = self.counts.iter().find(|it| it.0 == system).map_or(STEP, |it| it.1);
+        self.team(system)?.round(system, count)
+    }
+}
+
+/// What was measured in one case.
+#[derive(Default)]
+struct Samples {
+    /// Each round.
+    rounds: Vec<(Kind, Cost)>,
+    /// For each pair and start, each round of the first system with its neighbour of the second.
+    pairs: Vec<((Kind, Kind), usize, Cost, Cost)>,
+}
+
+impl Samples {
+    fn record(&self, bench: &mut Bench, case: &str) {
+        let named = Case::named(case);
+        for system in SYSTEMS {
+            let costs: Vec<Cost> = self.rounds.iter().filter(|it| it.0 == system).map(|it| it.1).collect();
+            let median =
+                |of: fn(&Cost) -> f64| percentile(&mut costs.iter().map(of).collect::<Vec<_>>(), 0.5);
+            if let (Some(time), Some(cpu)) = (median(|it| it.time), median(|it| it.cpu)) {
+                bench.record(TABLE, &named, system, "msg_per_s", 1e9 / time);
+                bench.record(TABLE, &named, system, "cpu_ns", cpu);
+            }
+        }
+        for pair in PAIRS {
+            let mut shown = Vec::new();
+            let (time, cpu): (fn(&Cost) -> f64, fn(&Cost) -> f64) = (|it| it.time, |it| it.cpu);
+            for (of, metrics) in [
+                (time, ["time_ratio", "time_ratio_low", "time_ratio_high"]),
+                (cpu, ["cpu_ratio", "cpu_ratio_low", "cpu_ratio_high"]),
+            ] {
+                let mut groups: Vec<Vec<f64>> = Vec::new();
+                for (_, start, own, peer) in self.pairs.iter().filter(|it| it.0 == pair) {
+                    groups.resize_with(groups.len().max(start + 1), Vec::new);
+                    groups[*start].push(of(own) / of(peer));
+                }
+                let median = percentile(&mut groups.concat(), 0.5);
+                let (Some(median), Some((low, high))) = (median, grouped_interval(&groups)) else {
+                    continue;
+                };
+                let against = Case::named(format!("{case} / {}", pair.1.name()));
+                for (metric, value) in metrics.into_iter().zip([median, low, high]) {
+                    bench.record(RATIOS, &against, pair.0, metric, value);
+                }
+                shown.push(format!("{median:.3}x ({low:.3} to {high:.3})"));
+            }
+            if let [time, cpu] = shown.as_slice() {
+                let names = format!("{} / {}", pair.0.name(), pair.1.name());
+                bench.remark(format!("{case:<30} {names:<42} time {time}, CPU {cpu}"));
+            }
+        }
     }
 }
 
@@ -131,47 +366,47 @@ fn remove_dead_segments() {
 
 /// Measures it.
 pub fn run(bench: &mut Bench) -> Result<(), Failure> {
-    let programs = Programs::find();
-    if !programs.rclrs.is_file() || !programs.venv.join(".ready").is_file() {
+    let places = Places::find();
+    if !places.file(Program::Rclrs).is_file() || !places.venv.join(".ready").is_file() {
         bench.remark(
             "absent: it needs ROS and rclrs from their package indexes (bench/rclrs/build.sh says what is missing)"
                 .to_owned(),
         );
         return Ok(());
     }
-    let rounds = bench.scale(3, 7);
-    let time = Duration::from_secs_f64(bench.scale(2, 5) as f64);
-    let mut domain = std::process::id() % 90;
-    for (name, two) in [("u8_65536_one_process", false), ("u8_65536_two_processes", true)] {
-        let mut samples = SYSTEMS.map(|_| Vec::new());
-        let mut absent = Vec::new();
-        for _ in 0..rounds {
-            for (system, samples) in SYSTEMS.into_iter().zip(&mut samples) {
-                if absent.contains(&system) {
-                    continue;
-                }
-                // Discovery does not meet what the last program left.
-                domain = domain % 90 + 1;
-                match programs.measure(system, two, domain, time) {
-                    Ok(value) => samples.push(value),
-                    Err(failure) => {
-                        bench
-                            .remark(format!("{TABLE}: {} is absent from `{name}`: {failure}", system.name()));
-                        absent.push(system);
-                    }
-                }
-            }
-        }
-        let case = Case::named(name);
-        for (system, samples) in SYSTEMS.into_iter().zip(&mut samples) {
-            if let Some(median) = percentile(samples, 0.5) {
-                bench.record(TABLE, &case, system, "msg_per_s", median);
-            }
-        }
+    let mut present = Program::ALL.to_vec();
+    if !places.file(Program::Rclcpp).is_file() {
+        present.retain(|&it| it != Program::Rclcpp);
+        bench.remark(format!("{TABLE}: rclcpp is absent (bench/rclrs/rclcpp.sh says what is missing)"));
     }
-    let (before, after, rclcpp) = PUBLISHED;
+    let starts = bench.scale(4, 20);
+    let round = Duration::from_millis(bench.scale(30, 50) as u64);
     bench.remark(format!(
-        "for orientation, what the change to ROS's generator reported for one process, on another machine: {before} messages a second before, {after} after, {rclcpp} in rclcpp"
+        "in each of {starts} starts all pairs take turns A B B A: the ratios are medians of {} pairs of rounds, with the interval that \
+         holds them with 95 % confidence",
+        2 * starts
     ));
+    for case in CASES {
+        let mut samples = Samples::default();
+        for turn in 0..starts {
+            let mut start = Start::new(bench, &places, &present, case, turn, round)?;
+            let is_there = |it: &Kind| present.contains(&Program::of(*it));
+            for (own, peer) in PAIRS.into_iter().filter(|it| is_there(&it.1)) {
+                for own_first in [true, false] {
+                    let (first, second) = if own_first { (own, peer) } else { (peer, own) };
+                    let (a, b) = (start.round(first)?, start.round(second)?);
+                    samples.rounds.extend([(first, a), (second, b)]);
+                    let (of_own, of_peer) = if own_first { (a, b) } else { (b, a) };
+                    samples.pairs.push(((own, peer), turn, of_own, of_peer));
+                }
+                if os::interrupted() {
+                    return Ok(());
+                }
+            }
+            drop(start);
+            remove_dead_segments();
+        }
+        samples.record(bench, case.0);
+    }
     Ok(())
 }

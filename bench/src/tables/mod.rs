@@ -82,7 +82,9 @@ impl Table {
             }
             Self::Protobuf => ("protobuf", "encoding messages into memory that is there"),
             Self::Conversion => ("conversion", "messages of ROS 2 between C's layout and idiomatic Rust"),
-            Self::ConversionRos => ("conversion-ros", "UInt8MultiArray of 64 KiB through rclrs and rclpy"),
+            Self::ConversionRos => {
+                ("conversion-ros", "UInt8MultiArray of 64 KiB through rclrs, rclcpp and rclpy")
+            }
         };
         match self {
             Self::Hop => hop::run(bench),
