@@ -89,7 +89,7 @@ impl<T, F> PublisherBuilder<T, F> {
         self
     }
 
-    /// What to do when a reliable subscriber has no room. Waits without limit unless told otherwise.
+    /// What to do when a reliable subscriber has no room. Waits for a second unless told otherwise.
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.qos.when_full = when_full;
         self

@@ -15,7 +15,7 @@ use common::Scratch;
 use common::messages::{Note, Pose, publish_pose, take_pose};
 use futures_core::Stream;
 use rustix::event::{Timespec, epoll};
-use situ_bus::{EventFd, Messages, wait_any};
+use situ_bus::{EventFd, Messages, WhenFull, wait_any};
 
 /// Longer than anything here takes, shorter than anybody's patience.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -156,7 +156,10 @@ async fn a_stream_of_many_topics() {
     let tasks: Vec<_> = (0..20)
         .map(|topic| {
             let name = format!("notes/{topic}");
-            let publisher = node.publisher::<Note>(&name).reliable().depth(4).create().unwrap();
+            // However long the other topics take: none is polled before all of them are there.
+            let publisher =
+                node.publisher::<Note>(&name).reliable().when_full(WhenFull::Block(None)).depth(4);
+            let publisher = publisher.create().unwrap();
             let mut stream =
                 node.subscriber::<Note>(&name).reliable().create().unwrap().into_stream().unwrap();
             std::thread::spawn(move || {
@@ -260,7 +263,9 @@ fn all_to_all(reliable: bool) -> Vec<Vec<(u64, u64)>> {
                 let (scratch, ready) = (&scratch, &ready);
                 scope.spawn(move || {
                     let node = scratch.node("p");
-                    let publisher = node.publisher::<Pose>("poses").depth(16);
+                    // A slow machine shares its cores among sixteen threads: none gives up before its turn comes.
+                    let publisher =
+                        node.publisher::<Pose>("poses").depth(16).when_full(WhenFull::Block(None));
                     let publisher = if reliable { publisher.reliable() } else { publisher };
                     let publisher = publisher.create().unwrap();
                     ready.wait();
@@ -270,8 +275,10 @@ fn all_to_all(reliable: bool) -> Vec<Vec<(u64, u64)>> {
             })
             .collect();
         // They stay until everything is taken.
-        let publishers: Vec<_> = publishers.into_iter().map(|thread| thread.join().unwrap()).collect();
+        let publishers: Vec<_> = publishers.into_iter().map(|thread| thread.join()).collect();
+        // Also if one of them failed, or the subscribers would never end.
         done.store(true, Ordering::SeqCst);
+        let publishers: Vec<_> = publishers.into_iter().map(Result::unwrap).collect();
         let seen = subscribers.into_iter().map(|thread| thread.join().unwrap()).collect();
         drop(publishers);
         seen
