@@ -4,29 +4,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <span>
 #include <vector>
 
 #include "region/forest.hpp"
 #include "region/market.hpp"
 #include "region/model.hpp"
+#include "support/memory.hpp"
 
 namespace {
 
+using situ_test::granule;
 using situ_test::Kitchen;
-
-struct alignas(16) granule {
-  std::byte bytes[16];
-};
 
 /// The bytes as an image of a T, with a header as every image of the type has it: that is no riddle for the
 /// fuzzer to solve. Empty when they are too few.
 template <class T>
 std::vector<granule> image_of(std::span<const std::uint8_t> data) {
-  std::vector<granule> image((data.size() + 15) / 16);
+  std::vector<granule> image = situ_test::granules_of(std::as_bytes(data));
   if (image.size() * sizeof(granule) < sizeof(situ::region_detail::header)) return {};
-  std::memcpy(image.data(), data.data(), data.size());
   auto& front = *reinterpret_cast<situ::region_detail::header*>(image.data());
   front.magic = situ::region_detail::magic;
   front.version = situ::region_detail::version;
@@ -48,9 +44,7 @@ void sent_on(const situ::region<T>& taken, std::span<const std::byte> received) 
       !std::equal(again.begin(), again.end(), received.begin(), received.end())) {
     std::abort();
   }
-  std::vector<granule> copy(again.size() / 16);
-  std::memcpy(copy.data(), again.data(), again.size());
-  if (!situ::view_region<T>(std::as_bytes(std::span(copy)))) std::abort();
+  if (!situ::view_region<T>(situ_test::aligned_bytes(again).span())) std::abort();
 }
 
 void market(std::span<const std::uint8_t> data) {

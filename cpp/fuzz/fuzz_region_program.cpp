@@ -8,6 +8,7 @@
 #include "region/forest.hpp"
 #include "region/market_model.hpp"
 #include "region/model.hpp"
+#include "support/memory.hpp"
 
 namespace {
 
@@ -35,10 +36,7 @@ void in_a_window(std::span<const std::uint8_t> bytes, bool monotonic, bool zero_
 
 template <class T, std::size_t Size>
 void in_a_buffer(std::span<const std::uint8_t> bytes) {
-  struct alignas(16) granule {
-    std::byte bytes[16];
-  };
-  granule buffer[Size / 16];
+  situ_test::granule buffer[Size / 16];
   for (auto& each : buffer) each.bytes[5] = std::byte{0xA5};
   situ::region<T> r(std::as_writable_bytes(std::span(buffer)));
   if (!done(r, bytes, true)) std::abort();

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "allocations.hpp"
 #include "bus/messages.hpp"
 #include "bus/scratch.hpp"
+#include "support/allocations.hpp"
 
 namespace bus_test {
 namespace {

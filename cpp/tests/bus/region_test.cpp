@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "allocations.hpp"
 #include "bus/scratch.hpp"
+#include "support/allocations.hpp"
 
 namespace bus_test {
 namespace {

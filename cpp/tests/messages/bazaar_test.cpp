@@ -10,23 +10,23 @@
 #include <vector>
 
 #include "messages/bazaar_values.hpp"
-#include "messages/image_file.hpp"
 #include "situ/region.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
 using game::Bazaar;
 using heap_bazaar = situ::rebind<Bazaar, situ::heap>;
-using situ_test::file;
 using situ_test::fill;
+using situ_test::vector_image;
 
 TEST(Bazaar, the_bytes_are_those_of_the_vectors) {
   situ::region<Bazaar> r;
   fill(*r);
-  const std::vector<situ_test::granule> canonical = file("bazaar.canonical.bin");
+  const std::vector<situ_test::granule> canonical = vector_image("bazaar.canonical.bin").granules;
   const auto bytes = std::as_bytes(std::span(canonical));
   EXPECT_EQ(r.canonical(), std::vector<std::byte>(bytes.begin(), bytes.end()));
-  const std::vector<situ_test::granule> live = file("bazaar.live.bin");
+  const std::vector<situ_test::granule> live = vector_image("bazaar.live.bin").granules;
   auto taken = situ::region<Bazaar>::adopt(std::as_bytes(std::span(live)));
   ASSERT_TRUE(taken) << taken.error().message();
   EXPECT_EQ(taken->canonical(), r.canonical());

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -247,14 +245,5 @@ inline void fill_thicket(auto& m) {
 }
 
 inline void fill(kitchen::Thicket& m) { fill_thicket(m); }
-
-/// The content of a file beneath spec/vectors.
-inline std::vector<std::byte> vector_file(const std::string& name) {
-  const std::filesystem::path path = std::filesystem::path(SITU_VECTORS) / name;
-  std::ifstream file(path, std::ios::binary);
-  std::vector<std::byte> bytes(file ? std::filesystem::file_size(path) : 0);
-  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  return bytes;
-}
 
 }  // namespace situ_test

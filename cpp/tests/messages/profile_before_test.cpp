@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "messages/image_file.hpp"
 #include "situ/region.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
 using game::Profile;
-using situ_test::file;
+using situ_test::vector_image;
 
 TEST(ProfileBefore, the_bytes_are_those_of_the_vectors) {
   situ::region<Profile> r;
   r->id = 5;
   r->name = "the name of this profile";
   r->best.emplace(900, 1'700'000'000);
-  const auto canonical = file("game_profile.before.canonical.bin");
+  const auto canonical = vector_image("game_profile.before.canonical.bin").granules;
   const auto bytes = std::as_bytes(std::span(canonical));
   EXPECT_EQ(r.canonical(), std::vector<std::byte>(bytes.begin(), bytes.end()));
 }
@@ -35,7 +35,7 @@ TEST(ProfileBefore, a_newer_image_shows_what_is_known_of_it) {
     EXPECT_EQ((*seen)->best->when, 1'700'000'000U);
     const auto taken = situ::region<Profile>::adopt(image);
     ASSERT_TRUE(taken) << taken.error().message();
-    const auto canonical = file("game_profile.before.canonical.bin");
+    const auto canonical = vector_image("game_profile.before.canonical.bin").granules;
     const auto bytes = std::as_bytes(std::span(canonical));
     EXPECT_EQ(taken->canonical(), std::vector<std::byte>(bytes.begin(), bytes.end()));
   }

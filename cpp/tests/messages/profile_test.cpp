@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "messages/image_file.hpp"
 #include "situ/region.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
 using game::Profile;
-using situ_test::file;
+using situ_test::vector_image;
 
 std::vector<std::byte> bytes_of(const std::vector<situ_test::granule>& image) {
   const auto bytes = std::as_bytes(std::span(image));
@@ -29,9 +29,9 @@ TEST(Profile, the_bytes_are_those_of_the_vectors) {
   r->tags.insert("with a longer name");
   r->tags.insert("quick");
   r->rival.emplace(901, 1'700'000'001, "me");
-  const auto canonical = file("game_profile.after.canonical.bin");
+  const auto canonical = vector_image("game_profile.after.canonical.bin").granules;
   EXPECT_EQ(r.canonical(), bytes_of(canonical));
-  const auto live = file("game_profile.after.live.bin");
+  const auto live = vector_image("game_profile.after.live.bin").granules;
   const auto taken = situ::region<Profile>::adopt(std::as_bytes(std::span(live)));
   ASSERT_TRUE(taken) << taken.error().message();
   EXPECT_EQ(taken->canonical(), r.canonical());
@@ -44,7 +44,7 @@ TEST(Profile, the_bytes_are_those_of_the_vectors) {
 }
 
 TEST(Profile, an_older_image_gets_the_defaults_of_new_members) {
-  const auto live = file("game_profile.before.live.bin");
+  const auto live = vector_image("game_profile.before.live.bin").granules;
   const auto image = std::as_bytes(std::span(live));
   const auto seen = situ::view_region<Profile>(image);
   ASSERT_FALSE(seen);

@@ -8,13 +8,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "messages/image_file.hpp"
 #include "situ/region.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
-using situ_test::file;
 using situ_test::granule;
+using situ_test::vector_image;
 using pantry_region = situ::region<game::Pantry>;
 using heap_pantry = situ::rebind<game::Pantry, situ::heap>;
 
@@ -110,14 +110,14 @@ TEST(RegionMessages, new_values_have_their_defaults) {
 }
 
 TEST(RegionMessages, the_bytes_are_those_of_the_vectors) {
-  const std::vector<granule> canonical = file("pantry.canonical.bin");
+  const std::vector<granule> canonical = vector_image("pantry.canonical.bin").granules;
   const auto bytes = std::as_bytes(std::span(canonical));
   pantry_region r;
   const auto done = situ::convert(pantry(), *r);
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_EQ(r.canonical(), std::vector<std::byte>(bytes.begin(), bytes.end()));
 
-  const std::vector<granule> live = file("pantry.live.bin");
+  const std::vector<granule> live = vector_image("pantry.live.bin").granules;
   auto taken = pantry_region::adopt(std::as_bytes(std::span(live)));
   ASSERT_TRUE(taken) << taken.error().message();
   EXPECT_EQ(taken->canonical(), r.canonical());

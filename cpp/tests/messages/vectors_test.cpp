@@ -1,4 +1,6 @@
 // The vectors of spec/vectors: the same bytes as every other implementation, written and read.
+#include "support/vectors.hpp"
+
 #include <gtest/gtest.h>
 
 #include <type_traits>
@@ -76,8 +78,8 @@ TYPED_TEST_SUITE(FlatVector, flat_types);
 
 TYPED_TEST(FlatVector, is_written) {
   const std::string name = std::string("flat/") + vector_of<TypeParam>::name;
-  const auto expected = vector_file(name + ".head.bin");
-  const auto mask = vector_file(name + ".mask.bin");
+  const auto expected = vector_bytes(name + ".head.bin");
+  const auto mask = vector_bytes(name + ".mask.bin");
   const auto message = original<TypeParam>();
   const auto written = message->head_bytes();
   ASSERT_EQ(expected.size(), sizeof(TypeParam));
@@ -86,7 +88,7 @@ TYPED_TEST(FlatVector, is_written) {
       ASSERT_EQ(written[i], std::to_integer<unsigned>(expected[i])) << "byte " << i;
     }
   }
-  const auto body = vector_file(name + ".body.bin");
+  const auto body = vector_bytes(name + ".body.bin");
   ASSERT_EQ(message->body().size(), body.size());
   // Of the elements only points have padding, and the vector's is zero as that of the body.
   ASSERT_TRUE(std::equal(body.begin(), body.end(), message->body().begin()));
@@ -94,8 +96,8 @@ TYPED_TEST(FlatVector, is_written) {
 
 TYPED_TEST(FlatVector, is_read) {
   const std::string name = std::string("flat/") + vector_of<TypeParam>::name;
-  const auto head = vector_file(name + ".head.bin");
-  const auto body = vector_file(name + ".body.bin");
+  const auto head = vector_bytes(name + ".head.bin");
+  const auto body = vector_bytes(name + ".body.bin");
   built<TypeParam> copy;
   ASSERT_EQ(head.size(), sizeof(TypeParam));
   std::memcpy(static_cast<void*>(&*copy), head.data(), head.size());
@@ -112,9 +114,9 @@ template <class T>
 class CdrVector : public testing::Test {
  public:
   static std::vector<std::byte> file(situ::encoding version, bool big) {
-    return vector_file(std::string("cdr/") + vector_of<T>::name +
-                       (version == situ::encoding::xcdr1 ? ".xcdr1" : ".xcdr2") +
-                       (big ? ".be.bin" : ".le.bin"));
+    return vector_bytes(std::string("cdr/") + vector_of<T>::name +
+                        (version == situ::encoding::xcdr1 ? ".xcdr1" : ".xcdr2") +
+                        (big ? ".be.bin" : ".le.bin"));
   }
 };
 using all_types =
@@ -184,13 +186,13 @@ TEST(RegionVector, thicket) {
   using in_region = situ::rebind<kitchen::Thicket, situ::in_region>;
   situ::region<in_region> r;
   fill_thicket(*r);
-  const auto canonical = vector_file("region/thicket.canonical.bin");
+  const auto canonical = vector_bytes("region/thicket.canonical.bin");
   EXPECT_EQ(r.canonical(), canonical);
   kitchen::Thicket expected;
   fill(expected);
   for (const char* form : {"canonical", "live"}) {
     const auto taken =
-        situ::region<in_region>::adopt(vector_file(std::string("region/thicket.") + form + ".bin"));
+        situ::region<in_region>::adopt(vector_bytes(std::string("region/thicket.") + form + ".bin"));
     ASSERT_TRUE(taken) << taken.error().message();
     kitchen::Thicket message;
     ASSERT_TRUE(situ::convert(**taken, message));

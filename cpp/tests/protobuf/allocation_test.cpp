@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <new>
 
-#include "allocations.hpp"
 #include "situ/protobuf/writer.hpp"
+#include "support/allocations.hpp"
 
 namespace {
 

@@ -4,8 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -14,18 +12,14 @@
 #include "edition.situ.hpp"
 #include "kitchen.situ.hpp"
 #include "legacy.situ.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
 using situ::kitchen::Fruit;
 using situ::kitchen::KitchenReader;
+using situ_test::vector_bytes;
 using bytes = std::vector<std::uint8_t>;
-
-bytes vector_file(const std::string& name) {
-  std::ifstream file(SITU_VECTORS "/" + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
-  return bytes(std::istreambuf_iterator<char>(file), {});
-}
 
 template <class Fill>
 bytes written(Fill&& fill) {
@@ -46,7 +40,7 @@ std::vector<T> all(Range range) {
 TEST(protobuf_generated_reader, every_form_of_the_kitchen) {
   for (const auto* name :
        {"kitchen.bin", "kitchen.chunks5.bin", "kitchen.chunks16.bin", "kitchen.chunks64.bin"}) {
-    const bytes message = vector_file(name);
+    const bytes message = vector_bytes<std::uint8_t>(name);
     const KitchenReader it(message);
     ASSERT_FALSE(it.error()) << name;
     EXPECT_EQ(it.int32(), -1);
@@ -166,7 +160,7 @@ TEST(protobuf_generated_reader, an_edition_has_the_features_that_it_asks_for) {
 
 TEST(protobuf_generated_reader, groups_and_extensions) {
   using namespace situ::legacy;
-  const bytes message = vector_file("grouped.bin");
+  const bytes message = vector_bytes<std::uint8_t>("grouped.bin");
   const GroupedReader it(message);
   EXPECT_EQ(it.single().x(), -1);
   const auto single = it.single();
@@ -200,7 +194,7 @@ TEST(protobuf_generated_reader, groups_and_extensions) {
   const auto still = merged.inner();
   EXPECT_EQ(still.text(), "in");
 
-  const bytes delimited = vector_file("delimited.bin");
+  const bytes delimited = vector_bytes<std::uint8_t>("delimited.bin");
   const situ::edition::EditionReader edition(delimited);
   EXPECT_EQ(edition.child().plain(), 2);
   EXPECT_EQ(edition.delimited().plain(), 3);

@@ -4,8 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -13,11 +11,13 @@
 #include "edition_2024.situ.hpp"
 #include "kitchen.situ.hpp"
 #include "legacy.situ.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
 using situ::kitchen::Fruit;
 using situ::protobuf::write_error;
+using situ_test::vector_bytes;
 
 TEST(protobuf_generated, kitchen) {
   situ::protobuf::growing_buffer buffer;
@@ -64,8 +64,7 @@ TEST(protobuf_generated, kitchen) {
     named.set_value().set_string("x");
   }
   ASSERT_EQ(out.finish(), write_error::none);
-  std::ifstream file(SITU_VECTORS "/kitchen.bin", std::ios::binary);
-  const std::vector<std::uint8_t> expected(std::istreambuf_iterator<char>(file), {});
+  const auto expected = vector_bytes<std::uint8_t>("kitchen.bin");
   EXPECT_EQ(std::vector<std::uint8_t>(buffer.written().begin(), buffer.written().end()), expected);
 }
 
@@ -85,12 +84,6 @@ TEST(protobuf_generated, legacy) {
                                            0xff, 0xff, 0x01, 0x5a, 2,    0x08, 5,    0x52,
                                            6,    0x08, 2,    0x1a, 2,    0x08, 4};
   EXPECT_EQ(std::vector<std::uint8_t>(buffer.written().begin(), buffer.written().end()), expected);
-}
-
-std::vector<std::uint8_t> vector_file(const std::string& name) {
-  std::ifstream file(SITU_VECTORS "/" + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
-  return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(file), {});
 }
 
 template <class Writer, class Fill>
@@ -132,7 +125,7 @@ TEST(protobuf_generated, groups_and_extensions) {
     NotesExtensionWriter(it).add_notes("b");
     Scope_RawExtensionWriter(it).set_raw(std::array<std::uint8_t, 2>{0, 0xff});
   });
-  EXPECT_EQ(grouped, vector_file("grouped.bin"));
+  EXPECT_EQ(grouped, vector_bytes<std::uint8_t>("grouped.bin"));
 
   using situ::newest::NewestWriter;
   const auto newest = written<NewestWriter>([](NewestWriter& it) {
@@ -142,7 +135,7 @@ TEST(protobuf_generated, groups_and_extensions) {
     it.set_kind(situ::newest::Kind::KIND_KNOWN);
     situ::newest::FurtherDetailExtensionWriter(it).set_further_detail().set_text("b");
   });
-  EXPECT_EQ(newest, vector_file("newest.bin"));
+  EXPECT_EQ(newest, vector_bytes<std::uint8_t>("newest.bin"));
 
   // A message is not written while an extension of it is.
   situ::protobuf::growing_buffer buffer;

@@ -6,13 +6,12 @@
 
 #include <array>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "situ/protobuf/fields.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
@@ -26,6 +25,7 @@ using situ::protobuf::scattered_buffer;
 using situ::protobuf::streamed_buffer;
 using situ::protobuf::write_error;
 using situ::protobuf::writer;
+using situ_test::vector_bytes;
 using bytes = std::vector<std::uint8_t>;
 
 enum class fruit : std::int32_t { unknown = 0, apple = 1, orange = 2 };
@@ -84,12 +84,6 @@ void kitchen(message& it) {
   entry.nested(2).string(14, "x");
 }
 
-bytes vector_file(const std::string& name) {
-  std::ifstream file(std::string(SITU_VECTORS) + "/" + name, std::ios::binary);
-  EXPECT_TRUE(file) << name;
-  return bytes(std::istreambuf_iterator<char>(file), {});
-}
-
 template <class Fill>
 write_error write(situ::protobuf::delegate& buffer, Fill&& fill) {
   writer out(buffer);
@@ -105,7 +99,7 @@ bytes copy(std::span<const std::uint8_t> written) { return bytes(written.begin()
 TEST(protobuf, one_piece_is_what_protoc_writes) {
   growing_buffer buffer(1);
   EXPECT_EQ(write(buffer, kitchen), write_error::none);
-  EXPECT_EQ(copy(buffer.written()), vector_file("kitchen.bin"));
+  EXPECT_EQ(copy(buffer.written()), vector_bytes<std::uint8_t>("kitchen.bin"));
 }
 
 TEST(protobuf, numbers_of_every_length_are_written_as_byte_by_byte) {
@@ -134,12 +128,13 @@ TEST(protobuf, chunks_are_those_of_rust) {
   for (const std::size_t size : {5U, 16U, 64U}) {
     scattered_buffer buffer(size);
     EXPECT_EQ(write(buffer, kitchen), write_error::none);
-    EXPECT_EQ(buffer.to_vector(), vector_file("kitchen.chunks" + std::to_string(size) + ".bin"));
+    EXPECT_EQ(buffer.to_vector(),
+              vector_bytes<std::uint8_t>("kitchen.chunks" + std::to_string(size) + ".bin"));
   }
 }
 
 TEST(protobuf, an_array_may_be_filled_to_its_last_byte) {
-  const bytes expected = vector_file("kitchen.bin");
+  const bytes expected = vector_bytes<std::uint8_t>("kitchen.bin");
   bytes memory(expected.size());
   fixed_buffer buffer{std::span(memory)};
   EXPECT_EQ(write(buffer, kitchen), write_error::none);
@@ -168,7 +163,7 @@ TEST(protobuf, a_stream_gives_chunks_and_later_their_patches) {
   EXPECT_EQ(write(buffer, kitchen), write_error::none);
   bytes all;
   for (const bytes& each : sink.given) all.insert(all.end(), each.begin(), each.end());
-  EXPECT_EQ(all, vector_file("kitchen.chunks16.bin"));
+  EXPECT_EQ(all, vector_bytes<std::uint8_t>("kitchen.chunks16.bin"));
 }
 
 TEST(protobuf, widths_that_were_remembered_wrongly_do_not_show) {

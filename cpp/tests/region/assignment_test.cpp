@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "region/memory.hpp"
+#include "region/refused.hpp"
+#include "support/memory.hpp"
 
 namespace situ_test {
 

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "region/market.hpp"
-#include "region/vector_files.hpp"
+#include "support/memory.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
@@ -70,11 +71,11 @@ std::vector<std::byte> without_working_part(std::span<const std::byte> image, bo
 
 template <class T>
 void held_to(const std::string& name) {
-  aligned_bytes live = situ_test::vector(name + ".live.bin");
+  aligned_bytes live = situ_test::vector_image(name + ".live.bin");
   auto taken = situ::region<T>::adopt(live.span());
   ASSERT_TRUE(taken) << taken.error().message();
   taken->compact_in_place();
-  aligned_bytes compacted = situ_test::vector(name + ".compacted.bin");
+  aligned_bytes compacted = situ_test::vector_image(name + ".compacted.bin");
   const std::span<const std::byte> wanted = compacted.span();
   EXPECT_EQ(without_working_part(taken->bytes(), name.starts_with("profile")),
             std::vector<std::byte>(wanted.begin(), wanted.end()));

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "region/memory.hpp"
 #include "region/model.hpp"
+#include "support/memory.hpp"
 
 namespace situ_test {
 

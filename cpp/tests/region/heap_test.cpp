@@ -5,9 +5,9 @@
 #include <new>
 #include <vector>
 
-#include "allocations.hpp"
 #include "region/character.hpp"
-#include "region/memory.hpp"
+#include "support/allocations.hpp"
+#include "support/memory.hpp"
 
 namespace {
 

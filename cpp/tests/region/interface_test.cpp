@@ -21,7 +21,8 @@
 #define SITU_HAS_VIEWS 1
 #endif
 
-#include "region/memory.hpp"
+#include "region/refused.hpp"
+#include "support/memory.hpp"
 
 namespace situ_test {
 

@@ -11,7 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "region/memory.hpp"
+#include "situ/region.hpp"
+#include "support/memory.hpp"
 
 namespace {
 

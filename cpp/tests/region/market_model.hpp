@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "region/market.hpp"
-#include "region/memory.hpp"
 #include "region/model.hpp"
+#include "support/memory.hpp"
 
 namespace situ_test {
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "region/character.hpp"
+#include "support/memory.hpp"
 
 namespace situ_test {
 
@@ -155,15 +155,10 @@ inline bool grow(Kitchen& k, model_kitchen& m, program& steps) {
 
 /// Checks images as a receiver would: what it takes on is the same value.
 inline bool travels(const situ::region<Kitchen>& r) {
-  struct alignas(16) granule {
-    std::byte bytes[16];
-  };
   for (const bool canonical : {false, true}) {
     const std::vector<std::byte> image =
         canonical ? r.canonical() : std::vector<std::byte>(r.bytes().begin(), r.bytes().end());
-    std::vector<granule> copy(image.size() / 16);
-    std::memcpy(copy.data(), image.data(), image.size());
-    const auto taken = situ::region<Kitchen>::adopt(std::as_bytes(std::span(copy)));
+    const auto taken = situ::region<Kitchen>::adopt(aligned_bytes(image).span());
     if (!taken || taken->canonical() != r.canonical()) return false;
   }
   return true;

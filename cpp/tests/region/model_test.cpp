@@ -41,11 +41,8 @@ TEST(RegionModel, with_every_growth_and_without_zeroing) {
 }
 
 TEST(RegionModel, in_a_buffer_that_is_often_full) {
-  struct alignas(16) granule {
-    std::byte bytes[16];
-  };
   for (std::uint32_t seed = 200; seed < 240; ++seed) {
-    std::vector<granule> buffer(100 + seed * 3 % 200);
+    std::vector<situ_test::granule> buffer(100 + seed * 3 % 200);
     for (auto& each : buffer) each.bytes[seed % 16] = std::byte{0xA5};
     situ::region<Kitchen> r(std::as_writable_bytes(std::span(buffer)));
     ASSERT_TRUE(situ_test::run(program(random_program(seed, 4000)), r, true, 97)) << seed;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "region/memory.hpp"
 #include "situ/region.hpp"
+#include "support/memory.hpp"
 
 namespace {
 

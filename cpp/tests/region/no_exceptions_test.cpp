@@ -2,8 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "region/market.hpp"
-#include "region/memory.hpp"
 #include "region/operations.hpp"
+#include "region/refused.hpp"
+#include "support/memory.hpp"
 
 namespace {
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "region/market.hpp"
-#include "region/memory.hpp"
 
 namespace situ_test {
 

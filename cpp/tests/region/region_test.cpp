@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "region/character.hpp"
-#include "region/memory.hpp"
+#include "region/refused.hpp"
+#include "support/memory.hpp"
 
 namespace {
 

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "region/character.hpp"
-#include "region/memory.hpp"
+#include "region/refused.hpp"
+#include "support/memory.hpp"
 
 namespace {
 

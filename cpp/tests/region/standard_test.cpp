@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "region/memory.hpp"
+#include "region/refused.hpp"
+#include "support/memory.hpp"
 
 namespace situ_test {
 

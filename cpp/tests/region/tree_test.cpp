@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "region/forest.hpp"
+#include "region/refused.hpp"
 
 namespace {
 

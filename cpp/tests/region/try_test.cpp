@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "region/operations.hpp"
+#include "region/refused.hpp"
+#include "support/memory.hpp"
 
 namespace {
 

@@ -1,4 +1,6 @@
 // The vectors of spec/vectors/region: written to the byte, read, edited, and sent on.
+#include "support/vectors.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -10,24 +12,24 @@
 #include <vector>
 
 #include "region/market.hpp"
-#include "region/vector_files.hpp"
+#include "support/memory.hpp"
 
 namespace {
 
 using situ_test::aligned_bytes;
-using situ_test::vector;
+using situ_test::vector_image;
 
 template <class T>
 void held_to(const std::string& name) {
   situ::region<T> made;
   fill(*made);
-  aligned_bytes canonical = vector(name + ".canonical.bin");
+  aligned_bytes canonical = vector_image(name + ".canonical.bin");
   const std::span<const std::byte> bytes = canonical.span();
   EXPECT_EQ(made.canonical(), std::vector<std::byte>(bytes.begin(), bytes.end()));
   const auto viewed = situ::view_region<T>(bytes);
   EXPECT_TRUE(viewed) << viewed.error().message();
 
-  aligned_bytes live = vector(name + ".live.bin");
+  aligned_bytes live = vector_image(name + ".live.bin");
   auto taken = situ::region<T>::adopt(live.span());
   ASSERT_TRUE(taken) << taken.error().message();
   EXPECT_EQ(taken->canonical(), made.canonical());
@@ -53,7 +55,7 @@ TEST(RegionVectors, are_edited_and_sent_on_with_the_same_canonical_image) {
   };
   edit(*made);
   for (const char* form : {"canonical", "live"}) {
-    aligned_bytes image = vector(std::string("market.") + form + ".bin");
+    aligned_bytes image = vector_image(std::string("market.") + form + ".bin");
     auto taken = situ::region<situ_test::Market>::adopt(image.span());
     ASSERT_TRUE(taken) << taken.error().message();
     edit(**taken);
@@ -81,7 +83,7 @@ TEST(RegionVectors, spoilt_ones_are_refused_with_the_words_of_the_format) {
     std::string error;
     words >> name >> at >> bytes >> std::ws;
     ASSERT_TRUE(std::getline(words, error)) << line;
-    aligned_bytes image = vector(name + ".bin");
+    aligned_bytes image = vector_image(name + ".bin");
     for (std::size_t i = 0; i < bytes.size() / 2; ++i) {
       image.span()[at + i] = static_cast<std::byte>(std::stoul(bytes.substr(2 * i, 2), nullptr, 16));
     }

@@ -8,14 +8,16 @@
 #include <utility>
 
 #include "region/market.hpp"
-#include "region/vector_files.hpp"
+#include "region/refused.hpp"
+#include "support/memory.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
 using situ::region;
 using situ_test::aligned_bytes;
 using situ_test::refused;
-using situ_test::vector;
+using situ_test::vector_image;
 namespace before = situ_test::before;
 namespace after = situ_test::after;
 
@@ -58,7 +60,7 @@ TEST(RegionVersions, the_layout_hash_does_not_cover_what_may_grow) {
 
 TEST(RegionVersions, an_older_image_gets_the_new_members) {
   for (const char* form : {"canonical", "live"}) {
-    aligned_bytes image = vector(std::string("profile.before.") + form + ".bin");
+    aligned_bytes image = vector_image(std::string("profile.before.") + form + ".bin");
     auto r = region<after::Profile>::adopt(image.span());
     ASSERT_TRUE(r) << r.error().message();
     after::Profile& p = **r;
@@ -86,9 +88,9 @@ TEST(RegionVersions, an_older_image_gets_the_new_members) {
 }
 
 TEST(RegionVersions, a_newer_image_shows_what_is_known) {
-  aligned_bytes older = vector("profile.before.canonical.bin");
+  aligned_bytes older = vector_image("profile.before.canonical.bin");
   for (const char* form : {"canonical", "live"}) {
-    aligned_bytes image = vector(std::string("profile.after.") + form + ".bin");
+    aligned_bytes image = vector_image(std::string("profile.after.") + form + ".bin");
     const auto viewed = situ::view_region<before::Profile>(image.span());
     ASSERT_TRUE(viewed) << viewed.error().message();
     EXPECT_EQ((*viewed)->name, "the name of this profile");
@@ -108,13 +110,13 @@ TEST(RegionVersions, a_newer_image_shows_what_is_known) {
 
 TEST(RegionVersions, what_is_not_an_addition_is_refused_by_name) {
   for (const char* name : {"profile.before.canonical.bin", "profile.after.live.bin"}) {
-    aligned_bytes image = vector(name);
+    aligned_bytes image = vector_image(name);
     EXPECT_EQ(refused<changed::Profile>(image.span())
                   .find("message: the image has another Record: member 2, here moment, differs (at offset "),
               0U);
   }
   for (const auto& [at, flip] : {std::pair{60, 8}, {60, 0xF0}, {96, 3}, {100, 1}, {100, 200}, {104, 1}}) {
-    aligned_bytes bad = vector("profile.before.canonical.bin");
+    aligned_bytes bad = vector_image("profile.before.canonical.bin");
     bad.span()[static_cast<std::size_t>(at)] ^= static_cast<std::byte>(flip);
     EXPECT_NE(refused<before::Profile>(bad.span()).find("the table of versions at offset"), std::string::npos)
         << at;
@@ -136,7 +138,7 @@ std::string without_key_of(aligned_bytes image, const char* name) {
 /// What is written of the struct that is missing: where it lies, or where the link to it does.
 TEST(RegionVersions, structs_that_the_table_says_nothing_of_are_refused) {
   for (const auto& [form, table] : {std::pair{"canonical", "128"}, {"live", "608"}}) {
-    const auto newer = vector(std::string("profile.after.") + form + ".bin");
+    const auto newer = vector_image(std::string("profile.after.") + form + ".bin");
     const std::string words = std::string("the table of versions at offset ") + table + " is not good";
     EXPECT_EQ(without_key_of<before::Profile>(newer, "Profile"), "message: " + words + " (at offset 64)");
     EXPECT_EQ(without_key_of<before::Profile>(newer, "Record"), "best: " + words + " (at offset 88)");
@@ -167,7 +169,7 @@ TEST(RegionVersions, vectors_of_links_hold_what_grows) {
 TEST(RegionVersions, every_spoilt_byte_is_refused_or_harmless) {
   for (const char* name : {"profile.before.canonical.bin", "profile.before.live.bin",
                            "profile.after.canonical.bin", "profile.after.live.bin"}) {
-    aligned_bytes good = vector(name);
+    aligned_bytes good = vector_image(name);
     for (std::size_t at = 0; at < good.span().size(); ++at) {
       for (const int flip : {1, 0x80, 0xFF}) {
         aligned_bytes bad(good.span());

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "situ/layout/storage.hpp"
+#include "situ/support/text_search.hpp"
 
 namespace situ {
 namespace detail {
@@ -33,7 +34,7 @@ concept text_like =
 /// is ever touched. Exceeding N throws `bound_error`; the `try_` forms return false instead and change
 /// nothing.
 template <class Char, std::size_t N, class Alloc = std::allocator<Char>>
-class basic_bounded_string {
+class basic_bounded_string : public detail::text_search<basic_bounded_string<Char, N, Alloc>, Char> {
   static_assert(N < 0xFFFF'FFFFU, "a bound lies below 2^32 - 1; an unbounded string is a std::basic_string");
   using storage_type = storage<N + 1, Char, Alloc>;
   friend struct detail::access;
@@ -54,7 +55,7 @@ class basic_bounded_string {
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using view_type = std::basic_string_view<Char>;
 
-  static constexpr size_type npos = view_type::npos;
+  using detail::text_search<basic_bounded_string, Char>::npos;
   /// The largest number of code units.
   static constexpr size_type bound = N;
   /// Whether the text lies inside the string itself.
@@ -361,61 +362,6 @@ class basic_bounded_string {
   }
   void swap(basic_bounded_string& other) noexcept { std::swap(*this, other); }
   friend void swap(basic_bounded_string& a, basic_bounded_string& b) noexcept { std::swap<>(a, b); }
-
-  template <class... Args>
-  [[nodiscard]] int compare(const Args&... args) const requires requires(view_type v) {
-    v.compare(args...);
-  }
-  { return view().compare(args...); }
-  [[nodiscard]] bool starts_with(view_type text) const noexcept { return view().starts_with(text); }
-  [[nodiscard]] bool starts_with(Char unit) const noexcept { return view().starts_with(unit); }
-  [[nodiscard]] bool ends_with(view_type text) const noexcept { return view().ends_with(text); }
-  [[nodiscard]] bool ends_with(Char unit) const noexcept { return view().ends_with(unit); }
-  [[nodiscard]] bool contains(view_type text) const noexcept { return view().find(text) != npos; }
-  [[nodiscard]] bool contains(Char unit) const noexcept { return view().find(unit) != npos; }
-
-  [[nodiscard]] size_type find(view_type text, size_type from = 0) const noexcept {
-    return view().find(text, from);
-  }
-  [[nodiscard]] size_type find(Char unit, size_type from = 0) const noexcept {
-    return view().find(unit, from);
-  }
-  [[nodiscard]] size_type find(const Char* text, size_type from, size_type count) const {
-    return view().find(text, from, count);
-  }
-  [[nodiscard]] size_type rfind(view_type text, size_type from = npos) const noexcept {
-    return view().rfind(text, from);
-  }
-  [[nodiscard]] size_type rfind(Char unit, size_type from = npos) const noexcept {
-    return view().rfind(unit, from);
-  }
-  [[nodiscard]] size_type rfind(const Char* text, size_type from, size_type count) const {
-    return view().rfind(text, from, count);
-  }
-  [[nodiscard]] size_type find_first_of(view_type set, size_type from = 0) const noexcept {
-    return view().find_first_of(set, from);
-  }
-  [[nodiscard]] size_type find_first_of(Char unit, size_type from = 0) const noexcept {
-    return find(unit, from);
-  }
-  [[nodiscard]] size_type find_last_of(view_type set, size_type from = npos) const noexcept {
-    return view().find_last_of(set, from);
-  }
-  [[nodiscard]] size_type find_last_of(Char unit, size_type from = npos) const noexcept {
-    return rfind(unit, from);
-  }
-  [[nodiscard]] size_type find_first_not_of(view_type set, size_type from = 0) const noexcept {
-    return view().find_first_not_of(set, from);
-  }
-  [[nodiscard]] size_type find_first_not_of(Char unit, size_type from = 0) const noexcept {
-    return view().find_first_not_of(unit, from);
-  }
-  [[nodiscard]] size_type find_last_not_of(view_type set, size_type from = npos) const noexcept {
-    return view().find_last_not_of(set, from);
-  }
-  [[nodiscard]] size_type find_last_not_of(Char unit, size_type from = npos) const noexcept {
-    return view().find_last_not_of(unit, from);
-  }
 
  private:
   static Char* empty_text() noexcept {

@@ -12,6 +12,8 @@ struct destroyer {
   void operator()(situ_node* handle) const noexcept { situ_node_destroy(handle); }
   void operator()(situ_publisher* handle) const noexcept { situ_publisher_destroy(handle); }
   void operator()(situ_subscriber* handle) const noexcept { situ_subscriber_destroy(handle); }
+  void operator()(situ_stream* handle) const noexcept { situ_stream_destroy(handle); }
+  void operator()(situ_interrupter* handle) const noexcept { situ_interrupter_destroy(handle); }
 };
 
 template <class Handle>

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -12,6 +11,7 @@
 
 #include "situ.h"
 #include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/handle.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 
 namespace situ {
@@ -117,9 +117,6 @@ class stream {
   [[nodiscard]] situ_stream* handle() const noexcept { return handle_.get(); }
 
  private:
-  struct destroyer {
-    void operator()(situ_stream* handle) const noexcept { situ_stream_destroy(handle); }
-  };
   stream() = default;
   void create(situ_node* on, const std::string& domain, detail::failed& why) {
     situ_error raw;
@@ -129,7 +126,7 @@ class stream {
     }
   }
 
-  std::unique_ptr<situ_stream, destroyer> handle_;
+  detail::owner<situ_stream> handle_;
 };
 
 }  // namespace situ

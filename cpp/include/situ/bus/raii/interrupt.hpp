@@ -2,10 +2,10 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 
 #include "situ.h"
 #include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/handle.hpp"
 #include "situ/bus/c_abi/qos.hpp"
 
 namespace situ {
@@ -39,10 +39,7 @@ class interrupter {
   [[nodiscard]] const situ_interrupter* handle() const noexcept { return handle_.get(); }
 
  private:
-  struct destroyer {
-    void operator()(situ_interrupter* handle) const noexcept { situ_interrupter_destroy(handle); }
-  };
-  std::unique_ptr<situ_interrupter, destroyer> handle_;
+  detail::owner<situ_interrupter> handle_;
 };
 
 /// How to wait: for how long, and what else ends it. A wait goes on when a signal was handled, unless told

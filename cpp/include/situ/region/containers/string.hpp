@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "situ/region/detail/swap.hpp"
+#include "situ/support/text_search.hpp"
 #include "situ/support/utf8.hpp"
 
 namespace situ {
@@ -23,7 +24,7 @@ namespace situ {
 /// std::string. There is no terminating zero. Positions are in bytes: who cuts a character in two makes text
 /// that readers refuse. Operations that need memory throw `region_error` where there is none; the `try_`
 /// forms return false, and the string is as it was. Text that is stored may be part of the string.
-class region_string {
+class region_string : public detail::text_search<region_string, char> {
  public:
   using value_type = char;
   using size_type = std::size_t;
@@ -39,8 +40,6 @@ class region_string {
 
   /// Longer text has a block of its own.
   static constexpr size_type inline_capacity = 11;
-  /// No position; as a count, all that there is.
-  static constexpr size_type npos = std::string_view::npos;
 
   region_string() noexcept = default;
   region_string(const region_string&) = delete;
@@ -105,35 +104,6 @@ class region_string {
   [[nodiscard]] char& back() noexcept { return data()[size() - 1]; }
   [[nodiscard]] const char& back() const noexcept { return data()[size() - 1]; }
 
-  [[nodiscard]] size_type find(std::string_view text, size_type from = 0) const noexcept {
-    return view().find(text, from);
-  }
-  [[nodiscard]] size_type find(char c, size_type from = 0) const noexcept { return view().find(c, from); }
-  [[nodiscard]] size_type rfind(std::string_view text, size_type from = npos) const noexcept {
-    return view().rfind(text, from);
-  }
-  [[nodiscard]] size_type rfind(char c, size_type from = npos) const noexcept {
-    return view().rfind(c, from);
-  }
-  [[nodiscard]] size_type find_first_of(std::string_view any, size_type from = 0) const noexcept {
-    return view().find_first_of(any, from);
-  }
-  [[nodiscard]] size_type find_last_of(std::string_view any, size_type from = npos) const noexcept {
-    return view().find_last_of(any, from);
-  }
-  [[nodiscard]] size_type find_first_not_of(std::string_view any, size_type from = 0) const noexcept {
-    return view().find_first_not_of(any, from);
-  }
-  [[nodiscard]] size_type find_last_not_of(std::string_view any, size_type from = npos) const noexcept {
-    return view().find_last_not_of(any, from);
-  }
-  [[nodiscard]] bool contains(std::string_view text) const noexcept { return find(text) != npos; }
-  [[nodiscard]] bool contains(char c) const noexcept { return find(c) != npos; }
-  [[nodiscard]] bool starts_with(std::string_view text) const noexcept { return view().starts_with(text); }
-  [[nodiscard]] bool starts_with(char c) const noexcept { return view().starts_with(c); }
-  [[nodiscard]] bool ends_with(std::string_view text) const noexcept { return view().ends_with(text); }
-  [[nodiscard]] bool ends_with(char c) const noexcept { return view().ends_with(c); }
-  [[nodiscard]] int compare(std::string_view text) const noexcept { return view().compare(text); }
   /// A part of the text where it lies; `from` is at most the size.
   [[nodiscard]] std::string_view substr(size_type from = 0, size_type count = npos) const {
     check_position(from);
