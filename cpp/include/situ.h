@@ -705,7 +705,7 @@ typedef struct situ_trace_argument {
 } situ_trace_argument;
 
 /* The most arguments of an event; further ones are left out. */
-#define SITU_TRACE_MOST_ARGUMENTS 16
+#define SITU_TRACE_MAX_ARGUMENTS 16
 
 /* An event. Events with the same flow number are connected by arrows; an arrow ends at `last_flows`. */
 typedef struct situ_trace_event {

@@ -126,9 +126,9 @@ class converter {
   /// Elements of so many bytes are going to be read, maybe again.
   bool repeat(std::size_t count, std::size_t size) {
     if (!again_) return true;
-    constexpr std::size_t most = std::size_t{64} << 20;
+    constexpr std::size_t max_copied = std::size_t{64} << 20;
     copied_ += count * size;
-    return copied_ <= most || fail(convert_error::too_many_copies, most);
+    return copied_ <= max_copied || fail(convert_error::too_many_copies, max_copied);
   }
   template <class To>
   bool resize(To& to, std::size_t count) {

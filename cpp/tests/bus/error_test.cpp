@@ -117,10 +117,10 @@ TEST_F(Bus, a_full_topic_fails_or_blocks_for_the_time_given) {
   EXPECT_EQ((*subscriber.take())->count, 1U);
   EXPECT_EQ(loan.publish(), 2U);
 
-  auto patient =
+  auto waiting =
       on.publisher<Tick>("ticks", {.reliability = situ::reliability::reliable, .depth = 2, .block = 10ms});
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(patient.try_publish(Tick{}).error().code(), situ::errc::full);
+  EXPECT_EQ(waiting.try_publish(Tick{}).error().code(), situ::errc::full);
   EXPECT_GE(std::chrono::steady_clock::now() - start, 10ms);
   // However long it may wait: only this thread could take.
   auto alone = on.publisher<Tick>(

@@ -108,7 +108,7 @@ TEST(RegionTree, the_canonical_one_does_not_depend_on_history) {
 TEST(RegionTree, the_canonical_one_has_the_shape_of_the_rule) {
   using node = situ::region_detail::tree_node<situ::region_entry<std::uint64_t, situ_test::Item>>;
   EXPECT_EQ(node::first, 8U);
-  EXPECT_EQ(node::most, 8U);
+  EXPECT_EQ(node::max_len, 8U);
   region<Forest> r;
   for (std::uint64_t i = 0; i < 100; ++i) r->items.emplace(i);
   const std::vector<std::byte> image = r.canonical();

@@ -67,7 +67,7 @@ fn to_c(fence: Option<&Fence>) -> situ_fence {
 }
 
 /// A time limit for what cannot wait for ever.
-fn patience(timeout_ns: u64) -> Duration {
+fn duration_of(timeout_ns: u64) -> Duration {
     limit(timeout_ns).unwrap_or(Duration::MAX)
 }
 
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn situ_sample_synchronize(
     error: *mut situ_error,
 ) -> situ_status {
     // SAFETY: the caller's promise.
-    let wait = || waited(unsafe { held(sample) }?.synchronize(patience(timeout_ns)));
+    let wait = || waited(unsafe { held(sample) }?.synchronize(duration_of(timeout_ns)));
     // SAFETY: `error` is null or valid.
     unsafe { guard(error, wait) }
 }
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn situ_sample_wait_on(
     let wait = || {
         // SAFETY: the caller's promise.
         let (raw, stream) = unsafe { (held(sample)?, given(stream, "stream")?) };
-        waited(raw.wait_on(stream.stream.as_ref(), patience(timeout_ns)))
+        waited(raw.wait_on(stream.stream.as_ref(), duration_of(timeout_ns)))
     };
     // SAFETY: `error` is null or valid.
     unsafe { guard(error, wait) }
@@ -453,7 +453,7 @@ pub unsafe extern "C" fn situ_stream_synchronize(
     let wait = || {
         // SAFETY: the caller's promise.
         let stream = unsafe { given(stream, "stream") }?;
-        waited(stream.stream.synchronize(patience(timeout_ns)).map_err(IncompleteError::from))
+        waited(stream.stream.synchronize(duration_of(timeout_ns)).map_err(IncompleteError::from))
     };
     // SAFETY: `error` is null or valid.
     unsafe { guard(error, wait) }

@@ -17,7 +17,7 @@ use crate::node::{situ_node, situ_node_create, situ_node_destroy};
 use crate::publisher::*;
 use crate::subscriber::*;
 use crate::trace::{
-    BEGIN, INSTANT, MOST_ARGUMENTS, situ_trace_argument, situ_trace_category, situ_trace_counter,
+    BEGIN, INSTANT, MAX_ARGUMENTS, situ_trace_argument, situ_trace_category, situ_trace_counter,
     situ_trace_event, situ_trace_name,
 };
 use crate::types::*;
@@ -127,7 +127,7 @@ fn numbers_in_rust() -> Vec<(String, i128)> {
     number("sizeof(situ_trace_category)", size_of::<situ_trace_category>());
     number("offsetof(situ_trace_category, state_)", situ_trace_category::STATE_OFFSET);
     number("sizeof(situ_trace_counter)", size_of::<situ_trace_counter>());
-    number("SITU_TRACE_MOST_ARGUMENTS", MOST_ARGUMENTS);
+    number("SITU_TRACE_MAX_ARGUMENTS", MAX_ARGUMENTS);
     number("SITU_TRACE_KIND_BEGIN", BEGIN as usize);
     number("SITU_TRACE_KIND_INSTANT", INSTANT as usize);
     number("sizeof(situ_status)", size_of::<situ_status>());

@@ -16,7 +16,7 @@ pub type situ_trace_category = Category;
 pub type situ_trace_counter = Counter;
 
 /// The most arguments of an event.
-pub const MOST_ARGUMENTS: usize = 16;
+pub const MAX_ARGUMENTS: usize = 16;
 /// `SITU_TRACE_KIND_BEGIN`.
 pub const BEGIN: u32 = 1;
 /// `SITU_TRACE_KIND_INSTANT`.
@@ -132,12 +132,12 @@ pub unsafe extern "C" fn situ_trace_write(kind: u32, event: *const situ_trace_ev
         let Some(name) = name else { return };
         // SAFETY: as above.
         let given = unsafe { list(event.arguments, event.argument_count) };
-        let mut texts = [const { Cow::Borrowed("") }; MOST_ARGUMENTS];
+        let mut texts = [const { Cow::Borrowed("") }; MAX_ARGUMENTS];
         for (text_of, argument) in texts.iter_mut().zip(given) {
             // SAFETY: as above.
             *text_of = unsafe { text(argument) };
         }
-        let mut arguments = [Argument { name, value: Value::Bool(false) }; MOST_ARGUMENTS];
+        let mut arguments = [Argument { name, value: Value::Bool(false) }; MAX_ARGUMENTS];
         let mut count = 0;
         for (argument, text) in given.iter().zip(&texts) {
             // SAFETY: as above.

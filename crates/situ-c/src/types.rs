@@ -307,7 +307,7 @@ pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<Sub
         limits: Limits { message: qos.max_message, pool: qos.max_pool },
         max_held: match number(qos.max_held, "max_held")? {
             0 => SubscriberQos::default().max_held,
-            most => most,
+            held => held,
         },
     })
 }

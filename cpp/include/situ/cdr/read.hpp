@@ -522,10 +522,10 @@ class reader {
   std::size_t left() const noexcept { return end_ - at_; }
 
   /// A number of elements, each of which needs at least so many bytes of what is left.
-  bool read_count(std::size_t& count, std::size_t least) {
+  bool read_count(std::size_t& count, std::size_t min_bytes) {
     std::uint32_t found = 0;
     if (!align(4) || !get(found)) return false;
-    if (found > left() / least) return fail_at(at_ - 4, decode_problem::lying_length, found, left());
+    if (found > left() / min_bytes) return fail_at(at_ - 4, decode_problem::lying_length, found, left());
     count = found;
     return true;
   }

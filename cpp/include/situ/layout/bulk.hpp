@@ -146,11 +146,11 @@ class body_layout {
   /// of the field or the address space.
   template <class T, std::size_t N>
   constexpr bool place(std::size_t count, bulk_ref<T, N>* where) noexcept {
-    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+    constexpr auto max_bytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
     if (count > N) return false;
-    if (end_ > most - (bulk_alignment - 1)) return false;
+    if (end_ > max_bytes - (bulk_alignment - 1)) return false;
     const std::size_t begin = (end_ + bulk_alignment - 1) / bulk_alignment * bulk_alignment;
-    if (count > (most - begin) / sizeof(T)) return false;
+    if (count > (max_bytes - begin) / sizeof(T)) return false;
     end_ = begin + count * sizeof(T);
     if (where != nullptr) *where = bulk_ref<T, N>(begin, count);
     return true;

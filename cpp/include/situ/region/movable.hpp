@@ -183,7 +183,7 @@ class movable_region {
     return std::move(*made);
   }
   static std::size_t first_size(const region_options& options) noexcept {
-    const std::size_t image = region_detail::least_size<T>() + options.preallocate + 512;
+    const std::size_t image = region_detail::min_size<T>() + options.preallocate + 512;
     return image + region_detail::state_size(image) + 64;
   }
   /// Without memory, and of size 0, when there is none.

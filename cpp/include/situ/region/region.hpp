@@ -61,7 +61,7 @@ std::uint64_t schema_hash_in() {
 
 /// What an image of a type has at least.
 template <class T>
-std::uint64_t least_size() {
+std::uint64_t min_size() {
   return root_offset + in_granules(sizeof(T)) + in_granules(version_table<T>().size());
 }
 
@@ -91,7 +91,7 @@ void begin_region(std::byte* image, const room& in, const region_options& option
   begin_memory(h, in, options);
   begin<T>(h, image + root_offset);
   if (const auto& table = version_table<T>(); !table.empty()) {
-    // There is room: see `least_size`.
+    // There is room: see `min_size`.
     auto* const block = static_cast<std::byte*>(allocate(h, table.size(), table.size()));
     std::memcpy(block, table.data(), table.size());
     h->versions = static_cast<std::uint32_t>(block - image);
@@ -466,8 +466,8 @@ class region {
   /// The state lies in front of the image, so that a small region touches few pages.
   [[nodiscard]] region_detail::room open_window(const region_options& options) noexcept {
     const std::uint64_t limit = std::min<std::uint64_t>(options.limit, region_detail::max_size);
-    const std::uint64_t wanted = std::max<std::uint64_t>(limit, 4096 + region_detail::least_size<T>());
-    window_ = region_detail::window_pool::instance().take(wanted + wanted / 128 + 16384);
+    const std::uint64_t wanted = std::max<std::uint64_t>(limit, 4096 + region_detail::min_size<T>());
+    window_ = region_detail::address_window_pool::instance().take(wanted + wanted / 128 + 16384);
     if (window_.begin == nullptr) return {};
     const std::uint64_t state_bytes = (region_detail::state_size(window_.size) + 63) / 64 * 64;
     const std::uint64_t front = state_bytes + std::uint64_t{window_.number % 32} * 128;
@@ -479,7 +479,7 @@ class region {
   /// Gives a window back in which nothing was begun, but so many bytes of an image may have been written.
   void release_window(std::uint32_t used = 0) noexcept {
     if (window_.begin == nullptr) return;
-    region_detail::window_pool::instance().give(window_, std::max(window_.dirty, used));
+    region_detail::address_window_pool::instance().give(window_, std::max(window_.dirty, used));
     window_ = {};
   }
   /// Does that in the end, unless the region was begun.
@@ -497,7 +497,7 @@ class region {
     const std::uint32_t used = std::max(header_->size, s->clean_from);
     // The state itself is begun anew in any case.
     std::memset(window_.begin + sizeof(*s), 0, region_detail::state_size(used) - sizeof(*s));
-    region_detail::window_pool::instance().give(window_, used);
+    region_detail::address_window_pool::instance().give(window_, used);
     window_ = {};
   }
   /// What a region would have of a buffer: no capacity when that is too small or not aligned.
@@ -505,8 +505,8 @@ class region {
     if (reinterpret_cast<std::uintptr_t>(buffer.data()) % region_detail::granule != 0) return {};
     const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), region_detail::max_size);
     const std::uint64_t state_bytes = region_detail::state_size(size);
-    const std::uint64_t least = region_detail::least_size<T>();
-    if (size < state_bytes + least + region_detail::granule) return {};
+    const std::uint64_t min_image = region_detail::min_size<T>();
+    if (size < state_bytes + min_image + region_detail::granule) return {};
     const std::uint64_t capacity = (size - state_bytes) / region_detail::granule * region_detail::granule;
     return {capacity, buffer.data() + capacity, static_cast<std::uint32_t>(capacity), false};
   }
@@ -551,7 +551,7 @@ class region {
   }
 
   region_detail::header* header_ = nullptr;
-  region_detail::window window_{};
+  region_detail::address_window window_{};
 };
 
 }  // namespace situ

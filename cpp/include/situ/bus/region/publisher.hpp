@@ -111,7 +111,7 @@ class publisher<T> {
  private:
   friend class situ::loan<T>;
   /// Two pages and what is known of their memory: what is touched, not what could be.
-  static constexpr std::size_t least = 8192;
+  static constexpr std::size_t min_room = 8192;
 
   publisher() = default;
   void create(const node& on, const std::string& topic, const publisher_qos& qos, const placement& where,
@@ -131,16 +131,16 @@ class publisher<T> {
                   std::string(T::situ_name) + ": no region can have " + std::to_string(bytes) + " bytes");
       return;
     }
-    const std::size_t first = region_detail::least_size<T>();
+    const std::size_t first = region_detail::min_size<T>();
     const std::size_t room = situ::loan<T>::room_for(std::max(bytes, first));
-    if (lend_memory(lent, std::max({room, hint_, least}), why)) {
+    if (lend_memory(lent, std::max({room, hint_, min_room}), why)) {
       lent.region_.emplace(lent.raw_.body());
       lent.grows();
     }
   }
   bool lend_memory(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
-    constexpr std::size_t most = region_detail::max_size + std::size_t{region_detail::max_size} / 64;
-    const std::size_t room = std::clamp(bytes * 8, std::size_t{SITU_GROWING_ROOM}, most);
+    constexpr std::size_t max_room = region_detail::max_size + std::size_t{region_detail::max_size} / 64;
+    const std::size_t room = std::clamp(bytes * 8, std::size_t{SITU_GROWING_ROOM}, max_room);
     return lent.raw_.lend_growing(handle_.get(), bytes, room, why);
   }
   void edit(situ::loan<T>& lent, const sample<T>& from, detail::failed& why) {
@@ -174,7 +174,7 @@ class publisher<T> {
   void learn(std::size_t needed) noexcept { hint_ = needed > hint_ ? needed : hint_ - (hint_ - needed) / 8; }
 
   detail::owner<situ_publisher> handle_;
-  std::size_t hint_ = least;
+  std::size_t hint_ = min_room;
   /// The bitmap of the last large message that was edited: its memory is used again.
   std::vector<std::uint64_t> for_large_;
 };

@@ -103,9 +103,9 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
   [[nodiscard]] region_detail::header* situ_region() noexcept { return entries_.situ_region(); }
   void situ_attach(region_detail::header* h) noexcept { entries_.situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { entries_.situ_moved(distance); }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    entries_.situ_slide(slide);
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    entries_.situ_compact(walk);
   }
   void situ_release() noexcept { entries_.situ_release(); }
   template <class R>

@@ -77,9 +77,9 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
   [[nodiscard]] region_detail::header* situ_region() noexcept { return keys_.situ_region(); }
   void situ_attach(region_detail::header* h) noexcept { keys_.situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { keys_.situ_moved(distance); }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    keys_.situ_slide(slide);
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    keys_.situ_compact(walk);
   }
   void situ_release() noexcept { keys_.situ_release(); }
   template <class R>

@@ -136,10 +136,10 @@ class region_optional {
     region_ += distance;
     if (present_ != 0) region_detail::moved(**this, distance);
   }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    slide.back_link(this, region_);
-    if (present_ != 0) slide.value(**this);
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    walk.back_link(this, region_);
+    if (present_ != 0) walk.value(**this);
   }
   void situ_release() noexcept { reset(); }
   [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }

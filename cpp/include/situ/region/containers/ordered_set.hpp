@@ -63,9 +63,9 @@ class region_ordered_set : public region_detail::set_interface<region_ordered_se
   [[nodiscard]] region_detail::header* situ_region() noexcept { return tree_.situ_region(); }
   void situ_attach(region_detail::header* h) noexcept { tree_.situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { tree_.situ_moved(distance); }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    tree_.situ_slide(slide);
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    tree_.situ_compact(walk);
   }
   void situ_release() noexcept { tree_.situ_release(); }
   template <class Writer>

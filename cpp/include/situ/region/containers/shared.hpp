@@ -128,12 +128,12 @@ class region_shared {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    slide.back_link(this, region_);
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    walk.back_link(this, region_);
     if (data_ == 0) return;
-    std::byte* const to = slide.link(data_);
-    if (slide.meets(to)) slide.value(*reinterpret_cast<T*>(to + offset()));
+    std::byte* const to = walk.link(data_);
+    if (walk.meets(to)) walk.value(*reinterpret_cast<T*>(to + offset()));
   }
   void situ_release() noexcept { reset(); }
   [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }

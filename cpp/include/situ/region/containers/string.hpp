@@ -294,11 +294,11 @@ class region_string : public detail::text_search<region_string, char> {
     if (!is_short() && u_.far.data != 0) u_.far.data += distance;
     region_ += distance;
   }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    if (slide.trims()) shrink_to_fit();
-    slide.back_link(this, region_);
-    if (!is_short() && u_.far.data != 0) static_cast<void>(slide.link(u_.far.data));
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    if (walk.trims()) shrink_to_fit();
+    walk.back_link(this, region_);
+    if (!is_short() && u_.far.data != 0) static_cast<void>(walk.link(u_.far.data));
   }
   void situ_release() noexcept {
     if (!is_short() && u_.far.data != 0) region_detail::deallocate(region(), characters(), u_.far.cap);

@@ -157,11 +157,11 @@ class basic_region_union {
       return true;
     });
   }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    slide.back_link(this, region_);
-    visit_active([&slide](auto, auto& member) {
-      slide.value(member);
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    walk.back_link(this, region_);
+    visit_active([&walk](auto, auto& member) {
+      walk.value(member);
       return true;
     });
   }

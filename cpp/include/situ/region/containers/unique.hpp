@@ -93,10 +93,10 @@ class region_unique {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    slide.back_link(this, region_);
-    if (data_ != 0) slide.value(*reinterpret_cast<T*>(slide.link(data_)));
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    walk.back_link(this, region_);
+    if (data_ != 0) walk.value(*reinterpret_cast<T*>(walk.link(data_)));
   }
   void situ_release() noexcept { reset(); }
   [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }

@@ -66,7 +66,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   [[nodiscard]] size_type size() const noexcept { return len_; }
   [[nodiscard]] size_type capacity() const noexcept { return cap_; }
   /// More elements than this no region has room for.
-  [[nodiscard]] static constexpr size_type max_size() noexcept { return most; }
+  [[nodiscard]] static constexpr size_type max_size() noexcept { return max_elements; }
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
   /// Where the elements are. Of a vector that never had any it is some place, too: whether there is one is
   /// not asked.
@@ -219,7 +219,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   [[nodiscard]] bool try_insert_range(const_iterator position, R&& range) {
     const auto index = static_cast<size_type>(position - cbegin());
     const auto count = static_cast<size_type>(std::ranges::distance(range));
-    if (count > most - len_) return region_detail::refuse_size(region());
+    if (count > max_elements - len_) return region_detail::refuse_size(region());
     if (count > cap_ - len_) {
       const new_room found = make_room(std::uint64_t{len_} + count, index);
       if (!found.here) return found.block != nullptr && insert_moving(found, index, count, range);
@@ -406,11 +406,11 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    if (slide.trims()) shrink_to_fit();
-    slide.back_link(this, region_);
-    if (data_ != 0) slide.elements(reinterpret_cast<T*>(slide.link(data_)), len_);
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    if (walk.trims()) shrink_to_fit();
+    walk.back_link(this, region_);
+    if (data_ != 0) walk.elements(reinterpret_cast<T*>(walk.link(data_)), len_);
   }
   void situ_release() noexcept {
     if (data_ == 0) return;
@@ -453,7 +453,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
 
  private:
   /// So many elements a region of the greatest size would have room for.
-  static constexpr std::uint64_t most = region_detail::max_size / sizeof(T);
+  static constexpr std::uint64_t max_elements = region_detail::max_size / sizeof(T);
   static std::uint64_t bytes(std::uint64_t count) noexcept { return count * sizeof(T); }
   /// Copies elements from anywhere, this vector too. A few bytes whose number the compiler knows take a few
   /// registers meanwhile, and no call.
@@ -495,7 +495,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   }
 
   [[nodiscard]] bool change_capacity(std::uint64_t capacity) {
-    if (capacity > most) return region_detail::refuse_size(region());
+    if (capacity > max_elements) return region_detail::refuse_size(region());
     if (data_ != 0 && region_detail::extend(region(), data(), bytes(cap_), bytes(capacity))) {
       cap_ = static_cast<std::uint32_t>(capacity);
       return true;
@@ -555,7 +555,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   [[nodiscard, gnu::noinline]] T* grow_and_emplace(const Args&... args) {
     const std::uint64_t capacity =
         region_detail::next_capacity(region(), cap_, std::uint64_t{len_} + 1, sizeof(T));
-    if (capacity <= most) [[likely]] {
+    if (capacity <= max_elements) [[likely]] {
       if (data_ != 0 && region_detail::extend(region(), data(), bytes(cap_), bytes(capacity))) {
         cap_ = static_cast<std::uint32_t>(capacity);
         return try_emplace_back(args...);
@@ -683,7 +683,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     }
     [[nodiscard]] bool reserve(std::uint64_t count) {
       if (count <= cap_) return true;
-      if (count > most) return region_detail::refuse_size(header_);
+      if (count > max_elements) return region_detail::refuse_size(header_);
       void* block = region_detail::allocate(header_, bytes(count));
       if (block == nullptr) return false;
       region_detail::relocate(static_cast<T*>(block), block_, len_);

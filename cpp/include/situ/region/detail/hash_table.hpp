@@ -174,16 +174,16 @@ class hash_table {
     region_ += distance;
   }
   /// A table keeps its capacity, unless it is empty: a smaller one has another order, which keys decide.
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    if (slide.trims() && len_ == 0) situ_release();
-    slide.back_link(this, region_);
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    if (walk.trims() && len_ == 0) situ_release();
+    walk.back_link(this, region_);
     if (data_ == 0) return;
     // The capacity is not trimmed, so that slots are found from the block where it still lies.
-    auto* const hash = reinterpret_cast<std::uint32_t*>(slide.link(data_));
+    auto* const hash = reinterpret_cast<std::uint32_t*>(walk.link(data_));
     auto* const first = reinterpret_cast<Slot*>(bytes_of(hash) + hashes_bytes(cap_));
     for (std::uint32_t i = 0; i < cap_; ++i) {
-      if (hash[i] != 0) slide.value(first[i]);
+      if (hash[i] != 0) walk.value(first[i]);
     }
   }
   void situ_release() noexcept {
@@ -456,9 +456,9 @@ class hash_container {
   [[nodiscard]] header* situ_region() noexcept { return table().situ_region(); }
   void situ_attach(header* h) noexcept { table().situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { table().situ_moved(distance); }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    table().situ_slide(slide);
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    table().situ_compact(walk);
   }
   void situ_release() noexcept { table().situ_release(); }
   template <class Writer>

@@ -124,7 +124,7 @@ class tree {
     if (!in_leaf) relocate(erased, leaf.slot(), 1);
     leaf.at->close_gap(leaf.index, true);
     --len_;
-    for (std::uint32_t i = way.depth - 1; i > 0 && way.steps[i].at->len < node::least; --i) {
+    for (std::uint32_t i = way.depth - 1; i > 0 && way.steps[i].at->len < node::min_len; --i) {
       if (!balance(way.steps[i - 1].at, way.steps[i - 1].index, i + 1 == levels_)) break;
     }
     lower_root();
@@ -154,11 +154,11 @@ class tree {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
-  template <class Slide>
-  void situ_slide(Slide& slide) noexcept {
-    if (slide.trims()) shrink();
-    slide.back_link(this, region_);
-    if (levels_ != 0) slide_node(slide, data_, levels_ - 1);
+  template <class Walk>
+  void situ_compact(Walk& walk) noexcept {
+    if (walk.trims()) shrink();
+    walk.back_link(this, region_);
+    if (levels_ != 0) compact_node(walk, data_, levels_ - 1);
   }
   void situ_release() noexcept {
     if (levels_ == 0) return;
@@ -203,8 +203,8 @@ class tree {
         const node* const at = way.steps[i].at;
         const bool leaf = way.steps[i].level == 0;
         if (at->len < at->cap) return true;
-        if (at->cap < node::most) return take(capacity_behind(at->cap), leaf);
-        if (!take(node::most, leaf)) return false;
+        if (at->cap < node::max_len) return take(capacity_behind(at->cap), leaf);
+        if (!take(node::max_len, leaf)) return false;
       }
       return way.depth < max_levels && take(capacity_behind(0), false);
     }
@@ -235,7 +235,7 @@ class tree {
 
   /// Nodes that are full and not of the greatest size become about twice as large.
   static constexpr std::uint32_t capacity_behind(std::uint32_t cap) noexcept {
-    return std::min(std::max(cap * 2, std::min(node::least, std::uint32_t{4})), node::most);
+    return std::min(std::max(cap * 2, std::min(node::min_len, std::uint32_t{4})), node::max_len);
   }
   /// Whether the left or right neighbour of a child has more elements than so many.
   static bool has_more(const node* above, std::uint32_t child, int side, std::uint32_t than) noexcept {
@@ -292,7 +292,7 @@ class tree {
       node* at = way.steps[i].at;
       const std::uint32_t index = way.steps[i].index;
       const bool leaf = way.steps[i].level == 0;
-      if (at->len == at->cap && at->cap < node::most) {
+      if (at->len == at->cap && at->cap < node::max_len) {
         at = grow(at, leaf, spares.next());
         if (i == 0) {
           set_root(at);
@@ -332,13 +332,13 @@ class tree {
   /// node and another one. `fresh` becomes the middle slot, `behind` the other node. Where the new slot lies
   /// now; nowhere if it is itself in the middle.
   position split(node* at, position where, node* other, node*& behind, staged_value<Slot>& fresh) noexcept {
-    constexpr std::uint32_t middle = (node::most + 1) / 2;
+    constexpr std::uint32_t middle = (node::max_len + 1) / 2;
     const std::uint32_t index = where.index;
     const bool leaf = where.level == 0;
     position made;
     if (index > middle) {
       // The slot at `middle` goes up; those behind it, with the new one among them, move over.
-      const std::uint32_t count = node::most - middle - 1;
+      const std::uint32_t count = node::max_len - middle - 1;
       relocate(other->slot(0), at->slot(middle + 1), count);
       if (!leaf) other->take_children(0, at, middle + 1, count + 1);
       other->len = static_cast<std::uint16_t>(count);
@@ -350,7 +350,7 @@ class tree {
       at->cut(middle, leaf);
       made = {other, static_cast<std::uint16_t>(there), where.level};
     } else {
-      const std::uint32_t count = node::most - middle;
+      const std::uint32_t count = node::max_len - middle;
       relocate(other->slot(0), at->slot(middle), count);
       other->len = static_cast<std::uint16_t>(count);
       if (!leaf) other->take_children(1, at, middle + 1, count);
@@ -387,7 +387,7 @@ class tree {
   /// it takes what its neighbour has, or has room for the only one that it has.
   [[nodiscard]] bool balance(node* above, std::uint32_t child, bool leaf) noexcept {
     node* const at = above->child(child);
-    for (const std::uint32_t than : {node::least, std::uint32_t{1}}) {
+    for (const std::uint32_t than : {node::min_len, std::uint32_t{1}}) {
       if (has_more(above, child, -1, than)) {
         take_from_left(above, child, leaf);
         return false;
@@ -466,7 +466,7 @@ class tree {
       for (std::uint32_t i = 0; i <= at->len; ++i) shrink_node(at->child(i), level - 1);
     }
     const std::uint32_t cap = at->cap;
-    const std::uint32_t kept = std::max<std::uint32_t>(at->len, at == root() ? 1 : node::least);
+    const std::uint32_t kept = std::max<std::uint32_t>(at->len, at == root() ? 1 : node::min_len);
     if (kept >= cap) return;
     if (level != 0) {
       // Each link moves towards the front, to where no link lies that is still to be moved.
@@ -480,12 +480,12 @@ class tree {
     at->cap = static_cast<std::uint16_t>(kept);
     shorten(region(), at, node::bytes(cap, level == 0), node::bytes(kept, level == 0));
   }
-  template <class Slide>
-  static void slide_node(Slide& slide, std::int32_t& link, std::uint32_t level) noexcept {
-    auto* const at = reinterpret_cast<node*>(slide.link(link));
-    slide.elements(at->slot(0), at->len);
+  template <class Walk>
+  static void compact_node(Walk& walk, std::int32_t& link, std::uint32_t level) noexcept {
+    auto* const at = reinterpret_cast<node*>(walk.link(link));
+    walk.elements(at->slot(0), at->len);
     if (level == 0) return;
-    for (std::uint32_t i = 0; i <= at->len; ++i) slide_node(slide, *at->link(i), level - 1);
+    for (std::uint32_t i = 0; i <= at->len; ++i) compact_node(walk, *at->link(i), level - 1);
   }
   void release_node(node* at, std::uint32_t level) noexcept {
     for (std::uint32_t i = 0; i < at->len; ++i) release(*at->slot(i));

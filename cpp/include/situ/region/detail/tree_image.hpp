@@ -63,18 +63,18 @@ class tree_checker {
     const auto* const at = reinterpret_cast<const node*>(check_.at(block));
     const bool leaf = levels == 1;
     tree_shape shape{};
-    std::uint64_t least = is_root ? 1 : node::least;
-    std::uint64_t most = node::most;
+    std::uint64_t min_cap = is_root ? 1 : node::min_len;
+    std::uint64_t max_cap = node::max_len;
     if constexpr (Check::canonical) {
       shape = shape_of<slot>(count, levels);
-      least = most = shape.len;
+      min_cap = max_cap = shape.len;
     }
     const bool fits = Check::canonical
-                          ? at->len == most && at->cap == most
-                          : at->len != 0 && at->len <= at->cap && at->cap >= least && at->cap <= most;
+                          ? at->len == max_cap && at->cap == max_cap
+                          : at->len != 0 && at->len <= at->cap && at->cap >= min_cap && at->cap <= max_cap;
     if (!fits) {
       return check_.fail(region_problem::wrong_node, block, at->len | std::uint64_t{at->cap} << 32,
-                         least | most << 32);
+                         min_cap | max_cap << 32);
     }
     const std::uint64_t bytes = node::bytes(at->cap, leaf);
     const std::uint32_t slots = block + node::first;
@@ -123,10 +123,10 @@ void tree<Slot, K, KeyOf>::situ_write(Writer& writer, std::uint32_t at) const {
 template <class Slot, class K, class KeyOf>
 template <class Check>
 bool tree<Slot, K, KeyOf>::situ_check(Check& check, std::uint32_t at) const {
-  const std::uint32_t least = tree_levels<Slot>(len_);
+  const std::uint32_t needed = tree_levels<Slot>(len_);
   if (!check.back_link(at, region_)) return false;
-  if (levels_ > max_levels || (levels_ == 0) != (len_ == 0) || (Check::canonical && levels_ != least)) {
-    return check.fail(region_problem::wrong_levels, at, levels_, least);
+  if (levels_ > max_levels || (levels_ == 0) != (len_ == 0) || (Check::canonical && levels_ != needed)) {
+    return check.fail(region_problem::wrong_levels, at, levels_, needed);
   }
   if (levels_ == 0) {
     return data_ == 0 ||

@@ -22,9 +22,9 @@ struct tree_node {
   std::uint16_t cap;
 
   static constexpr std::uint32_t first = std::max<std::uint32_t>(4, alignof(Slot));
-  static constexpr std::uint32_t most =
+  static constexpr std::uint32_t max_len =
       std::clamp<std::uint32_t>(static_cast<std::uint32_t>((256 - first) / sizeof(Slot)), 8, 63);
-  static constexpr std::uint32_t least = most / 2;
+  static constexpr std::uint32_t min_len = max_len / 2;
 
   static constexpr std::uint64_t links_at(std::uint64_t cap) noexcept {
     return (first + cap * sizeof(Slot) + 3) / 4 * 4;
@@ -84,7 +84,7 @@ struct tree_node {
 template <class Slot>
 constexpr std::uint32_t tree_levels(std::uint64_t count) noexcept {
   std::uint32_t levels = 0;
-  for (std::uint64_t room = 1; room <= count; room *= tree_node<Slot>::most + 1) ++levels;
+  for (std::uint64_t room = 1; room <= count; room *= tree_node<Slot>::max_len + 1) ++levels;
   return levels;
 }
 
@@ -104,7 +104,7 @@ template <class Slot>
 constexpr tree_shape shape_of(std::uint64_t count, std::uint32_t levels) noexcept {
   if (levels == 1) return {static_cast<std::uint32_t>(count), 0, 0};
   std::uint64_t room = 1;
-  for (std::uint32_t i = 1; i < levels; ++i) room *= tree_node<Slot>::most + 1;
+  for (std::uint32_t i = 1; i < levels; ++i) room *= tree_node<Slot>::max_len + 1;
   const std::uint64_t children = (count + room) / room;
   return {static_cast<std::uint32_t>(children - 1), (count + 1) / children, (count + 1) % children};
 }

@@ -403,8 +403,8 @@ bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t sch
   if (reinterpret_cast<std::uintptr_t>(image) % granule != 0)
     return fail(region_problem::misaligned, 0, 0, granule);
   // The root of another version may be smaller.
-  const std::uint64_t least = root_offset + (appendable<T> ? 0 : in_granules(sizeof(T)));
-  if (count < least) return fail(region_problem::too_small, 0, count, least);
+  const std::uint64_t min_bytes = root_offset + (appendable<T> ? 0 : in_granules(sizeof(T)));
+  if (count < min_bytes) return fail(region_problem::too_small, 0, count, min_bytes);
   header h;
   std::memcpy(&h, image, sizeof(h));
   if (h.magic != magic) return fail(region_problem::not_a_region, 0, h.magic, magic);
@@ -416,7 +416,7 @@ bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t sch
     error.name = situ_region_name(static_cast<const T*>(nullptr));
   if (h.schema_hash != schema) return fail(region_problem::wrong_schema, 8, h.schema_hash, schema);
   if (h.layout_hash != layout) return fail(region_problem::wrong_layout, 16, h.layout_hash, layout);
-  if (h.size < least || h.size > count || h.size % granule != 0 || h.size > max_size) {
+  if (h.size < min_bytes || h.size > count || h.size % granule != 0 || h.size > max_size) {
     return fail(region_problem::wrong_size, 24, h.size, count);
   }
   if (h.root != root_offset) return fail(region_problem::outside, 28, h.root, root_offset);

@@ -16,7 +16,7 @@
 namespace situ::region_detail {
 
 /// A range of writable memory that costs nothing until it is touched.
-struct window {
+struct address_window {
   std::byte* begin = nullptr;
   std::size_t size = 0;
   /// Different for each window of a size: where in its first page a region should begin, so that the headers
@@ -30,19 +30,19 @@ struct window {
 /// windows are carved. Neighbours of the same access are one mapping to the kernel: the number of mappings
 /// stays two, however many windows there are. Memory is counted when it is touched (MAP_NORESERVE), and huge
 /// pages are off, for a small region would occupy one each.
-class window_pool {
+class address_window_pool {
  public:
   static constexpr std::size_t smallest = std::size_t{1} << 20;
   static constexpr std::size_t largest = std::size_t{1} << 32;
 
   /// Never ended: regions of static duration may outlive everything.
-  static window_pool& instance() {
-    static window_pool* const pool = new window_pool();
+  static address_window_pool& instance() {
+    static address_window_pool* const pool = new address_window_pool();
     return *pool;
   }
 
   /// A window of at least `bytes`; one without memory when there is none.
-  window take(std::size_t bytes) noexcept {
+  address_window take(std::size_t bytes) noexcept {
     if (bytes > largest) return {};
     const std::size_t size = std::bit_ceil(bytes < smallest ? smallest : bytes);
     std::atomic<std::byte*>& spare = spare_[index(size)];
@@ -50,15 +50,15 @@ class window_pool {
     // one who gave it back wrote to it is seen.
     if (spare.load(std::memory_order_relaxed) != nullptr) {
       if (const std::byte* at = spare.exchange(nullptr, std::memory_order_acquire)) {
-        window found;
+        address_window found;
         std::memcpy(&found, at, sizeof(found));
         return found;
       }
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::vector<window>& free = free_[index(size)];
+    std::vector<address_window>& free = free_[index(size)];
     if (!free.empty()) {
-      const window found = free.back();
+      const address_window found = free.back();
       free.pop_back();
       return found;
     }
@@ -72,14 +72,14 @@ class window_pool {
       if (mprotect(begin_ + writable_, more, PROT_READ | PROT_WRITE) != 0) return {};
       writable_ += more;
     }
-    const window made{begin_ + carved_, size, count_++, 0};
+    const address_window made{begin_ + carved_, size, count_++, 0};
     carved_ += size;
     return made;
   }
 
   /// Takes a window back, where `used` bytes of the image may hold something. What lay in front of the image
   /// is zero again, but for its first bytes: the state without its bitmap.
-  void give(window back, std::uint32_t used) noexcept {
+  void give(address_window back, std::uint32_t used) noexcept {
     back.dirty = used;
     // Private anonymous memory is zero when it is touched again.
     if (used > keep_resident && madvise(back.begin, back.size, MADV_DONTNEED) == 0) back.dirty = 0;
@@ -91,7 +91,7 @@ class window_pool {
       return;
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::vector<window>& free = free_[index(back.size)];
+    std::vector<address_window>& free = free_[index(back.size)];
     if (free.size() == free.capacity() && !make_room(free)) return;  // never used again, but nothing breaks
     free.push_back(back);
   }
@@ -117,7 +117,7 @@ class window_pool {
     return munlock(begin, bytes) == 0;
   }
 
-  static bool make_room(std::vector<window>& free) noexcept {
+  static bool make_room(std::vector<address_window>& free) noexcept {
 #if defined(__cpp_exceptions)
     try {
       free.reserve(free.capacity() * 2 + 16);
@@ -149,7 +149,7 @@ class window_pool {
   std::size_t writable_ = 0;
   std::size_t carved_ = 0;
   std::uint32_t count_ = 0;
-  std::vector<window> free_[13];
+  std::vector<address_window> free_[13];
   /// The window of each size that came back last: a region that ends and another that begins need no lock.
   std::atomic<std::byte*> spare_[13] = {};
 };

@@ -422,13 +422,13 @@ inline std::uint64_t next_capacity(header* h, std::uint64_t capacity, std::uint6
 template <class Take>
 [[nodiscard]] bool with_room(header* h, std::uint64_t capacity, std::uint64_t needed, std::uint64_t element,
                              const Take& take) {
-  const std::uint64_t most = max_size / element;
-  if (needed > most) return refuse_size(h);
-  const std::uint64_t least = in_granules(needed * element) / element;
-  for (std::uint64_t wanted = std::min(next_capacity(h, capacity, needed, element), most);;) {
+  const std::uint64_t max_count = max_size / element;
+  if (needed > max_count) return refuse_size(h);
+  const std::uint64_t min_count = in_granules(needed * element) / element;
+  for (std::uint64_t wanted = std::min(next_capacity(h, capacity, needed, element), max_count);;) {
     if (take(wanted)) return true;
-    if (wanted <= least) return false;
-    wanted = least + (wanted - least) / 2;
+    if (wanted <= min_count) return false;
+    wanted = min_count + (wanted - min_count) / 2;
   }
 }
 

@@ -20,10 +20,10 @@ namespace situ::region_detail {
 /// Where granules will be: behind all that are in use before them. That is counted for parts of the image: on
 /// the stack in an image of up to a megabyte, where a part is a word of the bitmap. Larger ones take 1/256 of
 /// their size from the heap; where that is not to be had, their parts are larger, and counting takes longer.
-class slide_places {
+class compacted_places {
  public:
-  slide_places(const std::uint64_t* bits, std::uint32_t words) noexcept : bits_(bits) {
-    std::uint32_t parts = least_parts;
+  compacted_places(const std::uint64_t* bits, std::uint32_t words) noexcept : bits_(bits) {
+    std::uint32_t parts = min_parts;
     if (words > parts) {
       many_.reset(new (std::nothrow) std::uint32_t[words]);
       if (many_ != nullptr) parts = words;
@@ -36,9 +36,9 @@ class slide_places {
       used += ones(bits[i]);
     }
   }
-  slide_places(const slide_places&) = delete;
-  slide_places& operator=(const slide_places&) = delete;
-  ~slide_places() = default;
+  compacted_places(const compacted_places&) = delete;
+  compacted_places& operator=(const compacted_places&) = delete;
+  ~compacted_places() = default;
 
   /// Where the byte at `at`, whose granule is in use, will be.
   [[nodiscard]] std::uint32_t of(std::uint32_t at) const noexcept {
@@ -51,14 +51,14 @@ class slide_places {
   }
 
  private:
-  static constexpr std::uint32_t least_parts = 1024;
+  static constexpr std::uint32_t min_parts = 1024;
 
   static std::uint32_t ones(std::uint64_t word) noexcept {
     return static_cast<std::uint32_t>(std::popcount(word));
   }
 
   const std::uint64_t* bits_;
-  std::array<std::uint32_t, least_parts> few_;
+  std::array<std::uint32_t, min_parts> few_;
   std::unique_ptr<std::uint32_t[]> many_;
   std::uint32_t* before_;
   std::uint32_t part_;
@@ -67,9 +67,9 @@ class slide_places {
 /// A walk over all links of a region. The first one trims capacities; the second one, which has places, makes
 /// each link what it will be when all blocks have slid down. It reads no keys: those may lie behind links
 /// that say already where they will lead.
-class slide {
+class compaction_walk {
  public:
-  slide(header* h, const slide_places* places) noexcept : header_(h), places_(places) {}
+  compaction_walk(header* h, const compacted_places* places) noexcept : header_(h), places_(places) {}
 
   [[nodiscard]] bool trims() const noexcept { return places_ == nullptr; }
   /// Where what a link leads to still lies.
@@ -96,7 +96,7 @@ class slide {
   void value(T& at) noexcept {
     if constexpr (has_links<T>) {
       if constexpr (container<T>) {
-        at.situ_slide(*this);
+        at.situ_compact(*this);
       } else if constexpr (array<T>) {
         elements(at.data(), at.size());
       } else {
@@ -120,7 +120,7 @@ class slide {
   }
 
   header* header_;
-  const slide_places* places_;
+  const compacted_places* places_;
 };
 
 /// Moves what is in use down over what is free, in its order; the image then ends behind it, and what was
@@ -152,11 +152,11 @@ inline void close_gaps(header* h, state* s) noexcept {
 template <class T>
 void compact_in_place(header* h, T& root) noexcept {
   state* const s = own_state(h);
-  slide(h, nullptr).value(root);
+  compaction_walk(h, nullptr).value(root);
   flush_caches(h, s);
-  const slide_places places(s->bits(), (h->size / granule + 63) / 64);
+  const compacted_places places(s->bits(), (h->size / granule + 63) / 64);
   if (!version_table<T>().empty()) h->versions = places.of(h->versions);
-  slide(h, &places).value(root);
+  compaction_walk(h, &places).value(root);
   close_gaps(h, s);
 }
 
