@@ -16,8 +16,8 @@
 
 namespace situ {
 
-/// The number of bytes that the message takes encoded, the encapsulation header included. `body` is that of a
-/// flat message with bulk fields.
+/// The number of bytes of the encoded message, encapsulation header included. `body` is the body of a flat
+/// message with bulk fields.
 template <message T>
 [[nodiscard]] result<std::size_t, encode_error> encoded_size(const T& value,
                                                              encoding version = encoding::xcdr1,
@@ -38,7 +38,7 @@ template <message T>
   return writer.size();
 }
 
-/// Encodes a message into a vector of just the right size.
+/// Encodes a message into a vector of exactly the right size.
 template <message T>
 [[nodiscard]] result<std::vector<std::byte>, encode_error> encode_to_vector(
     const T& value, encoding version = encoding::xcdr1, std::span<const std::byte> body = {}) {
@@ -50,9 +50,9 @@ template <message T>
   return bytes;
 }
 
-/// Decodes a message of either version and byte order into an existing value, which may be a huge one in
-/// shared memory: nothing of it passes the stack. The bulk fields of a flat message go to `body`. After an
-/// error the value is valid, but holds some of the members only.
+/// Decodes a message of either version and byte order into an existing value. The value may be a huge one in
+/// shared memory: none of it passes through the stack. The bulk fields of a flat message go to `body`. After
+/// an error the value is valid, but only some members are set.
 template <message T>
 [[nodiscard]] result<void, decode_error> decode(T& value, std::span<const std::byte> bytes,
                                                 decode_body body = {}) {

@@ -20,19 +20,20 @@ namespace situ {
 
 /// A message does not fit into the other storage.
 struct convert_error {
-  /// A bound that says that the region which is the target is full.
+  /// A bound that means: the target region is full.
   static constexpr std::size_t no_room = static_cast<std::size_t>(-1);
-  /// A bound that says that values in a region to which several links lead would be copied too often.
+  /// A bound that means: the source region has values behind several links, which would be copied too often.
   static constexpr std::size_t too_many_copies = static_cast<std::size_t>(-2);
 
   /// The member that does not fit.
   field_path path{};
-  /// The number of elements that the target can hold (of a bulk field: the number it was made for).
+  /// The number of elements that the target can hold. For a bulk field, the number that the target was made
+  /// for.
   std::size_t bound = 0;
   /// The number of elements of the source.
   std::size_t size = 0;
 
-  /// A sentence for people.
+  /// The error as one sentence.
   [[nodiscard]] std::string message() const {
     if (bound == no_room) {
       return path.shown() + ": the region has no room for " + std::to_string(size) +
@@ -48,12 +49,12 @@ struct convert_error {
 
 namespace detail {
 
-/// Containers of regions say so themselves.
+/// Containers of regions identify themselves by this member.
 template <class T>
 concept region_container = requires {
   typename T::situ_region_container;
 };
-/// How they are converted: see region/convert.hpp.
+/// How containers of regions are converted: see region/convert.hpp.
 template <class From, class To>
 struct region_conversion;
 
@@ -113,8 +114,8 @@ class converter {
     error_.path.enter_element(index);
     return false;
   }
-  /// Reads a value in a region to which several links may lead: `read()`. What was read before is counted, as
-  /// a few links can make very many ways.
+  /// Reads a value in a region behind a link that may not be the only one: `read()`. Counts values that were
+  /// read before, because a few links can form very many paths.
   template <class Read>
   bool shared(const void* value, std::size_t size, const Read& read) {
     const bool outer = again_;
@@ -123,7 +124,7 @@ class converter {
     again_ = outer;
     return done;
   }
-  /// Elements of so many bytes are going to be read, maybe again.
+  /// Counts `count` elements of `size` bytes that are read, perhaps again.
   bool repeat(std::size_t count, std::size_t size) {
     if (!again_) return true;
     constexpr std::size_t max_copied = std::size_t{64} << 20;
@@ -197,7 +198,7 @@ class converter {
   bool convert_string(const From& from, To& to) {
     return assign_text(std::basic_string_view<typename From::value_type>(from), to);
   }
-  /// The elements are plain, so they lie the same in both storages.
+  /// The elements are plain, so both storages have the same bytes.
   template <class From, class To>
   bool convert_bulk(const From& from, To& to) {
     static_assert(sizeof(typename From::value_type) == sizeof(typename To::value_type));
@@ -233,9 +234,9 @@ class converter {
 
 }  // namespace detail
 
-/// Copies a message into the same message with another storage. The bodies are those of the flat side, for
-/// messages with bulk fields; a flat target has to be made for the lengths of the source (`bulk_lengths_of`).
-/// After an error the target holds some of the members.
+/// Copies a message into the same message with another storage. The bodies belong to the flat side, for
+/// messages with bulk fields. A flat target must be made for the lengths of the source (`bulk_lengths_of`).
+/// After an error only some members of the target are set.
 template <message From, message To>
 requires std::same_as<rebind<From, typename To::situ_storage>, To>
 [[nodiscard]] result<void, convert_error> convert(const From& from, To& to,
@@ -246,9 +247,9 @@ requires std::same_as<rebind<From, typename To::situ_storage>, To>
   return failure{converter.take_error()};
 }
 
-/// Copies a message into a struct that is none of Situ's and has the same members by the same names, or back:
-/// such as the one that rosidl_generator_cpp makes of the same definition. The body is that of the message,
-/// for one with bulk fields. After an error the target holds some of the members.
+/// Copies a message into a struct that Situ did not generate, or back. The struct has the same members by the
+/// same names, such as the one that rosidl_generator_cpp generates from the same definition. The body belongs
+/// to the message, for messages with bulk fields. After an error only some members of the target are set.
 template <class From, class To>
 requires(message<From> != message<To>)
     [[nodiscard]] result<void, convert_error> convert(const From& from, To& to,
@@ -259,8 +260,8 @@ requires(message<From> != message<To>)
   return failure{converter.take_error()};
 }
 
-/// The heap form of a flat message; `body` holds its bulk fields. Throws `bound_error` when these lie
-/// outside.
+/// The heap form of a flat message. `body` holds its bulk fields. Throws `bound_error` when a field lies
+/// outside `body`.
 template <message From>
 [[nodiscard]] rebind<From, heap> to_heap(const From& from, std::span<const std::byte> body = {}) {
   rebind<From, heap> to;

@@ -1,4 +1,4 @@
-// Checking that bytes which another process wrote are a flat message, before any of them is believed.
+// Checks that bytes written by another process are a valid flat message.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,20 @@
 
 namespace situ {
 
-/// What is wrong with bytes that claim to be a flat message.
+/// What is wrong with bytes that should be a flat message.
 enum class validate_problem {
   too_long,        ///< a length (`found`) is greater than the schema allows (`limit`)
   not_a_bool,      ///< a boolean or a presence flag (`found`) is neither 0 nor 1
   not_utf8,        ///< the text is not UTF-8 from byte `found` on
-  not_terminated,  ///< the terminating zero behind `found` characters is missing
+  not_terminated,  ///< no terminating zero follows the `found` characters
   not_sorted,      ///< key number `found` of a map is not greater than the one before it
-  outside_body,    ///< bulk data at `found` does not lie within the body of `limit` bytes
+  outside_body,    ///< bulk data at `found` lies outside the body of `limit` bytes
   misaligned,      ///< bulk data at `found` is not aligned to `limit`
   wrong_size,      ///< there are `found` bytes, but the type has `limit`
-  wrong_address,   ///< the bytes do not lie at a multiple of `limit`
+  wrong_address,   ///< the bytes do not start at a multiple of `limit`
 };
 
-/// Bytes that claim to be a flat message are none.
+/// Bytes that should be a flat message are not valid.
 struct validate_error {
   validate_problem problem;
   /// The member at fault.
@@ -35,7 +35,7 @@ struct validate_error {
   std::uint64_t found = 0;
   std::uint64_t limit = 0;
 
-  /// A sentence for people.
+  /// The error as one sentence.
   [[nodiscard]] std::string message() const { return path.shown() + ": " + problem_text(); }
 
  private:
@@ -68,7 +68,7 @@ struct validate_error {
 
 namespace detail {
 
-/// Whether some bytes of the right size are not a value.
+/// Whether some bytes of the right size are not a valid T.
 template <class T>
 struct can_be_invalid : std::bool_constant<!scalar<T> || std::is_same_v<T, bool>> {};
 template <class T, std::size_t N>
@@ -84,8 +84,8 @@ class validator {
  public:
   explicit validator(std::uint64_t body_size) : body_size_(body_size) {}
 
-  /// Reads nothing through a type that has invalid values (such as bool) before the bytes are known to be
-  /// good.
+  /// Never reads through a type that has invalid values (such as bool) before the bytes are known to be
+  /// valid.
   template <class T>
   bool check(const T& value) {
     if constexpr (!can_be_invalid<T>::value) {
@@ -190,7 +190,7 @@ template <flat_message T>
   return failure{validator.take_error()};
 }
 
-/// The flat message that `head` and a body of `body_size` bytes are, if they are one.
+/// The flat message in `head` with a body of `body_size` bytes, if it is valid.
 template <flat_message T>
 [[nodiscard]] result<const T*, validate_error> validate_bytes(std::span<const std::byte> head,
                                                               std::size_t body_size) {

@@ -1,4 +1,4 @@
-// How Situ's containers report a bound that was exceeded, with exceptions and without.
+// How Situ's containers report that a bound was exceeded, with exceptions and without.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@
 
 namespace situ {
 
-/// A container was asked to hold more than its bound. It does not know which field of a message it is. Code
-/// that sees the whole message does (`situ::edit`, decoding, conversion), and gives the field's path:
+/// A container was asked to hold more than its bound. The container does not know which field of a message it
+/// is. Code that sees the whole message does (`situ::edit`, decoding, conversion), and adds the field's path:
 /// `header.frame_id`.
 class bound_error : public std::length_error {
  public:
@@ -54,8 +54,8 @@ class bound_error : public std::length_error {
   const void* container_;
 };
 
-/// Called instead of throwing where the program is compiled without exceptions: with a sentence that says
-/// what happened. When it returns, the program aborts.
+/// Called instead of throwing in programs compiled without exceptions, with a sentence that says what
+/// happened. When it returns, the program aborts.
 using failure_handler = void (*)(const char* what);
 
 namespace detail {
@@ -85,8 +85,8 @@ template <class Error>
 
 }  // namespace detail
 
-/// Chooses what a program without exceptions does before it aborts; the default prints to the standard error
-/// stream. Returns the handler that was there before. Programs with exceptions throw and never call it.
+/// Sets what a program without exceptions does before it aborts. The default prints to standard error.
+/// Returns the previous handler. Programs with exceptions throw and never call it.
 inline failure_handler set_failure_handler(failure_handler handler) noexcept {
   return detail::current_failure_handler().exchange(handler != nullptr ? handler : &detail::print_failure);
 }

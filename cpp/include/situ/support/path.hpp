@@ -1,4 +1,4 @@
-// The way from a message to the part of it that an error speaks of: `fields[3].name`.
+// The path from a message to the part at fault: `fields[3].name`.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@ namespace situ {
 /// Built from the inside outwards while an error travels up, so that success costs nothing.
 class field_path {
  public:
-  /// Says that the fault lies within this member.
+  /// The fault lies within this member.
   void enter_member(std::string_view name) {
     if (!text_.empty() && text_.front() != '[') text_.insert(text_.begin(), '.');
     text_.insert(0, name);
   }
-  /// Says that the fault lies within this element of a sequence or array, or entry of a map.
+  /// The fault lies within this element of a sequence or array, or entry of a map.
   void enter_element(std::size_t index) {
     if (!text_.empty() && text_.front() != '[') text_.insert(text_.begin(), '.');
     text_.insert(0, std::string("[").append(std::to_string(index)).append("]"));
   }
   /// Empty when the path names the message itself.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
-  /// For messages to people.
+  /// The path for error messages.
   [[nodiscard]] std::string shown() const { return text_.empty() ? "message" : text_; }
 
  private:

@@ -19,7 +19,7 @@ struct failure {
 template <class E>
 failure(E) -> failure<E>;
 
-/// The value of a `result` that holds an error was asked for.
+/// The value was requested of a `result` that holds an error.
 class bad_result_access : public std::logic_error {
  public:
   explicit bad_result_access(const std::string& what) : std::logic_error(what) {}
@@ -38,7 +38,7 @@ template <class E>
 
 }  // namespace detail
 
-/// Either a value or an error. `value()` throws `bad_result_access` with the error's own words; `operator*`
+/// Either a value or an error. `value()` throws `bad_result_access` with the error's message. `operator*`
 /// does not check.
 template <class T, class E>
 class [[nodiscard]] result {
@@ -75,7 +75,7 @@ class [[nodiscard]] result {
   [[nodiscard]] T* operator->() noexcept { return std::get_if<0>(&state_); }
   [[nodiscard]] const T* operator->() const noexcept { return std::get_if<0>(&state_); }
 
-  /// The error; there must be one.
+  /// The error. The result must hold one.
   [[nodiscard]] const E& error() const& noexcept { return *std::get_if<1>(&state_); }
   [[nodiscard]] E&& error() && noexcept { return std::move(*std::get_if<1>(&state_)); }
 
@@ -105,7 +105,7 @@ class [[nodiscard]] result<void, E> {
     if (!has_value()) detail::raise_bad_result(*error_);
   }
 
-  /// The error; there must be one.
+  /// The error. The result must hold one.
   [[nodiscard]] const E& error() const& noexcept { return *error_; }
   [[nodiscard]] E&& error() && noexcept { return std::move(*error_); }
 

@@ -9,7 +9,7 @@
 namespace situ {
 namespace detail {
 
-/// The number of bytes of the well-formed sequence that `text` begins with, 0 if it begins with none.
+/// The number of bytes of the well-formed sequence at the front of `text`, or 0 if there is none.
 constexpr std::size_t utf8_sequence(std::string_view text) noexcept {
   const auto at = [text](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -34,7 +34,7 @@ constexpr std::size_t utf8_sequence(std::string_view text) noexcept {
 
 }  // namespace detail
 
-/// The number of leading bytes that are well-formed UTF-8; the size of the text when all of it is.
+/// The number of leading bytes that are well-formed UTF-8, up to the size of the text.
 inline std::size_t utf8_valid_up_to(std::string_view text) noexcept {
   std::size_t done = 0;
   while (done < text.size()) {

@@ -13,28 +13,30 @@
 
 namespace situ {
 
-/// What kind of failure an `error` is.
+/// The kind of failure that an `error` reports.
 enum class errc : int {
-  invalid_argument = SITU_ERROR_INVALID_ARGUMENT,  ///< an argument is out of its range, or no name
-  system = SITU_ERROR_SYSTEM,                      ///< the kernel refused
-  unsafe = SITU_ERROR_UNSAFE,                      ///< somebody else could tamper with the shared memory
-  malformed = SITU_ERROR_MALFORMED,                ///< a file or a message in shared memory makes no sense
-  type = SITU_ERROR_TYPE,            ///< the topic carries another type, or another layout of it
-  qos = SITU_ERROR_QOS,              ///< the other side offers or asks for another quality of service
-  no_place = SITU_ERROR_NO_PLACE,    ///< the topic has no room for another participant
-  busy = SITU_ERROR_BUSY,            ///< another process holds the topic's lock
-  no_memory = SITU_ERROR_NO_MEMORY,  ///< the publisher's memory is in use
-  full = SITU_ERROR_FULL,            ///< a reliable subscriber has not taken enough yet
-  internal = SITU_ERROR_INTERNAL,    ///< a defect of the library
-  poisoned = SITU_ERROR_POISONED,  ///< the message never becomes complete: who should have written it failed
+  invalid_argument =
+      SITU_ERROR_INVALID_ARGUMENT,       ///< an argument is out of its range, or a name is not valid
+  system = SITU_ERROR_SYSTEM,            ///< the kernel refused the operation
+  unsafe = SITU_ERROR_UNSAFE,            ///< other users could tamper with the shared memory
+  malformed = SITU_ERROR_MALFORMED,      ///< a file or a message in shared memory is not valid
+  type = SITU_ERROR_TYPE,                ///< the topic carries another type, or another layout of it
+  qos = SITU_ERROR_QOS,                  ///< the other side offers or asks for another quality of service
+  no_place = SITU_ERROR_NO_PLACE,        ///< the topic has no room for another publisher or subscriber
+  busy = SITU_ERROR_BUSY,                ///< another process holds the topic's lock
+  no_memory = SITU_ERROR_NO_MEMORY,      ///< all of the publisher's memory is in use
+  full = SITU_ERROR_FULL,                ///< a reliable subscriber has not taken enough yet
+  internal = SITU_ERROR_INTERNAL,        ///< a defect of the library
+  poisoned = SITU_ERROR_POISONED,        ///< the message never becomes complete: its writer failed
   interrupted = SITU_ERROR_INTERRUPTED,  ///< a wait was ended by an interrupter or a signal
-  forked = SITU_ERROR_FORKED,            ///< the handle belongs to the process that this one was forked from
-  deadlock = SITU_ERROR_DEADLOCK,  ///< the subscriber that is waited for is used by the thread that publishes
-  held = SITU_ERROR_HELD,          ///< the subscriber holds as many samples as it may
-  removed = SITU_ERROR_REMOVED,    ///< the root, the topic or the node's file was removed while in use
+  forked = SITU_ERROR_FORKED,            ///< the handle belongs to the parent process of a fork
+  deadlock =
+      SITU_ERROR_DEADLOCK,  ///< the publishing thread is the only one that uses the subscriber it waits for
+  held = SITU_ERROR_HELD,   ///< the subscriber holds the maximum number of samples
+  removed = SITU_ERROR_REMOVED,  ///< the root, the topic or the node's file was removed while in use
 };
 
-/// An operation of the bus failed. `what()` says what happened, with which values, and what to do.
+/// An operation of the bus failed. `what()` says what happened, with the values, and what to do.
 class error : public std::runtime_error {
  public:
   error(errc code, const std::string& text) : std::runtime_error(text), code_(code) {}
@@ -49,10 +51,10 @@ class error : public std::runtime_error {
 
 namespace detail {
 
-/// Where an operation leaves its error, if it fails.
+/// An operation stores its error here if it fails.
 using failed = std::optional<error>;
 
-/// Turns the status of a call into C into success, or into an error; `SITU_EMPTY` is none.
+/// Turns the status of a call into C into success or an error. `SITU_EMPTY` is a success.
 inline bool succeeded(situ_status status, const situ_error& raw, failed& why) {
   if (status >= 0) return true;
   why.emplace(static_cast<errc>(status), raw.text);
@@ -63,7 +65,7 @@ inline void raise_if(const failed& why) {
   if (why.has_value()) raise(*why);
 }
 
-/// The result that holds `value`, unless the operation failed.
+/// The result with `value`, or with the error if the operation failed.
 template <class T>
 result<T, error> result_of(T&& value, failed&& why) {
   if (why.has_value()) return failure{*std::move(why)};

@@ -1,4 +1,4 @@
-// Handles of C, owned: each is destroyed by the function of its type.
+// Owned handles of C: each is destroyed by the function for its type.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace situ::detail {
 
-/// Destroys what C made.
+/// Calls the C function that destroys a handle.
 struct destroyer {
   void operator()(situ_node* handle) const noexcept { situ_node_destroy(handle); }
   void operator()(situ_publisher* handle) const noexcept { situ_publisher_destroy(handle); }

@@ -1,4 +1,4 @@
-// Quality of service, in the field's words.
+// Quality of service of publishers and subscribers, and its form in C.
 #pragma once
 
 #include <algorithm>
@@ -10,19 +10,19 @@
 
 namespace situ {
 
-/// A time without end.
+/// No time limit.
 inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
 
 /// Whether messages may be lost between a publisher and a subscriber.
 enum class reliability : std::uint32_t {
   best_effort =
       SITU_BEST_EFFORT,  ///< a publisher never waits; a slow subscriber loses messages and learns how many
-  reliable = SITU_RELIABLE,  ///< a publisher waits for subscribers that are reliable and keep all
+  reliable = SITU_RELIABLE,  ///< a publisher waits for reliable subscribers that keep all messages
 };
 
-/// What a subscriber that comes late finds.
+/// Which messages a subscriber finds that joins late.
 enum class durability : std::uint32_t {
-  volatile_ = SITU_VOLATILE,              ///< only what is published from then on
+  volatile_ = SITU_VOLATILE,              ///< only messages published after it joined
   transient_local = SITU_TRANSIENT_LOCAL  ///< also the last messages that publishers keep
 };
 
@@ -30,31 +30,29 @@ enum class durability : std::uint32_t {
 struct publisher_qos {
   situ::reliability reliability = situ::reliability::best_effort;
   situ::durability durability = situ::durability::volatile_;
-  /// How many of its last messages stay available, and how far a reliable publisher runs ahead.
+  /// The number of last messages that stay available. A reliable publisher runs ahead by at most this number.
   std::size_t depth = 8;
   /// How long publishing may wait for a reliable subscriber; zero fails at once.
   std::chrono::nanoseconds block = std::chrono::seconds(1);
-  /// It promises to publish at least this often; zero: no promise.
+  /// The publisher promises to publish at least this often. Zero: no promise.
   std::chrono::nanoseconds deadline{0};
-  /// Messages older than this are not delivered any more; zero: no limit.
+  /// Messages older than this are no longer delivered. Zero: no limit.
   std::chrono::nanoseconds lifespan{0};
-  /// Without time stamps, publishing does not read the clock.
+  /// False: messages carry no time stamps, and publishing does not read the clock.
   bool stamps = true;
-  /// If more than so many bytes of its memory are free when a slot comes back, all but half as many go back
-  /// to the system at once. Otherwise what was not needed for some seconds does, and what `trim` is called
-  /// for.
+  /// If a slot comes back and more than this many bytes are free, all but half of this many go back to the
+  /// system at once. Otherwise memory goes back after some seconds without use, and when `trim` is called.
   std::uint64_t trim_above = UINT64_MAX;
 };
 
-/// Whose messages a subscriber reads where they lie. All others are copied to private memory when they are
-/// taken: what is checked then cannot be changed any more by the process that published it.
+/// Which publishers' messages a subscriber reads in place. All other messages are copied to private memory on
+/// take, so that their publisher cannot change them after the check.
 enum class trust : std::uint32_t {
-  /// Those in memory that only this process' user, and the superuser, may write (not if it is open to a
-  /// group).
+  /// Messages in memory that only this process' user and the superuser may write, and no group.
   same_user = SITU_SAME_USER,
-  /// All, whoever may write to them.
+  /// All messages, whoever may write to their memory.
   everyone = SITU_EVERYONE,
-  /// None.
+  /// No messages: each is copied.
   nobody = SITU_NOBODY,
 };
 
@@ -62,29 +60,30 @@ enum class trust : std::uint32_t {
 struct subscriber_qos {
   situ::reliability reliability = situ::reliability::best_effort;
   situ::durability durability = situ::durability::volatile_;
-  /// How many of the newest messages it wants to find; zero: all.
+  /// The number of newest messages to keep. Zero: all.
   std::size_t keep_last = 0;
-  /// It expects a message at least this often; zero: no expectation.
+  /// The subscriber expects a message at least this often. Zero: no expectation.
   std::chrono::nanoseconds deadline{0};
-  /// Whose messages it reads where they lie.
+  /// Which publishers' messages the subscriber reads in place.
   situ::trust trust = situ::trust::same_user;
-  /// The most bytes that a message may have, head and body together; larger ones are an error.
+  /// The largest message in bytes, head and body together. Larger messages are an error.
   std::uint64_t max_message = std::uint64_t{4} << 30;
-  /// How far into a publisher's memory messages may lie, in bytes. More of it is never mapped.
+  /// The largest part of a publisher's memory that is mapped, in bytes. Messages beyond it are an error.
   std::uint64_t max_pool = std::uint64_t{256} << 30;
-  /// How many samples it may hold at a time; a take beyond that is an error, and the message waits.
+  /// The number of samples that the subscriber may hold at a time. A take beyond it is an error, and the
+  /// message stays available.
   std::size_t max_held = 256;
 };
 
 namespace detail {
 
-/// A time limit for C; a negative one has passed.
+/// A time limit for C. A negative one has passed.
 constexpr std::uint64_t limit_of(std::chrono::nanoseconds time) noexcept {
   if (time == forever) return SITU_FOREVER;
   return static_cast<std::uint64_t>(std::max<std::chrono::nanoseconds::rep>(time.count(), 0));
 }
 
-/// A time for C that is zero if there is none.
+/// A period for C: zero if there is none.
 constexpr std::uint64_t period_of(std::chrono::nanoseconds time) noexcept {
   return time == forever ? 0 : limit_of(time);
 }

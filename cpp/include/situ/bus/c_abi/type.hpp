@@ -9,7 +9,7 @@
 
 namespace situ::detail {
 
-/// A message type for C, and the texts that it points to.
+/// A message type for C, with the texts that it points to.
 class type_description {
  public:
   template <message T>
@@ -22,7 +22,7 @@ class type_description {
     made.raw_.encoding = flat_message<T> ? SITU_FLAT : SITU_XCDR1;
     return made;
   }
-  /// That of a struct with storage in regions, with the layout hash of its region.
+  /// The type of a struct with storage in regions, with the layout hash of its region.
   template <message T>
   static type_description of_region(std::uint64_t layout_hash) {
     type_description made;
@@ -40,7 +40,8 @@ class type_description {
   }
 
  private:
-  /// A message on the heap is read from flat ones too, if it has a flat form: then from those of this layout.
+  /// The layout of flat messages that can be read. A message on the heap is also read from flat ones if it
+  /// has a flat form; then this is the layout of that form.
   template <message T>
   static std::uint64_t layout_of() {
     if constexpr (T::layout_hash == 0 && requires { typename rebind<T, flat>; }) {

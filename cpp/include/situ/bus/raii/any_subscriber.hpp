@@ -1,4 +1,4 @@
-// What all subscribers have in common, whatever they take.
+// The part of a subscriber that does not depend on its message type.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@
 
 namespace situ {
 
-/// What is known of a subscriber; see situ.h.
+/// What the library counts for a subscriber; see situ.h.
 using subscriber_statistics = situ_subscriber_statistics;
 
-/// What all subscribers have in common, whatever their type.
+/// Base of all subscribers: waiting, the file descriptor and statistics.
 class any_subscriber {
  public:
-  /// Waits until there is something to take. False if the time is over; zero only looks.
+  /// Waits until a message can be taken. False if the timeout passes first. Zero only checks.
   [[nodiscard]] bool wait(std::chrono::nanoseconds timeout = forever) {
     situ_error raw;
     detail::failed why;
@@ -33,7 +33,8 @@ class any_subscriber {
     return status == SITU_OK;
   }
 
-  /// The same, but something else may end it, also though there is something to take.
+  /// Waits until a message can be taken, or until an interrupter or a signal ends the wait. An interrupter
+  /// ends it even when a message is available.
   [[nodiscard]] waited wait(const waiting& how) {
     situ_error raw;
     detail::failed why;
@@ -43,8 +44,8 @@ class any_subscriber {
     return ended;
   }
 
-  /// A descriptor for poll, epoll and the like, readable when there is something to take. It belongs to the
-  /// subscriber. On waking, first `clear_fd`, then take until there is nothing.
+  /// A descriptor for poll, epoll and the like, readable when a message can be taken. The subscriber owns it.
+  /// On waking, call `clear_fd` first, then take until there is no message.
   [[nodiscard]] int fd() {
     detail::failed why;
     const int descriptor = make_fd(why);
@@ -60,11 +61,11 @@ class any_subscriber {
   /// Makes the descriptor unreadable until the next message.
   void clear_fd() noexcept { situ_subscriber_clear_fd(handle_.get()); }
 
-  /// What it took, lost and skipped, and how many publishers there are.
+  /// Messages taken, lost and skipped, and the number of publishers.
   [[nodiscard]] subscriber_statistics statistics() const noexcept {
     return situ_subscriber_get_statistics(handle_.get());
   }
-  /// What C knows it by.
+  /// The handle for the C interface.
   [[nodiscard]] situ_subscriber* handle() const noexcept { return handle_.get(); }
 
  protected:

@@ -1,4 +1,4 @@
-// Memory domains: where messages lie, spans of device memory, and the streams that work on it.
+// Memory domains: where messages lie, spans of device memory, and streams of work on it.
 #pragma once
 
 #include <chrono>
@@ -22,44 +22,44 @@ class device_span;
 
 /// How the memory of a publisher's messages is allocated: see situ.h.
 enum class strategy : std::uint32_t {
-  size_classes = SITU_SIZE_CLASSES,  ///< by sizes
-  ring = SITU_RING,                  ///< one after the other
+  size_classes = SITU_SIZE_CLASSES,  ///< by classes of size
+  ring = SITU_RING,                  ///< in the order of publication
 };
 
-/// Where a publisher puts bodies, or where a subscriber takes: `{.domain = "cuda:0"}`.
+/// The domain in which a publisher places bodies, or in which a subscriber takes: `{.domain = "cuda:0"}`.
 struct placement {
-  /// "host", "emulated:0", "vulkan:0" or "cuda:0"; opened when it is first needed.
+  /// "host", "emulated:0", "vulkan:0" or "cuda:0". The domain is opened on first use.
   std::string domain = "host";
-  /// At most so many bytes for a publisher's bodies, or for the copies that a subscriber makes; zero: as much
-  /// as there is on the host, 256 MiB where memory is taken at once.
+  /// The maximum memory in bytes for a publisher's bodies, or for the copies that a subscriber makes. Zero:
+  /// no limit on the host, and 256 MiB in domains that allocate their memory at once.
   std::uint64_t capacity = 0;
-  /// A publisher copies its messages into every domain with a subscriber, right after publishing, instead of
-  /// leaving that to the first who takes there. Copies into a device are made while the publisher goes on;
-  /// its destructor waits for them, for a second at most.
+  /// The publisher copies each message into every domain with a subscriber right after publishing. Otherwise
+  /// the first subscriber in the domain that takes the message copies it. Copies into a device run in the
+  /// background; the publisher's destructor waits for them for at most one second.
   bool eager_copies = false;
   /// How a publisher's memory is allocated.
   situ::strategy strategy = situ::strategy::size_classes;
 };
 
-/// How a message's fence stands.
+/// The state of a message's fence.
 enum class fence_state : int {
   complete = SITU_COMPLETE,  ///< the bytes are there
   pending = SITU_PENDING,    ///< they are still being written
-  poisoned = SITU_POISONED,  ///< who should have written them failed: they never will be
+  poisoned = SITU_POISONED,  ///< their writer failed: they never will be
 };
 
-/// When a message is complete: see situ.h.
+/// The point at which a message is complete: see situ.h.
 using fence = situ_fence;
 
 namespace detail {
 
-/// The placement for C; valid as long as `where`.
+/// The placement for C. Valid as long as `where`.
 inline situ_placement to_c(const placement& where) noexcept {
   return {where.domain.c_str(), where.capacity, where.eager_copies ? 1U : 0U,
           static_cast<std::uint32_t>(where.strategy)};
 }
 
-/// The part of a payload that a bulk field names; an empty one if it reaches out of it.
+/// The part of a payload that a bulk field names. Empty if the field lies outside the payload.
 template <class U, class Field>
 device_span<U> part_of(const situ_span& payload, const Field& field) noexcept {
   if (!field.fits(payload.size)) return device_span<U>({});
@@ -72,8 +72,8 @@ device_span<U> part_of(const situ_span& payload, const Field& field) noexcept {
 
 }  // namespace detail
 
-/// Elements in a domain's memory, for work on its streams. Good as long as the loan or sample that it came
-/// from; that has to last until the streams have passed the work.
+/// Elements in a domain's memory, for work on its streams. Valid as long as the loan or sample that it came
+/// from, which must outlive that work.
 template <class T>
 class device_span {
  public:
@@ -98,12 +98,12 @@ class device_span {
 /// A queue of work on a domain, done in order. All threads may use it at once.
 class stream {
  public:
-  /// Makes one on a domain that a node has.
+  /// Creates a stream on a domain that the node has.
   stream(const node& on, const std::string& domain);
   /// As the constructor, without an exception.
   [[nodiscard]] static result<stream, error> try_create(const node& on, const std::string& domain);
 
-  /// Waits until everything that was enqueued is done. False if the time is over; throws if something failed.
+  /// Waits until all enqueued work is done. False if the timeout passes first. Throws if work failed.
   bool synchronize(std::chrono::nanoseconds timeout = forever) const {
     situ_error raw;
     detail::failed why;
@@ -113,7 +113,7 @@ class stream {
     return status == SITU_OK;
   }
 
-  /// What C knows it by.
+  /// The handle for the C interface.
   [[nodiscard]] situ_stream* handle() const noexcept { return handle_.get(); }
 
  private:

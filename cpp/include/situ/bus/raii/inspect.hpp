@@ -1,4 +1,4 @@
-// Looking around: what is running, what was copied, and cleaning up.
+// Inspecting the bus: topics, nodes, waiting publishers and copies; and removing what dead nodes left.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@
 
 namespace situ {
 
-/// A topic and how many take part in it.
+/// A topic with the numbers of its publishers, subscribers and messages.
 struct topic_info {
   std::string name;
   std::string type_name;
   /// The type's schema, as canonical text.
   std::string schema;
   std::uint64_t schema_hash = 0;
-  /// How many messages were published so far.
+  /// The number of messages published so far.
   std::uint64_t published = 0;
   std::uint64_t publishers = 0;
   std::uint64_t subscribers = 0;
@@ -32,7 +32,7 @@ struct node_info {
   std::string name;
   std::string program;
   std::uint32_t pid = 0;
-  /// Otherwise its process died and nobody has cleaned up yet.
+  /// False: the process died, and its node has not been removed yet.
   bool alive = false;
 };
 
@@ -70,14 +70,14 @@ struct node_info {
 /// A publisher that waits for a reliable subscriber to take.
 struct wait_info {
   std::string topic;
-  /// The nodes of both.
+  /// The node numbers of both.
   std::uint64_t publisher = 0;
   std::uint64_t subscriber = 0;
-  /// For how long by now.
+  /// The time waited so far.
   std::chrono::nanoseconds waited{0};
 };
 
-/// All publishers that have no room at the moment, and whom they wait for.
+/// All publishers that have no room at the moment, and the subscribers that they wait for.
 [[nodiscard]] inline std::vector<wait_info> waits(const root& where = {}) {
   std::vector<wait_info> found;
   const auto visit = [](const situ_wait_info* wait, void* context) noexcept {
@@ -93,13 +93,13 @@ struct wait_info {
   return found;
 }
 
-/// How much `clean` removed.
+/// What `clean` removed.
 struct cleaned {
   std::size_t nodes = 0;
   std::size_t topics = 0;
 };
 
-/// Removes what nodes that died have left.
+/// Removes files and registrations of dead nodes.
 inline cleaned clean(const root& where = {}) {
   situ_error raw;
   detail::failed why;
@@ -116,7 +116,7 @@ struct copy_count {
   std::uint64_t bytes = 0;
 };
 
-/// How many copies there were so far.
+/// The number of copies so far.
 [[nodiscard]] inline copy_count copies() noexcept {
   copy_count count;
   situ_copies(&count.copies, &count.bytes);

@@ -1,4 +1,4 @@
-// Ending waits: from another thread, or by a signal.
+// Ending waits from another thread or from a signal handler.
 #pragma once
 
 #include <chrono>
@@ -26,30 +26,29 @@ class interrupter {
     handle_.reset(made);
   }
 
-  /// Ends all waits that it was given to, and those to come, until it is reset. A signal's handler may call
-  /// it.
+  /// Ends all current and future waits that use this interrupter, until it is reset. A signal handler may
+  /// call it.
   void interrupt() const noexcept { situ_interrupter_interrupt(handle_.get()); }
-  /// Lets waits that begin from now on wait.
+  /// Lets future waits wait again.
   void reset() const noexcept { situ_interrupter_reset(handle_.get()); }
-  /// Whether it ends waits at the moment.
+  /// Whether it is interrupted, and so ends waits.
   [[nodiscard]] bool interrupted() const noexcept {
     return situ_interrupter_is_interrupted(handle_.get()) != 0;
   }
-  /// What C knows it by.
+  /// The handle for the C interface.
   [[nodiscard]] const situ_interrupter* handle() const noexcept { return handle_.get(); }
 
  private:
   detail::owner<situ_interrupter> handle_;
 };
 
-/// How to wait: for how long, and what else ends it. A wait goes on when a signal was handled, unless told
-/// otherwise.
+/// How long to wait, and what else ends the wait. By default a wait goes on after a signal was handled.
 struct waiting {
   std::chrono::nanoseconds timeout = forever;
-  /// Ends it when it says so.
+  /// An interrupter that ends the wait.
   const interrupter* stop = nullptr;
-  /// Ends it when a signal was handled on this thread while it slept. A signal that comes right before does
-  /// not end it: where that matters, let its handler interrupt `stop`.
+  /// Ends the wait when a signal was handled on this thread while it slept. A signal just before the wait
+  /// does not end it; where that matters, let the signal handler interrupt `stop`.
   bool until_a_signal = false;
 };
 
@@ -63,7 +62,7 @@ inline situ_waiting to_c(const waiting& how) noexcept {
           how.until_a_signal ? 1U : 0U};
 }
 
-/// How a wait ended by what C says; another error than having been interrupted is one.
+/// How a wait ended, from the status of C. Any error except an interruption goes to `why`.
 inline waited ended(situ_status status, const situ_error& raw, failed& why) {
   if (status == SITU_ERROR_INTERRUPTED) return waited::interrupted;
   succeeded(status, raw, why);

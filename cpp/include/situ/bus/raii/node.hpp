@@ -1,4 +1,4 @@
-// A node: a named participant that lives as long as its process.
+// A node: a named participant of the bus that lives as long as its process.
 #pragma once
 
 #include <cstdint>
@@ -20,28 +20,29 @@ class publisher;
 template <message T>
 class subscriber;
 
-/// Where what is running lies, and who may look. Without a path: `$SITU_ROOT` or, without that,
-/// `/dev/shm/situ-<uid>`.
+/// The directory in which the bus keeps its files, and the users that may use it. Without a path:
+/// `$SITU_ROOT` or, if that is not set, `/dev/shm/situ-<uid>`.
 struct root {
   std::string path{};
-  /// With a path: the number of the group that everything is open to; without one, it is the user's alone.
+  /// The number of the group that may use the directory. Requires a path. Without a group, only the owner may
+  /// use it.
   std::optional<std::uint32_t> group{};
 };
 
 namespace detail {
 
-/// The root for C; valid as long as `where`.
+/// The root for C. Valid as long as `where`.
 inline situ_root to_c(const root& where) noexcept {
   return {where.path.empty() ? nullptr : where.path.c_str(), where.group.value_or(SITU_NO_GROUP)};
 }
 
 }  // namespace detail
 
-/// A named participant of the bus. Publishers and subscribers are made from it, and live on without it. All
+/// A named participant of the bus. Publishers and subscribers are created from it and may outlive it. All
 /// threads may use it at once.
 class node {
  public:
-  /// Joins the bus. What nodes that died have left there is removed by the way.
+  /// Joins the bus, and removes files and registrations of dead nodes.
   explicit node(const std::string& name, const root& where = {}) {
     detail::failed why;
     create(name, where, why);
@@ -55,11 +56,10 @@ class node {
     return detail::result_of(std::move(made), std::move(why));
   }
 
-  /// Its name.
   [[nodiscard]] std::string_view name() const noexcept {
     return handle_ ? situ_node_name(handle_.get()) : std::string_view();
   }
-  /// Its number, by which messages name their publisher.
+  /// The node's number. Messages name their publisher's node by it.
   [[nodiscard]] std::uint64_t id() const noexcept { return situ_node_id(handle_.get()); }
 
   /// Joins a topic as publisher.
@@ -89,7 +89,7 @@ class node {
     return situ::subscriber<T>::try_create(*this, topic, qos, where);
   }
 
-  /// What C knows it by.
+  /// The handle for the C interface.
   [[nodiscard]] situ_node* handle() const noexcept { return handle_.get(); }
 
  private:

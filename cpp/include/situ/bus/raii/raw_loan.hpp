@@ -1,4 +1,4 @@
-// A loan from C, returned on destruction; what typed loans and loans of regions are made of.
+// A loan from C, returned on destruction. Typed loans and loans of regions are built on it.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 namespace situ {
 namespace detail {
 
-/// What is lent, and returned on destruction.
+/// Owns a `situ_loan` and returns it on destruction.
 class raw_loan {
  public:
-  // What is not lent is not initialized either: the hot path has better things to do.
+  // Leaves the other members uninitialized: this is the hot path.
   raw_loan() noexcept { forget(); }
   raw_loan(raw_loan&& other) noexcept { take(other); }
   raw_loan& operator=(raw_loan&& other) noexcept {
@@ -38,7 +38,7 @@ class raw_loan {
     situ_error raw;
     return succeeded(situ_publisher_loan_growing(from, body, room, &raw_, &raw), raw, why);
   }
-  /// Makes the body larger where it is.
+  /// Makes the body larger in place.
   bool grow(std::size_t body, failed& why) {
     situ_error raw;
     return succeeded(situ_loan_grow(&raw_, body, &raw), raw, why);
@@ -51,11 +51,11 @@ class raw_loan {
   }
   [[nodiscard]] void* head() const noexcept { return raw_.head; }
   [[nodiscard]] std::span<std::byte> body() const noexcept {
-    // On a device it has a size, but no address.
+    // A body on a device has a size, but no address.
     if (raw_.body == nullptr) return {};
     return {static_cast<std::byte*>(raw_.body), raw_.body_size};
   }
-  /// Only so much of the body was needed.
+  /// Reduces the body to the bytes that are needed.
   void shrink(std::size_t size) noexcept { raw_.body_size = std::min(raw_.body_size, size); }
   std::uint64_t publish_on(const stream& work, failed& why) {
     situ_error raw;

@@ -1,4 +1,4 @@
-// Waiting for several topics at once.
+// Waiting for several subscribers at once.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ inline std::optional<std::size_t> wait_any(const waiting& how,
 
 }  // namespace detail
 
-/// Waits until one of the subscribers has something to take, and says which, from 0; nothing if the time is
-/// over: `situ::wait_any(10ms, images, points)`.
+/// Waits until one of the subscribers has a message, and returns its index, from 0. Returns nothing if the
+/// timeout passes first: `situ::wait_any(10ms, images, points)`.
 template <std::derived_from<any_subscriber>... Subscribers>
 requires(sizeof...(Subscribers) > 0)
     [[nodiscard]] std::optional<std::size_t> wait_any(std::chrono::nanoseconds timeout,
@@ -39,7 +39,7 @@ requires(sizeof...(Subscribers) > 0)
   return detail::wait_any(waiting{.timeout = timeout}, handles);
 }
 
-/// The same for a number of subscribers that is known at run time only.
+/// The same for a number of subscribers that is known only at run time.
 [[nodiscard]] inline std::optional<std::size_t> wait_any(std::chrono::nanoseconds timeout,
                                                          std::span<any_subscriber* const> subscribers) {
   std::vector<situ_subscriber*> handles;
@@ -48,8 +48,8 @@ requires(sizeof...(Subscribers) > 0)
   return detail::wait_any(waiting{.timeout = timeout}, handles);
 }
 
-/// Both with something else that may end it, also though there is something to take: then nothing, as if the
-/// time were over. The interrupter tells which.
+/// The same, with an interrupter or a signal that may end the wait even when a message is available. The
+/// result is then nothing, as after a timeout; ask the interrupter which it was.
 template <std::derived_from<any_subscriber>... Subscribers>
 requires(sizeof...(Subscribers) > 0)
     [[nodiscard]] std::optional<std::size_t> wait_any(const waiting& how, Subscribers&... subscribers) {

@@ -1,4 +1,4 @@
-// The loan of a region: a message that grows while it is built, in the slot in which it will be read.
+// The loan of a region: a message that grows while it is built, in the slot in which subscribers read it.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,12 @@
 
 namespace situ {
 
-/// A region under construction, in the memory where it will be read. It is published, or returned on
+/// A region under construction in the memory in which subscribers read it. It is published, or returned on
 /// destruction. Belongs to the thread of its publisher, which must outlive it.
 ///
-/// `loan->skills.emplace_back(1054, 3)` works in the slot that was lent, which grows in its place: references
-/// into the region stay good, as in a region in a window of its own, up to the room that it was lent with.
-/// `try_` operations take what memory the slot has now, and say that there is no room instead.
+/// `loan->skills.emplace_back(1054, 3)` works in the slot that was lent. The slot grows in place: references
+/// into the region stay valid, as in a region in a window of its own, up to the maximum size of the loan.
+/// `try_` operations use the memory that the slot has now, and fail if that is full.
 template <region_message T>
 class loan<T> : region_detail::growth {
  public:
@@ -53,9 +53,9 @@ class loan<T> : region_detail::growth {
   /// False once it is published or moved from.
   explicit operator bool() const noexcept { return raw_.body().data() != nullptr; }
 
-  /// Does something to the value that consists of `try_` operations, `change([](Character& c) { return
-  /// c.path.try_resize(10000); })`: while it returns false or null for want of memory, the slot grows, and it
-  /// is done again. Other operations need no help: they grow the slot by themselves.
+  /// Applies an operation that consists of `try_` operations to the value: `change([](Character& c) { return
+  /// c.path.try_resize(10000); })`. While the operation returns false or null for lack of memory, the slot
+  /// grows and the operation runs again. Other operations grow the slot by themselves.
   template <class Operation>
   auto change(const Operation& operation) {
     using outcome = std::invoke_result_t<const Operation&, T&>;
@@ -69,8 +69,8 @@ class loan<T> : region_detail::growth {
       return operation(**this);
     }
   }
-  /// Finds memory for an image of so many bytes now, instead of when it is needed. False if there is none, or
-  /// the loan has no such room.
+  /// Allocates memory for an image of `bytes` bytes now. False if there is not enough memory, or if the loan
+  /// may not grow that far.
   [[nodiscard]] bool reserve(std::size_t bytes) {
     if (bytes <= region_->capacity()) return true;
     return bytes <= region_detail::max_size && grow_to(room_for(bytes));
@@ -80,24 +80,24 @@ class loan<T> : region_detail::growth {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return region_->bytes(); }
   /// The canonical image: equal values have equal bytes.
   [[nodiscard]] std::vector<std::byte> canonical() const { return region_->canonical(); }
-  /// Makes the live image as small as the canonical one: see `region::compact`. References into the region
-  /// end.
+  /// Makes the live image as small as the canonical one: see `region::compact`. Invalidates references into
+  /// the region.
   void compact() {
     if (!try_compact()) detail::raise(region_error(region_fault::full, region_->capacity()));
   }
-  /// The same; false, and unchanged, where the slot has no room for it.
+  /// The same. False, and unchanged, if the slot has no room for it.
   [[nodiscard]] bool try_compact() {
     const bool done = region_->try_compact();
     grows();
     return done;
   }
 
-  /// Closes the gaps between blocks in the slot: see `region::compact_in_place`. References into the region
-  /// end. If this process dies meanwhile, nobody sees the slot: it was never published.
+  /// Closes the gaps between blocks in the slot: see `region::compact_in_place`. Invalidates references into
+  /// the region. If this process dies meanwhile, no subscriber sees the slot, because it was never published.
   void compact_in_place() noexcept { region_->compact_in_place(); }
 
-  /// Publishes the region as it stands, its live image, and gives its number in the topic's order. After an
-  /// exception it is still lent.
+  /// Publishes the live image of the region, and returns the message's number in the topic's order. After an
+  /// exception the loan is still valid.
   std::uint64_t publish() {
     detail::failed why;
     const std::uint64_t sequence = publish(why);
@@ -119,19 +119,19 @@ class loan<T> : region_detail::growth {
   [[nodiscard]] region_detail::header* header() noexcept {
     return reinterpret_cast<region_detail::header*>(const_cast<std::byte*>(region_->bytes().data()));
   }
-  /// From now on, what finds no room in the region gets more memory.
-  [[gnu::noinline]] void grows() noexcept {  // GCC 12 would warn of what is not there
+  /// Lets operations that find no room in the region grow the slot.
+  [[gnu::noinline]] void grows() noexcept {  // Inlined, GCC 12 warns of an access that does not happen.
     if (region_) region_detail::own_state(header())->growth = this;
   }
   static bool widen(region_detail::growth* self) { return static_cast<loan*>(self)->grow(); }
 
-  /// What an image of so many bytes needs, together with what is known of its memory.
+  /// The memory for an image of `bytes` bytes together with its allocator state.
   static std::size_t room_for(std::size_t bytes) noexcept {
-    // The bitmap has bits for its own memory, too.
+    // The bitmap also covers its own memory.
     return bytes + region_detail::state_size(bytes + bytes / 64) + region_detail::granule * 2;
   }
-  /// Gets memory for what found none, and as much again as there was, or what there is of that. False if it
-  /// was not for want of room that something failed, if no region can be so large, or if there is no memory.
+  /// Grows the slot to twice its size or, if that fails, to the size that the failed operation needed. False
+  /// if the operation failed for another reason, if no region can be so large, or if there is no memory.
   [[nodiscard]] bool grow() {
     const std::size_t wanted = region_detail::own_state(header())->wanted;
     const std::size_t needed = room_for(region_->size() + region_detail::in_granules(wanted));

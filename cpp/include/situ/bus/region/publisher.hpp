@@ -1,4 +1,4 @@
-// Publishing regions: what `node.publisher<T>()` is for a T with storage in regions.
+// Publishing regions: the publisher that `node.publisher<T>()` returns for a T with storage in regions.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@
 
 namespace situ {
 
-/// Publishes regions of type T. May move from thread to thread while nothing is lent, but is used by one at a
-/// time.
+/// Publishes regions of type T. May move between threads while it has no loan, but only one thread may use it
+/// at a time.
 template <region_message T>
 class publisher<T> {
  public:
@@ -45,8 +45,8 @@ class publisher<T> {
     return detail::result_of(std::move(made), std::move(why));
   }
 
-  /// Lends a region that holds a new value, with memory for what the last messages needed, at least for
-  /// `bytes`. It can grow to eight times as much, at least to 256 MiB.
+  /// Lends a region with a new value. Its memory is what the last messages needed, and at least `bytes`. It
+  /// can grow to eight times as much, and to at least 256 MiB.
   [[nodiscard]] situ::loan<T> loan(std::size_t bytes = 0) {
     detail::failed why;
     situ::loan<T> lent(*this);
@@ -61,8 +61,7 @@ class publisher<T> {
     lend(lent, bytes, why);
     return detail::result_of(std::move(lent), std::move(why));
   }
-  /// Lends a region that goes on from a message that was taken, from whatever topic: a copy of its image,
-  /// which is checked where it lies then.
+  /// Lends a region that starts as a copy of a message taken from any topic. The copy is checked.
   [[nodiscard]] situ::loan<T> edit(const sample<T>& from) {
     detail::failed why;
     situ::loan<T> lent(*this);
@@ -78,7 +77,7 @@ class publisher<T> {
     return detail::result_of(std::move(lent), std::move(why));
   }
 
-  /// Publishes the value of a message on the heap, and gives its number in the topic's order.
+  /// Publishes the value of a message on the heap, and returns its number in the topic's order.
   std::uint64_t publish(const rebind<T, heap>& value) {
     situ::loan<T> lent = loan();
     detail::failed why;
@@ -97,20 +96,20 @@ class publisher<T> {
     return lent.publish();
   }
 
-  /// Gives the memory of free slots back to the system, and says how many bytes that are; see
+  /// Gives the memory of free slots back to the system, and returns the number of bytes; see
   /// situ_publisher_trim.
   std::uint64_t trim() noexcept { return situ_publisher_trim(handle_.get()); }
 
-  /// Its memory, its subscribers, and the deadlines it missed.
+  /// Memory in use, subscribers, and missed deadlines.
   [[nodiscard]] publisher_statistics statistics() const noexcept {
     return situ_publisher_get_statistics(handle_.get());
   }
-  /// What C knows it by.
+  /// The handle for the C interface.
   [[nodiscard]] situ_publisher* handle() const noexcept { return handle_.get(); }
 
  private:
   friend class situ::loan<T>;
-  /// Two pages and what is known of their memory: what is touched, not what could be.
+  /// Two pages, allocator state included. Only this much is touched; more can be mapped.
   static constexpr std::size_t min_room = 8192;
 
   publisher() = default;
@@ -147,7 +146,7 @@ class publisher<T> {
     region_invalid problem{};
     if (edit_image(lent, from.bytes(), problem, why) || why) return;
     if (problem.problem == region_problem::other_version) {
-      // Of a newer version: what this program does not know of it is lost.
+      // The image is of a newer version. The copy drops members that this program does not know.
       auto known = from.copy();
       lent.raw_ = {};
       if (known && (edit_image(lent, known->bytes(), problem, why) || why)) return;
@@ -170,12 +169,12 @@ class publisher<T> {
     lent.grows();
     return true;
   }
-  /// Notes how much an image needed: at once if it is more than before, else little by little.
+  /// Notes how much memory an image needed. The hint rises at once, and falls by an eighth of the difference.
   void learn(std::size_t needed) noexcept { hint_ = needed > hint_ ? needed : hint_ - (hint_ - needed) / 8; }
 
   detail::owner<situ_publisher> handle_;
   std::size_t hint_ = min_room;
-  /// The bitmap of the last large message that was edited: its memory is used again.
+  /// The bitmap of the last large message that was edited, kept for its memory.
   std::vector<std::uint64_t> for_large_;
 };
 

@@ -17,11 +17,11 @@
 namespace situ {
 
 /// A region that was taken: checked once, read-only, and unchanged until the sample is destroyed. May outlive
-/// its subscriber, move to other threads, and be read by several at once.
+/// its subscriber and move to other threads. Several threads may read it at once.
 ///
-/// It was checked once, and its links are followed without looking again. So it lies in memory that nobody
-/// changes: what others than this user may write to was copied to private memory before it was checked
-/// (`situ::trust`, of the subscriber). Only a hostile process of the same user can change what is read in
+/// After the check, reading follows links without further checks. The image therefore lies in memory that
+/// does not change: messages that other users may write are copied to private memory before the check
+/// (`situ::trust` of the subscriber). Only a hostile process of the same user can change what is read in
 /// place; subscribe with `situ::trust::nobody` where there may be one.
 template <region_message T>
 class sample<T> {
@@ -40,10 +40,8 @@ class sample<T> {
 
   [[nodiscard]] const T& operator*() const noexcept { return *value_; }
   [[nodiscard]] const T* operator->() const noexcept { return value_; }
-  /// The image.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return image_; }
-  /// A region of this process, to be kept and edited: a copy, checked once more, of the bytes as they are
-  /// now.
+  /// A region of this process, to keep and edit: a copy of the bytes, checked once more.
   [[nodiscard]] result<region<T>, region_invalid> copy(const region_options& options = {}) const {
     situ_count_copy(image_.size());
     std::vector<granule> own((image_.size() + sizeof(granule) - 1) / sizeof(granule));
@@ -53,7 +51,7 @@ class sample<T> {
 
   /// The message's number in the topic's order, from 0.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return raw_.sequence; }
-  /// When it was published; the clock's epoch if its publisher leaves out time stamps.
+  /// The time of publication, or the clock's epoch if the publisher omits time stamps.
   [[nodiscard]] std::chrono::steady_clock::time_point published_at() const noexcept {
     using clock = std::chrono::steady_clock;
     return clock::time_point(std::chrono::duration_cast<clock::duration>(
@@ -61,8 +59,8 @@ class sample<T> {
   }
   /// The number of the node that published it.
   [[nodiscard]] std::uint64_t publisher_id() const noexcept { return raw_.publisher; }
-  /// Whether it had to be stored in a region of this process, or its publisher is not trusted
-  /// (`situ::trust`); otherwise it is read where it was written.
+  /// Whether the message was stored in a region of this process, or copied because its publisher is not
+  /// trusted (`situ::trust`). Otherwise it is read in place.
   [[nodiscard]] bool is_copy() const noexcept { return own_ != nullptr || situ_sample_is_copy(&raw_) != 0; }
 
  private:

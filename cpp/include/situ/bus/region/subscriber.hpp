@@ -1,4 +1,4 @@
-// Taking regions: what `node.subscriber<T>()` is for a T with storage in regions.
+// Taking regions: the subscriber that `node.subscriber<T>()` returns for a T with storage in regions.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@
 
 namespace situ {
 
-/// Subscribes to regions of type T. May move from thread to thread, but is used by one at a time; its samples
-/// may go to others.
+/// Subscribes to regions of type T. May move between threads, but only one thread may use it at a time. Its
+/// samples may go to other threads.
 template <region_message T>
 class subscriber<T> : public any_subscriber {
  public:
@@ -48,9 +48,9 @@ class subscriber<T> : public any_subscriber {
     return detail::result_of(std::move(made), std::move(why));
   }
 
-  /// Takes the next message, if there is one. Never waits. A region is checked, and read in place; what is
-  /// serialized or flat is stored in a region of this process. A message that cannot be read is passed over
-  /// by the exception.
+  /// Takes the next message, if there is one, without waiting. A region is checked and read in place. A
+  /// serialized or flat message is stored in a region of this process. If a message cannot be read, the
+  /// exception skips it.
   [[nodiscard]] std::optional<sample<T>> take() {
     detail::failed why;
     std::optional<sample<T>> taken;
@@ -66,7 +66,7 @@ class subscriber<T> : public any_subscriber {
     return detail::result_of(std::move(taken), std::move(why));
   }
 
-  /// Waits for the next message and takes it; nothing if the time is over.
+  /// Waits for the next message and takes it. Returns nothing if the timeout passes first.
   [[nodiscard]] std::optional<sample<T>> receive(std::chrono::nanoseconds timeout = forever) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
@@ -100,7 +100,7 @@ class subscriber<T> : public any_subscriber {
     const std::span bytes(static_cast<const std::byte*>(taken.raw_.body), taken.raw_.body_size);
     if (taken.raw_.encoding != SITU_REGION) return store(taken, bytes, why);
     region_invalid problem{};
-    // The bitmap of large messages keeps its memory from one to the next.
+    // Keeps the bitmap's memory from one large message to the next.
     region_detail::check_bitmap bits(for_large_);
     region_detail::image_versions versions;
     if (!region_detail::check_image<T>(bytes, bits, versions, problem)) {
@@ -114,7 +114,7 @@ class subscriber<T> : public any_subscriber {
     return true;
   }
 
-  /// Of an older version: the members that it has not have their defaults in a copy.
+  /// Reads an image of an older version through a copy, in which missing members have their defaults.
   bool renew(sample<T>& taken, std::span<const std::byte> bytes, detail::failed& why) {
     taken.image_ = bytes;
     auto own = taken.copy();
@@ -128,7 +128,7 @@ class subscriber<T> : public any_subscriber {
     taken.value_ = taken.own_->get();
   }
 
-  /// What is serialized or flat goes through the heap.
+  /// Stores a serialized or flat message in a region, by way of the heap.
   bool store(sample<T>& taken, std::span<const std::byte> bytes, detail::failed& why) {
     rebind<T, heap> value;
     if (taken.raw_.encoding != SITU_FLAT) {

@@ -1,4 +1,4 @@
-// A loan: a message under construction, in the memory where it will be read.
+// A loan: a message under construction, in the memory in which subscribers read it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace situ {
 
 /// A message under construction. It is published, or returned on destruction. Belongs to the thread of its
-/// publisher, and may outlive it.
+/// publisher, and may outlive the publisher.
 template <message T>
 class loan {
   static_assert(flat_message<T>, "only flat messages can be built in shared memory");
@@ -27,13 +27,13 @@ class loan {
   /// False once it is published or moved from.
   explicit operator bool() const noexcept { return raw_.head() != nullptr; }
 
-  /// The elements of a bulk field, for writing; they are whatever was there before:
-  /// `cloud.bulk(&PointCloud2::data)`.
+  /// The elements of a bulk field, for writing: `cloud.bulk(&PointCloud2::data)`. They hold arbitrary old
+  /// values.
   template <class U, std::size_t N>
   [[nodiscard]] std::span<U> bulk(bulk_ref<U, N> T::*member) const noexcept {
     return bulk((**this).*member);
   }
-  /// The same for a field further inside: `cloud.bulk(cloud->inner.data)`.
+  /// The same for a field of a nested message: `cloud.bulk(cloud->inner.data)`.
   template <class U, std::size_t N>
   [[nodiscard]] std::span<U> bulk(const bulk_ref<U, N>& field) const noexcept {
     return field.try_span(raw_.body()).value_or(std::span<U>());
@@ -46,7 +46,7 @@ class loan {
   [[nodiscard]] device_span<U> span(bulk_ref<U, N> T::*member) {
     return span((**this).*member);
   }
-  /// The same for a field further inside.
+  /// The same for a field of a nested message.
   template <class U, std::size_t N>
   [[nodiscard]] device_span<U> span(const bulk_ref<U, N>& field) {
     detail::failed why;
@@ -54,9 +54,9 @@ class loan {
     detail::raise_if(why);
     return detail::part_of<U>(payload, field);
   }
-  /// Puts a message without bulk fields into its publisher's domain as a whole, and gives where it lies: what
-  /// is written to the loan itself then stays in host memory, and is shown to those who take on a device
-  /// only.
+  /// Places a message without bulk fields in its publisher's domain as a whole, and returns its place there.
+  /// Bytes written to the loan itself stay in host memory, and only subscribers that take on a device see
+  /// them.
   [[nodiscard]] device_span<T> span_of_message() {
     static_assert(std::is_same_v<typename T::bulk_lengths, no_bulk>,
                   "a message with bulk fields has a span for each of them: use span()");
@@ -65,25 +65,24 @@ class loan {
     detail::raise_if(why);
     return device_span<T>(payload);
   }
-  /// Enqueues a copy of host bytes into the message's body, at an offset. They must not change until the
-  /// stream has passed.
+  /// Enqueues a copy of host bytes into the message's body at an offset. The bytes must not change until the
+  /// stream has passed the copy.
   void write(const stream& work, std::span<const std::byte> bytes, std::uint64_t offset = 0) {
     detail::failed why;
     raw_.write(work, bytes, offset, why);
     detail::raise_if(why);
   }
 
-  /// Publishes now, although the message is complete only when the stream has passed everything that is
-  /// enqueued on it so far: who takes it waits for that, the call does not. After an exception it is still
-  /// lent.
+  /// Publishes now. The message is complete once the stream has passed all work enqueued so far; the call
+  /// does not wait for that, but subscribers do. After an exception the loan is still valid.
   std::uint64_t publish_on(const stream& work) {
     detail::failed why;
     const std::uint64_t sequence = raw_.publish_on(work, why);
     detail::raise_if(why);
     return sequence;
   }
-  /// When the body is complete, for streams that Situ knows nothing of: enqueue writing `value` to the word
-  /// behind the work that fills the body, then `publish_signalled`.
+  /// The fence that completes the body, for streams that Situ does not know: enqueue a write of `value` to
+  /// the word after the work that fills the body, then call `publish_signalled`.
   [[nodiscard]] situ::fence fence() {
     detail::failed why;
     const situ::fence found = raw_.fence(why);
@@ -97,8 +96,8 @@ class loan {
     return sequence;
   }
 
-  /// Publishes the message and gives its number in the topic's order, from 0. After an exception it is still
-  /// lent.
+  /// Publishes the message and returns its number in the topic's order, from 0. After an exception the loan
+  /// is still valid.
   std::uint64_t publish() {
     detail::failed why;
     const std::uint64_t sequence = raw_.publish(why);

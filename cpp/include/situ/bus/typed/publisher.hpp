@@ -1,4 +1,4 @@
-// Publishing: flat messages are built in place, others are serialized straight into shared memory.
+// Publishing: flat messages are built in place, others are serialized directly into shared memory.
 #pragma once
 
 #include <bit>
@@ -23,14 +23,14 @@
 
 namespace situ {
 
-/// What is known of a publisher; see situ.h.
+/// What the library counts for a publisher; see situ.h.
 using publisher_statistics = situ_publisher_statistics;
 
-/// Publishes messages of type T. May move from thread to thread, but is used by one at a time.
+/// Publishes messages of type T. May move between threads, but only one thread may use it at a time.
 template <message T>
 class publisher {
  public:
-  /// How many elements the bulk fields of a message hold: `{.data = 640 * 480}`.
+  /// The numbers of elements in the bulk fields of a message: `{.data = 640 * 480}`.
   using bulk_lengths = typename T::bulk_lengths;
 
   /// Joins a topic.
@@ -50,8 +50,8 @@ class publisher {
     return detail::result_of(std::move(made), std::move(why));
   }
 
-  /// Lends a message, default-initialized in place: only what is occupied is written, however large the type.
-  /// The body costs what its bulk fields hold.
+  /// Lends a message, default-initialized in place. The cost does not depend on the bounds of the type: only
+  /// occupied bytes are written. The body has room for the given bulk lengths.
   [[nodiscard]] situ::loan<T> loan(const bulk_lengths& lengths = {}) requires flat_message<T> {
     detail::failed why;
     situ::loan<T> lent;
@@ -68,9 +68,9 @@ class publisher {
     return detail::result_of(std::move(lent), std::move(why));
   }
 
-  /// Publishes a message that lies elsewhere, and gives its number in the topic's order. A flat message is
-  /// copied, what it holds only; a message on the heap is serialized into shared memory or, by a publisher of
-  /// its flat form, converted.
+  /// Publishes a message from other memory, and returns its number in the topic's order. Of a flat message,
+  /// the occupied bytes are copied. A message on the heap is serialized into shared memory or, by a publisher
+  /// of its flat form, converted.
   template <message M>
   requires std::same_as<M, T> ||(flat_message<T>&& std::same_as<M, rebind<T, heap>>)std::uint64_t
       publish(const M& value) {
@@ -88,21 +88,21 @@ class publisher {
     return detail::result_of(std::move(sequence), std::move(why));
   }
 
-  /// Has an interrupter end its waits for subscribers that have no room: publishing fails then with
-  /// `errc::interrupted`, and a loan is still lent. None with null.
+  /// Sets an interrupter that ends this publisher's waits for subscribers without room: publishing then fails
+  /// with `errc::interrupted`, and a loan stays valid. Null removes it.
   void set_interrupter(const interrupter* stop) noexcept {
     situ_publisher_set_interrupter(handle_.get(), stop != nullptr ? stop->handle() : nullptr);
   }
 
-  /// Gives the memory of free slots back to the system, and says how many bytes that are; see
+  /// Gives the memory of free slots back to the system, and returns the number of bytes; see
   /// situ_publisher_trim.
   std::uint64_t trim() noexcept { return situ_publisher_trim(handle_.get()); }
 
-  /// Its memory, its subscribers, and the deadlines it missed.
+  /// Memory in use, subscribers, and missed deadlines.
   [[nodiscard]] publisher_statistics statistics() const noexcept {
     return situ_publisher_get_statistics(handle_.get());
   }
-  /// What C knows it by.
+  /// The handle for the C interface.
   [[nodiscard]] situ_publisher* handle() const noexcept { return handle_.get(); }
 
  private:
@@ -149,7 +149,7 @@ class publisher {
       return lent.publish(why);
     } else {
       situ::loan<T> lent;
-      // The same numbers by the same names: the type was generated once, for every storage.
+      // Both types of lengths have the same members: the generator writes them once for all storages.
       if (!lend(lent, std::bit_cast<bulk_lengths>(bulk_lengths_of(value)), why)) return 0;
       if (auto done = convert(value, *lent, {}, lent.body()); !done) {
         why.emplace(errc::invalid_argument,

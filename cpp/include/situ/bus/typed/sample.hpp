@@ -1,4 +1,4 @@
-// A sample: a message that was taken, read where its publisher wrote it.
+// A sample: a message that was taken, read in the memory into which its publisher wrote it.
 #pragma once
 
 #include <chrono>
@@ -17,17 +17,17 @@
 
 namespace situ {
 
-/// A message that was taken: read-only, and unchanged until the sample is destroyed, whatever its publisher
-/// does. May outlive its subscriber, move to other threads, and be read by several at once.
+/// A message that was taken: read-only, and unchanged until the sample is destroyed. May outlive its
+/// subscriber and move to other threads. Several threads may read it at once.
 template <message T>
 class sample {
-  /// Only a subscriber has it.
+  /// Only subscribers can make one.
   struct key {
     explicit key() = default;
   };
 
  public:
-  // What is not held is not initialized either: the hot path has better things to do.
+  // Leaves the other members uninitialized: this is the hot path.
   explicit sample(key /*from*/) noexcept { forget(); }
   sample(sample&& other) noexcept { take(other); }
   sample& operator=(sample&& other) noexcept {
@@ -49,31 +49,31 @@ class sample {
   [[nodiscard]] std::span<const U> bulk(bulk_ref<U, N> T::*member) const noexcept {
     return bulk(value_->*member);
   }
-  /// The same for a field further inside: `cloud.bulk(cloud->inner.data)`.
+  /// The same for a field of a nested message: `cloud.bulk(cloud->inner.data)`.
   template <class U, std::size_t N>
   [[nodiscard]] std::span<const U> bulk(const bulk_ref<U, N>& field) const noexcept {
     return field.try_span(body()).value_or(std::span<const U>());
   }
-  /// The same for a message on the heap, where the field is a vector.
+  /// The same for a message on the heap, whose field is a vector.
   template <detail::sequence V>
   [[nodiscard]] std::span<const typename V::value_type> bulk(V T::*member) const noexcept {
     return value_->*member;
   }
 
-  /// The elements of a bulk field where the subscriber takes them: `cloud.span(&PointCloud2::data)`.
+  /// The elements of a bulk field in the subscriber's domain: `cloud.span(&PointCloud2::data)`.
   template <class U, std::size_t N>
   [[nodiscard]] device_span<const U> span(bulk_ref<U, N> T::*member) const {
     return span(value_->*member);
   }
-  /// The same for a field further inside.
+  /// The same for a field of a nested message.
   template <class U, std::size_t N>
   [[nodiscard]] device_span<const U> span(const bulk_ref<U, N>& field) const {
     return detail::part_of<const U>(payload(), field);
   }
-  /// A message without bulk fields, as a whole, where the subscriber takes it.
+  /// A message without bulk fields, as a whole, in the subscriber's domain.
   [[nodiscard]] device_span<const T> span_of_message() const { return device_span<const T>(payload()); }
-  /// Enqueues a copy of the message's body to host memory, from an offset. Nobody may use that until the
-  /// stream has passed.
+  /// Enqueues a copy of the message's body to host memory, from an offset. The memory must not be used until
+  /// the stream has passed the copy.
   void read(const stream& work, std::span<std::byte> bytes, std::uint64_t offset = 0) const {
     situ_error raw;
     detail::failed why;
@@ -83,11 +83,11 @@ class sample {
     detail::raise_if(why);
   }
 
-  /// Whether it is complete.
+  /// Whether the message is complete.
   [[nodiscard]] fence_state state() const noexcept {
     return static_cast<fence_state>(copy_ ? SITU_COMPLETE : situ_sample_state(&raw_));
   }
-  /// When it is complete, for streams that Situ knows nothing of; a null word: it is.
+  /// The fence that completes the message, for streams that Situ does not know. A null word: it is complete.
   [[nodiscard]] situ::fence fence() const {
     situ_error raw;
     detail::failed why;
@@ -96,23 +96,23 @@ class sample {
     detail::raise_if(why);
     return found;
   }
-  /// Waits until it is complete. False if the time is over; throws if it never will be.
+  /// Waits until the message is complete. False if the timeout passes first. Throws if the message never
+  /// becomes complete.
   bool synchronize(std::chrono::nanoseconds timeout = forever) const {
     situ_error raw;
     return waited(situ_sample_synchronize(&raw_, detail::limit_of(timeout), &raw), raw);
   }
-  /// Has work that is enqueued on the stream from now on wait until it is complete. The call itself waits
-  /// only where the device cannot: then false if the time is over.
+  /// Makes work that is enqueued on the stream from now on wait until the message is complete. If the device
+  /// cannot wait, the call waits itself, and returns false if the timeout passes first.
   bool wait_on(const stream& work, std::chrono::nanoseconds timeout = forever) const {
     situ_error raw;
     return waited(situ_sample_wait_on(&raw_, work.handle(), detail::limit_of(timeout), &raw), raw);
   }
 
-  /// Gives it back when the stream has passed everything that is enqueued on it so far, instead of when it is
-  /// destroyed: for kernels that still read it (on CUDA, when something is next enqueued there, or
-  /// somebody synchronizes with it). Nothing may be read through this sample afterwards. Throws if
-  /// the stream cannot be told; the message then stays until this process ends, because the device may still
-  /// be reading it.
+  /// Releases the message once the stream has passed all work enqueued so far, instead of on destruction: for
+  /// kernels that still read it. On CUDA the release happens when work is next enqueued on the stream, or
+  /// when a thread synchronizes with it. The sample must not be read afterwards. Throws if the stream
+  /// refuses; the message then stays until this process ends, because the device may still read it.
   void release_on(const stream& work) && {
     situ_error raw;
     detail::failed why;
@@ -124,7 +124,7 @@ class sample {
 
   /// The message's number in the topic's order, from 0.
   [[nodiscard]] std::uint64_t sequence() const noexcept { return raw_.sequence; }
-  /// When it was published; the clock's epoch if its publisher leaves out time stamps.
+  /// The time of publication, or the clock's epoch if the publisher omits time stamps.
   [[nodiscard]] std::chrono::steady_clock::time_point published_at() const noexcept {
     using clock = std::chrono::steady_clock;
     return clock::time_point(std::chrono::duration_cast<clock::duration>(
@@ -132,8 +132,8 @@ class sample {
   }
   /// The number of the node that published it.
   [[nodiscard]] std::uint64_t publisher_id() const noexcept { return raw_.publisher; }
-  /// Whether it had to be decoded or converted, or its publisher is not trusted (`situ::trust`); otherwise it
-  /// is read where it was written.
+  /// Whether the message was decoded or converted, or copied because its publisher is not trusted
+  /// (`situ::trust`). Otherwise it is read in place.
   [[nodiscard]] bool is_copy() const noexcept { return copy_ != nullptr || situ_sample_is_copy(&raw_) != 0; }
 
  private:
@@ -148,7 +148,7 @@ class sample {
 
   [[nodiscard]] std::span<const std::byte> body() const noexcept {
     if (copy_) return copy_->body;
-    // On a device it has a size, but no address.
+    // A body on a device has a size, but no address.
     if (raw_.body == nullptr) return {};
     return {static_cast<const std::byte*>(raw_.body), raw_.body_size};
   }

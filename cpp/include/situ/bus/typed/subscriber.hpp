@@ -25,15 +25,15 @@
 namespace situ {
 namespace detail {
 
-/// Reads a region into a message with another storage; false, with the reason, if that cannot be. See
+/// Reads a region into a message with another storage. On failure returns false, with the reason. Defined in
 /// bus/region/subscriber.hpp.
 template <message T>
 bool read_region(std::span<const std::byte> image, T& to, std::string& reason);
 
 }  // namespace detail
 
-/// Subscribes to messages of type T. May move from thread to thread, but is used by one at a time; its
-/// samples may go to others.
+/// Subscribes to messages of type T. May move between threads, but only one thread may use it at a time. Its
+/// samples may go to other threads.
 template <message T>
 class subscriber : public any_subscriber {
  public:
@@ -54,9 +54,9 @@ class subscriber : public any_subscriber {
     return detail::result_of(std::move(made), std::move(why));
   }
 
-  /// Takes the next message, if there is one. Never waits. A flat message is read in place by a subscriber of
-  /// the flat type; everything else is decoded or converted. A message that cannot be read is passed over by
-  /// the exception.
+  /// Takes the next message, if there is one, without waiting. A subscriber of a flat type reads flat
+  /// messages in place; all others are decoded or converted. If a message cannot be read, the exception skips
+  /// it.
   [[nodiscard]] std::optional<sample<T>> take() {
     detail::failed why;
     std::optional<sample<T>> taken;
@@ -73,7 +73,7 @@ class subscriber : public any_subscriber {
   }
 
   /// Takes the next message, if there is one, in stream order: work that is enqueued on the stream from now
-  /// on comes after what completes the message, or copies it. See situ.h.
+  /// on runs after the message is complete, or copied. See situ.h.
   [[nodiscard]] std::optional<sample<T>> take_on(const stream& on) {
     detail::failed why;
     std::optional<sample<T>> taken;
@@ -89,7 +89,7 @@ class subscriber : public any_subscriber {
     return detail::result_of(std::move(taken), std::move(why));
   }
 
-  /// Waits for the next message and takes it; nothing if the time is over.
+  /// Waits for the next message and takes it. Returns nothing if the timeout passes first.
   [[nodiscard]] std::optional<sample<T>> receive(std::chrono::nanoseconds timeout = forever) {
     detail::failed why;
     std::optional<sample<T>> taken;
@@ -97,8 +97,8 @@ class subscriber : public any_subscriber {
     detail::raise_if(why);
     return taken;
   }
-  /// The same, but something else may end it, also though there is something to take: then nothing, as if the
-  /// time were over. The interrupter tells which.
+  /// The same, with an interrupter or a signal that may end the wait even when a message is available. The
+  /// result is then nothing, as after a timeout; ask the interrupter which it was.
   [[nodiscard]] std::optional<sample<T>> receive(const waiting& how) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
@@ -106,7 +106,7 @@ class subscriber : public any_subscriber {
     for (waiting left = how; wait(left) == waited::ready;) {
       taken = take();
       if (taken) break;
-      // What was there has expired, or was overwritten, before it could be taken.
+      // The message expired or was overwritten before it could be taken.
       if (how.timeout != forever) left.timeout = how.timeout - (clock::now() - start);
     }
     return taken;
@@ -131,7 +131,7 @@ class subscriber : public any_subscriber {
     for (auto left = timeout; wait(left);) {
       take_into(taken, why);
       if (taken || why) return;
-      // What was there has expired, or was overwritten, before it could be taken.
+      // The message expired or was overwritten before it could be taken.
       if (timeout != forever) left = timeout - (clock::now() - start);
     }
   }
@@ -198,7 +198,7 @@ class subscriber : public any_subscriber {
     return keep(taken, std::move(copy), taken.raw_.head_size + body.size());
   }
 
-  /// The message is read from the copy from now on, so its memory in the bus may be used again.
+  /// Keeps a copy to read from, and releases the message's memory in the bus.
   static bool keep(sample<T>& taken, std::unique_ptr<typename sample<T>::copy> copy, std::size_t bytes) {
     situ_sample_release(&taken.raw_);
     situ_count_copy(bytes);
