@@ -1,4 +1,4 @@
-// What writing and reading CDR share: the encodings, the numbers of spec/cdr.md, and the errors.
+// What the CDR writer and reader share: the encodings, the numbers of spec/cdr.md, and the errors.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "Situ's layouts are li
 
 /// The version of the encoding.
 enum class encoding {
-  xcdr1,  ///< what ROS 2 writes
+  xcdr1,  ///< the encoding that ROS 2 writes
   xcdr2,  ///< the encoding of newer DDS
 };
 
@@ -27,7 +27,7 @@ enum class encode_problem {
   not_utf8,      ///< the text is not UTF-8 from byte `found` on
   outside_body,  ///< a bulk field at `found` does not lie within the body of `limit` bytes
   bad_id,        ///< the member id `found` does not fit into the encoding
-  too_deep,      ///< values are nested more than `limit` deep
+  too_deep,      ///< values are nested deeper than `limit`
 };
 
 /// A message could not be encoded.
@@ -38,7 +38,7 @@ struct encode_error {
   std::uint64_t found = 0;
   std::uint64_t limit = 0;
 
-  /// A sentence for people.
+  /// The error as one sentence.
   [[nodiscard]] std::string message() const {
     const std::string f = std::to_string(found);
     const std::string l = std::to_string(limit);
@@ -63,33 +63,33 @@ struct encode_error {
 /// Why bytes could not be decoded.
 enum class decode_problem {
   truncated,          ///< `found` bytes are needed, `limit` are left
-  bad_encapsulation,  ///< the encapsulation id (`found`) is none that Situ reads
-  wrong_kind,         ///< the encapsulation id (`found`) is for another extensibility than that of the type
+  bad_encapsulation,  ///< Situ does not read the encapsulation id (`found`)
+  wrong_kind,         ///< the encapsulation id (`found`) is for another extensibility than the type has
   not_a_bool,         ///< a boolean (`found`) is neither 0 nor 1
   not_utf8,           ///< the text is not UTF-8 from byte `found` on
   too_long,           ///< a length (`found`) exceeds the bound of the schema (`limit`)
-  lying_length,       ///< a length (`found`) is more than the `limit` bytes that are left can hold
+  lying_length,       ///< a length (`found`) is greater than the `limit` remaining bytes can hold
   odd_length,         ///< a wide string's length in bytes (`found`) is odd
   not_a_unit,         ///< a unit of a wide string (`found`) has more than 16 bits
-  wrong_member,       ///< the header of an optional member bears the id `found` instead of `limit`
+  wrong_member,       ///< the header of an optional member has the id `found` instead of `limit`
   bad_header,         ///< an extended parameter header has the length `found` instead of `limit`
   unknown_member,     ///< the unknown member `found` must be understood
-  no_room,   ///< a bulk field of `found` bytes does not fit into the body, of which `limit` bytes are left
-  too_deep,  ///< values are nested more than `limit` deep
+  no_room,   ///< a bulk field of `found` bytes does not fit into the `limit` remaining bytes of the body
+  too_deep,  ///< values are nested deeper than `limit`
   too_much_memory,  ///< the message would take more than `limit` bytes of memory
 };
 
 /// Bytes are not an encoded message of the type.
 struct decode_error {
   decode_problem problem;
-  /// The byte at which it was noticed, counted from the beginning of the encapsulation header.
+  /// The offset of the fault in bytes, counted from the beginning of the encapsulation header.
   std::size_t offset = 0;
   /// The member at fault.
   field_path path{};
   std::uint64_t found = 0;
   std::uint64_t limit = 0;
 
-  /// A sentence for people.
+  /// The error as one sentence.
   [[nodiscard]] std::string message() const {
     return path.shown() + ", byte " + std::to_string(offset) + ": " + problem_text();
   }
@@ -148,7 +148,7 @@ inline constexpr std::uint32_t pid_last_short = 0x3F00;
 inline constexpr std::uint32_t pid_vendor = 0x8000;
 inline constexpr std::uint32_t pid_must_understand = 0x4000;
 
-/// What an extended parameter header has behind its first word.
+/// The bytes of an extended parameter header after its first word.
 inline constexpr std::size_t long_header = 8;
 
 /// Member ids have 28 bits; the bits above them are flags.
@@ -157,7 +157,7 @@ inline constexpr std::uint32_t vendor_v1 = 0x8000'0000;
 inline constexpr std::uint32_t must_understand_v1 = 0x4000'0000;
 inline constexpr std::uint32_t must_understand_v2 = 0x8000'0000;
 
-/// The encapsulation id, without the bit that says little endian.
+/// The encapsulation id, without the bit for little endian.
 constexpr unsigned encapsulation(encoding version, extensibility kind) noexcept {
   if (version == encoding::xcdr1) return kind == extensibility::mutable_ ? 0x02 : 0x00;
   switch (kind) {
@@ -171,8 +171,8 @@ constexpr unsigned encapsulation(encoding version, extensibility kind) noexcept 
   return 0x06;
 }
 
-/// Primitive by the letter of XTypes: numbers, characters and booleans, but neither enums nor bitmasks. A
-/// sequence of anything else has a delimiter in XCDR2.
+/// Primitive as XTypes defines it: numbers, characters and booleans, but not enums and bitmasks. Sequences of
+/// all other types have a delimiter in XCDR2.
 template <class T>
 inline constexpr bool is_primitive = std::is_arithmetic_v<T>;
 
@@ -186,7 +186,7 @@ struct innermost<std::array<T, N>> : innermost<T> {};
 template <class T>
 using innermost_t = typename innermost<T>::type;
 
-/// Whether a run of T on the wire is a run of T in memory, byte order aside.
+/// Whether a run of T on the wire equals a run of T in memory, apart from byte order.
 template <class T>
 inline constexpr bool is_run = scalar<innermost_t<T>>;
 

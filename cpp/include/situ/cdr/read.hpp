@@ -1,5 +1,5 @@
-// Reading CDR: no input makes it read out of bounds, allocate on the word of a length alone, or recurse
-// without end.
+// Reading CDR. No input makes the reader read out of bounds, allocate memory because of a length alone, or
+// recurse without end.
 #pragma once
 
 #include <algorithm>
@@ -22,15 +22,14 @@
 
 namespace situ {
 
-/// Where decoding puts the bulk fields of a flat message: a body of a fixed size, or a vector that grows as
-/// needed.
+/// The destination of a flat message's bulk fields: a body of a fixed size, or a vector that grows as needed.
 class decode_body {
  public:
   decode_body() = default;
   decode_body(std::span<std::byte> body) : body_(body) {}
   decode_body(std::vector<std::byte>& body) : vector_(&body) { body.clear(); }
 
-  /// Room for so many bytes at a multiple of 64; false when there is none.
+  /// Reserves `size` bytes at a multiple of 64. False when there is no room.
   [[nodiscard]] bool place(std::size_t size, std::size_t& offset) {
     const std::size_t begin = (end_ + bulk_alignment - 1) / bulk_alignment * bulk_alignment;
     if (vector_ != nullptr) {
@@ -67,8 +66,8 @@ T swapped(T value) {
   return std::bit_cast<T>(bytes);
 }
 
-/// Gives a value its defaults again. One in place is built anew where it is, so that nothing large passes the
-/// stack.
+/// Resets a value to its defaults. A value in place is constructed again in place, so that nothing large
+/// passes through the stack.
 template <class T>
 void reset(T& value) {
   if constexpr (std::is_trivially_destructible_v<T>) {
@@ -221,7 +220,7 @@ class reader {
     }
   }
 
-  /// A value that is there, be the member optional or not.
+  /// A present value, whether the member is optional or not.
   template <class M>
   bool read_present(M& member) {
     if constexpr (optional<M>) {
@@ -241,7 +240,8 @@ class reader {
     bool is_end = false;
   };
 
-  /// Calls `member(id, known)` with the reader at each value; it sets `known` when it has read the member.
+  /// Calls `member(id, known)` with the reader at each value. `member` sets `known` when it has read the
+  /// member.
   template <class Member>
   bool parameters(Member&& member) {
     if (!is_v2()) {
@@ -253,7 +253,7 @@ class reader {
       }
     }
     return delimited([&] {
-      // Some writers count the padding behind the last member.
+      // Some writers count the padding after the last member.
       while (left() > padding(4)) {
         parameter header;
         if (!read_parameter_v2(header) || !read_parameter(header, member)) return false;
@@ -283,7 +283,7 @@ class reader {
         at_ += length;
         continue;
       }
-      // Ids of a vendor's own meaning keep that bit, so that they equal no member's.
+      // Vendor-specific ids keep this bit, so that they differ from all member ids.
       header.id = id | ((word & pid_vendor) != 0 ? vendor_v1 : 0U);
       header.length = length;
       header.must_understand = (word & pid_must_understand) != 0;
@@ -314,7 +314,7 @@ class reader {
       header.length = next;
       return true;
     }
-    // The word is at once the beginning of the value, and counts what follows it.
+    // The word is also the beginning of the value, and counts the bytes after it.
     at_ -= sizeof(next);
     const std::uint64_t length = sizeof(next) + (std::uint64_t{next} << (code == 5 ? 0U : code - 4U));
     if (length > left()) return fail(decode_problem::truncated, length, left());
@@ -344,7 +344,7 @@ class reader {
     });
   }
 
-  /// Memory that is about to be overwritten is not filled first, wherever the vector allows that.
+  /// Does not fill memory that is about to be overwritten, if the vector allows that.
   template <class V>
   bool read_run_into(V& value, std::size_t count) {
     using T = typename V::value_type;
@@ -398,7 +398,7 @@ class reader {
     }
   }
 
-  /// Scalars one after the other: one copy, and then what their type asks for.
+  /// A run of scalars: one copy, then the checks that the type requires.
   template <class T>
   bool read_run(T* elements, std::size_t count) {
     if (!align(sizeof(T))) return false;
@@ -495,7 +495,7 @@ class reader {
     }
   }
 
-  /// The units of a wide string in version 1, where each has 32 bits.
+  /// The units of a wide string in version 1, which have 32 bits each.
   bool read_wide_units(char16_t* units, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       std::uint32_t wide = 0;
@@ -521,7 +521,7 @@ class reader {
 
   std::size_t left() const noexcept { return end_ - at_; }
 
-  /// A number of elements, each of which needs at least so many bytes of what is left.
+  /// Reads a number of elements, each of which takes at least `min_bytes` of the remaining bytes.
   bool read_count(std::size_t& count, std::size_t min_bytes) {
     std::uint32_t found = 0;
     if (!align(4) || !get(found)) return false;
@@ -546,7 +546,7 @@ class reader {
     std::uint32_t length = 0;
     return align(4) && get(length) && within(length, false, content);
   }
-  /// Reads the content within the next `length` bytes and goes on behind them, whatever it has read.
+  /// Reads the content within the next `length` bytes and continues after them, however many it has read.
   template <class Content>
   bool within(std::uint32_t length, bool new_origin, Content&& content) {
     if (length > left()) return fail(decode_problem::truncated, length, left());
@@ -568,7 +568,7 @@ class reader {
     return ok;
   }
 
-  /// The bytes of padding in front of a number of this size.
+  /// The bytes of padding before a number of this size.
   std::size_t padding(std::size_t size) const noexcept {
     const std::size_t to = std::min<std::size_t>(size, is_v2() ? 4 : 8);
     return (to - (at_ - origin_) % to) % to;

@@ -1,4 +1,4 @@
-// Writing CDR: the same walk counts bytes and writes them.
+// Writing CDR. The same walk counts bytes and writes them.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace situ::detail::cdr {
 
-/// Writes into a buffer; without one (`data` null) it only counts.
+/// Writes into a buffer. Without one (`data` is null) it only counts.
 class writer {
  public:
   writer(std::byte* data, std::size_t capacity, encoding version, std::span<const std::byte> body)
@@ -242,7 +242,7 @@ class writer {
 
   // Bytes
 
-  /// In XCDR2 and if `wanted`, puts the length of the content in front of it.
+  /// In XCDR2 and if `wanted`, puts the length of the content before it.
   template <class Content>
   bool maybe_delimited(bool wanted, Content&& content) {
     return wanted && is_v2() ? delimited(content) : content();
@@ -258,7 +258,7 @@ class writer {
     return true;
   }
 
-  /// Counts levels as a reader does, which refuses what is nested too deep.
+  /// Counts levels in the same way as readers, which refuse values that are nested too deep.
   template <class Content>
   bool deeper(Content&& content) {
     if (depth_ == max_depth) return fail(encode_problem::too_deep, depth_ + 1, max_depth);

@@ -1,4 +1,4 @@
-// The allocators that decide where a container's elements live: inside the container, or on a heap.
+// The allocators that decide where a container's elements lie: inside the container, or on a heap.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace situ {
 
-/// Marks a container whose elements lie inside the container itself. There is nothing that it could allocate
-/// from, so it has no `allocate`: a container that tried would not compile.
+/// Marks a container whose elements lie inside the container itself. It has no `allocate`: a container that
+/// tried to allocate would not compile.
 template <class T>
 struct inline_allocator {
   using value_type = T;
@@ -28,7 +28,7 @@ struct inline_allocator {
   friend constexpr bool operator==(inline_allocator /*a*/, inline_allocator /*b*/) noexcept { return true; }
 };
 
-/// Allocates with `calloc`: memory arrives zeroed, and pages nobody writes to are never backed by the system.
+/// Allocates with `calloc`: memory is zeroed, and the system never backs pages that are not written.
 template <class T>
 struct calloc_allocator {
   using value_type = T;
@@ -63,7 +63,7 @@ struct is_inline_allocator<inline_allocator<T>> : std::true_type {};
 template <class Alloc>
 inline constexpr bool is_inline_allocator_v = detail::is_inline_allocator<Alloc>::value;
 
-/// The bound of a container that is bounded by memory alone.
+/// The bound of a container that only memory bounds.
 inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
 }  // namespace situ

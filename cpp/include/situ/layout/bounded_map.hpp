@@ -16,8 +16,8 @@
 
 namespace situ {
 
-/// One entry of a bounded map; C's layout of `struct { K key; V value; }`. A key inside a map must not be
-/// changed.
+/// One entry of a bounded map, with C's layout of `struct { K key; V value; }`. A key inside a map must not
+/// be changed.
 template <class K, class V>
 struct map_entry {
   K first{};
@@ -34,9 +34,8 @@ struct map_entry {
 };
 
 /// At most N entries, unique and sorted by key, with the interface of std::map. With `inline_allocator` its
-/// bytes are
-/// `{u32 length; struct { K key; V value; }[N]}`. Looking up is a binary search; inserting moves the entries
-/// behind. Unlike in std::map, inserting and erasing invalidate iterators.
+/// bytes are `{u32 length; struct { K key; V value; }[N]}`. Lookup is a binary search; insertion moves all
+/// later entries. Unlike in std::map, inserting and erasing invalidate iterators.
 template <class K, class V, std::size_t N, class Alloc = std::allocator<map_entry<K, V>>>
 class bounded_map {
   using vector_type = bounded_vector<map_entry<K, V>, N, Alloc>;
@@ -124,7 +123,7 @@ class bounded_map {
   std::pair<iterator, bool> emplace(Args&&... args) {
     return insert(value_type{std::forward<Args>(args)...});
   }
-  /// Inserts unless the key is there already; the value is made from `args` only when it is needed.
+  /// Inserts unless the key exists. The value is constructed from `args` only when it is needed.
   template <class Key, class... Args>
   requires std::convertible_to<Key, K> std::pair<iterator, bool> try_emplace(Key&& key, Args&&... args) {
     const iterator place = lower_bound(key);
@@ -144,7 +143,7 @@ class bounded_map {
                 place, value_type{K(std::forward<Key>(key)), detail::make<V>(std::forward<Value>(value))}),
             true};
   }
-  /// Inserts or assigns; false when the key is new and the map is full.
+  /// Inserts or assigns. False when the key is new and the map is full.
   template <class Key, class Value>
   requires std::convertible_to<Key, K>
   [[nodiscard]] bool try_insert_or_assign(Key&& key, Value&& value) {

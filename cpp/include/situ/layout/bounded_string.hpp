@@ -22,17 +22,16 @@
 namespace situ {
 namespace detail {
 
-/// Anything that reads as text: another string, a view, a literal; but not a null pointer constant.
+/// Anything that converts to a text view: another string, a view, a literal; but not a null pointer constant.
 template <class S, class Char>
 concept text_like =
     std::convertible_to<const S&, std::basic_string_view<Char>> && !std::same_as<S, std::nullptr_t>;
 
 }  // namespace detail
 
-/// Text of at most N code units (the terminating zero comes on top) with the interface of std::basic_string.
-/// With `inline_allocator` its bytes are `{u32 length; Char[N + 1]}`, and nothing behind the terminating zero
-/// is ever touched. Exceeding N throws `bound_error`; the `try_` forms return false instead and change
-/// nothing.
+/// Text of at most N code units, plus a terminating zero, with the interface of std::basic_string. With
+/// `inline_allocator` its bytes are `{u32 length; Char[N + 1]}`, and the bytes after the terminating zero are
+/// never touched. Exceeding N throws `bound_error`; the `try_` forms return false instead and change nothing.
 template <class Char, std::size_t N, class Alloc = std::allocator<Char>>
 class basic_bounded_string : public detail::text_search<basic_bounded_string<Char, N, Alloc>, Char> {
   static_assert(N < 0xFFFF'FFFFU, "a bound lies below 2^32 - 1; an unbounded string is a std::basic_string");
@@ -210,7 +209,7 @@ class basic_bounded_string : public detail::text_search<basic_bounded_string<Cha
     if constexpr (is_inline) {
       return storage_.data();
     } else {
-      // An empty string without memory may be written to only at its terminating zero, and only with zero.
+      // In an empty string without memory, only the terminating zero may be written, and only with zero.
       return storage_.data() != nullptr ? storage_.data() : empty_text();
     }
   }
@@ -372,7 +371,7 @@ class basic_bounded_string : public detail::text_search<basic_bounded_string<Cha
     size_ = 0;
     if constexpr (is_inline) storage_[0] = Char();
   }
-  /// The code units that the storage keeps alive: the text and its terminating zero.
+  /// The code units that the storage must keep: the text and its terminating zero.
   size_type units() const noexcept { return storage_.capacity() == 0 ? 0 : size() + 1; }
   void make_room(size_type count) {
     const bool fresh = storage_.capacity() == 0;
@@ -396,7 +395,7 @@ class basic_bounded_string : public detail::text_search<basic_bounded_string<Cha
     return view_type(text.data() + position, std::min(count, text.size() - position));
   }
 
-  /// Replaces `count` units at `position` (both in range) by `with_count` units, which may lie inside this
+  /// Replaces `count` units at `position` (both in range) by `with_count` units, which may be part of this
   /// string.
   basic_bounded_string& replace_units(size_type position, size_type count, const Char* with,
                                       size_type with_count) {
@@ -466,7 +465,7 @@ template <class C, std::size_t N, class A>
   return a.view() <=> b;
 }
 
-/// A sum need not fit into either bound, so it is a standard string.
+/// A sum may exceed both bounds, so it is a standard string.
 template <class C, std::size_t N, class A, std::size_t M, class B>
 [[nodiscard]] std::basic_string<C> operator+(const basic_bounded_string<C, N, A>& a,
                                              const basic_bounded_string<C, M, B>& b) {
@@ -514,14 +513,14 @@ template <class C, std::size_t N, class A>
 std::basic_ostream<C>& operator<<(std::basic_ostream<C>& out, const basic_bounded_string<C, N, A>& text) {
   return out << text.view();
 }
-/// Reads a word; one that exceeds the bound sets the stream's fail bit and leaves the text as it was.
+/// Reads a word. One that exceeds the bound sets the stream's fail bit and leaves the text unchanged.
 template <class C, std::size_t N, class A>
 std::basic_istream<C>& operator>>(std::basic_istream<C>& in, basic_bounded_string<C, N, A>& text) {
   std::basic_string<C> word;
   if (in >> word && !text.try_assign(word)) in.setstate(std::ios_base::failbit);
   return in;
 }
-/// Reads a line; one that exceeds the bound sets the stream's fail bit and leaves the text as it was.
+/// Reads a line. One that exceeds the bound sets the stream's fail bit and leaves the text unchanged.
 template <class C, std::size_t N, class A>
 std::basic_istream<C>& getline(std::basic_istream<C>& in, basic_bounded_string<C, N, A>& text,
                                C end = C('\n')) {

@@ -1,4 +1,4 @@
-// bounded_vector<T, N, Alloc>: std::vector with a bound, in place or on the heap as its allocator says.
+// bounded_vector<T, N, Alloc>: std::vector with a bound, in place or on the heap, as its allocator says.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@
 
 namespace situ {
 
-/// Asks `resize` to leave new elements of a plain type as they are, for memory that is about to be written
-/// anyway.
+/// Makes `resize` leave new elements of a plain type uninitialized, for memory that is about to be
+/// overwritten.
 struct default_init_t {};
 inline constexpr default_init_t default_init{};
 
 namespace detail {
 
-/// Whether nothing has to be ended; does not ask for a complete T unless the elements lie in place.
+/// Whether destruction does nothing. Does not require a complete T unless the elements lie in place.
 template <class T, class Alloc>
 consteval bool is_trivial_vector() {
   if constexpr (is_inline_allocator_v<Alloc>) {
@@ -35,7 +35,7 @@ consteval bool is_trivial_vector() {
   }
 }
 
-/// What a vector consists of, and its destructor: trivial wherever there is nothing to end.
+/// The state of a vector and its destructor, which is trivial wherever destruction does nothing.
 template <class T, std::size_t N, class Alloc, bool Trivial = is_trivial_vector<T, Alloc>()>
 struct vector_data {
   vector_data() {}  // NOLINT(modernize-use-equals-default)
@@ -75,7 +75,7 @@ struct vector_data<T, N, Alloc, true> {
 template <class It>
 concept input_iterator = std::input_iterator<It>;
 
-/// A range other than a braced list whose elements can become T.
+/// A range other than a braced list whose elements convert to T.
 template <class R, class T>
 concept range_of =
     std::ranges::input_range<R> && std::constructible_from<T, std::ranges::range_reference_t<R>>;
@@ -83,8 +83,8 @@ concept range_of =
 }  // namespace detail
 
 /// A sequence of at most N elements with the interface of std::vector. With `inline_allocator` its bytes are
-/// `{u32 length; T[N]}` and elements past the length are never touched. Exceeding N throws `bound_error`; the
-/// `try_` forms return false (or null) instead and change nothing.
+/// `{u32 length; T[N]}`, and elements beyond the length are never touched. Exceeding N throws `bound_error`;
+/// the `try_` forms return false (or null) instead and change nothing.
 template <class T, std::size_t N, class Alloc = std::allocator<T>>
 class bounded_vector : private detail::vector_data<T, N, Alloc> {
   using data_type = detail::vector_data<T, N, Alloc>;
@@ -128,7 +128,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
       : data_type(allocator) {
     assign(values.begin(), values.end());
   }
-  /// Copies any other range: a std::vector, a span, a bounded vector of another bound.
+  /// Copies any other range: a std::vector, a span, a bounded vector with another bound.
   template <class R>
   requires(!std::same_as<std::remove_cvref_t<R>, bounded_vector>) &&
       detail::range_of<R, T> explicit bounded_vector(R&& range, const allocator_type& allocator = {})
@@ -206,7 +206,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
     const size_type count = distance(first, last);
     if (count > max_size()) return false;
     if constexpr (is_plain_source<It>) {
-      // The source may be a part of this very vector: move bytes, and only then forget the old length.
+      // The source may be part of this vector: move the bytes first, and change the length afterwards.
       if (count > capacity()) {
         storage_.reserve_exactly(count, std::exchange(size_, detail::length_t<N>()));
       }
@@ -356,7 +356,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
       truncate(count);
     }
   }
-  /// New elements keep whatever their memory holds.
+  /// New elements keep the old bytes of their memory.
   void resize(size_type count, default_init_t /*tag*/) requires std::is_trivially_default_constructible_v<T> {
     if (count > max_size()) detail::raise_bound(this, N, count);
     storage_.reserve(count, size());
@@ -406,7 +406,7 @@ class bounded_vector : private detail::vector_data<T, N, Alloc> {
     set_size(index + 1);
     return made;
   }
-  /// The arguments may refer into this vector, so the new element is made before the old ones move.
+  /// The arguments may refer into this vector, so the new element is constructed before the old ones move.
   template <class... Args>
   reference grow_and_append(Args&&... args) {
     T made = detail::make<T>(std::forward<Args>(args)...);
@@ -445,7 +445,7 @@ struct is_bounded_vector : std::false_type {};
 template <class T, std::size_t N, class A>
 struct is_bounded_vector<bounded_vector<T, N, A>> : std::true_type {};
 
-/// A contiguous range of T that is not itself a bounded vector: what a bounded vector compares with.
+/// A contiguous range of T that is not itself a bounded vector, for comparisons.
 template <class R, class T>
 concept foreign_span = std::ranges::contiguous_range<const R> && std::ranges::sized_range<const R> &&
     std::same_as<std::ranges::range_value_t<const R>, T> && !is_bounded_vector<std::remove_cvref_t<R>>::value;

@@ -1,4 +1,4 @@
-// bulk_ref<T>: where, in the body of a message, the elements of a bulk field lie.
+// bulk_ref<T>: the place of a bulk field's elements in the body of a message.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 
 namespace situ {
 
-/// Each bulk field begins at a multiple of this many bytes of the body.
+/// Each bulk field begins at a multiple of this number of bytes in the body.
 inline constexpr std::size_t bulk_alignment = 64;
 
-/// The elements that a bulk field names do not lie within the body that was given.
+/// The elements of a bulk field do not lie within the given body.
 class bulk_error : public std::out_of_range {
  public:
   explicit bulk_error(const char* what) : std::out_of_range(what) {}
@@ -30,7 +30,7 @@ struct type_list;
 
 namespace detail {
 
-/// Whether a plain type has booleans in it, the only plain values that some bytes are not.
+/// Whether a plain type contains booleans. Only booleans have invalid bytes among plain values.
 template <class T>
 struct has_bool : std::is_same<T, bool> {};
 template <class T, std::size_t N>
@@ -41,7 +41,7 @@ template <class T>
 requires requires { typename T::situ_types; }
 struct has_bool<T> : has_bool<typename T::situ_types> {};
 
-/// Whether the bytes of a plain value are one.
+/// Whether the bytes are a valid plain value.
 template <class T>
 bool is_plain_value(const T& value) noexcept {
   if constexpr (!has_bool<T>::value) {
@@ -59,8 +59,8 @@ bool is_plain_value(const T& value) noexcept {
 
 }  // namespace detail
 
-/// The head's side of a bulk field: a byte offset from the start of the body, and a count of elements. It
-/// says nothing by itself; `span` pairs it with a body and checks that it lies inside.
+/// The part of a bulk field in the head: a byte offset from the start of the body, and a count of elements.
+/// `span` applies it to a body and checks that the elements lie inside.
 template <class T, std::size_t N = unbounded>
 class bulk_ref {
   static_assert(
@@ -82,20 +82,20 @@ class bulk_ref {
   [[nodiscard]] constexpr std::uint64_t size() const noexcept { return size_; }
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
 
-  /// Whether the elements lie, aligned, within a body of so many bytes.
+  /// Whether the elements lie, aligned, within a body of `body_size` bytes.
   [[nodiscard]] constexpr bool fits(std::uint64_t body_size) const noexcept {
     return offset_ % alignof(T) == 0 && size_ <= N && offset_ <= body_size &&
            size_ <= (body_size - offset_) / sizeof(T);
   }
 
-  /// The elements; throws `bulk_error` when they do not lie within the body, or a boolean among them is none.
+  /// The elements. Throws `bulk_error` when they do not lie within the body, or when a boolean is invalid.
   [[nodiscard]] std::span<const T> span(std::span<const std::byte> body) const {
     const auto found = try_span(body);
     if (!found)
       detail::raise(bulk_error("a bulk field lies outside its message's body, or its bytes are no elements"));
     return *found;
   }
-  /// The elements, to be changed. Booleans that are none, as fresh memory may hold, become false.
+  /// The elements, to be changed. Invalid booleans, which fresh memory may hold, become false.
   [[nodiscard]] std::span<T> span(std::span<std::byte> body) const {
     const auto found = try_span(body);
     if (!found) detail::raise(bulk_error("a bulk field lies outside its message's body"));
@@ -142,8 +142,8 @@ class bulk_ref {
 /// Lays out the bulk fields of a message one after the other in its body.
 class body_layout {
  public:
-  /// Places `count` elements and, unless `where` is null, writes down where; false when they exceed the bound
-  /// of the field or the address space.
+  /// Places `count` elements and, unless `where` is null, stores their place. False when they exceed the
+  /// bound of the field or the address space.
   template <class T, std::size_t N>
   constexpr bool place(std::size_t count, bulk_ref<T, N>* where) noexcept {
     constexpr auto max_bytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
@@ -155,7 +155,7 @@ class body_layout {
     if (where != nullptr) *where = bulk_ref<T, N>(begin, count);
     return true;
   }
-  /// The bytes placed so far.
+  /// The number of bytes placed so far.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return end_; }
 
  private:

@@ -9,13 +9,13 @@
 
 namespace situ::detail {
 
-/// `RED`, or the number of a value without a name.
+/// Prints the name of the value, such as `RED`, or its number if it has no name.
 template <class E>
 std::string enum_text(E value, std::string_view name) {
   return name.empty() ? std::to_string(static_cast<std::underlying_type_t<E>>(value)) : std::string(name);
 }
 
-/// `READ|WRITE`, bits without a name as a number, and `0` for none at all.
+/// Prints `READ|WRITE`. Bits without a name are printed as a number, and an empty set as `0`.
 template <class E>
 std::string mask_text(E mask) {
   using bits = std::underlying_type_t<E>;
@@ -34,14 +34,14 @@ std::string mask_text(E mask) {
 
 }  // namespace situ::detail
 
-/// The printing of a generated enum, in its namespace.
+/// Declares the printing of a generated enum, in its namespace.
 #define SITU_PRINTED_ENUM(E)                                         \
   [[nodiscard]] inline std::string to_string(E value) {              \
     return ::situ::detail::enum_text(value, enumerator_name(value)); \
   }                                                                  \
   inline std::ostream& operator<<(std::ostream& out, E value) { return out << to_string(value); }
 
-/// The operators and the printing of a generated bitmask, in its namespace.
+/// Declares the operators and the printing of a generated bitmask, in its namespace.
 #define SITU_BITMASK(E)                                                                            \
   [[nodiscard]] constexpr E operator|(E a, E b) noexcept {                                         \
     return static_cast<E>(static_cast<std::underlying_type_t<E>>(a) |                              \

@@ -44,7 +44,7 @@ struct optional_data<T, true> {
 
 }  // namespace detail
 
-/// A value or nothing, in place, with the interface of std::optional. The bytes of an absent value are not
+/// A value or nothing, in place, with the interface of std::optional. The bytes of an absent value are never
 /// touched.
 template <class T>
 class inline_optional : private detail::optional_data<T> {

@@ -1,4 +1,4 @@
-// Naming the field of a message whose bound was exceeded.
+// Finding the name of the field whose bound was exceeded.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,13 @@
 namespace situ {
 namespace detail {
 
-/// Looks for the part of a value that an address belongs to.
+/// Finds the part of a value that contains an address.
 class locator {
  public:
   explicit locator(const void* address) : address_(address) {}
 
-  /// The way from `value` to the innermost part that the address lies in, if it lies in the value at all.
+  /// The path from `value` to the innermost part that contains the address. Nothing if the address lies
+  /// outside the value.
   template <class T>
   std::optional<field_path> find(const T& value) const {
     std::optional<field_path> found;
@@ -73,8 +74,8 @@ class locator {
 
 }  // namespace detail
 
-/// The path of the member of `value` that an error speaks of, such as `fields[3].name`; empty when it is none
-/// of them.
+/// The path of the member of `value` that an error refers to, such as `fields[3].name`. Empty if it is not a
+/// member of `value`.
 template <message T>
 [[nodiscard]] std::string field_of(const T& value, const bound_error& error) {
   const auto found = detail::locator(error.container()).find(value);
@@ -82,7 +83,7 @@ template <message T>
 }
 
 #if SITU_HAS_EXCEPTIONS
-/// Calls `edit(value)`. A `bound_error` of one of the value's members leaves with the member's name:
+/// Calls `edit(value)`. Adds the member's name to a `bound_error` of one of the value's members:
 /// `situ::edit(*loan, [&](auto& image) { image.encoding = name; })`.
 template <message T, class Edit>
 decltype(auto) edit(T& value, Edit&& edit) {

@@ -1,4 +1,4 @@
-// What a generated message type tells about itself, and how code that works for every message walks over it.
+// What a generated message type declares about itself, and walks over the members of any message.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@
 
 namespace situ {
 
-/// How a type may change over time, which decides how CDR encodes it.
+/// How a type may change over time. CDR encodes each kind differently.
 enum class extensibility { final, appendable, mutable_ };
 
-/// What the schema says of a member besides its type.
+/// The properties of a member in the schema, besides its type.
 struct member_info {
-  /// The name in the schema. In C++ the member bears it too, with an underscore behind it where C++ reserves
+  /// The name in the schema. The C++ member has the same name, with an underscore appended where C++ reserves
   /// the name.
   std::string_view name;
   /// The member id.
@@ -60,8 +60,8 @@ concept message_union = requires {
   typename T::alternatives;
 };
 
-/// Calls `visit(info, member)` for every member of a message, inherited ones first. A visitor that returns a
-/// bool stops the walk with `false`; the result is whether the walk came to its end.
+/// Calls `visit(info, member)` for each member of a message, inherited ones first. A visitor that returns a
+/// bool ends the walk with `false`. Returns whether the walk visited all members.
 template <class T, class Visitor>
 requires message<std::remove_const_t<T>>
 constexpr bool for_each_member(T& value, Visitor&& visit) {
@@ -83,7 +83,7 @@ using rebind = typename T::template situ_rebind<S>;
 
 namespace detail {
 
-/// Opens what containers keep to themselves, for code that reads bytes nobody has vouched for.
+/// Access to private parts of containers, for code that reads bytes that are not checked yet.
 struct access {
   template <class V>
   static const auto& stored_size(const V& vector) {
@@ -182,8 +182,8 @@ struct all_flat<type_list<Ts...>> : std::conjunction<is_flat<Ts>...> {};
 template <class... Ts>
 struct all_flat<std::tuple<Ts...>> : std::conjunction<is_flat<Ts>...> {};
 
-/// A message on the heap that has nothing variable in it (a point, say) is flat as well: both storages have
-/// the same bytes.
+/// A message on the heap without variable-length parts (a point, for example) is flat as well: both storages
+/// have the same bytes.
 template <message T>
 struct is_flat<T> : std::conjunction<all_flat<typename T::situ_types>, std::is_standard_layout<T>,
                                      std::is_trivially_destructible<T>> {};
@@ -193,26 +193,26 @@ struct is_flat<T> : std::conjunction<all_flat<typename T::alternatives>, std::is
 
 }  // namespace detail
 
-/// Whether a value is one self-contained block of plain memory: no pointer, nothing that means something in
+/// Whether a value is one self-contained block of plain memory: no pointers, nothing that has a meaning in
 /// one process only, nothing to destroy. Only such types may lie in memory that other processes read.
 template <class T>
 inline constexpr bool is_flat_v = detail::is_flat<std::remove_cv_t<T>>::value;
 
-/// A message that may be built in shared memory.
+/// A message that can be built in shared memory.
 template <class T>
 concept flat_message = message<T> && is_flat_v<T>;
 
-/// The schema that a topic carries for a struct; generated code specializes it.
+/// The schema that a topic carries for a struct. Generated code specializes it.
 template <class T>
 struct schema_text;
 
-/// A hash that has a meaning for flat storage only.
+/// A hash that applies to flat storage only.
 template <storage_policy S>
 [[nodiscard]] consteval std::uint64_t if_flat(std::uint64_t hash) noexcept {
   return S::kind == storage_kind::flat ? hash : 0;
 }
 
-/// Becomes an array, or an array of arrays, of one value.
+/// Assigns one value to each element of an array, or of an array of arrays.
 template <class T>
 struct filled {
   T value;
@@ -245,7 +245,7 @@ template <message T>
 
 namespace detail {
 
-/// Places a bulk field; of a message on the heap it becomes so many elements.
+/// Places a bulk field. On the heap, gives it `count` elements.
 template <class T, std::size_t N>
 constexpr bool place_elements(bulk_ref<T, N>* where, std::size_t count, body_layout& body) {
   return body.place(count, where);
@@ -260,7 +260,7 @@ bool place_elements(V* where, std::size_t count, body_layout& body) {
   return true;
 }
 
-/// Places the bulk fields of a member, or the member itself if it is one; without a message it only measures.
+/// Places the bulk fields of a member, or the member itself if it is one. Without a message it only measures.
 template <class T, class M, class Lengths>
 constexpr bool place_bulk(T* message, M T::*member, const Lengths& lengths, body_layout& body) {
   M* where = message != nullptr ? &(message->*member) : nullptr;
@@ -281,8 +281,8 @@ constexpr std::optional<std::size_t> body_size(
   return body.size();
 }
 
-/// Default values at `place`, and bulk fields of the given lengths. Sequences, strings and maps cost a length
-/// each: what they do not hold is not touched.
+/// Constructs default values at `place`, with bulk fields of the given lengths. Sequences, strings and maps
+/// write only their length: their unused elements are not touched.
 template <message T>
 T* init_at(void* place, [[maybe_unused]] const typename T::bulk_lengths& lengths) {
   T* made = ::new (place) T;

@@ -1,4 +1,4 @@
-// The storage policies: situ::flat keeps variable-length parts inside the message, situ::heap in ordinary
+// The storage policies: situ::flat keeps variable-length parts inside the message, situ::heap in standard
 // containers, and situ::in_region (region/policy.hpp) in the region that the message lies in.
 #pragma once
 
@@ -41,7 +41,7 @@ struct flat {
   using bulk = bulk_ref<T, N>;
 };
 
-/// Vectors, strings and maps on the heap; such a message travels serialized.
+/// Vectors, strings and maps on the heap. Such a message is serialized to be sent.
 struct heap {
   static constexpr storage_kind kind = storage_kind::heap;
 
@@ -58,7 +58,7 @@ struct heap {
 
   using unbounded_string = std::string;
   using unbounded_wstring = std::u16string;
-  /// std::vector, except for booleans: std::vector<bool> has no booleans that one could point to.
+  /// std::vector, except for booleans: std::vector<bool> has no addressable booleans.
   template <class T>
   using unbounded_sequence =
       std::conditional_t<std::is_same_v<T, bool>, bounded_vector<T, unbounded>, std::vector<T>>;
@@ -78,8 +78,8 @@ concept storage_policy = std::same_as<S, in_region> || requires {
   { S::kind } -> std::convertible_to<storage_kind>;
 };
 
-/// A storage policy with room for strings, sequences and maps that have no bound. `situ::flat` is none: a
-/// message with such a member needs `situ::heap`, or a bound (or `@bulk`) for the member in its schema.
+/// A storage policy for strings, sequences and maps without a bound. `situ::flat` is none: a message with
+/// such a member needs `situ::heap`, or a bound (or `@bulk`) for the member in its schema.
 template <class S>
 concept unbounded_storage = std::same_as<S, in_region> ||
     (storage_policy<S>&& requires { typename S::unbounded_string; });
@@ -116,8 +116,8 @@ template <class S, class K, class V>
 using unbounded_map = typename S::template unbounded_map<K, V>;
 
 namespace detail {
-/// What members that a schema marks `@set`, `@hash`, `@ordered`, `@external` or `@shared` are: in regions as
-/// it says, elsewhere what they would be without.
+/// The types of members that a schema marks `@set`, `@hash`, `@ordered`, `@external` or `@shared`. The marks
+/// apply in regions; other storages ignore them.
 template <class T>
 struct hashed {
   using type = T;
@@ -140,24 +140,23 @@ struct as_set {
 };
 }  // namespace detail
 
-/// `@hash map<K, V>` or `@set @hash sequence<K>`, of what it is without `@hash`.
+/// `@hash map<K, V>` or `@set @hash sequence<K>`, from the type without `@hash`.
 template <class T>
 using hashed = typename detail::hashed<T>::type;
-/// `@ordered map<K, V>` or `@set @ordered sequence<K>`, of what it is without `@ordered`.
+/// `@ordered map<K, V>` or `@set @ordered sequence<K>`, from the type without `@ordered`.
 template <class T>
 using ordered = typename detail::ordered<T>::type;
-/// `@optional @external T`, of what it is without `@external`.
+/// `@optional @external T`, from the type without `@external`.
 template <class T>
 using linked = typename detail::linked<T>::type;
-/// `@optional @shared T`, of what it is without `@shared`.
+/// `@optional @shared T`, from the type without `@shared`.
 template <class T>
 using shared = typename detail::shared<T>::type;
-/// `@set sequence<K>`, of what it is without `@set`.
+/// `@set sequence<K>`, from the type without `@set`.
 template <class T>
 using as_set = typename detail::as_set<T>::type;
 
-/// What structs derive from that can be appended to in regions: there they have the alignment 8, whatever
-/// their members.
+/// Base of structs that can be appended to in regions: there their alignment is 8, whatever their members.
 template <class S>
 struct appended {
   friend bool operator==(const appended&, const appended&) = default;

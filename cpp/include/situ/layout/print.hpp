@@ -1,4 +1,4 @@
-// Printing messages for people: `geometry_msgs::msg::Point{x: 1, y: 2, z: 0}`.
+// Printing messages as readable text: `geometry_msgs::msg::Point{x: 1, y: 2, z: 0}`.
 #pragma once
 
 #include <charconv>
@@ -14,7 +14,7 @@
 namespace situ {
 namespace detail {
 
-/// Longer sequences are cut: their first elements are printed, and how many more there are.
+/// Longer sequences are cut: the first elements are printed, and the number of the rest.
 inline constexpr std::size_t printed_elements = 64;
 
 class printer {
@@ -126,7 +126,7 @@ class printer {
     }
     out_ << '"';
   }
-  /// Bytes from 0x80 on are parts of UTF-8 and stay as they are.
+  /// Bytes from 0x80 on are parts of UTF-8 characters and are printed unchanged.
   void print_unit(unsigned char c, char quote) {
     if (c == '\n') {
       out_ << "\\n";
@@ -147,7 +147,7 @@ class printer {
 
 }  // namespace detail
 
-/// Prints a generated struct or union for people. Long sequences are cut.
+/// Prints a generated struct or union as readable text. Long sequences are cut.
 template <class T>
 requires message<T> || message_union<T> std::ostream& operator<<(std::ostream& out, const T& value) {
   detail::printer(out).print(value);

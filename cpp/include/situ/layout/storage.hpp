@@ -1,4 +1,4 @@
-// storage<N, T, Alloc>: raw room for up to N elements of T. The allocator alone decides whether it lies in
+// storage<N, T, Alloc>: raw memory for up to N elements of T. The allocator alone decides whether it lies in
 // place.
 #pragma once
 
@@ -16,16 +16,16 @@
 namespace situ {
 namespace detail {
 
-/// Opens what containers keep to themselves; defined in message.hpp.
+/// Access to private parts of containers, defined in message.hpp.
 struct access;
 
-/// A generated enum, whose default need not be zero.
+/// A generated enum, whose default may differ from zero.
 template <class T>
 concept has_default_enumerator = std::is_enum_v<T> && requires(T value) {
   situ_default(value);
 };
 
-/// Turns a number into one of another type, as its caller asked for; passes anything else on.
+/// Converts a number to another type, as the caller requested. Passes other values on unchanged.
 template <class T, class U>
 constexpr decltype(auto) as(U&& value) {
   if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<std::remove_cvref_t<U>>) {
@@ -35,7 +35,8 @@ constexpr decltype(auto) as(U&& value) {
   }
 }
 
-/// A T made of `args`, an aggregate from braces, a generated enum without arguments its default enumerator.
+/// A T made of `args`: an aggregate with braces, a generated enum without arguments as its default
+/// enumerator.
 template <class T, class... Args>
 T make(Args&&... args) {
   if constexpr (has_default_enumerator<T> && sizeof...(Args) == 0) {
@@ -68,7 +69,7 @@ void destroy(T* first, std::size_t count) noexcept {
   }
 }
 
-/// Moves `count` elements into raw memory and ends the life of the originals. The two ranges do not overlap.
+/// Moves `count` elements into raw memory and destroys the originals. The two ranges do not overlap.
 template <class T>
 void relocate(T* from, std::size_t count, T* to) noexcept {
   if constexpr (std::is_trivially_copyable_v<T>) {
@@ -81,12 +82,12 @@ void relocate(T* from, std::size_t count, T* to) noexcept {
   }
 }
 
-/// The unsigned type that holds the length of a container: 32 bits wherever a bound is known.
+/// The unsigned type of a container's length: 32 bits wherever a bound is known.
 template <std::size_t N>
 using length_t = std::conditional_t<(N <= 0xFFFF'FFFFU), std::uint32_t, std::size_t>;
 
-/// The number of elements to believe in. In place, memory may be shared with a process that does not keep the
-/// rules: no length it writes leads out of the container.
+/// The number of elements, limited to the bound. Memory in place may be shared with a process that breaks the
+/// rules: no length that it writes leads out of the container.
 template <std::size_t N, class Alloc>
 constexpr std::size_t stored_count(length_t<N> stored) noexcept {
   if constexpr (is_inline_allocator_v<Alloc>) {
@@ -98,9 +99,9 @@ constexpr std::size_t stored_count(length_t<N> stored) noexcept {
 
 }  // namespace detail
 
-/// Room for up to N elements that lies on the allocator's heap and grows on demand. Which elements are alive
-/// is the business of the container that owns the storage; it says so where it matters (`used`). Moving a
-/// storage takes the elements along and leaves none behind.
+/// Memory for up to N elements on the allocator's heap, which grows on demand. The container that owns the
+/// storage keeps track of the live elements, and passes their number where it matters (`used`). Moving a
+/// storage moves the elements and leaves none behind.
 template <std::size_t N, class T, class Alloc>
 class storage {
   using traits = typename std::allocator_traits<Alloc>::template rebind_traits<T>;
@@ -120,8 +121,8 @@ class storage {
   storage& operator=(const storage&) = delete;
   ~storage() { release(); }
 
-  /// Takes over the elements of `other`; `mine` of this storage's own are alive and end here. False when the
-  /// two allocators cannot exchange memory, in which case nothing has happened.
+  /// Takes over the elements of `other`, and destroys the `mine` live elements of this storage. False when
+  /// the two allocators cannot exchange memory; then nothing changes.
   [[nodiscard]] bool take(storage&& other, size_type mine, size_type /*theirs*/) noexcept {
     if constexpr (!traits::propagate_on_container_move_assignment::value && !traits::is_always_equal::value) {
       if (!(allocator_ == other.allocator_)) return false;
@@ -135,7 +136,7 @@ class storage {
     return true;
   }
 
-  /// The memory that a copy assignment from `other` should use from now on.
+  /// Adopts the memory that a copy assignment from `other` uses from now on.
   void adopt_allocator(const storage& other, size_type& used) {
     if constexpr (traits::propagate_on_container_copy_assignment::value) {
       if constexpr (!traits::is_always_equal::value) {
@@ -174,7 +175,7 @@ class storage {
     if (wanted <= capacity_) return;
     reallocate(std::min(max_size(), std::max(wanted, static_cast<size_type>(capacity_) * 2)), used);
   }
-  /// Makes room for exactly `wanted` elements; used when the final number is known.
+  /// Makes room for exactly `wanted` elements, for a final number that is known.
   void reserve_exactly(size_type wanted, size_type used) {
     if (wanted > capacity_) reallocate(wanted, used);
   }
@@ -206,7 +207,7 @@ class storage {
   [[no_unique_address]] allocator_type allocator_{};
 };
 
-/// Room for N elements in place: `T[N]`, none of it touched until an element is constructed there.
+/// Memory for N elements in place: `T[N]`. None of it is touched until an element is constructed there.
 template <std::size_t N, class T, class U>
 class storage<N, T, inline_allocator<U>> {
   static_assert(N != 0 && N <= 0xFFFF'FFFFU, "in place, a bound lies between 1 and 2^32 - 1");
@@ -225,7 +226,7 @@ class storage<N, T, inline_allocator<U>> {
   storage(const storage&) = delete;
   storage& operator=(const storage&) = delete;
 
-  /// Takes over the elements of `other`; `mine` of this storage's own are alive and end here. Always
+  /// Takes over the elements of `other`, and destroys the `mine` live elements of this storage. Always
   /// succeeds.
   [[nodiscard]] bool take(storage&& other, size_type mine, size_type theirs) noexcept {
     detail::destroy(data(), mine);

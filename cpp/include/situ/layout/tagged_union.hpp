@@ -1,5 +1,4 @@
-// tagged_union: what a generated union derives from. A discriminator, and the one alternative that it
-// selects.
+// tagged_union: base of generated unions. A discriminator, and the one alternative that it selects.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +15,13 @@
 
 namespace situ {
 
-/// The member of a union that was asked for is not the one that its discriminator selects.
+/// The requested member of a union is not the one that its discriminator selects.
 class bad_union_access : public std::logic_error {
  public:
   bad_union_access() : std::logic_error("the union holds another member than the one that was asked for") {}
 };
 
-/// The index of the alternative of a union that holds nothing.
+/// The index of the alternative of an empty union.
 inline constexpr std::size_t no_alternative = static_cast<std::size_t>(-1);
 
 namespace detail {
@@ -55,8 +54,8 @@ struct union_data<D, Cases, false, Ts...> {
 
 }  // namespace detail
 
-/// The bytes are `{D discriminator; union { Ts... }}`. `Cases` says which alternative a discriminator selects
-/// (`index_of`) and with which one a new union begins (`initial`).
+/// The bytes are `{D discriminator; union { Ts... }}`. `Cases` maps a discriminator to an alternative
+/// (`index_of`) and gives the discriminator of a new union (`initial`).
 template <class D, class Cases, class... Ts>
 class tagged_union
     : private detail::union_data<D, Cases, (std::is_trivially_destructible_v<Ts> && ...), Ts...> {
@@ -91,11 +90,11 @@ class tagged_union
   }
   ~tagged_union() = default;
 
-  /// The value that says which member the union holds.
+  /// The value that selects the member.
   [[nodiscard]] D discriminator() const noexcept { return discriminator_; }
-  /// The position of the member that the union holds, or `no_alternative`.
+  /// The position of the selected member, or `no_alternative`.
   [[nodiscard]] std::size_t index() const noexcept { return Cases::index_of(discriminator_); }
-  /// Chooses a discriminator. A member that was not selected before begins with its default value.
+  /// Sets the discriminator. A newly selected member starts with its default value.
   void select(D discriminator) {
     if (Cases::index_of(discriminator) != index()) {
       end();
@@ -104,8 +103,8 @@ class tagged_union
     discriminator_ = discriminator;
   }
 
-  /// Calls `visit(index, member)` for the member that the union holds, where `index` is a
-  /// `std::integral_constant`. Returns what it returns, or true when the union holds nothing.
+  /// Calls `visit(index, member)` for the selected member, where `index` is a `std::integral_constant`.
+  /// Returns the result of `visit`, or true when the union is empty.
   template <class Visitor>
   bool visit_active(Visitor&& visit) {
     return visit_some(*this, visit, std::index_sequence_for<Ts...>());
@@ -115,7 +114,7 @@ class tagged_union
     return visit_some(*this, visit, std::index_sequence_for<Ts...>());
   }
 
-  /// Equal when the discriminators are, and the members they select.
+  /// Equal when the discriminators and the selected members are equal.
   [[nodiscard]] friend bool operator==(const tagged_union& a, const tagged_union& b) {
     return a.discriminator_ == b.discriminator_ && a.visit_active([&b](auto index, const auto& member) {
       return member == b.template at<decltype(index)::value>();
@@ -157,7 +156,7 @@ class tagged_union
     select(discriminator);
     return at<I>() = detail::as<alternative<I>>(std::forward<Value>(value));
   }
-  /// The same; null, and unchanged, when the discriminator selects another member.
+  /// The same. Null, and unchanged, when the discriminator selects another member.
   template <std::size_t I, class Value>
   [[nodiscard]] alternative<I>* try_set(D discriminator, Value&& value) {
     return Cases::index_of(discriminator) == I ? &set<I>(discriminator, std::forward<Value>(value)) : nullptr;
@@ -209,18 +208,18 @@ class tagged_union
 };
 
 namespace detail {
-/// What a generated union derives from, with its storage; see region/union.hpp.
+/// The base of a generated union with its storage; see region/containers/union.hpp.
 template <class S, class D, class Cases, class... Ts>
 struct union_in {
   using type = tagged_union<D, Cases, Ts...>;
 };
 }  // namespace detail
 
-/// What a generated union with storage S derives from.
+/// The base of a generated union with storage S.
 template <class S, class D, class Cases, class... Ts>
 using union_of = typename detail::union_in<S, D, Cases, Ts...>::type;
 
-/// Where the alternatives of a union lie.
+/// The storage of the alternatives of a union.
 template <class U>
 inline constexpr std::size_t payload_offset = [] {
   const auto largest = []<class... Ts>(const std::tuple<Ts...>*) { return std::max({alignof(Ts)...}); };
