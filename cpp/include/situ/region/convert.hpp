@@ -1,4 +1,4 @@
-// Converting a message between its region form and its other storages: what `situ::convert` does with the
+// Converting a message between its region form and its other storages: how `situ::convert` treats the
 // containers of regions.
 #pragma once
 
@@ -166,14 +166,14 @@ requires(region_container<From> || region_container<To>) struct region_conversio
 
 namespace situ {
 
-/// Becomes the same message from another storage, as `convert` makes it; after an error it is as it was. Both
-/// the old and the new one need room. `from_body` holds the bulk fields of a flat message.
+/// Assigns the same message from another storage, as `convert` makes it. After an error the value is
+/// unchanged. Both the old and the new value need room. `from_body` holds the bulk fields of a flat message.
 template <message From, region_message To>
 requires(!std::same_as<From, To> && std::same_as<rebind<From, in_region>, To>)
     [[nodiscard]] result<void, convert_error> try_assign(To& to, const From& from,
                                                          std::span<const std::byte> from_body = {}) {
   detail::converter converter(from_body, {});
-  // What is said where there is no room to begin with.
+  // Reported where there is no room from the start.
   static_cast<void>(converter.fail(convert_error::no_room, 1));
   const bool done = region_detail::replace_whole(region_detail::header_of(to), to,
                                                  [&](To& made) { return converter.convert(from, made); });

@@ -1,4 +1,4 @@
-// What can go wrong with a region: no memory left for an operation, or bytes that are no region.
+// Errors of regions: an operation finds no memory, or bytes are not a valid region.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,19 @@ namespace situ {
 enum class region_fault {
   full,      ///< the region's memory has no room, and cannot grow
   detached,  ///< the container lies in no region, so it has no memory to take from
-  frozen,    ///< the region is an image that is only read
-  cycle,     ///< a value would come to hold a link to itself
-  apart,     ///< two values that are to be exchanged lie in different regions
+  frozen,    ///< the region is an image that is read-only
+  cycle,     ///< a value would contain a link to itself
+  apart,     ///< two values to be exchanged lie in different regions
 };
 
-/// A container of a region could not be changed. The `try_` forms say so by returning false (or null)
-/// instead.
+/// A container of a region could not be changed. The `try_` forms return false (or null) instead.
 class region_error : public std::runtime_error {
  public:
   region_error(region_fault fault, std::uint64_t limit)
       : std::runtime_error(describe(fault, limit)), fault_(fault), limit_(limit) {}
 
   [[nodiscard]] region_fault fault() const noexcept { return fault_; }
-  /// How many bytes the region can have at most; 0 where there is none.
+  /// The maximum size of the region in bytes, or 0 where there is none.
   [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
 
  private:
@@ -56,58 +55,59 @@ class region_error : public std::runtime_error {
   std::uint64_t limit_;
 };
 
-/// What is wrong with bytes that claim to be a region.
+/// What is wrong with bytes that should be a region.
 enum class region_problem {
-  too_small,        ///< `found` bytes are fewer than the header and the root, `limit`
-  misaligned,       ///< the bytes lie at no multiple of 16
+  too_small,        ///< the image has `found` bytes; header and root need `limit`
+  misaligned,       ///< the bytes do not start at a multiple of 16
   not_a_region,     ///< the header begins with `found`
-  wrong_version,    ///< the version is `found`, known is `limit`
-  wrong_form,       ///< the form is `found`, but `limit` was asked for
-  wrong_schema,     ///< the schema hash is `found`, that of the type, `name`, is `limit`
-  wrong_layout,     ///< the layout hash is `found`, that of the type, `name`, is `limit`
-  wrong_size,       ///< the header says `found` bytes, there are `limit`
+  wrong_version,    ///< the version is `found`, the supported one is `limit`
+  wrong_form,       ///< the form is `found`, expected is `limit`
+  wrong_schema,     ///< the schema hash is `found`; that of the type `name` is `limit`
+  wrong_layout,     ///< the layout hash is `found`; that of the type `name` is `limit`
+  wrong_size,       ///< the header has the size `found`, but there are `limit` bytes
   outside,          ///< a link leads to offset `found`, and the image has `limit` bytes
   misplaced,        ///< a link leads to offset `found`, but the canonical place is `limit`
-  unaligned_link,   ///< a link leads to offset `found`, no multiple of 16
+  unaligned_link,   ///< a link leads to offset `found`, which is not a multiple of 16
   overlap,          ///< the block at offset `found` is part of another one
-  wrong_back_link,  ///< the link back to the header is `found`, with a sign
+  wrong_back_link,  ///< the link back to the header is `found`, a signed number
   too_long,         ///< the length is `found`, the capacity `limit`
   not_trimmed,      ///< a canonical image has the capacity `found` where it needs `limit`
   not_a_bool,       ///< a boolean or a presence flag is `found`
   not_utf8,         ///< the text is not UTF-8 from byte `found` on
   not_sorted,       ///< key number `found` is not greater than the one before it
-  not_hashed,       ///< slot `found` of a hash table is not where its key belongs
+  not_hashed,       ///< slot `found` of a hash table is not the slot of its key
   wrong_count,      ///< a hash table of length `found` has `limit` entries
   wrong_levels,     ///< a tree has `found` levels instead of `limit`
-  wrong_node,     ///< a node's length and, above 32 bits, its capacity are `found`; `limit`: the room allowed
-  wrong_tree,     ///< a tree of length `found` has nodes with `limit` keys
-  holds_itself,   ///< a link leads to the shared value at `found`, within which it lies
-  shared_type,    ///< a link leads to the shared value at `found`, which is of another type
-  shared_count,   ///< a shared value counts `found` links, but `limit` lead to it
-  bad_versions,   ///< the table of versions at `found` is none
-  other_history,  ///< member number `found` of `name`, here `member`, differs
-  other_version,  ///< the image has `found` members of `name`, this program `limit`
-  too_deep,       ///< more than `limit` links lead from one to the next
-  not_zero,       ///< the byte at offset `found` belongs to nothing and is not zero
-  left_over,      ///< a canonical image ends at `limit`, but has `found` bytes
-  no_memory,      ///< the `found` bytes could not be copied: the new region may have `limit`
+  wrong_node,       ///< a node's length and, above 32 bits, its capacity are `found`; `limit` is the allowed
+                    ///< capacity
+  wrong_tree,       ///< a tree of length `found` has nodes with `limit` keys
+  holds_itself,     ///< a link leads to the shared value at `found`, which contains the link
+  shared_type,      ///< a link leads to the shared value at `found`, which is of another type
+  shared_count,     ///< a shared value counts `found` links, but `limit` lead to it
+  bad_versions,     ///< the table of versions at `found` is not valid
+  other_history,    ///< member number `found` of `name`, here `member`, differs
+  other_version,    ///< the image has `found` members of `name`, this program `limit`
+  too_deep,         ///< a path has more than `limit` links
+  not_zero,         ///< the unused byte at offset `found` is not zero
+  left_over,        ///< a canonical image ends at `limit`, but has `found` bytes
+  no_memory,        ///< the `found` bytes could not be copied: the new region has a maximum of `limit`
 };
 
-/// Bytes that claim to be a region are none.
+/// Bytes that should be a region are not valid.
 struct region_invalid {
   region_problem problem{};
   /// The member at fault.
   field_path path{};
-  /// Where in the image it lies, in bytes from the header.
+  /// The offset of the fault in bytes, counted from the header.
   std::uint64_t offset = 0;
   std::uint64_t found = 0;
   std::uint64_t limit = 0;
-  /// The type that was asked for, if the image has another. Of structs whose versions are at fault: the
-  /// struct, and this program's name for the member.
+  /// The requested type, if the image has another one. For a fault in the versions of a struct: the struct,
+  /// and this program's name for the member.
   std::string_view name{};
   std::string_view member{};
 
-  /// A sentence for people: `items[3].value.name: offset 812 outside the image of 640 bytes`.
+  /// The error as one sentence: `items[3].value.name: offset 812 outside the image of 640 bytes`.
   [[nodiscard]] std::string message() const {
     return path.shown() + ": " + problem_text() + " (at offset " + std::to_string(offset) + ")";
   }
@@ -120,7 +120,7 @@ struct region_invalid {
     for (std::size_t digit = 16; digit-- != 0; number >>= 4) text[digit] = "0123456789abcdef"[number & 15];
     return text;
   }
-  /// An image has hashes, and no name: the other type's is not known.
+  /// An image has hashes but no names, so the other type's name is unknown.
   [[nodiscard]] std::string other_type(std::string_view which, std::string_view as) const {
     const std::string type(name);
     return "the image is not of " + type + std::string(as) + ": its " + std::string(which) + " hash is " +

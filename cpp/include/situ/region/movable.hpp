@@ -1,4 +1,4 @@
-// movable_region<T>: a region on the heap that grows by moving, and is reached through handles.
+// movable_region<T>: a region on the heap that grows by moving, and is accessed through handles.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +17,24 @@
 namespace situ {
 
 /// A region in a buffer on the heap, for programs that cannot reserve address space. The buffer doubles when
-/// it is full, and moves. So nothing in it is held by reference: a handle is the region and an offset.
-/// Everything that needs memory is done by `change`, with one `try_` operation of a container:
+/// it is full, and moves. Programs therefore hold no references into it: a handle is the region and an
+/// offset. `change` does everything that needs memory, with one `try_` operation of a container:
 ///
 ///     movable_region<Character> r;
-///     r.root().member<&Character::skills>().change([](auto& skills) { return skills.try_emplace_back(1054,
-///     3); });
+///     auto skills = r.root().member<&Character::skills>();
+///     skills.change([](auto& list) { return list.try_emplace_back(1054, 3); });
 template <class T>
 class movable_region {
  public:
   using value_type = T;
 
-  /// A value in the region. It stays good when the region grows into other memory; not when the container
-  /// that the value lies in moves or erases it, nor when the `movable_region` itself, to which it points, is
-  /// moved from or ends.
+  /// A value in the region. It stays valid when the region grows into other memory. It becomes invalid when
+  /// the container of the value moves or erases it, and when the `movable_region`, to which it points, is
+  /// moved from or destroyed.
   template <class M>
   class handle {
    public:
-    /// The value, until the region next changes.
+    /// The value. Valid until the region next changes.
     [[nodiscard]] M& operator*() const noexcept {
       return *reinterpret_cast<M*>(const_cast<std::byte*>(region_->bytes().data()) + offset_);
     }
@@ -44,15 +44,15 @@ class movable_region {
     [[nodiscard]] auto member() const noexcept {
       return region_->handle_of((**this).*Pointer);
     }
-    /// An element of a vector or array. (`[]` of maps may insert: `change([](auto& map) { ... })`.)
+    /// An element of a vector or array. (`[]` of maps may insert: use `change([](auto& map) { ... })`.)
     [[nodiscard]] auto operator[](
         std::size_t index) const noexcept requires std::ranges::contiguous_range<M> {
       return region_->handle_of((**this)[index]);
     }
 
-    /// Does one `try_` operation, which returns false or null (or a pair that begins with it) and changes
-    /// nothing when there is no room; then the region grows, and the operation is done again. Its last
-    /// result: a failure only where the region cannot grow any more.
+    /// Runs one `try_` operation, which returns false or null (or a pair that begins with it) and changes
+    /// nothing when there is no room. The region then grows and the operation runs again. Returns its last
+    /// result: a failure only if the region cannot grow any more.
     template <class Operation>
     auto try_change(const Operation& operation) const {
       for (;;) {
@@ -61,7 +61,7 @@ class movable_region {
         if (succeeded(done) || !region_->grow()) return done;
       }
     }
-    /// The same; throws `region_error` where the region cannot grow any more.
+    /// The same. Throws `region_error` if the region cannot grow any more.
     template <class Operation>
     auto change(const Operation& operation) const {
       auto done = try_change(operation);
@@ -88,24 +88,23 @@ class movable_region {
   movable_region() : movable_region(region_options{}) {}
   explicit movable_region(const region_options& options)
       : options_(options), buffer_(make(first_size(options))), region_(buffer_.span(), options) {}
-  /// The same without exceptions: none when there is no memory.
+  /// The same without exceptions. Nothing when there is no memory.
   [[nodiscard]] static std::optional<movable_region> try_open(const region_options& options = {}) {
     buffer memory = make(first_size(options));
     auto opened = region<T>::try_open(memory.span(), options);
     if (!opened) return std::nullopt;
     return movable_region(options, std::move(memory), std::move(*opened));
   }
-  /// A copy in a buffer of its own, compact.
+  /// A compact copy in a buffer of its own.
   movable_region(const movable_region& other) : movable_region(other.copy()) {}
   movable_region& operator=(const movable_region& other) { return *this = movable_region(other); }
-  /// The same without exceptions: none when there is no memory.
+  /// The same without exceptions. Nothing when there is no memory.
   [[nodiscard]] std::optional<movable_region> try_copy() const {
     auto made = adopt(canonical(), options_);
     if (!made) return std::nullopt;
     return std::move(*made);
   }
-  /// What was moved from may be assigned to and ended, and nothing else. Assigned to, a region exchanges what
-  /// it holds.
+  /// A moved-from region may only be assigned to and destroyed. Assignment exchanges the contents.
   movable_region(movable_region&&) noexcept = default;
   movable_region& operator=(movable_region&& other) noexcept {
     std::swap(options_, other.options_);
@@ -114,7 +113,7 @@ class movable_region {
     return *this;
   }
 
-  /// A region that begins as a copy of an image, canonical or live, which is checked first.
+  /// A region that starts as a copy of an image, canonical or live. The image is checked first.
   [[nodiscard]] static result<movable_region, region_invalid> adopt(std::span<const std::byte> image,
                                                                     const region_options& options = {}) {
     region_invalid error{};
@@ -147,14 +146,14 @@ class movable_region {
   }
 
   [[nodiscard]] handle<T> root() noexcept { return {this, region_detail::root_offset}; }
-  /// The value, until the region next changes.
+  /// The value. Valid until the region next changes.
   [[nodiscard]] const T& operator*() const noexcept { return *region_; }
   [[nodiscard]] const T* operator->() const noexcept { return region_.get(); }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return region_.bytes(); }
   [[nodiscard]] std::vector<std::byte> canonical() const { return region_.canonical(); }
   [[nodiscard]] std::size_t size() const noexcept { return region_.size(); }
   [[nodiscard]] std::size_t capacity() const noexcept { return region_.capacity(); }
-  /// See `region`. A full buffer in which the compact arrangement has no room grows.
+  /// See `region`. A full buffer grows if the compact arrangement has no room in it.
   [[nodiscard]] bool try_compact() { return region_.try_compact() || (grow(1) && region_.try_compact()); }
   void compact() {
     if (!try_compact()) detail::raise(region_error(region_fault::full, options_.limit));
@@ -186,7 +185,7 @@ class movable_region {
     const std::size_t image = region_detail::min_size<T>() + options.preallocate + 512;
     return image + region_detail::state_size(image) + 64;
   }
-  /// Without memory, and of size 0, when there is none.
+  /// Memory of this size, or none and size 0 if there is no memory.
   static buffer make(std::size_t size) noexcept {
     size = region_detail::in_granules(size);
     std::unique_ptr<std::byte, end_of_memory> memory(static_cast<std::byte*>(
@@ -197,12 +196,13 @@ class movable_region {
   [[nodiscard]] region_detail::header* header() noexcept {
     return reinterpret_cast<region_detail::header*>(buffer_.memory.get());
   }
-  /// Forgets what found no room before.
+  /// Clears the size that last found no room.
   void ask_anew() noexcept {
     header()->refused = 0;
     region_detail::own_state(header())->wanted = 0;
   }
-  /// A larger buffer for what found no room; none for what has no room in any, or failed for another reason.
+  /// A larger buffer for the size that found no room. None if no buffer can have that size, or if the
+  /// operation failed for another reason.
   [[nodiscard]] bool grow() noexcept {
     return header()->refused == 0 && grow(region_detail::own_state(header())->wanted);
   }

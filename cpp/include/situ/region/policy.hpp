@@ -1,4 +1,4 @@
-// Storage in regions: the policy `situ::in_region`, and how generated structs are described to regions.
+// Storage in regions: the policy `situ::in_region`, and the description of generated structs for regions.
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@
 
 namespace situ {
 
-/// Strings, sequences and maps that grow in the region that the message lies in. Bounds are checked where a
+/// Strings, sequences and maps that grow in the region that the message lies in. Bounds are checked when a
 /// message is converted to another storage.
 struct in_region {
   static constexpr storage_kind kind = storage_kind::region;
@@ -97,12 +97,12 @@ using in_region_form = rebind<T, in_region>;
 template <message T>
 using region_of = region<in_region_form<T>>;
 
-/// What regions know a generated struct by: its name in the schema, and its members.
+/// The description of a generated struct for regions: its name in the schema, and its members.
 template <region_message T>
 constexpr std::string_view situ_region_name(const T* /*type*/) {
   return T::situ_name;
 }
-/// Those that `@region @appendable` marks.
+/// Structs marked `@region @appendable`.
 template <region_message T>
 requires(T::situ_appended) constexpr bool situ_region_appendable(const T* /*type*/) { return true; }
 template <region_message T>

@@ -1,4 +1,4 @@
-// region<T>: a value with all that it holds in one piece of memory, which grows and can be sent as it is.
+// region<T>: a value and everything it holds in one piece of memory, which grows and can be sent as it is.
 #pragma once
 
 #include <algorithm>
@@ -24,26 +24,26 @@
 
 namespace situ {
 
-/// How a region takes memory.
+/// How a region allocates memory.
 struct region_options {
-  /// The greatest size of the region, in bytes, up to 2 GiB; address space, not memory. For movable regions
-  /// also a limit. At least this much is available, and at least as much as the image that a region begins
-  /// with.
+  /// The maximum size of the region in bytes, up to 2 GiB. This reserves address space, not memory. For
+  /// movable regions it is also a limit. The region may always grow to at least this size, and to the size of
+  /// the image that it starts with.
   std::uint32_t limit = region_detail::default_limit;
-  /// By how much a container that is full grows, in percent of its capacity: 200 doubles, 100 adds what is
+  /// How far a full container grows, in percent of its capacity: 200 doubles it, 100 adds only what is
   /// needed.
   std::uint16_t growth_percent = 200;
-  /// Whether freed bytes become zero, so that no image holds what was erased.
+  /// Whether freed bytes become zero, so that no image contains erased data.
   bool zero_on_free = true;
-  /// So many bytes are made ready at once, instead of one page at a time when they are first touched.
+  /// This number of bytes is made ready at once, instead of one page at a time on first use.
   std::uint32_t preallocate = 0;
-  /// Which granules blocks take.
+  /// How blocks are allocated.
   region_allocation allocation = {};
 };
 
 namespace region_detail {
 
-/// Where the state of a region is to be, and what of its memory is zero.
+/// The memory for a region: the place of its state, and the parts that are already zero.
 struct room {
   std::uint64_t capacity = 0;
   std::byte* state = nullptr;
@@ -53,19 +53,19 @@ struct room {
   bool clean_bits = false;
 };
 
-/// The schema hash in images of a type. What can be appended to has none: its schema changes.
+/// The schema hash in images of a type. An appendable type has none, because its schema changes.
 template <class T>
 std::uint64_t schema_hash_in() {
   return version_table<T>().empty() ? schema_hash_of<T>() : 0;
 }
 
-/// What an image of a type has at least.
+/// The minimum size of an image of a type.
 template <class T>
 std::uint64_t min_size() {
   return root_offset + in_granules(sizeof(T)) + in_granules(version_table<T>().size());
 }
 
-/// Begins the state of an image whose size is in its header.
+/// Starts the allocator state of an image whose size is in its header.
 inline void begin_memory(header* h, const room& in, const region_options& options) noexcept {
   auto* s = reinterpret_cast<state*>(in.state);
   if (!in.clean_bits) std::memset(in.state, 0, state_size(in.capacity));
@@ -75,7 +75,7 @@ inline void begin_memory(header* h, const room& in, const region_options& option
   s->allocator = options.allocation.number();
 }
 
-/// Begins an empty region in memory whose first bytes are to be the header.
+/// Starts an empty region in memory whose first bytes become the header.
 template <class T>
 void begin_region(std::byte* image, const room& in, const region_options& options) noexcept {
   const auto first = root_offset + static_cast<std::uint32_t>(in_granules(sizeof(T)));
@@ -98,8 +98,8 @@ void begin_region(std::byte* image, const room& in, const region_options& option
   }
 }
 
-/// Goes on with a checked image that lies where it is to be. `bits` says which granules of a live one are in
-/// use, and is null for a canonical one; bytes that are not in use become zero.
+/// Continues with a checked image in place. `bits` is the bitmap of granules in use of a live image, and null
+/// for a canonical one. Unused bytes become zero.
 inline void resume_region(std::byte* image, const room& in, const region_options& options,
                           const std::uint64_t* bits) noexcept {
   auto* h = reinterpret_cast<header*>(image);
@@ -125,7 +125,7 @@ inline void resume_region(std::byte* image, const room& in, const region_options
   s->first_word = 0;
 }
 
-/// Checks an image that this program did not make. `bits` becomes the bitmap of a live one.
+/// Checks an image of unknown origin. `bits` becomes the bitmap of a live one.
 template <class T>
 bool check_image(std::span<const std::byte> image, check_bitmap& bits, image_versions& versions,
                  region_invalid& error) {
@@ -141,7 +141,7 @@ bool check_image(std::span<const std::byte> image, check_bitmap& bits, image_ver
 struct alignas(granule) image_granule {
   std::byte bytes[granule];
 };
-/// The canonical image of this program's version of a checked image of another one.
+/// A canonical image in this program's version, from a checked image in another version.
 template <class T>
 std::vector<image_granule> rewritten(std::span<const std::byte> image, const image_versions& versions) {
   const auto* const h = reinterpret_cast<const header*>(image.data());
@@ -153,8 +153,8 @@ std::vector<image_granule> rewritten(std::span<const std::byte> image, const ima
 
 }  // namespace region_detail
 
-/// The value of an image, to be read where it lies, after everything in it has been checked. `image` begins
-/// at a multiple of 16, and must stay and not change as long as the value is used.
+/// The value of an image, read in place, after everything in it has been checked. `image` begins at a
+/// multiple of 16. It must stay allocated and unchanged as long as the value is used.
 template <class T>
 [[nodiscard]] result<const T*, region_invalid> view_region(std::span<const std::byte> image) {
   std::vector<std::uint64_t> for_large;
@@ -167,18 +167,18 @@ template <class T>
   }
   return reinterpret_cast<const T*>(image.data() + region_detail::root_offset);
 }
-/// Not of an image that ends with the call, such as what `canonical()` returns.
+/// Refuses temporary images, such as the result of `canonical()`.
 template <class T, std::ranges::range R>
 requires(!std::ranges::borrowed_range<R>) result<const T*, region_invalid> view_region(R&& image)
 = delete;
 
-/// A value of type T, with its strings, vectors and maps, in one piece of memory that grows in place:
-/// references to what lies in it stay valid until the container that holds it moves it. T is a struct that
-/// `SITU_REGION` describes. A region is changed by one thread at a time.
+/// A value of type T, with its strings, vectors and maps, in one piece of memory that grows in place.
+/// References into it stay valid until the container of the referenced value moves it. T is a struct that
+/// `SITU_REGION` describes. Only one thread may change a region at a time.
 ///
-/// A copy is a region in a window of its own. Assigning keeps the memory in which a region lies; moving, and
-/// so `std::swap`, hands it on. A region of which another was made by moving holds nothing and has an empty
-/// image: it may be assigned to, copied and ended, and nothing else.
+/// A copy is a region in a window of its own. Copy assignment keeps the region's own memory; a move, and so
+/// `std::swap`, hands the memory over. A moved-from region is empty and has an empty image. It may only be
+/// assigned to, copied and destroyed.
 template <class T>
 class region {
  public:
@@ -191,15 +191,15 @@ class region {
     if (in.capacity == 0) detail::raise(region_error(region_fault::full, options.limit));
     begin(in, options);
   }
-  /// In a buffer of the caller's, which must outlive the region and does not grow. The image lies at its
-  /// front, the state of the memory at its end.
+  /// In a buffer of the caller, which must outlive the region and does not grow. The image lies at the front
+  /// of the buffer, the state of the memory at its end.
   explicit region(std::span<std::byte> buffer, const region_options& options = {}) {
     const region_detail::room in = open_buffer(buffer);
     if (in.capacity == 0) detail::raise(region_error(region_fault::full, buffer.size()));
     begin(in, options);
   }
-  /// The same without exceptions: none when there is no memory, or the buffer is too small or not aligned
-  /// to 16.
+  /// The same without exceptions. Nothing when there is no memory, or when the buffer is too small or not
+  /// aligned to 16.
   [[nodiscard]] static std::optional<region> try_open(const region_options& options = {}) {
     region made(no_memory{});
     const region_detail::room in = made.open_window(options);
@@ -215,17 +215,17 @@ class region {
     made.begin(in, options);
     return made;
   }
-  /// A copy in a window of its own, compact.
+  /// A compact copy in a window of its own.
   region(const region& other) : region(no_memory{}) {
     if (!try_assign(other)) detail::raise(region_error(region_fault::full, other.options().limit));
   }
-  /// Becomes a compact copy where it lies, with its own options. References into the region end. Where there
-  /// is no room for it, nothing has changed.
+  /// Becomes a compact copy in its own memory, with its own options. Invalidates references into the region.
+  /// Without room for the copy, nothing changes.
   region& operator=(const region& other) {
     if (!try_assign(other)) detail::raise(region_error(region_fault::full, capacity()));
     return *this;
   }
-  /// The same without exceptions: none, or false and unchanged, when there is no memory.
+  /// The same without exceptions. Nothing, or false and unchanged, when there is no memory.
   [[nodiscard]] std::optional<region> try_copy() const {
     region made(no_memory{});
     if (header_ == nullptr) return made;
@@ -254,7 +254,7 @@ class region {
   }
   region(region&& other) noexcept
       : header_(std::exchange(other.header_, nullptr)), window_(std::exchange(other.window_, {})) {}
-  /// They exchange what they hold.
+  /// Exchanges the contents.
   region& operator=(region&& other) noexcept {
     std::swap(header_, other.header_);
     std::swap(window_, other.window_);
@@ -262,13 +262,13 @@ class region {
   }
   ~region() { leave_window(); }
 
-  /// A region that begins as a copy of an image, canonical or live, which is checked first. Nothing is
+  /// A region that starts as a copy of an image, canonical or live. The image is checked first. Nothing is
   /// decoded.
   [[nodiscard]] static result<region, region_invalid> adopt(std::span<const std::byte> image,
                                                             const region_options& options = {}) {
     using region_detail::root_offset;
     region_invalid error{};
-    // All that is believed is read from copies: the image may lie anywhere, and change meanwhile.
+    // All checks read from copies: the image may have any alignment, and may change meanwhile.
     alignas(region_detail::granule) std::byte front[root_offset];
     if (!image.empty()) std::memcpy(front, image.data(), std::min<std::size_t>(image.size(), root_offset));
     if (!region_detail::check_header<T>(front, image.size(), region_detail::schema_hash_in<T>(),
@@ -306,14 +306,14 @@ class region {
     window.made = nullptr;
     return made;
   }
-  /// Goes on with the image that lies at the front of a buffer, which is checked first.
+  /// Continues with the image at the front of a buffer. The image is checked first.
   [[nodiscard]] static result<region, region_invalid> adopt_in_place(std::span<std::byte> buffer,
                                                                      const region_options& options = {}) {
     std::vector<std::uint64_t> for_large;
     return adopt_in_place(buffer, for_large, options);
   }
-  /// The same with memory for what the check of images of more than 64 KiB needs to know, which it keeps from
-  /// image to image.
+  /// The same, with memory for the check of images of more than 64 KiB, which can be reused from image to
+  /// image.
   [[nodiscard]] static result<region, region_invalid> adopt_in_place(std::span<std::byte> buffer,
                                                                      std::vector<std::uint64_t>& for_large,
                                                                      const region_options& options = {}) {
@@ -342,9 +342,9 @@ class region {
   [[nodiscard]] T& operator*() noexcept { return *get(); }
   [[nodiscard]] const T& operator*() const noexcept { return *get(); }
 
-  /// Goes on in another buffer of the caller's, which must outlive the region and lies apart from the memory
-  /// where it is; the image and what is known of its memory move there. References into the region end.
-  /// False, and nothing is changed, when the buffer has no room for the image or is not aligned to 16.
+  /// Continues in another buffer of the caller, which must outlive the region and must not overlap its
+  /// present memory. The image and its allocator state move there. Invalidates references into the region.
+  /// False, and unchanged, when the buffer has no room for the image or is not aligned to 16.
   [[nodiscard]] bool continue_in(std::span<std::byte> buffer) noexcept {
     const region_detail::room in = room_in(buffer);
     const std::uint32_t size = header_->size;
@@ -362,13 +362,13 @@ class region {
     return true;
   }
 
-  /// Goes on in the buffer that it lies in, which has become larger at its end: references into the region
-  /// stay good. False, and nothing is changed, when that is no more than there was.
+  /// Continues in the same buffer after it has become larger at its end. References into the region stay
+  /// valid. False, and unchanged, when the buffer is not larger.
   [[nodiscard]] bool widen(std::span<std::byte> buffer) noexcept {
     assert(buffer.data() == image() && "the region lies elsewhere");
     const region_detail::room in = room_in(buffer);
     if (in.capacity <= header_->capacity) return false;
-    // The state goes to the new end, and may come to lie where a part of it was.
+    // The state moves to the new end, which may overlap its old place.
     const std::size_t known = region_detail::state_size(header_->size);
     std::memmove(in.state, static_cast<const void*>(region_detail::own_state(header_)), known);
     std::memset(in.state + known, 0, region_detail::state_size(in.capacity) - known);
@@ -379,14 +379,14 @@ class region {
     return true;
   }
 
-  /// Whether the values are the same. Where they have shared links, it is their canonical images that are
-  /// compared, for which these are made.
+  /// Whether the values are equal. If they contain shared links, their canonical images are made and
+  /// compared.
   friend bool operator==(const region& a, const region& b) {
     if (region_detail::has<T, region_detail::shared_links>()) return a.canonical() == b.canonical();
     return region_detail::equal(*a, *b);
   }
 
-  /// The live image: the region as it stands.
+  /// The live image: the region as it is now.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {reinterpret_cast<const std::byte*>(header_), size()};
   }
@@ -396,35 +396,34 @@ class region {
     bytes.resize(region_detail::write_canonical(header_, *get(), bytes.data()));
     return bytes;
   }
-  /// How much memory `canonical_to` needs: `size()`, and only with ordered maps and sets possibly a little
-  /// more.
+  /// The memory that `canonical_to` needs: `size()`, or slightly more with ordered maps and sets.
   [[nodiscard]] std::size_t canonical_bound() const {
     return region_detail::canonical_bound(header_, *get());
   }
-  /// The same into memory of at least `canonical_bound()` bytes; the size of the image, or 0 when there is
-  /// too little.
+  /// Writes the canonical image to memory of at least `canonical_bound()` bytes. Returns the size of the
+  /// image, or 0 when the memory is too small.
   [[nodiscard]] std::size_t canonical_to(std::span<std::byte> bytes) const {
     if (bytes.size() < canonical_bound()) return 0;
     return region_detail::write_canonical(header_, *get(), bytes.data());
   }
 
-  /// Bytes of the live image.
+  /// The number of bytes of the live image.
   [[nodiscard]] std::size_t size() const noexcept { return header_ == nullptr ? 0 : header_->size; }
-  /// What the live image may grow to.
+  /// The maximum size of the live image.
   [[nodiscard]] std::size_t capacity() const noexcept { return header_ == nullptr ? 0 : header_->capacity; }
-  /// Bytes within the live image that hold nothing, those kept for the next blocks of the same size left out.
+  /// Free bytes within the live image, without blocks that are kept for reuse.
   [[nodiscard]] std::size_t free_bytes() const noexcept {
     return std::size_t{region_detail::own_state(header_)->free_granules} * region_detail::granule;
   }
 
-  /// Gives the free memory at the end back: blocks kept for reuse become free, and the image ends behind the
-  /// last one in use.
+  /// Releases free memory at the end: blocks kept for reuse become free, and the image ends after the last
+  /// block in use.
   void trim() noexcept {
     region_detail::flush_caches(header_, region_detail::own_state(header_));
     region_detail::shrink_end(header_, region_detail::own_state(header_));
   }
-  /// Becomes the canonical arrangement of itself, without free memory. References into the region end. False,
-  /// and unchanged, when there is no room for it, which can only be with trees in a full buffer.
+  /// Arranges the region as its canonical image, without free memory. Invalidates references into the region.
+  /// False, and unchanged, when there is no room for it, which is possible only with trees in a full buffer.
   [[nodiscard]] bool try_compact() {
     const std::vector<std::byte> compacted = canonical();
     if (compacted.size() > header_->capacity) return false;
@@ -434,18 +433,18 @@ class region {
   void compact() {
     if (!try_compact()) detail::raise(region_error(region_fault::full, header_->capacity));
   }
-  /// Closes the gaps between blocks where the region lies, without a second copy of the image: capacities are
-  /// trimmed, blocks slide down in the order in which they lie, and links follow. References into the region
-  /// end. What the region holds is the same, it is as large as what is in use, and what was freed is zero,
-  /// unless the region leaves what it frees as it is. It is not the canonical arrangement, for which
-  /// `compact` takes memory: trees keep their nodes, and hash tables their capacity.
+  /// Closes the gaps between blocks in place, without a second copy of the image: capacities are trimmed,
+  /// blocks slide down in their order, and links follow. Invalidates references into the region. The value
+  /// stays the same, the size is that of the blocks in use, and freed memory is zero unless the region leaves
+  /// freed bytes unchanged. The result is not the canonical arrangement, for which `compact` takes memory:
+  /// trees keep their nodes, and hash tables their capacity.
   ///
-  /// An image of more than a megabyte takes 1/256 of its size from the heap for this; where that is not to be
-  /// had, it takes longer.
+  /// For an image of more than a megabyte this takes 1/256 of its size from the heap. Without that memory, it
+  /// takes longer.
   ///
-  /// Meanwhile the image is torn, and stays so if the process dies here: links lead to where blocks are going
-  /// to lie. So memory that others can see is compacted only while it is lent to one process, never once it
-  /// is published; and who finds it after that process has died throws it away.
+  /// During compaction links already lead to the future places of blocks. If the process dies here, the image
+  /// stays unusable. Memory that other processes can see is therefore compacted only while it is lent to one
+  /// process, never after it is published. A process that finds such memory after its owner died discards it.
   void compact_in_place() noexcept { region_detail::compact_in_place(header_, *get()); }
   /// Makes the memory of the next `more` bytes ready. A window takes its pages from the system now.
   void preallocate(std::size_t more) noexcept {
@@ -476,13 +475,13 @@ class region {
         std::min<std::uint64_t>(window_.size - front, region_detail::max_size) / 16 * 16;
     return {capacity, window_.begin, window_.dirty, true};
   }
-  /// Gives a window back in which nothing was begun, but so many bytes of an image may have been written.
+  /// Gives back a window without a region, in which up to `used` bytes of an image may have been written.
   void release_window(std::uint32_t used = 0) noexcept {
     if (window_.begin == nullptr) return;
     region_detail::address_window_pool::instance().give(window_, std::max(window_.dirty, used));
     window_ = {};
   }
-  /// Does that in the end, unless the region was begun.
+  /// Gives the window back on destruction, unless a region was started in it.
   struct unbegun {
     region* made;
     std::uint32_t used = 0;
@@ -495,12 +494,12 @@ class region {
     if (window_.begin == nullptr) return;
     const region_detail::state* s = region_detail::own_state(header_);
     const std::uint32_t used = std::max(header_->size, s->clean_from);
-    // The state itself is begun anew in any case.
+    // The next region overwrites the state itself in any case.
     std::memset(window_.begin + sizeof(*s), 0, region_detail::state_size(used) - sizeof(*s));
     region_detail::address_window_pool::instance().give(window_, used);
     window_ = {};
   }
-  /// What a region would have of a buffer: no capacity when that is too small or not aligned.
+  /// The memory that a region has in a buffer. No capacity if the buffer is too small or not aligned.
   [[nodiscard]] static region_detail::room room_in(std::span<std::byte> buffer) noexcept {
     if (reinterpret_cast<std::uintptr_t>(buffer.data()) % region_detail::granule != 0) return {};
     const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), region_detail::max_size);
@@ -525,13 +524,13 @@ class region {
     error.limit = capacity;
     return std::move(error);
   }
-  /// Begins with a copy of a checked image.
+  /// Starts with a copy of a checked image.
   void take(std::span<const std::byte> from, const region_detail::room& in, const region_options& options,
             const std::uint64_t* bits) noexcept {
     std::memcpy(image(), from.data(), from.size());
     region_detail::resume_region(image(), in, options, bits);
   }
-  /// Replaces what the region holds with a canonical image of the same type.
+  /// Replaces the value with a canonical image of the same type.
   void assign_image(std::span<const std::byte> canonical_image) noexcept {
     const region_options same = options();
     region_detail::state* s = region_detail::own_state(header_);
@@ -543,7 +542,7 @@ class region {
   }
   [[nodiscard]] region_options options() const noexcept {
     const region_detail::state* s = region_detail::own_state(header_);
-    // What fits into a window of the same size.
+    // The maximum image in a window of the same size.
     const std::uint64_t limit =
         window_.begin == nullptr ? header_->capacity : window_.size - window_.size / 64;
     return {static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, region_detail::max_size)),
