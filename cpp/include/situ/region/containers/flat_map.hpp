@@ -12,7 +12,7 @@
 namespace situ {
 
 /// A map whose entries lie in ascending order of their keys, with the interface of std::map. Iterators give
-/// references to key and value; strings are looked up by string_view. Best up to some hundred entries.
+/// references to key and value. Strings are looked up by string_view. Best for up to a few hundred entries.
 template <class K, class V>
 class region_flat_map : public region_detail::map_interface<region_flat_map<K, V>, K, V> {
   using traits = region_detail::key_traits<K>;
@@ -72,14 +72,14 @@ class region_flat_map : public region_detail::map_interface<region_flat_map<K, V
   void reserve(size_type count) { entries_.reserve(count); }
   void shrink_to_fit() noexcept { entries_.shrink_to_fit(); }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
     return entries_.situ_erase_if([&is_gone](entry& each) { return is_gone(*iterator(&each)); });
   }
   template <class... Args>
   [[nodiscard]] std::pair<iterator, bool> situ_insert(key_view key, const Args&... args) {
-    // Keys often come in their order: then none is searched.
+    // Keys often arrive in order: then no search is needed.
     const bool last = !entries_.empty() && traits::of(entries_.back().first) < key;
     const size_type where = last ? size() : place(key);
     if (is_at(where, key)) return {iterator(entries_.begin() + where), false};

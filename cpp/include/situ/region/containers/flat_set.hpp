@@ -42,7 +42,7 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
     return at != end() && traits::of(*at) == key ? at : end();
   }
 
-  /// (Of no other type: 0 is a key, and not a place.)
+  /// (Of no other type: 0 is a key, not a position.)
   template <std::same_as<const_iterator> At>
   const_iterator erase(At at) noexcept {
     return keys_.erase(at);
@@ -61,13 +61,13 @@ class region_flat_set : public region_detail::set_interface<region_flat_set<K>, 
   void reserve(size_type count) { keys_.reserve(count); }
   void shrink_to_fit() noexcept { keys_.shrink_to_fit(); }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
     return keys_.situ_erase_if([&is_gone](const K& key) { return is_gone(key); });
   }
   [[nodiscard]] std::pair<const_iterator, bool> situ_insert(key_view key) {
-    // Keys often come in their order: then none is searched.
+    // Keys often arrive in order: then no search is needed.
     const bool last = !keys_.empty() && traits::of(keys_.back()) < key;
     const const_iterator at = last ? end() : lower_bound(key);
     if (at != end() && traits::of(*at) == key) return {at, false};

@@ -9,8 +9,8 @@
 
 namespace situ {
 
-/// A map with the interface of std::unordered_map. Hash, seed and order are fixed by the format. Iterators
-/// give references to key and value; strings are looked up by string_view.
+/// A map with the interface of std::unordered_map. The format fixes hash, seed and order. Iterators give
+/// references to key and value. Strings are looked up by string_view.
 template <class K, class V>
 class region_hash_map : public region_detail::map_interface<region_hash_map<K, V>, K, V>,
                         public region_detail::hash_container<region_hash_map<K, V>> {
@@ -40,8 +40,8 @@ class region_hash_map : public region_detail::map_interface<region_hash_map<K, V
     return slot == table::none ? end() : const_iterator(&table_, slot);
   }
   size_type erase(key_view key) noexcept { return table_.erase_key(key); }
-  /// What is behind it then. (Of entries that lay behind the end of the table, and so at its front, one may
-  /// come up again at the end.)
+  /// Returns the next entry. An entry that wrapped around from the end of the table to its front may appear a
+  /// second time at the end.
   iterator erase(const_iterator at) noexcept {
     table_.erase(at.slot());
     return {&table_, table_.next_full(at.slot())};
@@ -50,7 +50,7 @@ class region_hash_map : public region_detail::map_interface<region_hash_map<K, V
     return {&table_, table_.erase_between(first.slot(), last.slot())};
   }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
     return table_.erase_if([&is_gone](entry& each) {

@@ -9,8 +9,8 @@
 
 namespace situ {
 
-/// A set with the interface of std::unordered_set. Hash, seed and order are fixed by the format. Strings are
-/// looked up by string_view.
+/// A set with the interface of std::unordered_set. The format fixes hash, seed and order. Strings are looked
+/// up by string_view.
 template <class K>
 class region_hash_set : public region_detail::set_interface<region_hash_set<K>, K>,
                         public region_detail::hash_container<region_hash_set<K>> {
@@ -32,8 +32,8 @@ class region_hash_set : public region_detail::set_interface<region_hash_set<K>, 
     return slot == table::none ? end() : const_iterator(&table_, slot);
   }
   size_type erase(key_view key) noexcept { return table_.erase_key(key); }
-  /// What is behind it then. (Of entries that lay behind the end of the table, and so at its front, one may
-  /// come up again at the end.)
+  /// Returns the next key. A key that wrapped around from the end of the table to its front may appear a
+  /// second time at the end.
   const_iterator erase(const_iterator at) noexcept {
     table_.erase(at.slot());
     return {&table_, table_.next_full(at.slot())};
@@ -42,7 +42,7 @@ class region_hash_set : public region_detail::set_interface<region_hash_set<K>, 
     return {&table_, table_.erase_between(first.slot(), last.slot())};
   }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
     return table_.erase_if([&is_gone](const K& key) { return is_gone(key); });

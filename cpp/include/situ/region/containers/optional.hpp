@@ -19,7 +19,7 @@ class region_optional {
   struct is_standard : std::false_type {};
   template <class U>
   struct is_standard<std::optional<U>> : std::true_type {};
-  /// Neither an optional nor none.
+  /// Neither an optional nor std::nullopt.
   template <class U>
   static constexpr bool is_value =
       !std::is_same_v<U, region_optional> && !std::is_same_v<U, std::nullopt_t> && !is_standard<U>::value;
@@ -46,7 +46,7 @@ class region_optional {
                                      [&](auto& here) { return here.situ_store(value) ? &here : nullptr; });
   }
 
-  /// The same without exceptions; false, and unchanged, when there is no room.
+  /// The same without exceptions. False, and unchanged, when there is no room.
   template <class U>
   [[nodiscard]] bool try_assign(const U& value) {
     return situ_store(value);
@@ -65,18 +65,18 @@ class region_optional {
     return **this;
   }
   [[nodiscard]] const T& value() const { return const_cast<region_optional*>(this)->value(); }
-  /// The value, or null where there is none.
+  /// The value, or null.
   [[nodiscard]] T* try_value() noexcept { return has_value() ? value_at() : nullptr; }
   [[nodiscard]] const T* try_value() const noexcept {
     return const_cast<region_optional*>(this)->try_value();
   }
-  /// A copy of the value, or something else; of a string, its text where it lies.
+  /// A copy of the value, or of `otherwise` if there is none. Of a string, a view of its text in place.
   [[nodiscard]] region_detail::argument_of<T> value_or(region_detail::argument_of<T> otherwise) const {
     if (has_value()) return **this;
     return otherwise;
   }
 
-  /// Makes a new value in place of the one that may be there; null, and unchanged, when there is no room.
+  /// Constructs a new value in place of the old one. Null, and unchanged, when there is no room.
   template <class... Args>
   [[nodiscard]] T* try_emplace(const Args&... args) {
     region_detail::staged_value<T> fresh(region());
@@ -99,7 +99,7 @@ class region_optional {
     std::memset(value_, 0, sizeof(T));
     present_ = 0;
   }
-  /// Exchanges two of one region, as `situ::swap` does.
+  /// Exchanges two optionals of one region, as `situ::swap` does.
   void swap(region_optional& other) { situ::swap(*this, other); }
 
   friend bool operator==(const region_optional& a, const region_optional& b) {
@@ -109,7 +109,7 @@ class region_optional {
   requires is_value<U>
   friend bool operator==(const region_optional& a, const U& b) { return a.has_value() && *a == b; }
   friend bool operator==(const region_optional& a, std::nullopt_t) noexcept { return !a.has_value(); }
-  /// As of std::optional: none comes before all values.
+  /// As for std::optional: none comes before all values.
   template <std::same_as<T> U>
   requires std::three_way_comparable<U>
   friend std::compare_three_way_result_t<U> operator<=>(const region_optional& a,
@@ -127,7 +127,7 @@ class region_optional {
     return a.has_value() <=> false;
   }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   static consteval bool has_links() { return true; }
   void situ_attach(region_detail::header* h) noexcept {
     region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
@@ -188,7 +188,7 @@ class region_optional {
   }
 
  private:
-  /// Where the value begins.
+  /// The offset of the value.
   static constexpr std::uint32_t offset = alignof(T) > 8 ? alignof(T) : 8;
 
   [[nodiscard]] region_detail::header* region() noexcept {
@@ -208,19 +208,19 @@ class region_optional {
   alignas(T) std::byte value_[sizeof(T)] = {};
 };
 
-// Comparing with the optionals of the standard library.
+// Comparisons with the optionals of the standard library.
 template <class T, class U>
 bool operator==(const region_optional<T>& a, const std::optional<U>& b) {
   return a.has_value() == b.has_value() && (!a.has_value() || *a == *b);
 }
-/// As of std::optional: none comes before all values.
+/// As for std::optional: none comes before all values.
 template <class T, class U>
 auto operator<=>(const region_optional<T>& a, const std::optional<U>& b) -> decltype(*a <=> *b) {
   if (a.has_value() && b.has_value()) return *a <=> *b;
   return a.has_value() <=> b.has_value();
 }
 
-// Each by itself, as std::optional takes a region_optional for a value otherwise.
+// Each operator is written out, because std::optional otherwise treats a region_optional as a value.
 template <class T, class U>
 bool operator==(const std::optional<U>& a, const region_optional<T>& b) {
   return b == a;

@@ -10,9 +10,9 @@
 
 namespace situ {
 
-/// A map in ascending order of its keys, with the interface of std::map, for more entries than a flat map can
-/// move. Iterators give references to key and value; they, and references to entries, end with the next
-/// insertion or erasure.
+/// A map in ascending order of its keys, with the interface of std::map, for maps that are too large to move
+/// all entries on insertion. Iterators give references to key and value. The next insertion or erasure
+/// invalidates iterators and references.
 template <class K, class V>
 class region_ordered_map : public region_detail::map_interface<region_ordered_map<K, V>, K, V> {
   using entry = region_entry<K, V>;
@@ -61,7 +61,7 @@ class region_ordered_map : public region_detail::map_interface<region_ordered_ma
   /// Trims all nodes.
   void shrink_to_fit() noexcept { tree_.shrink(); }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
     return region_detail::erase_each_if(*this, is_gone);

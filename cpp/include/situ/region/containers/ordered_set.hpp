@@ -10,8 +10,8 @@
 
 namespace situ {
 
-/// A set in ascending order, with the interface of std::set, for more keys than a flat set can move.
-/// Iterators end with the next insertion or erasure.
+/// A set in ascending order, with the interface of std::set, for sets that are too large to move all keys on
+/// insertion. The next insertion or erasure invalidates iterators.
 template <class K>
 class region_ordered_set : public region_detail::set_interface<region_ordered_set<K>, K> {
   using tree = region_detail::tree<K, K, region_detail::key_is_slot>;
@@ -50,7 +50,7 @@ class region_ordered_set : public region_detail::set_interface<region_ordered_se
   /// Trims all nodes.
   void shrink_to_fit() noexcept { tree_.shrink(); }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
     return region_detail::erase_each_if(*this, is_gone);

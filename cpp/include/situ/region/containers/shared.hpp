@@ -1,4 +1,4 @@
-// region_shared<T>: a link to a value that several links lead to.
+// region_shared<T>: a link to a value that other links may share.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace situ {
 
-/// A link to a value that lives as long as one link leads to it, with the interface of std::shared_ptr; or to
-/// none. Links of one region share, a link of another region gets a copy. No value comes to hold a link to
-/// itself: `share` and assignment refuse it. Where values of type T can hold links to others of type T, a
-/// link is made to share only by these two, where it lies: `children.emplace_back().share(other)`.
+/// A link to a value, or none, with the interface of std::shared_ptr. The value lives as long as a link leads
+/// to it. Links of one region share values; a link of another region gets a copy. No value can contain a link
+/// to itself: `share` and assignment refuse it. If values of type T can contain links to other values of type
+/// T, only these two make links share, and only links in place: `children.emplace_back().share(other)`.
 template <class T>
 class region_shared {
  public:
@@ -35,7 +35,7 @@ class region_shared {
     return *this;
   }
 
-  /// As `try_share`; of anything else, a new value made from it.
+  /// For a link, as `try_share`. For anything else, makes a new value from it.
   template <class U>
   [[nodiscard]] bool try_assign(const U& from) {
     if constexpr (std::is_same_v<U, region_shared>) {
@@ -52,13 +52,12 @@ class region_shared {
   [[nodiscard]] const T& operator*() const noexcept { return *get(); }
   [[nodiscard]] T* operator->() noexcept { return get(); }
   [[nodiscard]] const T* operator->() const noexcept { return get(); }
-  /// How many links lead to the value; 0 without one.
+  /// The number of links to the value, or 0 without a value.
   [[nodiscard]] std::uint32_t use_count() const noexcept {
     return data_ == 0 ? 0 : *const_cast<region_shared*>(this)->links();
   }
 
-  /// Makes a new value for this link, which leaves the one that it led to; null, and unchanged, when there is
-  /// no room.
+  /// Makes a new value for this link, which leaves its old value. Null, and unchanged, when there is no room.
   template <class... Args>
   [[nodiscard]] T* try_emplace(const Args&... args) {
     auto* const made_block = static_cast<std::byte*>(region_detail::allocate(region(), block_bytes()));
@@ -76,8 +75,8 @@ class region_shared {
       made = region_detail::in_larger(this, region(), [&](auto& here) { return here.try_emplace(args...); });
     return *made;
   }
-  /// Leads to the value of another link from now on. False, and unchanged, if that value would then hold a
-  /// link to itself, or if it lies in another region and there is no room for a copy.
+  /// Makes this link lead to the value of another link. False, and unchanged, if that value would then
+  /// contain a link to itself, or if it lies in another region and there is no room for a copy.
   [[nodiscard]] bool try_share(const region_shared& other) {
     if (get() == other.get()) return true;
     if (other.data_ == 0) {
@@ -92,7 +91,7 @@ class region_shared {
       if (finder.found()) return refuse();
     }
     std::byte* const to = source.block();
-    ++*source.links();  // before this link leaves its value, of which the other one may be a part
+    ++*source.links();  // first: when this link leaves its value, the other link may go with it
     reset();
     lead_to(to, false);
     return true;
@@ -110,16 +109,16 @@ class region_shared {
     region_detail::release(*reinterpret_cast<T*>(led_to + offset()));
     region_detail::deallocate(region(), led_to, block_bytes());
   }
-  /// Exchanges two of one region, as `situ::swap` does.
+  /// Exchanges two links of one region, as `situ::swap` does.
   void swap(region_shared& other) { situ::swap(*this, other); }
 
-  /// Whether two links lead to the same value, as pointers compare.
+  /// Whether two links lead to the same value, as for pointers.
   friend bool operator==(const region_shared& a, const region_shared& b) noexcept {
     return a.get() == b.get();
   }
   friend bool operator==(const region_shared& a, std::nullptr_t) noexcept { return !a; }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   static consteval bool has_links() { return true; }
   void situ_attach(region_detail::header* h) noexcept {
     region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
@@ -170,7 +169,7 @@ class region_shared {
   }
 
  private:
-  /// Where the value lies in its block.
+  /// The offset of the value in its block.
   static constexpr std::uint32_t offset() noexcept { return std::max<std::uint32_t>(4, alignof(T)); }
   static constexpr std::uint64_t block_bytes() noexcept { return std::uint64_t{offset()} + sizeof(T); }
 
@@ -188,7 +187,7 @@ class region_shared {
     region()->refused = 1;
     return false;
   }
-  /// Whether a value can hold links to others of its type.
+  /// Whether a value can contain links to values of its own type.
   static bool may_hold_itself() { return region_detail::has<T, region_detail::only<region_shared>>(); }
 
   std::int32_t data_ = 0;

@@ -1,4 +1,4 @@
-// region_string: text within a region; up to 11 bytes lie in the string itself.
+// region_string: text within a region. Up to 11 bytes lie in the string itself.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@
 
 namespace situ {
 
-/// UTF-8 text in the region that the string lies in; reads like a std::string_view, changes like a
-/// std::string. There is no terminating zero. Positions are in bytes: who cuts a character in two makes text
-/// that readers refuse. Operations that need memory throw `region_error` where there is none; the `try_`
-/// forms return false, and the string is as it was. Text that is stored may be part of the string.
+/// UTF-8 text in the region that the string lies in. It reads like a std::string_view and changes like a
+/// std::string. There is no terminating zero. Positions are in bytes: text that is cut within a character is
+/// not UTF-8, and readers refuse it. Operations that need memory throw `region_error` when there is none; the
+/// `try_` forms return false, and the string is unchanged. Text to store may be part of the string.
 class region_string : public detail::text_search<region_string, char> {
  public:
   using value_type = char;
@@ -38,12 +38,13 @@ class region_string : public detail::text_search<region_string, char> {
   using situ_region_container = region_string;
   using situ_argument = std::string_view;
 
-  /// Longer text has a block of its own.
+  /// The maximum length without a block. Longer text has a block of its own.
   static constexpr size_type inline_capacity = 11;
 
   region_string() noexcept = default;
   region_string(const region_string&) = delete;
-  /// The text, if it has up to 11 bytes, for a value that is going to lie in a region; else none.
+  /// The text if it has up to 11 bytes, otherwise an empty string: for a value that is about to lie in a
+  /// region.
   [[nodiscard]] static region_string situ_short(std::string_view text) noexcept {
     return region_string(text);
   }
@@ -94,7 +95,7 @@ class region_string : public detail::text_search<region_string, char> {
     return data()[index];
   }
   [[nodiscard]] const char& at(size_type index) const { return const_cast<region_string*>(this)->at(index); }
-  /// The character, or null where there is none.
+  /// The character, or null.
   [[nodiscard]] char* try_at(size_type index) noexcept { return index < size() ? data() + index : nullptr; }
   [[nodiscard]] const char* try_at(size_type index) const noexcept {
     return const_cast<region_string*>(this)->try_at(index);
@@ -104,19 +105,19 @@ class region_string : public detail::text_search<region_string, char> {
   [[nodiscard]] char& back() noexcept { return data()[size() - 1]; }
   [[nodiscard]] const char& back() const noexcept { return data()[size() - 1]; }
 
-  /// A part of the text where it lies; `from` is at most the size.
+  /// A view of part of the text in place. `from` is at most the size.
   [[nodiscard]] std::string_view substr(size_type from = 0, size_type count = npos) const {
     check_position(from);
     return {data() + from, std::min(count, size() - from)};
   }
-  /// The same; none when the string is shorter than `from`.
+  /// The same. Nothing when the string is shorter than `from`.
   [[nodiscard]] std::optional<std::string_view> try_substr(size_type from, size_type count = npos) const {
     if (from > size()) return std::nullopt;
     return substr(from, count);
   }
 
-  /// Becomes a copy of the text, which may be part of this very string; false, and unchanged, when there is
-  /// no room.
+  /// Becomes a copy of the text, which may be part of this string. False, and unchanged, when there is no
+  /// room.
   [[nodiscard]] bool try_assign(std::string_view text) {
     if (region_ == 0) return text.empty();
     if (text.size() > region_detail::max_size) return region_detail::refuse_size(region());
@@ -133,7 +134,7 @@ class region_string : public detail::text_search<region_string, char> {
     if (!try_assign(text))
       region_detail::in_larger(this, region(), [&](auto& here) { return here.try_assign(text); });
   }
-  /// The same of one character, so many times.
+  /// Becomes `count` copies of one character. False, and unchanged, when there is no room.
   [[nodiscard]] bool try_assign(size_type count, char c) {
     if (region_ == 0) return count == 0;
     if (count > region_detail::max_size) return region_detail::refuse_size(region());
@@ -183,8 +184,8 @@ class region_string : public detail::text_search<region_string, char> {
   void push_back(char c) { append({&c, 1}); }
   void pop_back() noexcept { set_size(is_here(), size(), size() - 1); }
 
-  /// Puts text in the place of `count` bytes, or of as many as there are, from `from` on. False, and
-  /// unchanged, when there is no room, or the string is shorter than `from`.
+  /// Replaces `count` bytes, or all that follow if they are fewer, from `from` on. False, and unchanged, when
+  /// there is no room, or when the string is shorter than `from`.
   [[nodiscard]] bool try_replace(size_type from, size_type count, std::string_view text) {
     const size_type before = size();
     if (from > before) return false;
@@ -197,7 +198,7 @@ class region_string : public detail::text_search<region_string, char> {
     const bool here = is_here();
     char kept[inline_capacity];
     if (!text.empty() && is_part(text)) {
-      // It would be overwritten while it is moved.
+      // The move below would overwrite the text.
       if (text.size() > inline_capacity)
         return replace_block(view().substr(0, from), text, capacity(), behind);
       std::memcpy(kept, text.data(), text.size());
@@ -215,15 +216,15 @@ class region_string : public detail::text_search<region_string, char> {
     return *region_detail::in_larger(
         this, region(), [&](auto& here) { return here.try_replace(from, count, text) ? &here : nullptr; });
   }
-  /// Puts text before a position; see `try_replace`.
+  /// Inserts text before a position; see `try_replace`.
   [[nodiscard]] bool try_insert(size_type at, std::string_view text) { return try_replace(at, 0, text); }
   region_string& insert(size_type at, std::string_view text) { return replace(at, 0, text); }
-  /// Needs no memory: false only when the string is shorter than `from`.
+  /// Needs no memory. False only when the string is shorter than `from`.
   [[nodiscard]] bool try_erase(size_type from, size_type count = npos) {
     return try_replace(from, count, {});
   }
   region_string& erase(size_type from = 0, size_type count = npos) { return replace(from, count, {}); }
-  /// Becomes shorter, or longer by copies of a character.
+  /// Cuts the text, or appends copies of a character.
   [[nodiscard]] bool try_resize(size_type count, char c = '\0') {
     const size_type before = size();
     if (count > before) {
@@ -250,7 +251,7 @@ class region_string : public detail::text_search<region_string, char> {
     if (!try_reserve(count))
       region_detail::in_larger(this, region(), [&](auto& here) { return here.try_reserve(count); });
   }
-  /// Gives the memory of characters not in use back to the region.
+  /// Gives unused memory back to the region.
   void shrink_to_fit() noexcept {
     if (is_short() || u_.far.data == 0) return;
     const size_type count = u_.far.len;
@@ -269,7 +270,7 @@ class region_string : public detail::text_search<region_string, char> {
     if (count != 0) set_tag(count);
   }
 
-  /// Exchanges two of one region, as `situ::swap` does.
+  /// Exchanges two strings of one region, as `situ::swap` does.
   void swap(region_string& other);
 
   friend bool operator==(const region_string& a, const region_string& b) noexcept {
@@ -285,7 +286,7 @@ class region_string : public detail::text_search<region_string, char> {
   }
   friend std::ostream& operator<<(std::ostream& out, const region_string& text) { return out << text.view(); }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   static consteval bool has_links() { return true; }
   void situ_attach(region_detail::header* h) noexcept {
     region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
@@ -324,7 +325,7 @@ class region_string : public detail::text_search<region_string, char> {
     const region_detail::halves all = region_detail::load_halves(this);
     if (!check.back_link(at, static_cast<std::int32_t>(all.high >> 32U))) return false;
     const auto tag = static_cast<std::uint32_t>(all.high >> 24U & 0xFFU);
-    // Nearly always, the first look is the last.
+    // The checks up to the next `return true` accept nearly all strings.
     if ((tag & 0x80U) == 0) return check_far(check, at, all);
     const std::uint32_t count = tag & 0x7FU;
     if (count - 1 < inline_capacity &&
@@ -350,8 +351,8 @@ class region_string : public detail::text_search<region_string, char> {
     char chars[12];
   };
 
-  /// The last byte of the capacity: its highest bit, which no capacity has, says that the characters are
-  /// here.
+  /// The last byte of the capacity. Its highest bit, which no capacity has, means that the characters lie in
+  /// the string itself.
   [[nodiscard]] unsigned tag() const noexcept {
     return static_cast<unsigned char>(u_.chars[inline_capacity]);
   }
@@ -398,7 +399,7 @@ class region_string : public detail::text_search<region_string, char> {
     if (is_ascii_block(text, len)) return true;
     return check_utf8(check, at, reinterpret_cast<const char*>(text), len);
   }
-  /// Whether a block begins with `len` bytes of ASCII, and its granule where they end is zero behind them.
+  /// Whether a block begins with `len` bytes of ASCII, and the rest of the last granule is zero.
   [[nodiscard, gnu::always_inline]] static bool is_ascii_block(const std::byte* text,
                                                                std::uint32_t len) noexcept {
     if (len == 0) return true;
@@ -416,10 +417,10 @@ class region_string : public detail::text_search<region_string, char> {
     const size_type good = utf8_valid_up_to({text, count});
     return good == count || check.fail(region_problem::not_utf8, at, good);
   }
-  /// Whether the characters lie in the string itself. To be asked before characters are written: they lie
-  /// where the link is.
+  /// Whether the characters lie in the string itself. Ask before writing characters: they overlap the link.
   [[nodiscard]] bool is_here() const noexcept { return is_short() || u_.far.data == 0; }
-  /// The characters are written, where `here` says; those not in use any more become zero.
+  /// Sets the size after the characters are written to the place that `here` indicates. Characters no longer
+  /// in use become zero.
   void set_size(bool here, size_type before, size_type count) noexcept {
     if (!here) {
       if (count < before) std::memset(characters() + count, 0, before - count);
@@ -436,19 +437,19 @@ class region_string : public detail::text_search<region_string, char> {
   void check_position(size_type at) const {
     if (at > size()) detail::raise_out_of_range("region_string: the text is shorter than that");
   }
-  /// Whether text is part of this one.
+  /// Whether text is part of this string.
   [[nodiscard]] bool is_part(std::string_view text) const noexcept {
     return !std::less<>()(text.data(), data()) && std::less<>()(text.data(), data() + size());
   }
-  /// Takes a new block for three texts and for `needed` bytes: as large as the growth policy says or, where
-  /// there is no room for that, smaller.
+  /// Allocates a new block for three texts and for `needed` bytes: as large as the growth policy says, or
+  /// smaller if there is no room for that.
   [[nodiscard, gnu::noinline]] bool replace_by_less(std::string_view first, std::string_view second,
                                                     std::string_view third, size_type needed) {
     return region_detail::with_room(region(), size(), needed, 1, [&](std::uint64_t capacity) {
       return replace_block(first, second, capacity, third);
     });
   }
-  /// Takes a new block for texts that may be part of the old one.
+  /// Allocates a new block for texts that may be part of the old one.
   [[nodiscard]] bool replace_block(std::string_view first, std::string_view second, std::uint64_t capacity,
                                    std::string_view third = {}) {
     if (capacity > region_detail::max_size) return region_detail::refuse_size(region());
@@ -478,7 +479,7 @@ class region_string : public detail::text_search<region_string, char> {
 };
 static_assert(sizeof(region_string) == 16 && alignof(region_string) == 4);
 
-// Here, as what a string is is known.
+// Defined here, where region_string is complete.
 inline void region_string::swap(region_string& other) { situ::swap(*this, other); }
 
 }  // namespace situ

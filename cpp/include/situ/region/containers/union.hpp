@@ -1,4 +1,4 @@
-// region_union: one of several members within a region, chosen by a discriminator.
+// region_union: one of several members within a region, selected by a discriminator.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace situ {
 
-/// Text as an argument of a template.
+/// Text as a template argument.
 template <std::size_t N>
 struct region_name {
   char text[N]{};
@@ -26,12 +26,12 @@ struct region_name {
   [[nodiscard]] constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
-/// Among the labels of a case: it is selected by every discriminator that selects no other.
+/// A label of the case for all discriminators that select no other case.
 struct region_default {
   friend constexpr bool operator==(region_default, region_default) = default;
 };
 
-/// A member of a union: its name, its type, and the values of the discriminator that select it.
+/// A member of a union: its name, its type, and the discriminators that select it.
 template <region_name Name, class T, auto... Labels>
 struct region_case {
   using type = T;
@@ -64,8 +64,8 @@ struct region_case {
   }
 };
 
-/// One of several members, which a discriminator selects: what unions in regions have in common. `Cases` says
-/// which member a discriminator selects (`index_of`), what a new union begins with (`initial`), and the
+/// Base of unions in regions: one of several members, which a discriminator selects. `Cases` says which
+/// member a discriminator selects (`index_of`), which discriminator a new union has (`initial`), and the
 /// names.
 template <class Cases, class D, class... Ts>
 class basic_region_union {
@@ -94,16 +94,15 @@ class basic_region_union {
                                      [&](auto& here) { return here.situ_store(other) ? &here : nullptr; });
   }
 
-  /// The same without exceptions; false, and unchanged, when there is no room.
+  /// The same without exceptions. False, and unchanged, when there is no room.
   [[nodiscard]] bool try_assign(const basic_region_union& other) { return situ_store(other); }
 
   [[nodiscard]] D discriminator() const noexcept { return discriminator_; }
-  /// Which member is selected; `no_alternative` when there is no value.
+  /// The number of the selected member, or `no_alternative` when there is no value.
   [[nodiscard]] std::size_t index() const noexcept { return Cases::index_of(discriminator_); }
   [[nodiscard]] bool has_value() const noexcept { return index() != no_alternative; }
-  /// Calls `visit` with the member that is selected, and returns what it returns, which is of one type for
-  /// all. Where none is selected, it is not called; if it is to return something, this throws
-  /// `bad_union_access`.
+  /// Calls `visit` with the selected member and returns its result, which has one type for all members.
+  /// Without a value, `visit` is not called; if it returns a value, this throws `bad_union_access`.
   template <class Visit>
   decltype(auto) visit(const Visit& visit) {
     return visit_from<std::invoke_result_t<const Visit&, alternative<0>&>, 0>(*this, visit);
@@ -112,8 +111,8 @@ class basic_region_union {
   decltype(auto) visit(const Visit& visit) const {
     return visit_from<std::invoke_result_t<const Visit&, const alternative<0>&>, 0>(*this, visit);
   }
-  /// Calls `visit(index, member)` for the member that is selected, where `index` is a
-  /// `std::integral_constant`. Returns what it returns, or true when there is no value.
+  /// Calls `visit(index, member)` for the selected member, where `index` is a `std::integral_constant`.
+  /// Returns the result of `visit`, or true when there is no value.
   template <class Visit>
   bool visit_active(const Visit& visit) {
     return visit_active_or(visit, [] { return true; });
@@ -124,8 +123,8 @@ class basic_region_union {
         [&visit](auto index, auto& member) { return visit(index, std::as_const(member)); });
   }
 
-  /// Selects what a discriminator stands for. Unless it is the member that is selected already, that one
-  /// ends, and the new one has its default value.
+  /// Sets the discriminator. If it selects another member, the old member is released and the new one has its
+  /// default value.
   void select(D discriminator) noexcept {
     if (Cases::index_of(discriminator) != index()) {
       clear();
@@ -134,7 +133,7 @@ class basic_region_union {
     }
     discriminator_ = discriminator;
   }
-  /// Exchanges two of one region, as `situ::swap` does.
+  /// Exchanges two unions of one region, as `situ::swap` does.
   void swap(basic_region_union& other) { situ::swap(*this, other); }
 
   friend bool operator==(const basic_region_union& a, const basic_region_union& b) {
@@ -144,7 +143,7 @@ class basic_region_union {
     });
   }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   static consteval bool has_links() { return true; }
   void situ_attach(region_detail::header* h) noexcept {
     region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
@@ -165,7 +164,7 @@ class basic_region_union {
       return true;
     });
   }
-  /// The value becomes that of a new union.
+  /// Resets the value to that of a new union.
   void situ_release() noexcept {
     clear();
     discriminator_ = Cases::initial;
@@ -174,7 +173,7 @@ class basic_region_union {
   [[nodiscard]] region_detail::header* situ_region() noexcept { return region(); }
   [[nodiscard]] bool situ_store(const basic_region_union& from) {
     if (&from == this) return true;
-    // What it is copied from may be part of what ends.
+    // The source may be part of the member that is released.
     const D discriminator = from.discriminator_;
     return const_cast<basic_region_union&>(from).visit_active_or(
         [this, discriminator](auto i, auto& member) {
@@ -232,7 +231,7 @@ class basic_region_union {
       (visit.template need<Ts>(), ...);
     }
   }
-  /// Calls `line` with name, kind of labels, and the type of each member; see the layout hash.
+  /// Calls `line` with the name, the kind of labels and the type of each member; see the layout hash.
   template <class Line>
   static void situ_describe(const Line& line) {
     std::size_t i = 0;
@@ -269,8 +268,8 @@ class basic_region_union {
   [[nodiscard]] alternative<I>* try_set(D discriminator, const Value& value) {
     return try_emplace_at<I>(discriminator, value);
   }
-  /// Makes a new value of a member in place of what is there; null, and unchanged, when there is no room, or
-  /// the discriminator selects another member.
+  /// Makes a new value of a member in place of the old one. Null, and unchanged, when there is no room, or
+  /// when the discriminator selects another member.
   template <std::size_t I, class... Args>
   [[nodiscard]] alternative<I>* try_emplace_at(D discriminator, const Args&... args) {
     if (Cases::index_of(discriminator) != I) return nullptr;
@@ -315,8 +314,7 @@ class basic_region_union {
       detail::raise(bad_union_access());
     }
   }
-  /// Calls `visit` with the number of the member that is selected and the member; `otherwise` when there is
-  /// none.
+  /// Calls `visit` with the number of the selected member and the member, or `otherwise` when there is none.
   template <class Visit, class Otherwise>
   bool visit_active_or(const Visit& visit, const Otherwise& otherwise) {
     const std::size_t active = index();
@@ -330,7 +328,7 @@ class basic_region_union {
     (std::index_sequence_for<Ts...>());
     return done;
   }
-  /// Ends the member that is selected; its memory becomes zero.
+  /// Releases the selected member. Its memory becomes zero.
   void clear() noexcept {
     visit_active([](auto, auto& member) {
       region_detail::release(member);
@@ -338,7 +336,7 @@ class basic_region_union {
     });
     std::memset(members_, 0, sizeof(members_));
   }
-  /// Gives the member that is selected its default value, in zeroed memory.
+  /// Gives the selected member its default value, in zeroed memory.
   void begin_active() noexcept {
     visit_active([this](auto, auto& member) {
       region_detail::begin<std::remove_reference_t<decltype(member)>>(region(), &member);
@@ -357,7 +355,7 @@ class basic_region_union {
 
 namespace region_detail {
 
-/// What `basic_region_union` asks of the cases of a `region_union`.
+/// The cases of a `region_union`, in the form that `basic_region_union` needs.
 template <region_name Name, class D, class... Cases>
 struct union_cases {
   static constexpr D initial{};
@@ -404,7 +402,7 @@ struct union_cases {
 
 namespace detail {
 
-/// The same of the cases of a generated union.
+/// The same for the cases of a generated union.
 template <class Cases>
 struct generated_cases : Cases {
   static std::string labels_of(std::size_t index) { return std::string(Cases::labels[index]); }
@@ -412,7 +410,7 @@ struct generated_cases : Cases {
 
 }  // namespace detail
 
-/// One of several members, as IDL's unions have them:
+/// One of several members, like a union of IDL:
 ///
 ///     using Value = situ::region_union<"Value", std::int32_t,
 ///                                      situ::region_case<"number", double, 0>,
@@ -420,7 +418,7 @@ struct generated_cases : Cases {
 ///                                      situ::region_default{}>>;
 ///     value.emplace<"text">(1, "seven");    value.get<"text">()
 ///
-/// A discriminator that selects no member stands for no value. A new union has the discriminator 0.
+/// If the discriminator selects no member, there is no value. A new union has the discriminator 0.
 template <region_name Name, class D, class... Cases>
 class region_union
     : public basic_region_union<region_detail::union_cases<Name, D, Cases...>, D, typename Cases::type...> {
@@ -430,7 +428,7 @@ class region_union
 
  public:
   static constexpr std::size_t npos = no_alternative;
-  /// The case of a name.
+  /// The case with a name.
   template <region_name Wanted>
   static constexpr std::size_t index_of = [] {
     constexpr bool is[] = {Cases::name == Wanted.view()...};
@@ -444,7 +442,7 @@ class region_union
   [[nodiscard]] bool holds() const noexcept {
     return base::template holds<checked_index<Wanted>()>();
   }
-  /// The member; null when it is not the one selected.
+  /// The member, or null when it is not selected.
   template <region_name Wanted>
   [[nodiscard]] member_type<Wanted>* get_if() noexcept {
     return base::template get_if<checked_index<Wanted>()>();
@@ -453,7 +451,7 @@ class region_union
   [[nodiscard]] const member_type<Wanted>* get_if() const noexcept {
     return base::template get_if<checked_index<Wanted>()>();
   }
-  /// The member; throws `bad_union_access` when it is not the one selected.
+  /// The member. Throws `bad_union_access` when it is not selected.
   template <region_name Wanted>
   [[nodiscard]] member_type<Wanted>& get() {
     return base::template get<checked_index<Wanted>()>();
@@ -462,9 +460,9 @@ class region_union
   [[nodiscard]] const member_type<Wanted>& get() const {
     return base::template get<checked_index<Wanted>()>();
   }
-  /// Makes a new value of a member in place of what is there. `discriminator` is one that selects the member;
-  /// if it is not, `emplace` throws `bad_union_access`. `try_emplace` returns null then, as when there is no
-  /// room, and the union is as it was.
+  /// Makes a new value of a member in place of the old one. `discriminator` must select the member; if it
+  /// does not, `emplace` throws `bad_union_access`. `try_emplace` then returns null, as when there is no
+  /// room, and the union is unchanged.
   template <region_name Wanted, class... Args>
   [[nodiscard]] member_type<Wanted>* try_emplace(D discriminator, const Args&... args) {
     return base::template try_emplace_at<checked_index<Wanted>()>(discriminator, args...);

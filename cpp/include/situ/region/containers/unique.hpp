@@ -1,4 +1,4 @@
-// region_unique<T>: a link to a value of its own within a region; what trees are made of.
+// region_unique<T>: a link to a value of its own within a region. Trees are built from it.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ class region_unique {
     return *this;
   }
 
-  /// The same without exceptions, or a new value made from another one; false, and unchanged, when there is
-  /// no room.
+  /// The same without exceptions, or with a new value made from another one. False, and unchanged, when there
+  /// is no room.
   template <class U>
   [[nodiscard]] bool try_assign(const U& from) {
     return situ_store(from);
@@ -50,7 +50,7 @@ class region_unique {
   [[nodiscard]] T* operator->() noexcept { return get(); }
   [[nodiscard]] const T* operator->() const noexcept { return get(); }
 
-  /// Makes a new value in place of the one that may be there; null, and unchanged, when there is no room.
+  /// Makes a new value in place of the old one. Null, and unchanged, when there is no room.
   template <class... Args>
   [[nodiscard]] T* try_emplace(const Args&... args) {
     void* block = region_detail::allocate(region(), sizeof(T));
@@ -75,16 +75,16 @@ class region_unique {
     region_detail::deallocate(region(), value, sizeof(T));
     data_ = 0;
   }
-  /// Exchanges two of one region, as `situ::swap` does.
+  /// Exchanges two links of one region, as `situ::swap` does.
   void swap(region_unique& other) { situ::swap(*this, other); }
 
-  /// Whether the values are the same, or there are none.
+  /// Whether the values are equal, or both are absent.
   friend bool operator==(const region_unique& a, const region_unique& b) {
     return static_cast<bool>(a) == static_cast<bool>(b) && (!a || region_detail::equal(*a, *b));
   }
   friend bool operator==(const region_unique& a, std::nullptr_t) noexcept { return !a; }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   static consteval bool has_links() { return true; }
   void situ_attach(region_detail::header* h) noexcept {
     region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));

@@ -21,10 +21,10 @@
 
 namespace situ {
 
-/// A vector whose elements lie in the region that the vector lies in. It finds the region's memory by itself,
-/// over a link to the header. It is not copied or moved by value; assigning copies the elements, across
-/// regions too. Operations that need memory throw `region_error` where there is none; the `try_` forms return
-/// false or null, and the vector is as it was.
+/// A vector whose elements lie in the region that the vector lies in. It finds the region's memory through a
+/// link to the header. It is not copied or moved by value; assignment copies the elements, also across
+/// regions. Operations that need memory throw `region_error` when there is none; the `try_` forms return
+/// false or null, and the vector is unchanged.
 template <class T>
 class region_vector : public region_detail::vector_order<region_vector<T>, T> {
  public:
@@ -40,7 +40,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   using reverse_iterator = std::reverse_iterator<iterator>;
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   using situ_region_container = region_vector;
-  /// What elements are made of in braces, and where there are many: text of strings.
+  /// The type of arguments for elements in braces and in bulk operations. For strings, text.
   using argument = region_detail::argument_of<T>;
 
   region_vector() noexcept = default;
@@ -65,11 +65,10 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
 
   [[nodiscard]] size_type size() const noexcept { return len_; }
   [[nodiscard]] size_type capacity() const noexcept { return cap_; }
-  /// More elements than this no region has room for.
+  /// The number of elements that fit into the largest region.
   [[nodiscard]] static constexpr size_type max_size() noexcept { return max_elements; }
   [[nodiscard]] bool empty() const noexcept { return len_ == 0; }
-  /// Where the elements are. Of a vector that never had any it is some place, too: whether there is one is
-  /// not asked.
+  /// The elements. The pointer is never null, even for a vector that never had elements: this saves a check.
   [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(region_detail::bytes_of(this) + data_); }
   [[nodiscard]] const T* data() const noexcept {
     return reinterpret_cast<const T*>(region_detail::bytes_of(this) + data_);
@@ -95,7 +94,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return data()[index];
   }
   [[nodiscard]] const T& at(size_type index) const { return const_cast<region_vector*>(this)->at(index); }
-  /// The element, or null where there is none.
+  /// The element, or null.
   [[nodiscard]] T* try_at(size_type index) noexcept { return index < len_ ? data() + index : nullptr; }
   [[nodiscard]] const T* try_at(size_type index) const noexcept {
     return const_cast<region_vector*>(this)->try_at(index);
@@ -107,7 +106,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   operator std::span<T>() noexcept { return {data(), size()}; }
   operator std::span<const T>() const noexcept { return {data(), size()}; }
 
-  /// Makes a new last element: of a number or container from one value, of a struct from its first members.
+  /// Appends a new element: a number or container is made from one value, a struct from its first members.
   template <class... Args>
   [[nodiscard]] T* try_emplace_back(const Args&... args) {
     if (len_ < cap_) [[likely]] {
@@ -141,7 +140,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     if (!try_push_back(value))
       region_detail::in_larger(this, region(), [&](auto& here) { return here.try_push_back(value); });
   }
-  /// What can be stored in an element, such as a string_view in a string.
+  /// Appends a value that converts to an element, such as a string_view for a string.
   template <class U>
   requires(!std::is_same_v<T, U>) void push_back(const U& value) { emplace_back(value); }
   template <class U>
@@ -152,20 +151,20 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     const std::uint32_t count = len_ - 1;
     T* const last = data() + count;
     region_detail::release(*last);
-    // Of a size that the compiler knows: some stores instead of a call.
+    // A constant size: the compiler emits stores instead of a call.
     std::memset(static_cast<void*>(last), 0, sizeof(T));
-    // Behind what might be the length for all that the compiler knows, so that what comes next need not read
-    // it again: a loop of such changes would wait for that.
+    // Written last: the compiler must assume that the stores before may change the length, and would read it
+    // again. In a loop each change would then wait for that read.
     len_ = count;
   }
 
-  /// Makes a new element before `position`; null when there is no room.
+  /// Inserts a new element before `position`. Null when there is no room.
   template <class... Args>
   [[nodiscard]] iterator try_emplace(const_iterator position, const Args&... args) {
     const auto index = static_cast<size_type>(position - cbegin());
     if constexpr (!region_detail::has_links<T>) {
       if (len_ < cap_) [[likely]] {
-        // Made beside the others, of which the arguments may be part; it needs no memory.
+        // Made outside the vector, because the arguments may be part of it. This needs no memory.
         alignas(T) std::byte kept[sizeof(T)]{};
         static_cast<void>(region_detail::store_all(*region_detail::begin<T>(nullptr, kept), args...));
         T* const at = data() + index;
@@ -213,7 +212,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   [[nodiscard]] bool try_insert(const_iterator position, std::initializer_list<argument> values) {
     return try_insert_range(position, values);
   }
-  /// Puts a copy of a range, which may be part of this very vector, before `position`; false, and unchanged,
+  /// Inserts a copy of a range, which may be part of this vector, before `position`. False, and unchanged,
   /// when there is no room.
   template <std::ranges::forward_range R>
   [[nodiscard]] bool try_insert_range(const_iterator position, R&& range) {
@@ -260,10 +259,10 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     discard(data() + len_, gone);
     return from;
   }
-  /// Erases the elements of which `is_gone` is true, and says how many those were; see `erase_if`.
+  /// Erases the elements for which `is_gone` is true, and returns their number; see `erase_if`.
   template <class Predicate>
   size_type situ_erase_if(const Predicate& is_gone) {
-    // What is behind moves down also when the predicate throws: no element is left that is in two places.
+    // Closes the gap also when the predicate throws, so that no element lies in two places.
     struct closing {
       region_vector& vector;
       std::uint32_t to = 0;
@@ -324,7 +323,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     if (!try_reserve(count))
       region_detail::in_larger(this, region(), [&](auto& here) { return here.try_reserve(count); });
   }
-  /// Gives the memory of places not in use back to the region.
+  /// Gives unused memory back to the region.
   void shrink_to_fit() noexcept {
     if (len_ == cap_) return;
     region_detail::shorten(region(), data(), bytes(cap_), bytes(len_));
@@ -332,7 +331,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     if (cap_ == 0) data_ = 0;
   }
 
-  /// Becomes a copy of a range, which may be part of this very vector; false, and unchanged, when there is no
+  /// Becomes a copy of a range, which may be part of this vector. False, and unchanged, when there is no
   /// room.
   template <std::ranges::input_range R>
   [[nodiscard]] bool try_assign_range(R&& range) {
@@ -347,8 +346,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
         if constexpr (region_detail::is_dense<T>) {
           if (count != 0) put<decltype(std::span(range))::extent>(data(), std::ranges::data(range), count);
         } else {
-          // Not the bytes between the members, which are zero in a region. Of a part of this vector the first
-          // are copied first, downwards.
+          // Copies members, not padding: padding is zero in a region. If the range is part of this vector,
+          // the first elements are copied first, downwards.
           const T* from = std::ranges::data(range);
           for (size_type i = 0; i < count; ++i) static_cast<void>(region_detail::store(data()[i], from[i]));
         }
@@ -387,7 +386,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](const T& x, const T& y) { return region_detail::equal(x, y); });
   }
-  /// As std::erase_if and std::erase: how many elements were erased.
+  /// As std::erase_if and std::erase: the number of erased elements.
   template <class Predicate>
   friend size_type erase_if(region_vector& vector, const Predicate& is_gone) {
     return vector.situ_erase_if(is_gone);
@@ -397,7 +396,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return vector.situ_erase_if([&value](const T& each) { return each == value; });
   }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   static consteval bool has_links() { return true; }
   void situ_attach(region_detail::header* h) noexcept {
     region_ = static_cast<std::int32_t>(region_detail::bytes_of(h) - region_detail::bytes_of(this));
@@ -452,11 +451,11 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   }
 
  private:
-  /// So many elements a region of the greatest size would have room for.
+  /// The number of elements that fit into the largest region.
   static constexpr std::uint64_t max_elements = region_detail::max_size / sizeof(T);
   static std::uint64_t bytes(std::uint64_t count) noexcept { return count * sizeof(T); }
-  /// Copies elements from anywhere, this vector too. A few bytes whose number the compiler knows take a few
-  /// registers meanwhile, and no call.
+  /// Copies elements from anywhere, this vector included. A few bytes of constant size pass through
+  /// registers, without a call.
   template <std::size_t Extent>
   static void put(T* to, const T* from, size_type count) noexcept {
     if constexpr (Extent <= 64 / sizeof(T)) {
@@ -466,8 +465,8 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
       std::memmove(static_cast<void*>(to), static_cast<const void*>(from), count * sizeof(T));
     }
   }
-  /// The last `Left` of some bytes: those behind a piece are read before it is written, so that each piece is
-  /// a variable of its own, which no compiler keeps in memory.
+  /// The last `Left` bytes of a copy. The bytes after a piece are read before the piece is written, so that
+  /// each piece is a variable of its own and stays in a register.
   template <std::size_t Left>
   [[gnu::always_inline]] static void put_bytes(std::byte* to, const std::byte* from) noexcept {
     if constexpr (Left != 0) {
@@ -484,7 +483,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return region_ == 0 ? nullptr
                         : reinterpret_cast<region_detail::header*>(region_detail::bytes_of(this) + region_);
   }
-  /// Makes bytes that hold no element any more zero, as all memory that is not in use.
+  /// Makes bytes without elements zero, as all unused memory.
   static void discard(T* from, std::uint32_t count) noexcept {
     if (count != 0) std::memset(static_cast<void*>(from), 0, bytes(count));
   }
@@ -526,14 +525,14 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     fresh.move_to(*this);
     return true;
   }
-  /// Room for more elements: the block has become longer (`here`), or there is another one, to which nothing
-  /// has moved yet; else there is none.
+  /// Room for more elements: the old block made longer (`here`), or a new block, to which no element has
+  /// moved yet; or no room.
   struct new_room {
     bool here = false;
     T* block = nullptr;
     std::uint64_t capacity = 0;
   };
-  /// The caller writes so many elements to the front of another block.
+  /// The caller writes the first `written` bytes of a new block.
   [[nodiscard, gnu::noinline]] new_room make_room(std::uint64_t needed, std::uint64_t written) {
     new_room found;
     static_cast<void>(
@@ -550,7 +549,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
         }));
     return found;
   }
-  /// The arguments may be part of an element that is about to move: the new one is made before.
+  /// The arguments may be part of an element that is about to move, so the new element is made first.
   template <class... Args>
   [[nodiscard, gnu::noinline]] T* grow_and_emplace(const Args&... args) {
     const std::uint64_t capacity =
@@ -600,12 +599,12 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
 #pragma GCC diagnostic pop
 #endif
 
-  /// Whether copying a range is copying bytes.
+  /// Whether a range can be copied as bytes.
   template <class R>
   static constexpr bool is_bytes = region_detail::is_dense<T>&& std::ranges::contiguous_range<R>&&
       std::is_same_v<std::ranges::range_value_t<R>, T>;
-  /// Makes `count` elements of a range in zeroed memory; when there is no room, or the range throws, there
-  /// are none again.
+  /// Makes `count` elements of a range in zeroed memory. When there is no room, or the range throws, none
+  /// remain.
   template <class R>
   [[nodiscard]] bool make_elements(T* at, size_type count, R& range) {
     if constexpr (is_bytes<R>) {
@@ -628,7 +627,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     made.first = nullptr;
     return true;
   }
-  /// The block has room for what is inserted.
+  /// Inserts in place: the block has room.
   template <class R>
   [[nodiscard]] bool insert_here(size_type index, size_type count, R& range) {
     if constexpr (is_bytes<R>) {
@@ -641,14 +640,14 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
         return true;
       }
     }
-    // Behind the others first: the range may be made of them.
+    // First made after the existing elements, because the range may refer to those.
     if (!make_elements(data() + len_, count, range)) return false;
     const size_type before = len_;
     len_ += static_cast<std::uint32_t>(count);
     region_detail::rotate(data() + index, data() + before, data() + len_);
     return true;
   }
-  /// The elements move to another block, once those that are inserted have been made there.
+  /// Moves the elements to another block, after the inserted ones are made there.
   template <class R>
   [[nodiscard]] bool insert_moving(const new_room& to, size_type index, size_type count, R& range) {
     struct unfinished {
@@ -670,7 +669,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
     return true;
   }
 
-  /// Elements that are being made, and are freed again unless the vector takes them.
+  /// Elements under construction, which are released unless the vector takes them.
   class staged {
    public:
     explicit staged(region_detail::header* h) noexcept : header_(h) {}
@@ -722,7 +721,7 @@ class region_vector : public region_detail::vector_order<region_vector<T>, T> {
   std::int32_t region_ = 0;
 };
 
-/// Whether a range, such as a std::vector, holds the same.
+/// Whether a range, such as a std::vector, has the same elements.
 template <class T, class R>
 requires(!std::is_same_v<R, region_vector<T>> && std::ranges::input_range<const R>) bool operator==(
     const region_vector<T>& a, const R& b) {
@@ -733,7 +732,7 @@ requires(!std::is_same_v<R, region_vector<T>> && std::ranges::input_range<const 
   }
   return at == a.end();
 }
-/// As std::vector: by the first elements that differ.
+/// As for std::vector: compares the first elements that differ.
 template <std::three_way_comparable T>
 auto operator<=>(const region_vector<T>& a, const region_vector<T>& b) {
   return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());

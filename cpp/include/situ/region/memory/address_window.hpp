@@ -1,4 +1,5 @@
-// Windows: address ranges in which regions grow without moving, carved from one reservation per process.
+// Address windows, in which regions grow without moving. All windows are carved from one reservation per
+// process.
 #pragma once
 
 #include <sys/mman.h>
@@ -19,35 +20,35 @@ namespace situ::region_detail {
 struct address_window {
   std::byte* begin = nullptr;
   std::size_t size = 0;
-  /// Different for each window of a size: where in its first page a region should begin, so that the headers
-  /// of many regions do not compete for the same lines of the cache.
+  /// Differs for each window of a size. It selects where in the first page a region begins, so that the
+  /// headers of many regions do not compete for the same cache lines.
   std::uint32_t number = 0;
-  /// So many bytes of the image that lay in the window before may still be there; all else is zero.
+  /// The number of image bytes from the window's last use that may not be zero. All other bytes are zero.
   std::uint32_t dirty = 0;
 };
 
-/// One reservation, made inaccessible by the first window that is asked for and writable from its front as
-/// windows are carved. Neighbours of the same access are one mapping to the kernel: the number of mappings
-/// stays two, however many windows there are. Memory is counted when it is touched (MAP_NORESERVE), and huge
-/// pages are off, for a small region would occupy one each.
+/// One reservation, made inaccessible for the first window and writable from its front as windows are carved.
+/// The kernel merges neighbours with the same access into one mapping: there are two mappings, however many
+/// windows there are. Memory is counted when it is touched (MAP_NORESERVE). Huge pages are off, because a
+/// small region would occupy one each.
 class address_window_pool {
  public:
   static constexpr std::size_t smallest = std::size_t{1} << 20;
   static constexpr std::size_t largest = std::size_t{1} << 32;
 
-  /// Never ended: regions of static duration may outlive everything.
+  /// Never destroyed: regions with static duration may outlive all else.
   static address_window_pool& instance() {
     static address_window_pool* const pool = new address_window_pool();
     return *pool;
   }
 
-  /// A window of at least `bytes`; one without memory when there is none.
+  /// A window of at least `bytes`, or one without memory when there is none.
   address_window take(std::size_t bytes) noexcept {
     if (bytes > largest) return {};
     const std::size_t size = std::bit_ceil(bytes < smallest ? smallest : bytes);
     std::atomic<std::byte*>& spare = spare_[index(size)];
-    // Who takes the pointer owns the window: nobody else gets it before it is given back. Acquire: what the
-    // one who gave it back wrote to it is seen.
+    // The exchange makes this thread the owner of the window until it is given back. Acquire: the writes of
+    // the thread that gave it back are visible.
     if (spare.load(std::memory_order_relaxed) != nullptr) {
       if (const std::byte* at = spare.exchange(nullptr, std::memory_order_acquire)) {
         address_window found;
@@ -64,7 +65,7 @@ class address_window_pool {
     }
     if (begin_ == nullptr && !reserve()) return {};
     if (size > reserved_ - carved_) return {};
-    // In steps, so that not every window costs a system call.
+    // In steps, so that most windows need no system call.
     if (carved_ + size > writable_) {
       const std::size_t step = std::max({carved_ + size - writable_, writable_, least_step});
       const std::size_t more = std::min(step, reserved_ - writable_);
@@ -77,13 +78,13 @@ class address_window_pool {
     return made;
   }
 
-  /// Takes a window back, where `used` bytes of the image may hold something. What lay in front of the image
-  /// is zero again, but for its first bytes: the state without its bitmap.
+  /// Takes a window back, in which `used` bytes of the image may not be zero. The bytes before the image are
+  /// zero again, except the first ones: the state without its bitmap.
   void give(address_window back, std::uint32_t used) noexcept {
     back.dirty = used;
     // Private anonymous memory is zero when it is touched again.
     if (used > keep_resident && madvise(back.begin, back.size, MADV_DONTNEED) == 0) back.dirty = 0;
-    // Its description lies in the front of the window that is spare, where the next state will begin.
+    // The spare window's description lies at its front, where the next state begins.
     std::byte* none = nullptr;
     std::memcpy(back.begin, &back, sizeof(back));
     if (spare_[index(back.size)].compare_exchange_strong(none, back.begin, std::memory_order_release,
@@ -92,7 +93,7 @@ class address_window_pool {
     }
     const std::lock_guard<std::mutex> lock(mutex_);
     std::vector<address_window>& free = free_[index(back.size)];
-    if (free.size() == free.capacity() && !make_room(free)) return;  // never used again, but nothing breaks
+    if (free.size() == free.capacity() && !make_room(free)) return;  // the window is lost, but nothing breaks
     free.push_back(back);
   }
 
@@ -130,7 +131,7 @@ class address_window_pool {
     return true;
   }
 
-  /// 16 TiB is an eighth of the address space; where an address-space limit forbids it, what is to be had.
+  /// Reserves 16 TiB, an eighth of the address space, or as much as an address-space limit allows.
   bool reserve() noexcept {
     for (std::size_t size = std::size_t{1} << 44; size >= (std::size_t{1} << 28); size /= 2) {
       void* at = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -150,7 +151,7 @@ class address_window_pool {
   std::size_t carved_ = 0;
   std::uint32_t count_ = 0;
   std::vector<address_window> free_[13];
-  /// The window of each size that came back last: a region that ends and another that begins need no lock.
+  /// The last returned window of each size, so that a region that ends and another that starts need no lock.
   std::atomic<std::byte*> spare_[13] = {};
 };
 

@@ -1,5 +1,5 @@
 // The memory within a region: a bitmap of granules with ctz and clz scans, behind small caches by size. Its
-// state lies beside the image, so that it is neither sent nor believed.
+// state lies outside the image, so that it is neither sent nor trusted.
 #pragma once
 
 #include <algorithm>
@@ -15,35 +15,35 @@
 
 namespace situ::region_detail {
 
-/// Blocks of up to this many granules are kept in caches when they are freed.
+/// Freed blocks of up to this number of granules are kept in caches.
 inline constexpr std::uint32_t cached_sizes = 8;
 inline constexpr std::uint32_t cache_depth = 7;
 
-/// Who finds more memory for a region that is full: `larger` makes room for what was `wanted` behind the
-/// memory that it has, which stays where it is. False when there is none.
+/// Extends a region that is full: `larger` makes room for `wanted` bytes after the region's memory, which
+/// does not move. False when there is no more memory.
 struct growth {
   bool (*larger)(growth* self);
 };
 
-/// What the process that edits a region knows of its memory. The bitmap follows: one bit per granule of the
-/// image, set where it is in use; all bits from the image's end on are clear.
+/// The allocator state of the process that edits a region. The bitmap follows: one bit per granule of the
+/// image, set if the granule is in use. All bits from the image's end on are clear.
 struct state {
-  /// How the region gets more memory; null if it has but this.
+  /// Extends the region's memory. Null if that is fixed.
   struct growth* growth;
   /// Clear bits below the image's end.
   std::uint32_t free_granules;
   /// No bit is clear in the words before this one.
   std::uint32_t first_word;
-  /// No run of clear bits is this long, as long as nothing is freed.
+  /// While nothing is freed, every run of clear bits is shorter than this.
   std::uint32_t no_run;
-  /// Memory behind the image is zero from this offset on; before it, it becomes zero when it is taken.
+  /// Memory beyond the image is zero from this offset on. Before it, memory becomes zero when it is taken.
   std::uint32_t clean_from;
-  /// By how much containers grow, in percent of what they had.
+  /// The growth of containers, in percent of their old capacity.
   std::uint16_t growth_percent;
   bool zero_on_free;
-  /// 0 for the bitmap's own; else one of the `allocator_table`.
+  /// 0 for the bitmap's own allocator, otherwise a number in the `allocator_table`.
   std::uint8_t allocator;
-  /// Bytes of the last block that found no room, since the region got more memory; 0 if all did.
+  /// The size of the last block that found no room since the region got more memory, or 0.
   std::uint32_t wanted;
   /// Freed blocks of one, two ... granules, still marked as in use.
   struct cache {
@@ -55,7 +55,7 @@ struct state {
 };
 static_assert(sizeof(state) % alignof(std::uint64_t) == 0);
 
-/// How many bytes of state an image of up to `capacity` bytes needs.
+/// The number of bytes of state for an image of up to `capacity` bytes.
 constexpr std::uint64_t state_size(std::uint64_t capacity) noexcept {
   return sizeof(state) + (capacity / granule + 63) / 64 * 8;
 }
@@ -64,10 +64,10 @@ inline state* state_of(header* h) noexcept {
   return h->state == 0 ? nullptr : reinterpret_cast<state*>(bytes_of(h) + h->state);
 }
 
-/// The same of a region that is known to have a state.
+/// The state of a region that is known to have one.
 inline state* own_state(header* h) noexcept { return reinterpret_cast<state*>(bytes_of(h) + h->state); }
 
-/// The first bit from `from` on that is set (or, with `Clear`, clear); `end` when there is none before it.
+/// The first bit from `from` on that is set (or, with `Clear`, clear), or `end`.
 template <bool Clear>
 std::uint32_t next_bit(const std::uint64_t* bits, std::uint32_t from, std::uint32_t end) noexcept {
   const auto word = [bits](std::uint32_t i) { return Clear ? ~bits[i] : bits[i]; };
@@ -81,7 +81,7 @@ std::uint32_t next_bit(const std::uint64_t* bits, std::uint32_t from, std::uint3
   return std::min(end, i * 64 + static_cast<std::uint32_t>(std::countr_zero(here)));
 }
 
-/// One behind the last bit below `end` that is set; 0 when there is none.
+/// The position after the last set bit below `end`, or 0.
 inline std::uint32_t behind_last_bit(const std::uint64_t* bits, std::uint32_t end) noexcept {
   while (end != 0) {
     const std::uint32_t i = (end - 1) / 64;
@@ -109,7 +109,7 @@ void mark_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t count) noe
   }
 }
 
-/// Sets `count` bits from `from` on that are all clear; false, and some may be set, if they are not.
+/// Sets `count` bits from `from` on if all are clear. False if they are not; then some may be set.
 inline bool take_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t count) noexcept {
   while (count != 0) {
     const std::uint32_t shift = from % 64;
@@ -124,7 +124,7 @@ inline bool take_bits(std::uint64_t* bits, std::uint32_t from, std::uint32_t cou
   return true;
 }
 
-/// Lets the image end behind the last granule in use.
+/// Lets the image end after the last granule in use.
 inline void shrink_end(header* h, state* s) noexcept {
   const std::uint32_t end = h->size / granule;
   const std::uint32_t used = behind_last_bit(s->bits(), end);
@@ -141,7 +141,7 @@ inline void give_back(header* h, state* s, std::uint32_t from, std::uint32_t cou
   if ((from + count) * granule == h->size) shrink_end(h, s);
 }
 
-/// Empties the caches, so that neighbouring blocks become one.
+/// Empties the caches, so that neighbouring free blocks merge.
 inline void flush_caches(header* h, state* s) noexcept {
   for (std::uint32_t i = 0; i < cached_sizes; ++i) {
     state::cache& cache = s->caches[i];
@@ -169,7 +169,7 @@ inline std::uint32_t take_run(header* h, state* s, std::uint32_t count) noexcept
   return 0;
 }
 
-/// Lets the image grow by `count` granules, all zero but the first `written` bytes; 0 when there is no room.
+/// Extends the image by `count` granules, all zero except the first `written` bytes. 0 when there is no room.
 inline std::uint32_t take_end(header* h, state* s, std::uint32_t count, std::uint32_t written) noexcept {
   if ((h->capacity - h->size) / granule < count) return 0;
   const std::uint32_t from = h->size / granule;
@@ -186,13 +186,12 @@ inline std::uint32_t take_end(header* h, state* s, std::uint32_t count, std::uin
 
 namespace situ {
 
-/// The granules, of 16 bytes, of a region's image, and which of them are in use: what an allocator decides
-/// over.
+/// The granules of a region's image, of 16 bytes each, and which of them are in use. Allocators work on this.
 class region_granules {
  public:
   region_granules(region_detail::header* h, region_detail::state* s) noexcept : header_(h), state_(s) {}
 
-  /// How many granules the image has.
+  /// The number of granules of the image.
   [[nodiscard]] std::uint32_t end() const noexcept { return header_->size / region_detail::granule; }
   /// The first free granule from `from` on, or the end.
   [[nodiscard]] std::uint32_t next_free(std::uint32_t from) const noexcept {
@@ -202,16 +201,15 @@ class region_granules {
   [[nodiscard]] std::uint32_t next_used(std::uint32_t from) const noexcept {
     return region_detail::next_bit<false>(state_->bits(), from, end());
   }
-  /// Takes `count` granules from `from` on, if they are all free and within the image; the first of them, or
-  /// 0.
+  /// Takes `count` granules from `from` on, if all are free and within the image. Returns the first, or 0.
   [[nodiscard]] std::uint32_t take(std::uint32_t from, std::uint32_t count) noexcept {
     if (count == 0 || from > end() || count > end() - from || next_used(from) < from + count) return 0;
     region_detail::mark_bits<false>(state_->bits(), from, count);
     state_->free_granules -= count;
     return from;
   }
-  /// Makes the image longer by `count` granules, all zero, and takes them; the first of them, or 0 when there
-  /// is no room.
+  /// Extends the image by `count` zeroed granules and takes them. Returns the first, or 0 when there is no
+  /// room.
   [[nodiscard]] std::uint32_t grow(std::uint32_t count) noexcept {
     return region_detail::take_end(header_, state_, count, 0);
   }
@@ -222,17 +220,17 @@ class region_granules {
 };
 
 /// Decides which granules a block takes: `take` returns the first of `count` granules that it took with
-/// `region_granules::take` or `grow`, or 0. What is freed is free again; there may be a `freed` that is told
-/// so. An allocator is a type, and holds nothing: all it knows are the granules.
+/// `region_granules::take` or `grow`, or 0. Freed granules are free again; an optional `freed` is called with
+/// them. An allocator is a type without state: it sees only the granules.
 template <class A>
 concept region_allocator = requires(region_granules& granules, std::uint32_t count) {
   { A::take(granules, count) }
   noexcept->std::same_as<std::uint32_t>;
 };
 
-/// Takes each block behind the last one, and none that was freed: the fewest instructions, for regions that
-/// are built, sent and thrown away. Freed memory at the end is used again; the rest comes back when the
-/// region is compacted.
+/// Takes each block after the last one, and reuses no freed block: the fewest instructions, for regions that
+/// are built, sent and discarded. Freed memory at the end is reused; the rest is reclaimed when the region is
+/// compacted.
 struct monotonic_allocator {
   static std::uint32_t take(region_granules& granules, std::uint32_t count) noexcept {
     return granules.grow(count);
@@ -241,8 +239,8 @@ struct monotonic_allocator {
 
 namespace region_detail {
 
-/// The allocators of this process. A region's state names its own by a number, because it may lie in memory
-/// that other processes can write to, where a pointer to a function would not be safe.
+/// The allocators of this process. A region's state refers to its allocator by a number, because the state
+/// may lie in memory that other processes can write. A pointer to a function would not be safe there.
 class allocator_table {
  public:
   struct entry {
@@ -253,7 +251,7 @@ class allocator_table {
     static allocator_table table;
     return table;
   }
-  /// The number of a new entry; 0, the bitmap's own, when there are too many.
+  /// Adds an entry and returns its number, or 0, the bitmap's own allocator, when there are too many.
   std::uint8_t add(const entry& added) noexcept {
     const std::uint32_t number = next_.fetch_add(1, std::memory_order_relaxed);
     if (number >= entries_.size()) return 0;
@@ -267,7 +265,7 @@ class allocator_table {
   std::atomic<std::uint32_t> next_{1};
 };
 
-/// What the allocator of number `s->allocator` does.
+/// Allocates with the allocator of number `s->allocator`.
 inline std::uint32_t take_otherwise(header* h, state* s, std::uint32_t count) noexcept {
   const auto take = allocator_table::instance()[s->allocator].take;
   region_granules granules(h, s);
@@ -282,12 +280,12 @@ inline void freed_otherwise(header* h, state* s, std::uint32_t from, std::uint32
 
 }  // namespace region_detail
 
-/// Which allocator a region has: by default, freed blocks of up to 128 bytes are used again at once, seven of
-/// each size; larger ones by the first run of free granules that is long enough.
+/// The allocator of a region. By default, freed blocks of up to 128 bytes are reused at once, seven of each
+/// size. Larger blocks take the first run of free granules that is long enough.
 class region_allocation {
  public:
   constexpr region_allocation() noexcept = default;
-  /// Another one, such as `monotonic_allocator`.
+  /// Another allocator, such as `monotonic_allocator`.
   template <region_allocator A>
   [[nodiscard]] static region_allocation of() noexcept {
     static const std::uint8_t number = region_detail::allocator_table::instance().add(entry_of<A>());
@@ -313,8 +311,8 @@ class region_allocation {
 
 namespace situ::region_detail {
 
-/// A block of `bytes`, or null when the region is full, frozen or there is none. It is zero, but for the
-/// first `written` bytes, which the caller writes. (The talk's mallocN.)
+/// A block of `bytes`, or null when the region is full, frozen or absent. It is zero, except the first
+/// `written` bytes, which the caller writes. (The talk's mallocN.)
 inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0) noexcept {
   state* s = h == nullptr ? nullptr : state_of(h);
   if (s == nullptr || bytes == 0 || bytes > max_size) return nullptr;
@@ -354,7 +352,7 @@ inline void* allocate(header* h, std::uint64_t bytes, std::uint64_t written = 0)
   return block;
 }
 
-/// Refuses what no region can hold: there is no larger place to look for.
+/// Refuses sizes that no region can hold, so that no larger memory is tried.
 inline bool refuse_size(header* h) noexcept {
   if (state* s = h == nullptr ? nullptr : state_of(h); s != nullptr) {
     h->refused = 0;
@@ -380,7 +378,7 @@ inline void deallocate(header* h, void* block, std::uint64_t bytes) noexcept {
   give_back(h, s, from, count);
 }
 
-/// Makes a block longer where it lies, with zeroed bytes; false when something lies behind it.
+/// Makes a block longer in place, with zeroed bytes. False when another block follows.
 inline bool extend(header* h, void* block, std::uint64_t old_bytes, std::uint64_t new_bytes) noexcept {
   state* s = state_of(h);
   if (s == nullptr || new_bytes > max_size) return false;
@@ -399,7 +397,7 @@ inline bool extend(header* h, void* block, std::uint64_t old_bytes, std::uint64_
   return true;
 }
 
-/// Gives back the end of a block that becomes shorter.
+/// Gives back the end of a block.
 inline void shorten(header* h, void* block, std::uint64_t old_bytes, std::uint64_t new_bytes) noexcept {
   const std::uint64_t keep = in_granules(new_bytes);
   if (keep < in_granules(old_bytes)) {
@@ -407,8 +405,8 @@ inline void shorten(header* h, void* block, std::uint64_t old_bytes, std::uint64
   }
 }
 
-/// How many elements of `element` bytes a container with room for `capacity` shall have room for, when it
-/// needs `needed`: as its growth policy says, and no granule used in part.
+/// The new capacity, in elements of `element` bytes, of a container with the given `capacity` that needs
+/// `needed`: as its growth policy says, in whole granules.
 inline std::uint64_t next_capacity(header* h, std::uint64_t capacity, std::uint64_t needed,
                                    std::uint64_t element) noexcept {
   const state* s = h == nullptr ? nullptr : state_of(h);
@@ -416,9 +414,9 @@ inline std::uint64_t next_capacity(header* h, std::uint64_t capacity, std::uint6
   return in_granules(std::max(needed, capacity * percent / 100) * element) / element;
 }
 
-/// Calls `take(capacity)` with the capacity that the growth policy says for a container with room for
-/// `capacity` elements which needs `needed`; then, while it returns false, with less, down to what is needed.
-/// So what fits is not refused because twice as much does not.
+/// Calls `take(capacity)` with the capacity of the growth policy for a container with room for `capacity`
+/// elements that needs `needed`. While `take` returns false, tries less, down to the needed size, so that a
+/// value that fits is not refused because twice its size does not.
 template <class Take>
 [[nodiscard]] bool with_room(header* h, std::uint64_t capacity, std::uint64_t needed, std::uint64_t element,
                              const Take& take) {
@@ -432,7 +430,7 @@ template <class Take>
   }
 }
 
-/// Begins the state of an image of `h->size` bytes, all in use; its bitmap is zero. From `clean_from` on, the
+/// Starts the state of an image of `h->size` bytes, all in use. Its bitmap is zero. From `clean_from` on, the
 /// memory is zero.
 inline void begin_state(header* h, state* s, std::uint32_t capacity, std::uint32_t clean_from) noexcept {
   h->capacity = capacity;

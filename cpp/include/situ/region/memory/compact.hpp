@@ -1,5 +1,4 @@
-// Compaction in place: blocks slide down over the gaps between them, in the order in which they lie, and all
-// links follow.
+// Compaction in place: blocks slide down over the gaps between them, in their order, and all links follow.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +16,10 @@
 
 namespace situ::region_detail {
 
-/// Where granules will be: behind all that are in use before them. That is counted for parts of the image: on
-/// the stack in an image of up to a megabyte, where a part is a word of the bitmap. Larger ones take 1/256 of
-/// their size from the heap; where that is not to be had, their parts are larger, and counting takes longer.
+/// The future places of granules: after all used granules before them. Counts of used granules are kept for
+/// parts of the image. For an image of up to a megabyte they lie on the stack, and a part is a word of the
+/// bitmap. For larger images they take 1/256 of the size from the heap; without that memory, parts are larger
+/// and counting takes longer.
 class compacted_places {
  public:
   compacted_places(const std::uint64_t* bits, std::uint32_t words) noexcept : bits_(bits) {
@@ -40,7 +40,7 @@ class compacted_places {
   compacted_places& operator=(const compacted_places&) = delete;
   ~compacted_places() = default;
 
-  /// Where the byte at `at`, whose granule is in use, will be.
+  /// The future place of the byte at `at`, whose granule is in use.
   [[nodiscard]] std::uint32_t of(std::uint32_t at) const noexcept {
     const std::uint32_t word = at / granule / 64;
     const std::uint32_t part = word / part_;
@@ -64,27 +64,27 @@ class compacted_places {
   std::uint32_t part_;
 };
 
-/// A walk over all links of a region. The first one trims capacities; the second one, which has places, makes
-/// each link what it will be when all blocks have slid down. It reads no keys: those may lie behind links
-/// that say already where they will lead.
+/// A walk over all links of a region. The first walk trims capacities. The second walk, which has places,
+/// sets each link to its value after all blocks have slid down. It reads no keys, because they may lie behind
+/// links that already have their future value.
 class compaction_walk {
  public:
   compaction_walk(header* h, const compacted_places* places) noexcept : header_(h), places_(places) {}
 
   [[nodiscard]] bool trims() const noexcept { return places_ == nullptr; }
-  /// Where what a link leads to still lies.
+  /// The present place of a link's target. The second walk also updates the link.
   [[nodiscard]] std::byte* link(std::int32_t& link) noexcept {
     std::byte* const to = bytes_of(&link) + link;
     if (places_ != nullptr) link = static_cast<std::int32_t>(place(to) - place(&link));
     return to;
   }
-  /// The link of a container back to the header.
+  /// Updates the link of a container back to the header.
   void back_link(const void* at, std::int32_t& link) noexcept {
     if (places_ != nullptr) link = static_cast<std::int32_t>(0U - place(at));
   }
-  /// Whether this walk meets a shared value, whose block begins with its count, for the first time. The
-  /// highest bit, which no count reaches, as 2 GiB have no room for so many links, is set by the first walk
-  /// and cleared by the second.
+  /// Whether this walk meets a shared value, whose block begins with its count, for the first time. The first
+  /// walk sets the highest bit of the count, the second clears it. No count reaches that bit, because 2 GiB
+  /// have no room for that number of links.
   [[nodiscard]] bool meets(std::byte* block) noexcept {
     constexpr std::uint32_t met = std::uint32_t{1} << 31U;
     auto& count = *reinterpret_cast<std::uint32_t*>(block);
@@ -123,8 +123,8 @@ class compaction_walk {
   const compacted_places* places_;
 };
 
-/// Moves what is in use down over what is free, in its order; the image then ends behind it, and what was
-/// behind becomes zero. The caches are empty.
+/// Moves used granules down over free ones, in order. The image then ends after the last one, and the bytes
+/// after it become zero. The caches are empty.
 inline void close_gaps(header* h, state* s) noexcept {
   std::byte* const image = bytes_of(h);
   const std::uint32_t end = h->size / granule;
@@ -148,7 +148,7 @@ inline void close_gaps(header* h, state* s) noexcept {
   h->size = to * granule;
 }
 
-/// Compacts the region of a root.
+/// Compacts the region with this root.
 template <class T>
 void compact_in_place(header* h, T& root) noexcept {
   state* const s = own_state(h);
