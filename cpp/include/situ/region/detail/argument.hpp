@@ -1,4 +1,4 @@
-// What the elements of containers are made of where a value of their own type cannot be had.
+// The argument types for elements of containers, for elements that cannot be passed by value.
 #pragma once
 
 namespace situ::region_detail {
@@ -12,7 +12,7 @@ requires requires { typename T::situ_argument; }
 struct argument<T> {
   using type = typename T::situ_argument;
 };
-/// What a value of type T is made of in braces and the like: itself, or the text of a string.
+/// The argument for a value of type T in braces and bulk operations: T itself, or the text of a string.
 template <class T>
 using argument_of = typename argument<T>::type;
 

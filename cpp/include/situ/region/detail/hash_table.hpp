@@ -1,5 +1,5 @@
-// The hash table behind region_hash_set and region_hash_map: its bytes are a function of what it holds and of
-// its capacity, whatever was inserted and erased before.
+// The hash table of region_hash_set and region_hash_map. Its bytes depend only on its content and capacity,
+// not on the order of insertions and erasures.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace situ::region_detail {
 
 /// Open addressing with linear probing. The block holds u32 hash[capacity], 0 for an empty slot, and then the
-/// slots. Along a run of occupied slots the home slots ascend, and the keys within one home: an entry that is
-/// further from its home, or has the smaller key, comes first. `Slot` has a key that `Key::of` finds.
+/// slots. Along a run of occupied slots the home slots ascend, and so do the keys within one home: an entry
+/// that is farther from its home, or has the smaller key, comes first. `Key::of` finds the key of a `Slot`.
 template <class Slot, class K, class KeyOf>
 class hash_table {
  public:
@@ -48,8 +48,8 @@ class hash_table {
     return at.found ? at.slot : none;
   }
 
-  /// The slot of a key. If the key is new, `make` makes the slot's content at the memory that it is given,
-  /// and says whether there was room. `none`, and unchanged, when there is not.
+  /// The slot of a key. If the key is new, `make` constructs the slot's content in the memory that it is
+  /// given, and returns whether there was room. If there was none, the result is `none` and nothing changes.
   template <class Make>
   [[nodiscard]] std::uint32_t insert(view key, bool& is_new, const Make& make) {
     is_new = false;
@@ -70,7 +70,7 @@ class hash_table {
     return at;
   }
 
-  /// Erases what is in a slot, and moves those behind it that are not at home.
+  /// Erases a slot, and moves later entries that are not at home.
   void erase(std::uint32_t at) noexcept {
     release(*slot(at));
     std::uint32_t hole = at;
@@ -86,7 +86,7 @@ class hash_table {
     --len_;
   }
 
-  /// Erases a key if it is there; the number of keys erased.
+  /// Erases a key if it exists. Returns the number of erased keys.
   std::size_t erase_key(view key) noexcept {
     const std::uint32_t at = find(key);
     if (at == none) return 0;
@@ -94,11 +94,11 @@ class hash_table {
     return 1;
   }
 
-  /// Erases what is between two slots, as iterators meet them; where what was behind is then.
+  /// Erases the slots between two slots, in the order of iteration. Returns the slot after them.
   std::uint32_t erase_between(std::uint32_t first, std::uint32_t last) noexcept {
     if (first == last) return last;
-    // What moves into a hole was not looked at yet, and its number, counted from where `erase_if` begins, is
-    // what it was.
+    // Entries that move into a hole were not visited yet. Counted from the slot where `erase_if` begins,
+    // their number stays the same.
     std::uint32_t start = 0;
     while (is_full(start)) ++start;
     const auto full_between = [this](std::uint32_t from, std::uint32_t to) {
@@ -106,7 +106,7 @@ class hash_table {
       for (std::uint32_t i = next_full(from); i < to; i = next_full(i + 1)) ++count;
       return count;
     };
-    // Those behind the empty slot come first, then those before it.
+    // The slots after the empty slot come first, then those before it.
     const std::uint32_t behind = full_between(start, cap_);
     const std::uint32_t gone_behind = full_between(std::max(first, start), last);
     const std::uint32_t from_behind = full_between(start, first);
@@ -126,11 +126,12 @@ class hash_table {
     return find(key.view());
   }
 
-  /// Erases each slot of which `is_gone` is true; how many those were.
+  /// Erases each slot for which `is_gone` is true, and returns their number.
   template <class Predicate>
   std::size_t erase_if(const Predicate& is_gone) {
     if (len_ == 0) return 0;
-    // From an empty slot on, around the end: so what moves into a hole was not looked at yet.
+    // Starts after an empty slot and wraps around at the end, so that entries that move into a hole were not
+    // visited yet.
     std::uint32_t start = 0;
     while (is_full(start)) ++start;
     const std::uint32_t mask = cap_ - 1;
@@ -152,7 +153,7 @@ class hash_table {
     const std::uint64_t capacity = capacity_for(count);
     return capacity <= cap_ || change_capacity(capacity);
   }
-  /// The smallest capacity for what there is.
+  /// Reduces the capacity to the smallest that the content needs.
   bool shrink() {
     if (len_ == 0) {
       situ_release();
@@ -173,13 +174,14 @@ class hash_table {
     if (data_ != 0) data_ += distance;
     region_ += distance;
   }
-  /// A table keeps its capacity, unless it is empty: a smaller one has another order, which keys decide.
+  /// Compaction keeps a table's capacity unless it is empty: a smaller capacity has another order, which
+  /// depends on keys.
   template <class Walk>
   void situ_compact(Walk& walk) noexcept {
     if (walk.trims() && len_ == 0) situ_release();
     walk.back_link(this, region_);
     if (data_ == 0) return;
-    // The capacity is not trimmed, so that slots are found from the block where it still lies.
+    // The capacity is not trimmed, so slots are found from the block's present place.
     auto* const hash = reinterpret_cast<std::uint32_t*>(walk.link(data_));
     auto* const first = reinterpret_cast<Slot*>(bytes_of(hash) + hashes_bytes(cap_));
     for (std::uint32_t i = 0; i < cap_; ++i) {
@@ -202,7 +204,7 @@ class hash_table {
     if (len_ == 0) return;
     const std::uint32_t to = writer.place(at, block_bytes(trimmed));
     writer.put_zeros(to, block_bytes(trimmed));
-    // Which slot of this table each slot of the new one is, by ordered insertion: see `locate`.
+    // Assigns each slot of the new table a slot of this one, by ordered insertion: see `locate`.
     const std::uint32_t mask = trimmed - 1;
     std::vector<std::uint32_t> order(trimmed, none);
     for (std::uint32_t i = next_full(0); i < cap_; i = next_full(i + 1)) {
@@ -281,12 +283,12 @@ class hash_table {
   [[nodiscard]] view key_at(std::uint32_t index) const noexcept {
     return traits::of(KeyOf::of(*slot(index)));
   }
-  /// How far an entry is from its home.
+  /// The distance of an entry from its home.
   [[nodiscard]] std::uint32_t distance(std::uint32_t index) const noexcept {
     return (index - (hashes()[index] & (cap_ - 1))) & (cap_ - 1);
   }
 
-  /// Where a key is, or where it belongs.
+  /// The position of a key, or the position at which it belongs.
   [[nodiscard]] position locate(std::uint32_t hash, view key) const noexcept {
     const std::uint32_t mask = cap_ - 1;
     std::uint32_t here = hash & mask;
@@ -301,7 +303,7 @@ class hash_table {
       }
     }
   }
-  /// Moves the run from a slot on by one, into the next empty slot.
+  /// Moves the run that begins at a slot by one, into the next empty slot.
   void make_gap(std::uint32_t at) noexcept {
     const std::uint32_t mask = cap_ - 1;
     std::uint32_t empty = at;
@@ -349,8 +351,8 @@ class hash_table {
       if (!check.value(*slot(i), slot_at)) return check.enter_element(i);
     }
     if (full != len_) return check.fail(region_problem::wrong_count, at, len_, full);
-    // All keys are known to be good now. Each entry follows what it must follow; so all are found, and none
-    // twice.
+    // All keys are valid now. Each entry follows the entry that must precede it, so all keys are found, and
+    // none twice.
     for (std::uint32_t i = 0; i < cap_; ++i) {
       if (hashes()[i] == 0) continue;
       const std::uint32_t away = distance(i);
@@ -371,7 +373,7 @@ class hash_table {
   std::int32_t region_ = 0;
 };
 
-/// Goes over the occupied slots of a table; `Reference` is made of a slot.
+/// Iterates over the occupied slots of a table. `Reference` is constructed from a slot.
 template <class Table, class Reference>
 class hash_iterator {
  public:
@@ -384,7 +386,7 @@ class hash_iterator {
 
   hash_iterator() noexcept = default;
   hash_iterator(Table* table, std::uint32_t slot) noexcept : table_(table), slot_(slot) {}
-  /// An iterator to entries that are only read.
+  /// A read-only iterator, from a mutable one.
   template <class OtherTable, class Other>
   requires(!std::is_same_v<Other, Reference> && std::is_convertible_v<Other, Reference>)
       hash_iterator(const hash_iterator<OtherTable, Other>& other)
@@ -409,9 +411,9 @@ class hash_iterator {
   friend bool operator==(const hash_iterator& a, const hash_iterator& b) noexcept {
     return a.slot_ == b.slot_;
   }
-  /// Where the slot lies.
+  /// The address of the slot.
   [[nodiscard]] auto* address() const noexcept { return table_->slot(slot_); }
-  /// Its number.
+  /// The number of the slot.
   [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
 
  private:
@@ -431,7 +433,7 @@ class hash_iterator {
   std::uint32_t slot_ = 0;
 };
 
-/// What hash sets and hash maps do alike, by their `table_`.
+/// The common part of hash sets and hash maps, over their `table_`.
 template <class Self>
 class hash_container {
  public:
@@ -447,12 +449,12 @@ class hash_container {
     if (try_reserve(count)) return;
     in_larger(this, situ_region(), [count](auto& here) { return here.try_reserve(count); });
   }
-  /// The smallest capacity; false, and unchanged, when there is no room for the smaller table beside the old
-  /// one.
+  /// Reduces the capacity to the smallest. False, and unchanged, when there is no room for the smaller table
+  /// beside the old one.
   [[nodiscard]] bool try_shrink_to_fit() { return table().shrink(); }
   void shrink_to_fit() { static_cast<void>(try_shrink_to_fit()); }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   [[nodiscard]] header* situ_region() noexcept { return table().situ_region(); }
   void situ_attach(header* h) noexcept { table().situ_attach(h); }
   void situ_moved(std::int32_t distance) noexcept { table().situ_moved(distance); }

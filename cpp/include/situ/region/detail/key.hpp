@@ -1,5 +1,5 @@
-// The keys of sets and maps in a region: their order and their hash, which the format fixes, and entries of
-// maps.
+// The keys of sets and maps in a region: their order and their hash, which the format fixes, and the entries
+// of maps.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@
 
 namespace situ {
 
-/// An entry of a map as it lies in a region.
+/// An entry of a map, in its layout in a region.
 template <class K, class V>
 struct region_entry {
   K first;
@@ -39,7 +39,7 @@ constexpr auto situ_region_members(const region_entry<K, V>*) {
 
 namespace region_detail {
 
-/// What a key is looked up by, and compared and hashed as.
+/// The type by which a key is looked up, compared and hashed.
 template <class K>
 struct key_traits {
   static_assert(scalar<K> && std::is_integral_v<number_of<K>> && !boolean<K> &&
@@ -47,7 +47,7 @@ struct key_traits {
                 "the keys of sets and maps in a region are integers, enums of integers, and strings");
   using view = K;
   static view of(const K& key) noexcept { return key; }
-  /// A key that stays what it is when its place moves.
+  /// A copy of a key, which stays valid when the key's place moves.
   class kept {
    public:
     explicit kept(const K& key) noexcept : key_(key) {}
@@ -61,7 +61,7 @@ template <>
 struct key_traits<region_string> {
   using view = std::string_view;
   static view of(const region_string& key) noexcept { return key.view(); }
-  /// Text that lies in the string itself is copied; a block stays where it is.
+  /// Copies text that lies in the string itself. A block does not move.
   class kept {
    public:
     explicit kept(const region_string& key) noexcept : text_(key.view()) {
@@ -82,14 +82,14 @@ struct key_traits<region_string> {
 template <class K>
 using key_view = typename key_traits<K>::view;
 
-/// The first of `count` elements whose key is not greater than that of the one before it; `count` when all
-/// ascend. `KeyOf::of` finds the key of an element.
+/// The first of `count` elements whose key is not greater than the key before it, or `count` when all ascend.
+/// `KeyOf::of` finds the key of an element.
 template <class KeyOf, class T>
 std::size_t first_not_ascending(const T* elements, std::size_t count) noexcept {
   using K = std::remove_cvref_t<decltype(KeyOf::of(*elements))>;
   using traits = key_traits<K>;
   if constexpr (!std::is_same_v<K, region_string>) {
-    // Without a branch for each: nearly always all is well.
+    // No branch per element: nearly always all are in order.
     bool ascending = true;
     for (std::size_t i = 1; i < count; ++i) {
       ascending &= KeyOf::of(elements[i - 1]) < KeyOf::of(elements[i]);
@@ -101,16 +101,16 @@ std::size_t first_not_ascending(const T* elements, std::size_t count) noexcept {
   return i < count ? i : count;
 }
 
-/// The finalizer of SplitMix64: each bit of the result depends on each of the argument.
+/// The finalizer of SplitMix64: each bit of the result depends on each bit of the argument.
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   x = (x ^ (x >> 30)) * 0xBF58'476D'1CE4'E5B9U;
   x = (x ^ (x >> 27)) * 0x94D0'49BB'1331'11EBU;
   return x ^ (x >> 31);
 }
-/// Where hashing begins: the golden ratio's fraction, as SplitMix64 has it.
+/// The initial value of the hash: the fraction of the golden ratio, as in SplitMix64.
 inline constexpr std::uint64_t seed = 0x9E37'79B9'7F4A'7C15U;
 
-/// The 32 bits of hash that a table keeps for a key; never 0, which says that a slot is empty.
+/// The 32-bit hash that a table stores for a key. Never 0, which marks an empty slot.
 template <class V>
 std::uint32_t hash_of(const V& key) noexcept {
   std::uint64_t h = 0;
@@ -129,7 +129,7 @@ std::uint32_t hash_of(const V& key) noexcept {
   return high == 0 ? 1 : high;
 }
 
-/// Where sets and maps have the keys of what they hold.
+/// How sets and maps find the keys of their elements.
 struct key_is_slot {
   template <class K>
   static const K& of(const K& slot) noexcept {
@@ -143,8 +143,8 @@ struct key_is_first {
   }
 };
 
-/// Where a key is, or belongs, among sorted elements. Which half it is in cannot be foreseen; the search is
-/// written so that a compiler need not branch for it.
+/// The position of a key among sorted elements, or the position at which it belongs. The halves cannot be
+/// predicted, so the search is written for code without branches.
 template <class KeyOf, class E, class V>
 std::size_t lower_bound(const E* elements, std::size_t count, const V& key) noexcept {
   const auto is_less = [&key](const E& element) {
@@ -161,10 +161,10 @@ std::size_t lower_bound(const E* elements, std::size_t count, const V& key) noex
   return count == 1 && is_less(*first) ? index + 1 : index;
 }
 
-/// What iterators of maps give: a pair of references, as entries are no pairs.
+/// The reference type of map iterators: a pair of references, because entries are not pairs.
 template <class K, class V>
 using entry_reference = std::pair<const K&, V&>;
-/// What `->` of such an iterator gives.
+/// The result of `->` of such an iterator.
 template <class Reference>
 class entry_pointer {
  public:
@@ -175,7 +175,7 @@ class entry_pointer {
   Reference to_;
 };
 
-/// Goes over the entries of a flat map. `V` is const for const maps.
+/// Iterates over the entries of a flat map. `V` is const for const maps.
 template <class K, class V>
 class flat_iterator {
   using entry = std::conditional_t<std::is_const_v<V>, const region_entry<K, std::remove_const_t<V>>,
@@ -216,7 +216,7 @@ class flat_iterator {
   difference_type operator-(const flat_iterator& other) const noexcept { return at_ - other.at_; }
   friend bool operator==(const flat_iterator& a, const flat_iterator& b) noexcept { return a.at_ == b.at_; }
   friend auto operator<=>(const flat_iterator& a, const flat_iterator& b) noexcept { return a.at_ <=> b.at_; }
-  /// Where the entry lies.
+  /// The address of the entry.
   [[nodiscard]] entry* address() const noexcept { return at_; }
 
  private:

@@ -1,4 +1,4 @@
-// What the maps of a region have in common, whatever they are made of; and what the sets have.
+// The interfaces that all maps of a region share, and those that all sets share.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 namespace situ::region_detail {
 
-/// Becomes a set or map of what a range holds, which `insert(container, element)` adds one by one, and says
-/// whether there was room. Of elements with the same key the first counts, as for std::map. It is built
-/// beside the old one, of which the range may be made; a failure changes nothing.
+/// Replaces a set or map by the elements of a range. `insert(container, element)` adds one element and
+/// returns whether there was room. Of elements with the same key the first wins, as for std::map. The result
+/// is built beside the old container, of which the range may be part; a failure changes nothing.
 template <class Self, class R, class Insert>
 [[nodiscard]] bool replace_by(Self& self, R& range, const Insert& insert) {
   auto at = std::ranges::begin(range);
@@ -29,7 +29,7 @@ template <class Self, class R, class Insert>
   }
   staged_value<Self> fresh(self.situ_region());
   const bool made = fresh.make([&](Self& to) {
-    // Where each element has a key of its own, it is known how many there will be.
+    // If all elements have different keys, the number of entries is known.
     if constexpr (std::ranges::sized_range<R> && requires(std::size_t count) {
                     typename std::remove_const_t<R>::key_type;
                     to.try_reserve(count);
@@ -47,8 +47,8 @@ template <class Self, class R, class Insert>
   return true;
 }
 
-/// Adds what a range holds whose keys are not there, with `insert(container, element)`, which says whether
-/// there was room: all of it or nothing. What is new is gathered beside the container first.
+/// Adds those elements of a range whose keys are new, with `insert(container, element)`, which returns
+/// whether there was room: all of them or none. New elements are first gathered outside the container.
 template <class Self, class R, class KeyOf, class Insert>
 [[nodiscard]] bool insert_all(Self& self, R& range, const KeyOf& key_of, const Insert& insert) {
   const auto is_new = [&](const auto& element) { return !self.contains(key_of(element)); };
@@ -69,7 +69,7 @@ template <class Self, class R, class KeyOf, class Insert>
   return true;
 }
 
-/// The places of a key, as `equal_range` has them.
+/// The range of a key, as the result of `equal_range`.
 template <class C, class View>
 [[nodiscard]] auto places_of(C& container, const View& key) noexcept {
   if constexpr (requires { container.lower_bound(key); }) {
@@ -82,7 +82,7 @@ template <class C, class View>
   }
 }
 
-/// Erases each element of which `is_gone` is true; how many those were.
+/// Erases each element for which `is_gone` is true, and returns their number.
 template <class Self, class Predicate>
 std::size_t erase_each_if(Self& self, const Predicate& is_gone) {
   std::size_t gone = 0;
@@ -97,12 +97,12 @@ std::size_t erase_each_if(Self& self, const Predicate& is_gone) {
   return gone;
 }
 
-/// Whether iterators go backwards, too.
+/// Whether iterators can also move backwards.
 template <class C>
 concept both_ways = requires {
   typename C::reverse_iterator;
 };
-/// The iterators that follow from `begin` and `end`; those that go backwards where there is an order.
+/// The iterators that follow from `begin` and `end`, with reverse ones where there is an order.
 template <class Self>
 class iteration {
  public:
@@ -142,7 +142,7 @@ class iteration {
   [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
 };
 
-/// What an entry of a map is made of.
+/// The argument for an entry of a map.
 template <class E>
 concept entry_like = requires(const E& entry) {
   entry.first;
@@ -153,17 +153,17 @@ template <class It, class C>
 concept place_in = std::is_convertible_v<It, typename C::const_iterator>;
 
 /// The interface of std::map that follows from three operations of `Self`: `find`, `erase` and
-/// `situ_insert(key, args...)`, which gives the entry's iterator, or the end when there is no room, and
-/// whether it is new. Iterators have `address()`.
+/// `situ_insert(key, args...)`. The last returns the entry's iterator (the end when there is no room) and
+/// whether the entry is new. Iterators have `address()`.
 template <class Self, class K, class V>
 class map_interface : public iteration<Self> {
  public:
   using key_type = K;
   using mapped_type = V;
   using size_type = std::size_t;
-  /// What keys are looked up by: the key itself, or a string_view.
+  /// The type for lookup: the key itself, or a string_view.
   using key_view = region_detail::key_view<K>;
-  /// What entries are made of, in braces too; iterators give pairs of references.
+  /// The argument for entries, also in braces. Iterators give pairs of references.
   using value_type = std::pair<key_view, argument_of<V>>;
 
   map_interface() noexcept = default;
@@ -179,7 +179,7 @@ class map_interface : public iteration<Self> {
     return found.address()->second;
   }
   [[nodiscard]] const V& at(key_view key) const { return const_cast<map_interface*>(this)->at(key); }
-  /// The value of a key, or null where there is none.
+  /// The value of a key, or null.
   [[nodiscard]] V* try_at(key_view key) noexcept {
     const auto found = self().find(key);
     return found == self().end() ? nullptr : &found.address()->second;
@@ -190,14 +190,14 @@ class map_interface : public iteration<Self> {
   [[nodiscard]] auto equal_range(key_view key) noexcept { return places_of(self(), key); }
   [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
 
-  /// The value of a key, made from the arguments if the key is new; null, and unchanged, when there is no
-  /// room. And whether it is new.
+  /// The value of a key, made from the arguments if the key is new, and whether it is new. Null, and
+  /// unchanged, when there is no room.
   template <class... Args>
   [[nodiscard]] std::pair<V*, bool> try_insert(key_view key, const Args&... args) {
     const auto [place, is_new] = self().situ_insert(key, args...);
     return {place == self().end() ? nullptr : &place.address()->second, is_new};
   }
-  /// As std::map: nothing happens when the key is there. The value is made from the arguments.
+  /// As for std::map: does nothing when the key exists. The value is made from the arguments.
   template <class... Args>
   auto try_emplace(key_view key, const Args&... args) {
     const auto done = self().situ_insert(key, args...);
@@ -211,7 +211,7 @@ class map_interface : public iteration<Self> {
   auto emplace(key_view key, const Args&... args) {
     return try_emplace(key, args...);
   }
-  /// An entry, or anything with `first` and `second`; nothing happens when the key is there.
+  /// Inserts an entry, or any value with `first` and `second`. Does nothing when the key exists.
   template <entry_like Entry>
   auto insert(const Entry& entry) {
     return try_emplace(entry.first, entry.second);
@@ -224,7 +224,7 @@ class map_interface : public iteration<Self> {
   [[nodiscard]] std::pair<V*, bool> try_insert(const value_type& entry) {
     return try_insert(entry.first, entry.second);
   }
-  /// The same with a place in the map, as of std::map, which says nothing here.
+  /// The same with a hint, as for std::map. The hint is ignored.
   template <class Hint, entry_like Entry>
   requires place_in<Hint, Self>
   auto insert(const Hint& /*hint*/, const Entry& entry) { return insert(entry).first; }
@@ -236,7 +236,7 @@ class map_interface : public iteration<Self> {
   auto emplace_hint(const Hint& /*hint*/, key_view key, const Args&... args) {
     return try_emplace(key, args...).first;
   }
-  /// The entries of a range whose keys are not there yet. Where there is no room for all, nothing changes.
+  /// Inserts the entries of a range whose keys are new. Without room for all of them, nothing changes.
   template <std::ranges::forward_range R>
   [[nodiscard]] bool try_insert_range(R&& range) {
     return insert_all(
@@ -266,7 +266,7 @@ class map_interface : public iteration<Self> {
     return try_insert_range(entries);
   }
   void insert(std::initializer_list<value_type> entries) { insert_range(entries); }
-  /// As of std::map: the entry, and whether it is new.
+  /// As for std::map: the entry, and whether it is new.
   template <class U>
   auto insert_or_assign(key_view key, const U& value) {
     const auto done = situ_insert_or_assign(key, value);
@@ -279,10 +279,10 @@ class map_interface : public iteration<Self> {
     if (value != nullptr) return *value;
     return *in_larger(&self(), self().situ_region(), [&](auto& here) { return here.try_insert(key).first; });
   }
-  /// Exchanges two of one region, as `situ::swap` does.
+  /// Exchanges two maps of one region, as `situ::swap` does.
   void swap(Self& other) { situ::swap(self(), other); }
 
-  /// As std::erase_if: how many entries were erased.
+  /// As std::erase_if: the number of erased entries.
   template <class Predicate>
   friend size_type erase_if(Self& map, const Predicate& is_gone) {
     return map.situ_erase_if(is_gone);
@@ -296,7 +296,7 @@ class map_interface : public iteration<Self> {
     return true;
   }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   static consteval bool has_links() { return true; }
   template <class R>
   [[nodiscard]] bool situ_store(R&& range) {
@@ -308,7 +308,7 @@ class map_interface : public iteration<Self> {
       return to.try_insert(key_view_of(key), value).first != nullptr;
     });
   }
-  /// The entry, and whether it is new; nothing, and nothing changed, where there is no room.
+  /// The entry, and whether it is new. Nothing, and unchanged, when there is no room.
   template <class U>
   [[nodiscard]] auto situ_insert_or_assign(key_view key, const U& value) {
     const auto [place, is_new] = self().situ_insert(key, value);
@@ -332,9 +332,9 @@ class set_interface : public iteration<Self> {
  public:
   using key_type = K;
   using size_type = std::size_t;
-  /// What keys are looked up by: the key itself, or a string_view.
+  /// The type for lookup: the key itself, or a string_view.
   using key_view = region_detail::key_view<K>;
-  /// What keys are made of.
+  /// The argument for keys.
   using value_type = key_view;
 
   set_interface() noexcept = default;
@@ -346,7 +346,7 @@ class set_interface : public iteration<Self> {
   [[nodiscard]] size_type count(key_view key) const noexcept { return contains(key) ? 1 : 0; }
   [[nodiscard]] auto equal_range(key_view key) const noexcept { return places_of(self(), key); }
 
-  /// The key in the set (null, and unchanged, when there is no room), and whether it is new.
+  /// The key in the set, and whether it is new. Null, and unchanged, when there is no room.
   [[nodiscard]] std::pair<const K*, bool> try_insert(key_view key) {
     const auto [place, is_new] = self().situ_insert(key);
     return {place == self().end() ? nullptr : &*place, is_new};
@@ -360,14 +360,14 @@ class set_interface : public iteration<Self> {
     });
   }
   auto emplace(key_view key) { return insert(key); }
-  /// The same with a place in the set, as of std::set, which says nothing here.
+  /// The same with a hint, as for std::set. The hint is ignored.
   template <class Hint>
   requires place_in<Hint, Self>
   auto insert(const Hint& /*hint*/, key_view key) { return insert(key).first; }
   template <class Hint>
   requires place_in<Hint, Self>
   auto emplace_hint(const Hint& /*hint*/, key_view key) { return insert(key).first; }
-  /// The keys of a range that are not there yet. Where there is no room for all, nothing changes.
+  /// Inserts the keys of a range that are new. Without room for all of them, nothing changes.
   template <std::ranges::forward_range R>
   [[nodiscard]] bool try_insert_range(R&& range) {
     return insert_all(
@@ -389,10 +389,10 @@ class set_interface : public iteration<Self> {
   }
   void insert(std::initializer_list<key_view> keys) { insert_range(keys); }
   [[nodiscard]] bool try_insert(std::initializer_list<key_view> keys) { return try_insert_range(keys); }
-  /// Exchanges two of one region, as `situ::swap` does.
+  /// Exchanges two sets of one region, as `situ::swap` does.
   void swap(Self& other) { situ::swap(self(), other); }
 
-  /// As std::erase_if: how many keys were erased.
+  /// As std::erase_if: the number of erased keys.
   template <class Predicate>
   friend size_type erase_if(Self& set, const Predicate& is_gone) {
     return set.situ_erase_if(is_gone);
@@ -405,7 +405,7 @@ class set_interface : public iteration<Self> {
     return true;
   }
 
-  // What the walks over a region call.
+  // The interface for walks over a region.
   static consteval bool has_links() { return true; }
   template <class R>
   [[nodiscard]] bool situ_store(R&& range) {
@@ -423,8 +423,8 @@ class set_interface : public iteration<Self> {
 
 }  // namespace situ::region_detail
 
-/// What assigning to a set or map of a region means: copying what another one or any range holds, which may
-/// be part of this very one. Where there is no room for all, it is as it was.
+/// The assignments of sets and maps of a region: they copy another container or any range, which may be part
+/// of this container. Without room for all elements, nothing changes.
 #define SITU_REGION_ASSIGNMENTS(Self)                                                                       \
   Self() noexcept = default;                                                                                \
   Self(const Self&) = delete;                                                                               \

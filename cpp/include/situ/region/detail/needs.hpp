@@ -1,4 +1,4 @@
-// What a type has anywhere within it, worked out once in a program.
+// Questions about all types within a type, answered once per program.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 
 namespace situ::region_detail {
 
-/// Stands for a type by its address.
+/// Identifies a type by an address.
 template <class T>
 inline constexpr char type_mark = 0;
 
-/// Remembers types that were met.
+/// The set of types visited so far.
 class met_types {
  public:
-  /// Whether a type is met for the first time.
+  /// Adds a type. Whether it is new.
   template <class T>
   bool is_new() {
     if (std::find(met_.begin(), met_.end(), &type_mark<T>) != met_.end()) return false;
@@ -28,7 +28,7 @@ class met_types {
   std::vector<const char*> met_;
 };
 
-/// Looks through a type and all that it needs for one of which `Wanted::is<T>` is true.
+/// Searches a type, and all types that it needs, for one for which `Wanted::is<T>` is true.
 template <class Wanted>
 class type_finder {
  public:
@@ -56,7 +56,7 @@ class type_finder {
   bool found_ = false;
 };
 
-/// Whether there is one of those wanted in a type.
+/// Whether a wanted type occurs in T.
 template <class T, class Wanted>
 bool has() {
   static const bool found = [] {
@@ -67,22 +67,22 @@ bool has() {
   return found;
 }
 
-/// The containers that are trees. The canonical image of a tree can be larger than its live one, by the
-/// rounding of a few more nodes; all else only becomes smaller.
+/// Containers that are trees. A tree's canonical image can be larger than its live one, by the rounding of a
+/// few more nodes; everything else becomes smaller.
 struct trees {
   template <class T>
   static constexpr bool is = container<T>&& requires {
     typename T::situ_tree;
   };
 };
-/// Links that compare as pointers do.
+/// Links that compare like pointers.
 struct shared_links {
   template <class T>
   static constexpr bool is = container<T>&& requires {
     typename T::situ_shares;
   };
 };
-/// One type.
+/// Exactly one type.
 template <class Wanted>
 struct only {
   template <class T>

@@ -1,5 +1,5 @@
-// Values of a region change places: two of them, or the elements of a vector. None is copied, and no memory
-// of the region is needed.
+// Exchanging and reordering values of a region: two of them, or the elements of a vector. Nothing is copied,
+// and no memory of the region is needed.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace situ::region_detail {
 
-/// The bytes of a value that lay at some place, while that place is taken by another one.
+/// The bytes of a value that left its place, while another value takes that place.
 template <class T>
 class lifted_value {
  public:
   explicit lifted_value(const T* from) noexcept : from_(bytes_of(from)) {
     std::memcpy(bytes_, static_cast<const void*>(from), sizeof(T));
   }
-  /// Puts it down, in the region in which it lay.
+  /// Writes the value to a place in the same region.
   void put(T* to) const noexcept {
     std::memcpy(static_cast<void*>(to), bytes_, sizeof(T));
     moved(*to, static_cast<std::int32_t>(from_ - bytes_of(to)));
@@ -31,7 +31,7 @@ class lifted_value {
   alignas(T) std::byte bytes_[sizeof(T)];
 };
 
-/// Exchanges two values of one region, of which none lies within the other.
+/// Exchanges two values of one region, neither of which lies within the other.
 template <class T>
 void exchange(T& a, T& b) noexcept {
   if (&a == &b) return;
@@ -40,7 +40,7 @@ void exchange(T& a, T& b) noexcept {
   kept.put(&b);
 }
 
-/// As std::rotate: what begins at `middle` comes before the others.
+/// As std::rotate: the elements from `middle` on come first.
 template <class T>
 void rotate(T* first, T* middle, T* last) noexcept {
   if (first == middle || middle == last) return;
@@ -57,8 +57,8 @@ void rotate(T* first, T* middle, T* last) noexcept {
   }
 }
 
-/// Brings the elements from `first` on into an order: to place `i` comes the one at `order[i]`. Each is moved
-/// once. `order` is used up.
+/// Reorders the elements from `first` on: place `i` receives the element at `order[i]`. Each element moves
+/// once. `order` is overwritten.
 template <class T>
 void arrange(T* first, std::span<std::uint32_t> order) noexcept {
   for (std::uint32_t begin = 0; begin < order.size(); ++begin) {

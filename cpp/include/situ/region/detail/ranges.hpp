@@ -1,4 +1,4 @@
-// The ranges that containers of regions make of their arguments: two iterators, and one value so many times.
+// Ranges that containers of regions make of their arguments: between two iterators, and one value repeated.
 // (Clang 14 cannot compile the views of libstdc++.)
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace situ::region_detail {
 
-/// What lies between two iterators.
+/// The elements between two iterators.
 template <class It>
 class between {
  public:

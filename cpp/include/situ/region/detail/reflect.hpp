@@ -1,5 +1,5 @@
-// What may lie in a region, how a plain struct says what its members are, and the walks over them: attaching,
-// relocating, releasing, storing.
+// The types that may lie in a region, the description of plain structs by their members, and the walks over
+// them: attaching, relocating, releasing, storing.
 #pragma once
 
 #include <algorithm>
@@ -44,12 +44,12 @@ struct member {
 template <auto Pointer, std::size_t Offset>
 constexpr auto type_of(const member<Pointer, Offset>&) -> typename member_type<Pointer>::type;
 
-/// Containers say so themselves.
+/// Containers identify themselves by this member.
 template <class T>
 concept container = requires {
   typename T::situ_region_container;
 };
-/// Those that select one of several members.
+/// Containers that select one of several members.
 template <class T>
 concept variant = container<T> && requires {
   typename T::discriminator_type;
@@ -72,12 +72,12 @@ template <class T>
 concept described = requires(const T* type) {
   situ_region_name(type);
 };
-/// Those that `SITU_REGION_APPENDABLE` describes.
+/// Structs that `SITU_REGION_APPENDABLE` describes.
 template <class T>
 concept appendable = described<T> && requires(const T* type) {
   situ_region_appendable(type);
 };
-/// What an enum is in a region: the integer, boolean or character that it is declared with.
+/// The representation of an enum in a region: its declared integer, boolean or character type.
 template <class T>
 struct number_type {
   using type = T;
@@ -105,12 +105,12 @@ struct array_traits<std::array<T, N>> : std::true_type {
 };
 template <class T>
 concept array = array_traits<T>::value;
-/// What may lie in a region.
+/// Types that may lie in a region.
 template <class T>
 concept storable = scalar<T> || container<T> || described<T> || array<T>;
 
-/// The descriptions of a struct's members. They lie outside of functions, so that none of them is built where
-/// it is only needed to say what is wrong.
+/// The descriptions of a struct's members. They lie outside of functions, so that they are not built where
+/// only an error message needs them.
 template <described T>
 inline constexpr auto members_of = situ_region_members(static_cast<const T*>(nullptr));
 
@@ -126,7 +126,7 @@ template <described T, class Visit>
 template <described T>
 inline constexpr std::uint32_t member_count = std::tuple_size_v<std::remove_const_t<decltype(members_of<T>)>>;
 
-/// Whether the members that are named are all of a struct, in their order, and lie where the format has them.
+/// Whether the named members are all members of a struct, in order, at the offsets of the format.
 template <described T>
 consteval bool members_fit() {
   std::size_t end = 0;
@@ -139,7 +139,7 @@ consteval bool members_fit() {
   return inside && sizeof(T) == (end + alignof(T) - 1) / alignof(T) * alignof(T);
 }
 
-/// Whether values hold links, which change when the value lies elsewhere.
+/// Whether values contain links, which change when the value moves.
 template <class T>
 consteval bool find_links() {
   if constexpr (container<T>) {
@@ -155,7 +155,7 @@ consteval bool find_links() {
 template <class T>
 inline constexpr bool has_links = find_links<T>();
 
-/// Whether any bytes are a value.
+/// Whether any bytes are a valid value.
 template <class T>
 consteval bool find_plain() {
   if constexpr (container<T> || boolean<T>) {
@@ -169,7 +169,7 @@ consteval bool find_plain() {
   }
 }
 
-/// Whether there are no bytes between or behind the members, at any depth.
+/// Whether there is no padding between or after the members, at any depth.
 template <class T>
 consteval bool find_dense() {
   if constexpr (container<T>) {
@@ -189,13 +189,13 @@ consteval bool find_dense() {
     return true;
   }
 }
-/// Copied as bytes, and valid whatever they are.
+/// Types that are copied as bytes, and valid whatever the bytes are.
 template <class T>
 inline constexpr bool is_plain = find_plain<T>();
 template <class T>
 inline constexpr bool is_dense = find_dense<T>();
 
-/// Tells every container in a new value where its region's header is.
+/// Sets the link to the region's header in each container of a new value.
 template <class T>
 void attach(header* h, T& value) noexcept {
   if constexpr (has_links<T>) {
@@ -212,7 +212,7 @@ void attach(header* h, T& value) noexcept {
   }
 }
 
-/// Corrects the links of a value whose bytes have been moved by `-distance`.
+/// Corrects the links of a value whose bytes moved by `-distance`.
 template <class T>
 void moved(T& value, std::int32_t distance) noexcept {
   if constexpr (has_links<T>) {
@@ -229,7 +229,7 @@ void moved(T& value, std::int32_t distance) noexcept {
   }
 }
 
-/// Frees all blocks that a value holds. The value itself is memory to be overwritten after that.
+/// Frees all blocks that a value holds. Afterwards the value itself is memory to be overwritten.
 template <class T>
 void release(T& value) noexcept {
   if constexpr (has_links<T>) {
@@ -247,12 +247,12 @@ void release(T& value) noexcept {
 }
 
 #if defined(__GNUC__) && !defined(__clang__)
-// GCC takes what a link leads to for a part of the member that holds the link, and warns that it is too
+// GCC takes the target of a link for a part of the member that holds the link, and warns that it is too
 // small.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
-/// Moves values within a region, whether the places overlap or not. What is left behind is not touched.
+/// Moves values within a region. The places may overlap. The bytes left behind are not touched.
 template <class T>
 void relocate(T* to, T* from, std::size_t count) noexcept {
   if (count == 0 || to == from) return;
@@ -266,7 +266,7 @@ void relocate(T* to, T* from, std::size_t count) noexcept {
 #pragma GCC diagnostic pop
 #endif
 
-/// Begins a value at zeroed memory of the region.
+/// Starts a value in zeroed memory of the region.
 template <class T>
 T* begin(header* h, void* at) noexcept {
   static_assert(storable<T>,
@@ -279,7 +279,7 @@ T* begin(header* h, void* at) noexcept {
   return value;
 }
 
-/// The hash of the schema that declares a type; 0 if none does.
+/// The hash of the schema that declares a type, or 0.
 template <class T>
 consteval std::uint64_t schema_hash_of() {
   if constexpr (requires { T::schema_hash; }) {
@@ -289,8 +289,7 @@ consteval std::uint64_t schema_hash_of() {
   }
 }
 
-/// Stores `from` as the value of `to`; false when the region has no room, and then `to` holds some valid
-/// value.
+/// Stores `from` as the value of `to`. False when the region has no room; `to` then holds some valid value.
 template <class T, class U>
 [[nodiscard]] bool store(T& to, const U& from) {
   if constexpr (container<T>) {
@@ -321,7 +320,7 @@ template <class T, std::size_t... I, class... Args>
   return (store(std::get<I>(members).of(to), from) && ...);
 }
 
-/// Stores arguments as the first members of a struct, or the only one as the value.
+/// Stores arguments as the first members of a struct, or the only argument as the value.
 template <class T, class... Args>
 [[nodiscard]] bool store_all(T& to, const Args&... from) {
   if constexpr (sizeof...(Args) == 0) {
@@ -337,7 +336,7 @@ template <class T, class... Args>
   }
 }
 
-/// Whether two values are the same; structs without an operator of their own by their members.
+/// Whether two values are equal. Structs without an operator of their own compare by members.
 template <class T>
 [[nodiscard]] bool equal(const T& a, const T& b) {
   if constexpr (array<T>) {
@@ -350,7 +349,7 @@ template <class T>
   }
 }
 
-/// What the throwing forms do when there is no room.
+/// Throws the error of an operation that found no room.
 [[noreturn]] inline void raise_fault(const header* h) {
   if (h == nullptr) detail::raise(region_error(region_fault::detached, 0));
   if (h->state == 0) detail::raise(region_error(region_fault::frozen, h->size));
@@ -358,8 +357,8 @@ template <class T>
   detail::raise(region_error(region_fault::full, h->capacity));
 }
 
-/// Does again what found no room, `operation(self)`, after the region got more memory, where it lies; throws
-/// when there is none, or when it was not for want of room that the operation failed.
+/// Runs an operation that found no room again, `operation(self)`, after the region got more memory in place.
+/// Throws when there is no more, or when the operation failed for another reason.
 template <class Self, class Operation>
 [[gnu::cold, gnu::noinline]] auto in_larger(Self* self, header* h, const Operation& operation) {
   for (;;) {
@@ -389,8 +388,8 @@ void swap(T& a, T& b);
   ::situ::region_detail::member<&Type::name, offsetof(Type, name)>{#name} __VA_OPT__( \
       , SITU_REGION_NEXT SITU_REGION_PARENS(Type, __VA_ARGS__))
 
-/// Describes a plain struct, so that it can lie in a region: `SITU_REGION(Skill, id, level)`, in the
-/// namespace of the struct, behind it, with all of its members (256 at most) in the order of their
+/// Describes a plain struct, so that it can lie in a region: `SITU_REGION(Skill, id, level)`. It stands in
+/// the namespace of the struct, after the struct, and names all members (256 at most) in the order of their
 /// declaration.
 #define SITU_REGION(Type, ...) SITU_REGION_AS(Type, SITU_REGION_EXPAND(SITU_REGION_EACH(Type, __VA_ARGS__)))
 
@@ -401,16 +400,16 @@ void swap(T& a, T& b);
       Type, ::situ::region_detail::base_member<Base> {} __VA_OPT__(, ) \
                 SITU_REGION_EXPAND(SITU_REGION_EACH(Type, __VA_ARGS__)))
 
-/// The same for a struct that may get more members at its end, while programs with and without them go on to
-/// understand each other: `struct alignas(8) Profile { ... };`. It can be the root of a region, or what a
-/// unique or shared link leads to, and nothing else.
+/// The same for a struct that may get more members at its end, while programs with and without them continue
+/// to work together: `struct alignas(8) Profile { ... };`. It may be the root of a region or the target of a
+/// unique or shared link, and nothing else.
 #define SITU_REGION_APPENDABLE(Type, ...)                                                            \
   static_assert(alignof(Type) == 8, "a struct that can be appended to is declared with alignas(8)"); \
   [[maybe_unused]] constexpr bool situ_region_appendable(const Type*) { return true; }               \
   SITU_REGION(Type, __VA_ARGS__)
 
-// Structs with bases, and those that hold them, are not of standard layout; where their members lie is known
-// nevertheless, and checked. `swap` is found where the struct is.
+// Structs with bases, and structs that contain them, are not of standard layout. The offsets of their members
+// are known nevertheless, and checked. `swap` is found where the struct is.
 #define SITU_REGION_AS(Type, ...)                                                                        \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"")                \
       [[maybe_unused]] constexpr ::std::string_view                                                      \

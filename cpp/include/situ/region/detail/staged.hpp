@@ -1,4 +1,4 @@
-// Values that are made beside the place that they are to take, so that a failure changes nothing.
+// Values that are made outside their final place, so that a failure changes nothing.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 
 namespace situ::region_detail {
 
-/// A value on its way into a container: made first, because its arguments may be part of what is about to
-/// move or end. Values with links are made in a block of the region, others in the staging object itself.
+/// A value on its way into a container. It is made first, because its arguments may be part of values that
+/// are about to move or be released. Values with links are made in a block of the region, others in the
+/// staging object itself.
 template <class T>
 class staged_value {
  public:
@@ -25,7 +26,7 @@ class staged_value {
     end();
   }
 
-  /// Makes the value; `make` gets it and says whether there was room. False when there was not.
+  /// Makes the value. `make` fills it and returns whether there was room; so does this function.
   template <class Make>
   [[nodiscard]] bool make(const Make& make) {
     void* at = here_;
@@ -37,13 +38,13 @@ class staged_value {
     return make(*value_);
   }
   [[nodiscard]] T& operator*() noexcept { return *value_; }
-  /// Puts the value where it belongs.
+  /// Moves the value to its final place.
   void move_to(T* place) noexcept {
     relocate(place, value_, 1);
     end();
     value_ = nullptr;
   }
-  /// Puts the value where it belongs, and takes the one that is there in exchange.
+  /// Exchanges the value with the one at its final place.
   void exchange(T* place) noexcept { region_detail::exchange(*place, *value_); }
 
  private:
@@ -56,8 +57,8 @@ class staged_value {
   alignas(T) std::byte here_[has_links<T> ? 1 : sizeof(T)] = {};
 };
 
-/// A value that is being made where it is to stay. Unless it is kept, and also where what it is made from
-/// throws, what it holds is freed again, with the block in which it lies; or its bytes become zero.
+/// A value under construction in its final place. Unless it is kept, and also if its source throws, the
+/// blocks that it holds are freed, and so is its own block, or its bytes become zero.
 template <class T>
 class unfinished {
  public:
@@ -86,8 +87,8 @@ class unfinished {
   std::uint64_t bytes_ = 0;
 };
 
-/// Makes a value of `make(value)` and puts it in the place of the one that is at `to`, in the region of `h`.
-/// False, and nothing is changed, when there is no room.
+/// Makes a value with `make(value)` and replaces the value at `to`, in the region of `h`, by it. False, and
+/// unchanged, when there is no room.
 template <class T, class Make>
 [[nodiscard]] bool replace_whole(header* h, T& to, const Make& make) {
   staged_value<T> fresh(h);
@@ -97,8 +98,8 @@ template <class T, class Make>
   return true;
 }
 
-/// Stores as `store` does, but all or nothing: containers do that by themselves; structs and arrays, which
-/// are stored member by member, are made beside their place. What is stored may be part of what is there.
+/// Stores as `store` does, but all or nothing. Containers do this by themselves; structs and arrays, which
+/// are stored member by member, are made outside their place. The source may be part of the old value.
 template <class T, class U>
 [[nodiscard]] bool store_whole(header* h, T& to, const U& from) {
   if constexpr (container<T> || !has_links<T>) {
@@ -108,7 +109,7 @@ template <class T, class U>
   }
 }
 
-/// The header of the region in which the containers of a value lie; null where there is none.
+/// The header of the region of a value's containers, or null.
 template <class T>
 [[nodiscard]] header* header_of(T& value) noexcept {
   header* found = nullptr;
@@ -130,10 +131,10 @@ template <class T>
 namespace situ {
 
 /// Assigns without exceptions: `try_assign(*region, *other)`, `try_assign(r->equips[1], r->equips[0])`.
-/// False, and `to` is as it was, when there is no room. Structs and arrays are assigned whole, for which both
-/// the old and the new one need room; `to = from` goes member by member. `from` is what can be stored in
-/// `to`, in whatever region, or part of it. (Links to shared values whose type can hold links to its own kind
-/// are not shared by a copy of the struct that they are in: see `region_shared`.)
+/// False, and unchanged, when there is no room. Structs and arrays are assigned as a whole, for which both
+/// the old and the new value need room; `to = from` assigns member by member. `from` is any value that can be
+/// stored in `to`, in any region, or part of `to`. (A copy of a struct does not share its links to values
+/// whose type can contain links to its own kind: see `region_shared`.)
 template <region_detail::storable T, class U>
 requires(!region_detail::described<T> || std::is_same_v<T, U>)
     [[nodiscard]] bool try_assign(T& to, const U& from) {
@@ -143,7 +144,7 @@ requires(!region_detail::described<T> || std::is_same_v<T, U>)
     return region_detail::store_whole(region_detail::header_of(to), to, from);
   }
 }
-/// The same; throws `region_error` where there is no room.
+/// The same. Throws `region_error` when there is no room.
 template <region_detail::storable T, class U>
 requires(!region_detail::described<T> || std::is_same_v<T, U>) void assign(T& to, const U& from) {
   if (try_assign(to, from)) return;

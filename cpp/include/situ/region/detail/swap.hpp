@@ -9,7 +9,7 @@ namespace situ {
 
 namespace region_detail {
 
-/// Why two values cannot be exchanged.
+/// The reason that two values cannot be exchanged.
 struct swap_refusal {
   bool is = false;
   region_fault fault{};
@@ -25,8 +25,8 @@ template <class T>
 
 }  // namespace region_detail
 
-/// Exchanges two values of one region, strings, containers, or structs and arrays of these, without a copy.
-/// False, and nothing has changed, where they lie in two regions, or one lies within the other.
+/// Exchanges two values of one region without a copy: strings, containers, or structs and arrays of these.
+/// False, and unchanged, when they lie in two regions, or when one lies within the other.
 template <class T>
 requires region_detail::has_links<T>
 [[nodiscard]] bool try_swap(T& a, T& b) {
@@ -35,7 +35,7 @@ requires region_detail::has_links<T>
   region_detail::exchange(a, b);
   return true;
 }
-/// The same; throws `region_error`. It is what `swap(a, b)` and `std::ranges::swap(a, b)` mean, too.
+/// The same. Throws `region_error`. `swap(a, b)` and `std::ranges::swap(a, b)` call it, too.
 template <class T>
 requires region_detail::has_links<T>
 void swap(T& a, T& b) {

@@ -1,4 +1,4 @@
-// The B-tree behind region_ordered_map and region_ordered_set: finding, inserting, erasing.
+// The B-tree of region_ordered_map and region_ordered_set: finding, inserting, erasing.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace situ::region_detail {
 
-/// A tree of slots in the order of their keys. What needs memory takes all of it before anything changes.
+/// A tree of slots in the order of their keys. Operations allocate all memory that they need before they
+/// change anything.
 template <class Slot, class K, class KeyOf>
 class tree {
   using traits = key_traits<K>;
@@ -23,7 +24,7 @@ class tree {
   using slot_type = Slot;
   using key_of = KeyOf;
 
-  /// A place in the tree. Level 0 is the leaves. Where there is none, `at` is null.
+  /// A position in the tree. Level 0 is the leaves. `at` is null for no position.
   struct position {
     node* at = nullptr;
     std::uint16_t index = 0;
@@ -69,7 +70,7 @@ class tree {
     if (here.index + 1 < here.at->len) return {here.at, static_cast<std::uint16_t>(here.index + 1), 0};
     return bound<true>(traits::of(KeyOf::of(*here.slot())));
   }
-  /// The one before; the last one before the end.
+  /// The previous position, or the last one for the end.
   [[nodiscard]] position before(position here) const noexcept {
     if (here.at == nullptr) return back();
     if (here.level != 0) return rightmost(here.at->child(here.index), here.level - 1U);
@@ -85,8 +86,8 @@ class tree {
     return found;
   }
 
-  /// The slot of a key. If the key is new, `make` makes the slot's content, and says whether there was room.
-  /// No place, and unchanged, when there is not.
+  /// The slot of a key. If the key is new, `make` constructs the slot's content and returns whether there was
+  /// room. If there was none, the result is no position, and nothing changes.
   template <class Make>
   [[nodiscard]] position insert(view key, bool& is_new, const Make& make) {
     is_new = false;
@@ -108,12 +109,12 @@ class tree {
     return insert_at(way, fresh, spares);
   }
 
-  /// Erases a key if it is there; the number of keys erased.
+  /// Erases a key if it exists. Returns the number of erased keys.
   std::size_t erase(view key) noexcept {
     path way;
     if (!locate(key, way)) return 0;
     Slot* const erased = way.last().slot();
-    // Elements of inner nodes are replaced by the one before them, which is the last in some leaf.
+    // Elements of inner nodes are replaced by the element before them, which is the last one of some leaf.
     const bool in_leaf = way.depth == levels_;
     while (way.depth != levels_) {
       node* const at = way.steps[way.depth - 1].at->child(way.steps[way.depth - 1].index);
@@ -131,7 +132,7 @@ class tree {
     return 1;
   }
 
-  /// Erases what is at a place; the place of what was behind it.
+  /// Erases the slot at a position. Returns the position of the next slot.
   position erase_at(position at) noexcept {
     const position behind = next(at);
     if (behind.at == nullptr) {
@@ -143,7 +144,7 @@ class tree {
     return find(key.view());
   }
 
-  /// Gives the memory of places not in use back to the region.
+  /// Gives unused memory back to the region.
   void shrink() noexcept {
     if (levels_ != 0) shrink_node(root(), levels_ - 1);
   }
@@ -174,7 +175,7 @@ class tree {
   [[nodiscard]] bool situ_check(Check& check, std::uint32_t at) const;
 
  private:
-  /// From the root to a node; `index` is the child that was taken, and in the last node the slot.
+  /// The path from the root to a node. `index` is the child on the path, and in the last node the slot.
   struct path {
     position steps[max_levels];
     std::uint32_t depth = 0;
@@ -184,7 +185,7 @@ class tree {
     [[nodiscard]] position last() const noexcept { return steps[depth - 1]; }
   };
 
-  /// Blocks taken before anything changes. Those that are not needed after all go back.
+  /// Blocks allocated before any change. Unused ones are given back.
   class spare_nodes {
    public:
     explicit spare_nodes(header* h) noexcept : header_(h) {}
@@ -196,7 +197,7 @@ class tree {
         ++next_;
       }
     }
-    /// A larger node, or a second one for each that is full, and a root above the last.
+    /// Allocates a larger node, or a second node for each full one and a root above the last.
     [[nodiscard]] bool take_for_insert(const path& way) noexcept {
       if (way.depth == 0) return take(capacity_behind(0), true);
       for (std::uint32_t i = way.depth; i-- > 0;) {
@@ -233,11 +234,11 @@ class tree {
     std::uint32_t next_ = 0;
   };
 
-  /// Nodes that are full and not of the greatest size become about twice as large.
+  /// Full nodes below the maximum size become about twice as large.
   static constexpr std::uint32_t capacity_behind(std::uint32_t cap) noexcept {
     return std::min(std::max(cap * 2, std::min(node::min_len, std::uint32_t{4})), node::max_len);
   }
-  /// Whether the left or right neighbour of a child has more elements than so many.
+  /// Whether the left or right neighbour of a child has more than `than` elements.
   static bool has_more(const node* above, std::uint32_t child, int side, std::uint32_t than) noexcept {
     if (side < 0 ? child == 0 : child == above->len) return false;
     return above->child(side < 0 ? child - 1 : child + 1)->len > than;
@@ -263,7 +264,7 @@ class tree {
     }
     return from;
   }
-  /// Finds the way to a key, or to the leaf that it belongs in.
+  /// Finds the path to a key, or to the leaf in which it belongs.
   [[nodiscard]] bool locate(view key, path& way) const noexcept {
     node* at = mutable_root();
     for (std::uint32_t level = levels_; level-- > 0;) {
@@ -283,11 +284,11 @@ class tree {
     return {at, static_cast<std::uint16_t>(at->len - 1), 0};
   }
 
-  /// Puts a new slot into the leaf that the way leads to; nodes that are full become two, with their middle
-  /// slot going up.
+  /// Puts a new slot into the leaf at the end of the path. Full nodes are split, and their middle slot goes
+  /// up.
   position insert_at(const path& way, staged_value<Slot>& fresh, spare_nodes& spares) noexcept {
     position made;
-    node* behind = nullptr;  // the child behind what goes up
+    node* behind = nullptr;  // the child after the slot that goes up
     for (std::uint32_t i = way.depth; i-- > 0;) {
       node* at = way.steps[i].at;
       const std::uint32_t index = way.steps[i].index;
@@ -329,15 +330,15 @@ class tree {
     return to;
   }
   /// Divides a full node and the new slot, which belongs at `index` with the child `behind` it, between the
-  /// node and another one. `fresh` becomes the middle slot, `behind` the other node. Where the new slot lies
-  /// now; nowhere if it is itself in the middle.
+  /// node and another one. `fresh` becomes the middle slot, `behind` the other node. Returns the position of
+  /// the new slot, or none if it is the middle slot itself.
   position split(node* at, position where, node* other, node*& behind, staged_value<Slot>& fresh) noexcept {
     constexpr std::uint32_t middle = (node::max_len + 1) / 2;
     const std::uint32_t index = where.index;
     const bool leaf = where.level == 0;
     position made;
     if (index > middle) {
-      // The slot at `middle` goes up; those behind it, with the new one among them, move over.
+      // The slot at `middle` goes up. The slots after it, with the new one among them, move over.
       const std::uint32_t count = node::max_len - middle - 1;
       relocate(other->slot(0), at->slot(middle + 1), count);
       if (!leaf) other->take_children(0, at, middle + 1, count + 1);
@@ -360,7 +361,7 @@ class tree {
       } else {
         if (!leaf) other->set_child(0, at->child(middle));
         at->cut(middle, leaf);
-        // The last one left goes up in exchange for the new one, which then moves to its place.
+        // The last remaining slot goes up in exchange for the new one, which then moves to its place.
         fresh.exchange(at->slot(middle - 1));
         rotate_last_to(at, index);
         if (!leaf) {
@@ -382,9 +383,9 @@ class tree {
     moved(*at->slot(index), static_cast<std::int32_t>((last - index) * sizeof(Slot)));
   }
 
-  /// Gives a child that has become too small an element of a neighbour's, or makes it one with it; whether it
-  /// is one. Where there is no memory for that, the child stays as small as it is, but never becomes empty:
-  /// it takes what its neighbour has, or has room for the only one that it has.
+  /// Gives a child that has become too small an element of a neighbour, or merges the two. Returns whether
+  /// they merged. If there is no memory for that, the child stays small. It never becomes empty: it takes
+  /// over its neighbour's elements, or has room for its only element.
   [[nodiscard]] bool balance(node* above, std::uint32_t child, bool leaf) noexcept {
     node* const at = above->child(child);
     for (const std::uint32_t than : {node::min_len, std::uint32_t{1}}) {
@@ -425,8 +426,8 @@ class tree {
     }
     right->close_gap(0, leaf);
   }
-  /// Makes one of two neighbours and the element between them. False, and unchanged, when that needs memory
-  /// and there is none.
+  /// Merges two neighbours and the element between them. False, and unchanged, when this needs memory and
+  /// there is none.
   [[nodiscard]] bool merge(node* above, std::uint32_t child, bool leaf) noexcept {
     node* left = above->child(child);
     node* const right = above->child(child + 1);
@@ -447,7 +448,7 @@ class tree {
     above->close_gap(child, false);
     return true;
   }
-  /// A root without elements is no root.
+  /// Removes a root without elements.
   void lower_root() noexcept {
     node* const old = root();
     if (old->len != 0) return;
@@ -469,7 +470,7 @@ class tree {
     const std::uint32_t kept = std::max<std::uint32_t>(at->len, at == root() ? 1 : node::min_len);
     if (kept >= cap) return;
     if (level != 0) {
-      // Each link moves towards the front, to where no link lies that is still to be moved.
+      // Each link moves towards the front, to a place whose link has already moved.
       std::int32_t* const to = reinterpret_cast<std::int32_t*>(bytes_of(at) + node::links_at(kept));
       std::int32_t* const from = at->link(0);
       const auto distance = static_cast<std::int32_t>(bytes_of(from) - bytes_of(to));

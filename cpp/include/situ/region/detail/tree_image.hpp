@@ -1,4 +1,4 @@
-// The trees of ordered maps and sets in images: writing the canonical one, checking both.
+// Trees of ordered maps and sets in images: writing the canonical one, checking both.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class tree_writer {
   tree_writer(const Tree& from, Writer& writer) noexcept
       : tree_(from), writer_(writer), next_(from.front()) {}
 
-  /// A node of the next `count` elements, to which the link at `link_at` leads.
+  /// Writes a node of the next `count` elements, and the link to it at `link_at`.
   void put(std::uint32_t link_at, std::uint64_t count, std::uint32_t levels) {
     const tree_shape shape = shape_of<slot>(count, levels);
     const bool leaf = levels == 1;
@@ -55,7 +55,8 @@ class tree_checker {
 
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
-  /// The node to which the link at `link_at` leads; of canonical trees with so many elements in and below it.
+  /// Checks the node to which the link at `link_at` leads. In canonical trees, `count` elements lie in and
+  /// below it.
   [[nodiscard]] bool good(std::uint32_t link_at, std::int32_t link, std::uint64_t count, std::uint32_t levels,
                           bool is_root) {
     std::uint32_t block = 0;

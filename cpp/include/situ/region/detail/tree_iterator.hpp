@@ -1,4 +1,4 @@
-// Goes over the trees of ordered maps and sets.
+// Iterates over the trees of ordered maps and sets.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace situ::region_detail {
 
-/// Goes over the slots of a tree in the order of their keys, both ways; `Reference` is made of a slot.
+/// Iterates over the slots of a tree in the order of their keys, in both directions. `Reference` is
+/// constructed from a slot.
 template <class Tree, class Reference>
 class tree_iterator {
   using slot_type = typename Tree::slot_type;
@@ -26,7 +27,7 @@ class tree_iterator {
 
   tree_iterator() noexcept = default;
   tree_iterator(const Tree& tree, typename Tree::position at) noexcept : tree_(&tree), at_(at) {}
-  /// An iterator to entries that are only read.
+  /// A read-only iterator, from a mutable one.
   template <class Other>
   requires(!std::is_same_v<Other, Reference> && std::is_convertible_v<Other, Reference>)
       tree_iterator(const tree_iterator<Tree, Other>& other)
@@ -65,7 +66,7 @@ class tree_iterator {
     return behind;
   }
   friend bool operator==(const tree_iterator& a, const tree_iterator& b) noexcept { return a.at_ == b.at_; }
-  /// Where the slot lies.
+  /// The address of the slot.
   [[nodiscard]] slot_type* address() const noexcept { return at_.slot(); }
   [[nodiscard]] typename Tree::position place() const noexcept { return at_; }
 

@@ -1,4 +1,4 @@
-// A node of the trees behind region_ordered_map and region_ordered_set: its layout, and the canonical shape.
+// A node of the trees of region_ordered_map and region_ordered_set: its layout, and the canonical shape.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,11 @@
 
 namespace situ::region_detail {
 
-/// The most levels that a tree may have.
+/// The maximum number of levels of a tree.
 inline constexpr std::uint32_t max_levels = 16;
 
-/// `u16 len, cap`, then `cap` elements, and in inner nodes `cap + 1` links to children, each counted from
-/// where it lies. Child `i` holds what comes before element `i`, the last child what comes behind the last
-/// element.
+/// `u16 len, cap`, then `cap` elements, and in inner nodes `cap + 1` links to children, each relative to its
+/// own place. Child `i` holds the elements before element `i`, the last child those after the last element.
 template <class Slot>
 struct tree_node {
   std::uint16_t len;
@@ -56,7 +55,7 @@ struct tree_node {
   void take_children(std::uint32_t to, tree_node* from, std::uint32_t at, std::uint32_t count) noexcept {
     for (std::uint32_t i = 0; i < count; ++i) set_child(to + i, from->child(at + i));
   }
-  /// Makes place for an element at `index`, and for a child behind it.
+  /// Makes room for an element at `index`, and for the child after it.
   void make_gap(std::uint32_t index, bool leaf) noexcept {
     relocate(slot(index + 1), slot(index), len - index);
     if (!leaf) {
@@ -64,7 +63,7 @@ struct tree_node {
     }
     ++len;
   }
-  /// Closes the place of element `index`, which has been moved or released, and of the child behind it.
+  /// Closes the gap of element `index`, which has been moved or released, and of the child after it.
   void close_gap(std::uint32_t index, bool leaf) noexcept {
     relocate(slot(index), slot(index + 1), len - index - 1);
     if (!leaf) {
@@ -72,7 +71,7 @@ struct tree_node {
     }
     cut(len - 1U, leaf);
   }
-  /// Forgets what lies behind the first `count` elements, which has been moved: it becomes zero.
+  /// Keeps the first `count` elements. The rest has been moved, and becomes zero.
   void cut(std::uint32_t count, bool leaf) noexcept {
     std::memset(static_cast<void*>(slot(count)), 0, (len - count) * sizeof(Slot));
     if (!leaf) std::memset(link(count + 1), 0, (len - count) * sizeof(std::int32_t));
@@ -88,14 +87,14 @@ constexpr std::uint32_t tree_levels(std::uint64_t count) noexcept {
   return levels;
 }
 
-/// The shape of the canonical node above `count` elements in so many levels.
+/// The shape of the canonical node above `count` elements in `levels` levels.
 struct tree_shape {
-  /// Elements of the node itself.
+  /// The number of elements of the node itself.
   std::uint32_t len;
-  /// `count + 1` is divided among the children as equally as can be; the first ones have one more.
+  /// `count + 1` is divided among the children as equally as possible. The first ones have one more.
   std::uint64_t part;
   std::uint64_t larger;
-  /// How many elements there are in a child.
+  /// The number of elements in a child.
   [[nodiscard]] std::uint64_t of_child(std::uint32_t index) const noexcept {
     return part + (index < larger ? 1 : 0) - 1;
   }

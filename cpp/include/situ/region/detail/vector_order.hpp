@@ -1,4 +1,4 @@
-// Changing the order of a vector's elements.
+// Operations that change the order of a vector's elements.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace situ::region_detail {
 
-/// What `Vector`, a vector of a region, does with the order of its elements. These move where they lie, and
-/// so no memory of the region is needed. (std::sort would move them out of the region.)
+/// The reordering operations of `Vector`, a vector of a region. Elements move in place, so no memory of the
+/// region is needed. (std::sort would move them out of the region.)
 template <class Vector, class T>
 class vector_order {
  public:
@@ -25,8 +25,8 @@ class vector_order {
   void swap(Vector& other) { situ::swap(self(), other); }
   /// Exchanges two elements.
   void swap(std::size_t i, std::size_t j) noexcept { exchange(self().data()[i], self().data()[j]); }
-  /// Sorts; equal elements keep their order. The arguments are those of std::ranges::sort. Where comparing
-  /// throws, nothing has changed. Takes 4 bytes of the heap for each element, and some.
+  /// Sorts; equal elements keep their order. The arguments are those of std::ranges::sort. If a comparison
+  /// throws, nothing changes. Takes slightly more than 4 bytes of the heap per element.
   template <class Compare = std::less<>, class Projection = std::identity>
   void sort(const Compare& compare = {}, const Projection& projection = {}) {
     const T* const first = self().data();
@@ -42,7 +42,8 @@ class vector_order {
     if (self().empty()) return;
     for (T *i = self().begin(), *j = self().end() - 1; i < j; ++i, --j) exchange(*i, *j);
   }
-  /// As std::rotate: what begins at `middle` comes before what begins at `first`. Where that is then.
+  /// As std::rotate: moves the elements from `middle` on before those from `first` on. Returns the new place
+  /// of the latter.
   T* rotate(const T* first, const T* middle, const T* last) noexcept {
     T* const from = self().begin() + (first - self().cbegin());
     T* const to = self().begin() + (last - self().cbegin());

@@ -9,7 +9,8 @@
 
 namespace situ::region_detail {
 
-/// Looks for a place among all that a value holds. It is asked as the writer of canonical images is.
+/// Searches for an address among all parts of a value. It has the interface of the writer of canonical
+/// images.
 class place_finder {
  public:
   explicit place_finder(const void* place) noexcept : place_(place) {}
@@ -56,7 +57,7 @@ class place_finder {
   std::unordered_set<const void*> seen_;
 };
 
-/// Whether values of a type can hold others of it.
+/// Whether values of a type can contain other values of the type.
 template <class T>
 bool may_hold_its_kind() {
   static const bool may = [] {
@@ -76,7 +77,7 @@ bool may_hold_its_kind() {
   return may;
 }
 
-/// Whether `part` lies within `whole`, which is of the same type.
+/// Whether `part` lies within `whole`, which has the same type.
 template <class T>
 [[nodiscard]] bool lies_within(const T& whole, const T& part) {
   if (!may_hold_its_kind<T>()) return false;

@@ -12,7 +12,7 @@
 
 namespace situ::region_detail {
 
-/// A new value, in a region of its own without memory: it needs none.
+/// A new value in a region without memory. It needs none.
 template <class T>
 class fresh_value {
  public:
@@ -27,16 +27,17 @@ class fresh_value {
   T* value_;
 };
 
-/// Writes into memory that is large enough. Whatever the memory held before, each byte of the image is
-/// written. Without `Writes` nothing is, and what is counted is only the size.
+/// Writes to memory that is large enough. Every byte of the image is written, whatever the memory held
+/// before. Without `Writes`, only counts the size.
 template <bool Writes>
 class canonical_writer {
  public:
-  /// `versions`: of a source whose appendable structs are not this program's; else null.
+  /// `versions` describes a source whose appendable structs are in other versions than this program's;
+  /// otherwise null.
   canonical_writer(std::byte* image, std::uint64_t cursor, const image_versions* versions) noexcept
       : image_(image), cursor_(cursor), versions_(versions) {}
 
-  /// Where the image ends so far.
+  /// The current end of the image.
   [[nodiscard]] std::uint64_t end() const noexcept { return cursor_; }
 
   void put_bytes(std::uint32_t at, const void* from, std::size_t count) noexcept {
@@ -47,30 +48,30 @@ class canonical_writer {
   }
   void put_byte(std::uint32_t at, std::uint8_t value) noexcept { put_bytes(at, &value, 1); }
   void put_u32(std::uint32_t at, std::uint32_t value) noexcept { put_bytes(at, &value, sizeof(value)); }
-  /// The link at `link_at` of the container at `at` back to the header.
+  /// The link at `link_at` from the container at `at` back to the header.
   void put_back_link(std::uint32_t at, std::uint32_t link_at) noexcept { put_u32(link_at, 0U - at); }
-  /// A container of 16 bytes, still without its link.
+  /// A container of 16 bytes, without its link.
   void put_container(std::uint32_t at, std::uint32_t len, std::uint32_t cap) noexcept {
     put_u32(at, 0);
     put_u32(at + 4, len);
     put_u32(at + 8, cap);
     put_back_link(at, at + 12);
   }
-  /// The next block, of `bytes` to be written.
+  /// The place of the next block, of `bytes` that the caller writes.
   [[nodiscard]] std::uint32_t place_first(std::uint64_t bytes) noexcept {
     const auto block = static_cast<std::uint32_t>(cursor_);
     cursor_ += in_granules(bytes);
     put_zeros(static_cast<std::uint32_t>(cursor_) - granule, granule);
     return block;
   }
-  /// The next block, of `bytes` to be written, to which the link at `at` leads.
+  /// The place of the next block, of `bytes` that the caller writes. Sets the link at `at` to it.
   [[nodiscard]] std::uint32_t place(std::uint32_t at, std::uint64_t bytes) noexcept {
     const std::uint32_t block = place_first(bytes);
     put_u32(at, block - at);
     return block;
   }
 
-  /// The value in a shared block, at the cursor for the first link that leads to it.
+  /// The value in a shared block. The first link to the block places it at the cursor.
   template <class T>
   void put_shared(std::uint32_t at, const void* block, std::uint32_t offset, const T& value) {
     const auto [known, is_new] =
@@ -86,7 +87,7 @@ class canonical_writer {
     put_zeros(to + 4, offset - 4);
     put(to + offset, value);
   }
-  /// A value at `at`, and what it holds at the cursor.
+  /// Writes a value at `at`, and the blocks that it holds at the cursor.
   template <class T>
   void put(std::uint32_t at, const T& value) {
     if constexpr (container<T>) {
@@ -144,10 +145,10 @@ class canonical_writer {
   std::unordered_map<const void*, shared_block> shared_;
 };
 
-/// How many bytes of memory the canonical image of a root needs at most.
+/// The maximum memory in bytes for the canonical image of a root.
 template <class T>
 std::uint64_t canonical_bound(const header* h, const T& root, const image_versions* versions = nullptr) {
-  // Each block is trimmed, so that only trees can need more than they have, and members that are new.
+  // Each block is trimmed, so only trees and new members can need more memory than they have.
   if (versions == nullptr && !has<T, trees>()) return h->size;
   const std::uint64_t first = in_granules(sizeof(T)) + in_granules(version_table<T>().size());
   canonical_writer<false> counter(nullptr, root_offset + first, versions);

@@ -1,5 +1,5 @@
-// Checking that bytes are a region, before any of them is believed: canonical images with one cursor, live
-// ones with a bitmap.
+// Checks that bytes are a valid region before they are used: canonical images with one cursor, live images
+// with a bitmap.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace situ::region_detail {
 
-/// The bits that are set in any of `count` bytes, in any of eight places. Mostly the count is a number that
-/// the compiler knows, such as that of the bytes between two members.
+/// The bits that are set in any of `count` bytes, combined over groups of eight bytes. `count` is usually a
+/// constant, such as the number of bytes between two members.
 [[gnu::always_inline]] inline std::uint64_t any_bits(const std::byte* at, std::uint32_t count) noexcept {
   const auto load = [at]<class Word>(std::uint32_t offset, Word word) {
     std::memcpy(&word, at + offset, sizeof(word));
@@ -25,7 +25,7 @@ namespace situ::region_detail {
   };
   std::uint64_t any = 0;
   if (count >= 8) {
-    // The last word may begin within the one before it.
+    // The last word may overlap the word before it.
     any = load(count - 8, std::uint64_t{0});
     for (std::uint32_t i = 0; i + 8 < count; i += 8) any |= load(i, std::uint64_t{0});
   } else if (count >= 4) {
@@ -36,15 +36,15 @@ namespace situ::region_detail {
   return any;
 }
 
-/// The bitmap in which the check of a live image marks what is in use. For images of up to 64 KiB it lies in
-/// the caller's frame; for larger ones in a vector, which may be kept from image to image.
+/// The bitmap in which the check of a live image marks used granules. For images of up to 64 KiB it lies in
+/// the caller's frame. For larger images it lies in a vector, which may be kept from image to image.
 class check_bitmap {
  public:
   explicit check_bitmap(std::vector<std::uint64_t>& for_large) noexcept : for_large_(for_large) {}
   check_bitmap(const check_bitmap&) = delete;
   check_bitmap& operator=(const check_bitmap&) = delete;
 
-  /// Zeros for an image of so many bytes.
+  /// Zeroes the bitmap for an image of `size` bytes.
   void begin(std::uint32_t size) {
     const std::size_t words = (std::size_t{size} / granule + 63) / 64;
     if (words <= std::size(small_)) {
@@ -55,7 +55,7 @@ class check_bitmap {
       words_ = for_large_.data();
     }
   }
-  /// Null if nothing was marked, because the image is canonical.
+  /// Null if the image is canonical, so that nothing was marked.
   [[nodiscard]] std::uint64_t* words() noexcept { return words_; }
 
  private:
@@ -64,14 +64,15 @@ class check_bitmap {
   std::uint64_t small_[64];
 };
 
-/// Checks an image. In canonical ones each block must begin where the one before it ended, so that nothing
-/// overlaps and nothing is left over; in live ones each block marks its bits of a zeroed bitmap.
+/// Checks an image. In a canonical image each block must begin at the end of the block before it, so that
+/// nothing overlaps and no bytes are left over. In a live image each block marks its bits of a zeroed bitmap.
 template <bool Canonical>
 class checker {
  public:
   static constexpr bool canonical = Canonical;
 
-  /// `versions`: of an image whose appendable structs are not this program's; else null.
+  /// `versions` describes an image whose appendable structs are in other versions than this program's;
+  /// otherwise null.
   checker(const std::byte* image, std::uint32_t size, std::uint32_t root_size, std::uint64_t* bits,
           const image_versions* versions) noexcept
       : image_(image),
@@ -86,8 +87,8 @@ class checker {
   [[nodiscard]] std::uint32_t cursor() const noexcept { return cursor_; }
   [[nodiscard]] region_invalid take_error() noexcept { return std::move(error_); }
 
-  // What is found is noted in functions of their own, and false is said where they are called: so compilers
-  // see that nothing goes on there.
+  // Separate functions store the problem, and their callers return a literal false, so that compilers see
+  // that the checked path ends there.
   [[gnu::always_inline]] bool fail(region_problem problem, std::uint32_t at, std::uint64_t found,
                                    std::uint64_t limit = 0) {
     note(problem, at, found, limit);
@@ -109,7 +110,7 @@ class checker {
     if (region == -static_cast<std::int32_t>(at)) return true;
     return fail(region_problem::wrong_back_link, at, static_cast<std::uint64_t>(std::int64_t{region}));
   }
-  /// What all containers of 16 bytes have.
+  /// The checks for all containers of 16 bytes.
   [[nodiscard, gnu::always_inline]] bool container(std::uint32_t at, std::int32_t region, std::uint64_t len,
                                                    std::uint64_t cap, std::uint64_t wanted_cap) {
     return back_link(at, region) && fits(at, len, cap, wanted_cap);
@@ -120,14 +121,15 @@ class checker {
     if (cap != wanted_cap) return fail(region_problem::not_trimmed, at, cap, wanted_cap);
     return true;
   }
-  /// Of a block that is about to be claimed: in canonical images, that the link at `at` leads to its place.
+  /// In canonical images, checks that the link at `at` leads to the place of the next block, which is about
+  /// to be claimed.
   [[nodiscard]] bool placed(std::uint32_t at, std::int32_t link) {
     const std::int64_t to = std::int64_t{at} + link;
     return !Canonical || is_placed(to) ||
            fail(region_problem::misplaced, at, static_cast<std::uint64_t>(to), cursor_);
   }
-  /// Where the block lies to which the link at `at` leads, at least one granule of which is in the image, so
-  /// that its size can be read there. It is still to be claimed.
+  /// The block to which the link at `at` leads. At least one granule of it lies in the image, so that its
+  /// size can be read there. The block is not claimed yet.
   [[nodiscard]] bool peek(std::uint32_t at, std::int32_t link, std::uint32_t& block) {
     const std::int64_t to = std::int64_t{at} + link;
     if (to < root_offset || to + granule > std::int64_t{size_})
@@ -135,8 +137,8 @@ class checker {
     block = static_cast<std::uint32_t>(to);
     return block % granule == 0 || fail(region_problem::unaligned_link, at, block);
   }
-  /// Whether the link at `at` leads to the cursor, and so many bytes of the image lie there. They are then
-  /// still to be taken.
+  /// Whether the link at `at` leads to the cursor and `bytes` of the image follow there. The block is not
+  /// taken yet.
   [[nodiscard, gnu::always_inline]] bool is_next(std::uint32_t at, std::int32_t link,
                                                  std::uint32_t bytes) const noexcept {
     // All blocks are whole granules, and so is the image.
@@ -145,7 +147,7 @@ class checker {
   [[gnu::always_inline]] void take_next(std::uint32_t bytes) noexcept {
     cursor_ += static_cast<std::uint32_t>(in_granules(bytes));
   }
-  /// The block of `bytes` to which the link at `at` leads, of which `used` hold something.
+  /// Claims the block of `bytes` to which the link at `at` leads, of which `used` bytes are in use.
   [[nodiscard, gnu::always_inline]] bool claim(std::uint32_t at, std::int32_t link, std::uint64_t bytes,
                                                std::uint64_t used, std::uint32_t& block) {
     const std::int64_t to = std::int64_t{at} + link;
@@ -169,7 +171,7 @@ class checker {
       return true;
     }
   }
-  /// The size that a struct at `at`, or behind the link there, has in the image.
+  /// The size in the image of a struct at `at`, or behind the link there.
   template <class T>
   [[nodiscard]] bool size_of(std::uint32_t at, std::uint32_t& size) {
     size = sizeof(T);
@@ -182,17 +184,17 @@ class checker {
     }
     return true;
   }
-  /// There may be blocks of which this program knows nothing.
+  /// Whether the image may contain blocks that this program does not know.
   [[nodiscard]] bool is_newer() const noexcept { return versions_ != nullptr && versions_->newer; }
-  /// In canonical images, that bytes that belong to nothing are zero.
+  /// In canonical images, checks that unused bytes are zero.
   [[nodiscard, gnu::always_inline]] bool zero(std::uint32_t from, std::uint32_t to) {
     if constexpr (Canonical) {
-      const std::uint32_t count = to - from;  // mostly known when this is compiled, and nothing
+      const std::uint32_t count = to - from;  // usually a constant, and zero
       if (count != 0 && any_bits(image_ + from, count) != 0) return fail_not_zero(from);
     }
     return true;
   }
-  /// That the block that ends at the cursor is zero from `used` on: mostly, that is a part of its last
+  /// Checks that the block that ends at the cursor is zero from `used` on. That is usually a part of its last
   /// granule.
   [[nodiscard, gnu::always_inline]] bool rest_is_zero(std::uint32_t used) {
     const std::uint32_t rest = cursor_ - used;
@@ -206,7 +208,7 @@ class checker {
     note_not_zero(from);
     return false;
   }
-  /// What a link leads to is one deeper than the link.
+  /// Checks the target of a link, one level deeper than the link.
   template <class Inner>
   [[nodiscard]] bool deeper(std::uint32_t at, const Inner& inner) {
     if (depth_ == max_depth) return fail(region_problem::too_deep, at, depth_, max_depth);
@@ -216,8 +218,8 @@ class checker {
     --depth_;
     return good;
   }
-  /// The shared value to which the link at `at` leads: `offset` bytes into a block that begins with the
-  /// number of links. The first link to it claims the block and checks the value.
+  /// Checks the shared value to which the link at `at` leads: `offset` bytes into a block that begins with
+  /// the number of links. The first link to it claims the block and checks the value.
   template <class T>
   [[nodiscard]] bool shared(std::uint32_t at, std::int32_t link, std::uint32_t offset, std::uint32_t bytes) {
     std::uint32_t block = 0;
@@ -245,7 +247,7 @@ class checker {
     deepest_ = std::max(before, deepest_);
     return good;
   }
-  /// Whether each shared value was led to as often as it counts. To be asked in the end.
+  /// Whether the number of links found to each shared value equals its count. To be called at the end.
   [[nodiscard]] bool shared_counts() {
     const std::pair<const std::uint32_t, shared_value>* wrong = nullptr;
     for (const auto& each : shared_) {
@@ -290,7 +292,7 @@ class checker {
     } else {
       const auto each = [&] {
         if constexpr (boolean<T>) {
-          // All at once first: nearly always, all are booleans.
+          // Tests all bytes at once: nearly always, all are valid booleans.
           constexpr std::uint64_t ones = 0x0101'0101'0101'0101U;
           if ((any_bits(image_ + at, count) & ~ones) == 0) return true;
         }
@@ -304,8 +306,7 @@ class checker {
   }
 
  private:
-  /// Marks the granules of a block, of which there is at least one. Most blocks lie in one word of the
-  /// bitmap.
+  /// Marks the granules of a block, which has at least one. Most blocks lie in one word of the bitmap.
   [[gnu::always_inline]] bool take_block(std::uint32_t from, std::uint32_t count) noexcept {
     const std::uint32_t last = from + count - 1;
     if (from / 64 != last / 64) return take_words(from, count);
@@ -331,25 +332,25 @@ class checker {
   [[gnu::cold, gnu::noinline]] void note_member(std::string_view name) { error_.path.enter_member(name); }
   [[gnu::cold, gnu::noinline]] void note_element(std::size_t index) { error_.path.enter_element(index); }
 
-  /// The table of versions says nothing of the struct at `at`.
+  /// Reports that the table of versions does not contain the struct at `at`.
   [[gnu::cold]] bool not_in_table(std::uint32_t at) noexcept {
     std::uint32_t table = 0;
     std::memcpy(&table, image_ + offsetof(header, versions), sizeof(table));
     return fail(region_problem::bad_versions, at, table);
   }
-  /// Whether a block of a canonical image may begin there: at the cursor, or in images of newer versions
-  /// behind blocks of which nothing is known.
+  /// Whether a block of a canonical image may begin at `to`: at the cursor or, in images of newer versions,
+  /// after unknown blocks.
   [[nodiscard]] bool is_placed(std::int64_t to) const noexcept {
     return to == cursor_ || (is_newer() && to >= cursor_ && to % granule == 0);
   }
-  /// Blocks of which nothing is known are passed over.
+  /// Skips unknown blocks.
   [[gnu::cold]] bool skips_to(std::int64_t to) noexcept {
     if (!is_placed(to) || to > size_) return false;
     cursor_ = static_cast<std::uint32_t>(to);
     return true;
   }
-  /// A struct of another version: the members that both know. What a newer one has behind them is not looked
-  /// at.
+  /// Checks a struct of another version: the members known on both sides. Additional members of a newer
+  /// version are ignored.
   template <class T>
   [[nodiscard]] bool known_members(const T& value, std::uint32_t at) {
     const auto* const known = versions_->of<T>();
@@ -373,8 +374,8 @@ class checker {
   std::uint32_t cursor_;
   std::uint64_t* bits_;
   const image_versions* versions_;
-  /// What is known of a shared value: its type, the links that it counts and those found, and how many links
-  /// lead on from it at most. It is open while it is being checked.
+  /// A shared value: its type, the number of links in its count and of those found, and the maximum number of
+  /// links that lead on from it. It is open while it is being checked.
   struct shared_value {
     const char* type;
     std::uint32_t links;
@@ -388,7 +389,7 @@ class checker {
   region_invalid error_{};
 };
 
-/// What is wrong with the header of an image of a T, if anything.
+/// Checks the header of an image of a T.
 template <class T>
 bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t schema, std::uint64_t layout,
                   region_invalid& error) {
@@ -433,8 +434,8 @@ bool check_header(const std::byte* image, std::uint64_t count, std::uint64_t sch
   return true;
 }
 
-/// Checks what lies behind a good header. `bits` is a zeroed bitmap for the image; canonical images need
-/// none. `versions` becomes in which versions the image has its appendable structs.
+/// Checks the image after its valid header. `bits` is a zeroed bitmap for the image; canonical images need
+/// none. `versions` receives the versions of the image's appendable structs.
 template <class T>
 bool check_root(const std::byte* image, std::uint64_t* bits, image_versions& versions,
                 region_invalid& error) {

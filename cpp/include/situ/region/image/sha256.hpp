@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), of which the hashes of types are made.
+// SHA-256 (FIPS 180-4), from which the hashes of types are made.
 #pragma once
 
 #include <array>

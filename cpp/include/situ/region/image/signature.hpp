@@ -1,4 +1,4 @@
-// The layout hash of what lies in a region: of a text that names every member with its place and kind.
+// The layout hash of a type in regions: the hash of a text that names each member with its offset and kind.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace situ::region_detail {
 
-/// Writes the lines of a type and of the structs that it needs.
+/// Writes the lines of a type and of all structs that it needs.
 class layout_writer {
  public:
   template <described T>
@@ -36,8 +36,8 @@ class layout_writer {
     });
   }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
-  /// The name that a struct or union has in the text. Of several types of one name, from two namespaces, all
-  /// but the one that is named first have a number behind it.
+  /// The name of a struct or union in the text. If several types from different namespaces have one name, all
+  /// except the first have a number appended.
   template <class T>
   std::string name_of() {
     return known<T>().text;
@@ -49,7 +49,7 @@ class layout_writer {
     text_ += path + " " + std::to_string(offset) + " " + std::to_string(size) + " " + std::to_string(align) +
              " " + kind + "\n";
   }
-  /// A struct or union that was named, and whether its lines are written.
+  /// A named struct or union, and whether its lines are written.
   struct named {
     const char* type;
     std::string name;
@@ -101,7 +101,7 @@ class layout_writer {
   }
 
  public:
-  /// The lines of a member, element or value and of what is in it.
+  /// The lines of a member, element or value and of its parts.
   template <class T>
   void add_value(const std::string& path, std::size_t offset, const std::string& labels = {}) {
     static_assert(storable<T>,
@@ -118,7 +118,7 @@ class layout_writer {
       T::situ_lines(*this, path);
     }
   }
-  /// The lines of what a link leads to.
+  /// The lines of a link's target.
   template <class T>
   void add_linked(const std::string& path, std::size_t offset) {
     if constexpr (appendable<T>) {
@@ -136,7 +136,7 @@ class layout_writer {
     });
   }
 
-  /// The lines of a union and of what its members need.
+  /// The lines of a union and of its members.
   template <class U>
   void add_union() {
     if (!is_new<U>()) return;
@@ -174,7 +174,7 @@ std::string layout_text() {
   return "region-v1 " + std::string(situ_region_name(static_cast<const T*>(nullptr))) + "\n" + writer.text();
 }
 
-/// Worked out once in a program.
+/// Computed once per program.
 template <described T>
 std::uint64_t layout_hash() {
   static const std::uint64_t hash = sha256_u64(layout_text<T>());

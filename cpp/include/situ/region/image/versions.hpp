@@ -1,5 +1,5 @@
-// Structs that can be appended to: the history of their members, and the table in an image that says which of
-// them its writer knew.
+// Appendable structs: the history of their members, and the table in an image that says which members its
+// writer knew.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 
 namespace situ::region_detail {
 
-/// What this program knows of an appendable struct.
+/// This program's version of an appendable struct.
 struct struct_version {
   const char* type;
   std::string_view name;
-  /// The hash of the name, by which tables are sorted.
+  /// The hash of the name. Tables are sorted by it.
   std::uint64_t key;
   std::vector<std::string_view> members;
-  /// Of the first `i` members; so is the size.
+  /// `history[i]` is the hash of the first `i` members; `sizes[i]` is their size.
   std::vector<std::uint64_t> history;
   std::vector<std::uint32_t> sizes;
 };
@@ -57,7 +57,7 @@ struct_version version_of_struct() {
   return made;
 }
 
-/// All appendable structs that a type needs, sorted by their keys, of which no two are the same: images are
+/// All appendable structs that a type needs, sorted by their keys. Keys must be unique, because images are
 /// compared by them.
 class version_finder {
  public:
@@ -102,7 +102,7 @@ const std::vector<struct_version>& versions_of() {
   return versions;
 }
 
-/// The table of versions in images of a type; empty if there are none.
+/// The table of versions in images of a type. Empty if there are no appendable structs.
 template <class T>
 const std::vector<std::byte>& version_table() {
   static const std::vector<std::byte> table = [] {
@@ -128,7 +128,7 @@ const std::vector<std::byte>& version_table() {
   return table;
 }
 
-/// In which versions an image has its appendable structs, where they are not this program's.
+/// The versions of an image's appendable structs, where they differ from this program's.
 struct image_versions {
   struct known {
     const char* type;
@@ -141,12 +141,12 @@ struct image_versions {
     std::uint32_t here;
   };
 
-  /// Empty when all are this program's.
+  /// Empty when all versions are this program's.
   std::vector<known> structs;
-  /// One of them has members that this program does not know.
+  /// A struct has members that this program does not know.
   bool newer = false;
   std::optional<difference> differs;
-  /// The first that has fewer members in the image.
+  /// The first struct that has fewer members in the image.
   std::optional<difference> fewer;
 
   /// The size of the root, which need not be appendable itself.
@@ -164,7 +164,7 @@ struct image_versions {
   }
 };
 
-/// Refuses an image that differs from this program where only the same will do.
+/// Refuses an image whose versions differ from this program's, where only equal ones are accepted.
 inline bool refuse_version(const std::optional<image_versions::difference>& by, region_invalid& error) {
   if (!by) return true;
   error.problem = region_problem::other_version;
@@ -174,17 +174,17 @@ inline bool refuse_version(const std::optional<image_versions::difference>& by, 
   return false;
 }
 
-/// Reads the table of versions of an image of `size` bytes, and compares it with this program's.
+/// Reads the table of versions of an image of `size` bytes, and compares it with this program's versions.
 class version_reader {
  public:
   version_reader(const std::byte* image, std::uint32_t size, region_invalid& error) noexcept
       : image_(image), size_(size), error_(error) {}
 
-  /// Where the table lies, and its size.
+  /// The offset of the table, and its size.
   [[nodiscard]] std::uint32_t at() const noexcept { return at_; }
   [[nodiscard]] std::uint32_t bytes() const noexcept { return bytes_; }
 
-  /// What the struct at `at` is refused for, of which the table says nothing.
+  /// Refuses the struct at `at`, which the table does not contain.
   bool lacks(std::uint32_t at) {
     bad();
     error_.offset = at;
