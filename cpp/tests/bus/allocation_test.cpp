@@ -1,4 +1,4 @@
-// Counts what the hot path allocates on the side of C++: nothing. (libsitu counts its own side.)
+// The C++ side of the hot path allocates nothing. (The tests of libsitu cover its side.)
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// A program that builds, edits and hands on a game::Bazaar, which has every container of regions, in a
-// process of its own, for tests/generated/tests/region_peers.rs, which does the same in Rust:
+// A program that builds, edits and forwards a game::Bazaar, which has every container of regions. The test
+// tests/generated/tests/region_peers.rs starts it, and does the same in Rust:
 //
-//   bazaar_peer <root> build <to>          publishes what bazaar_values.hpp has
-//   bazaar_peer <root> edit <from> <to>    says "ready", and hands on what it takes, edited
+//   bazaar_peer <root> build <to>          publishes the values of bazaar_values.hpp
+//   bazaar_peer <root> edit <from> <to>    says "ready", edits what it takes, and publishes it
 //   bazaar_peer <root> take <from>         says "ready", and the hash of what it takes
 #include <cstddef>
 #include <cstdint>
@@ -21,13 +21,13 @@ namespace {
 void build(const situ::node& node, const std::string& to, const std::string&) {
   auto publisher = node.publisher<Bazaar>(to, reliable);
   await_next(publisher);
-  // Filled by a reference, so that it must fit where it is.
+  // `fill` takes a reference, so the message must fit into the first slot.
   auto loan = publisher.loan(std::size_t{1} << 16U);
   situ_test::fill(*loan);
   loan.publish();
 }
 
-/// Something in each kind of container. Nothing is kept in a reference: the region outgrows its slot.
+/// Edits each kind of container. Holds no references, because the region grows beyond its slot.
 void edit(situ::loan<Bazaar>& b) {
   b->index.erase(4);
   for (std::uint32_t i = 2000; i < 3000; ++i) b->index.insert(i);
@@ -46,7 +46,7 @@ void edit(situ::loan<Bazaar>& b) {
   b->by_number.erase(1);
   b->maybe.reset();
   b->far->set_label("far away and long");
-  // Two links lead there.
+  // Two links lead to this value.
   b->texture->grain->text = "the grain that both have, sanded";
   b->textures.emplace_back().name = "a third one";
   b->textures[2].grain.share(b->textures[0].grain);

@@ -1,5 +1,5 @@
-// Messages on a device: written and read by its streams, copied once for the host, complete when their fence
-// is.
+// Messages on a device: streams write and read them, they are copied once for the host, and they are complete
+// when their fence is.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ TEST_F(Bus, a_plain_message_lies_on_the_device_as_a_whole) {
   const std::array<std::uint64_t, 1> count{99};
   loan.write(work, std::as_bytes(std::span(count)));
   EXPECT_TRUE(work.synchronize());
-  // A stream that Situ knows nothing of would write the word.
+  // In practice, a stream that Situ does not know writes the word.
   const auto fence = loan.fence();
   EXPECT_EQ(loan.publish_signalled(), 0U);
   auto sample = on_device.take();

@@ -1,4 +1,4 @@
-// What goes wrong, and in which words.
+// Errors of the bus, and their texts.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -70,7 +70,7 @@ TEST_F(Bus, names_that_are_none_are_refused) {
   for (const std::string& name : {std::string(), std::string(81, 'x'), std::string("a\nb")}) {
     EXPECT_EQ(error_of([&] { (void)on.publisher<Tick>(name); }).code(), situ::errc::invalid_argument);
   }
-  // What would steer a terminal that shows the name is no name, of a node neither.
+  // Names that would control a terminal that prints them are refused, for nodes as well.
   for (const char* const name : {"", "a\nb", "\x1b[2J", "\x1b]52;c;aGk=\x07", "\xc2\x9b", "a\xe2\x80\xae"}) {
     EXPECT_EQ(error_of([&] { (void)node(name); }).code(), situ::errc::invalid_argument);
     EXPECT_EQ(error_of([&] { (void)on.publisher<Tick>(name); }).code(), situ::errc::invalid_argument);
@@ -111,7 +111,7 @@ TEST_F(Bus, a_full_topic_fails_or_blocks_for_the_time_given) {
                        0),
             0U)
       << refused.error().what();
-  // The loan is still there, and can be published once there is room.
+  // The loan is still valid, and can be published once there is room.
   ASSERT_TRUE(loan);
   EXPECT_EQ(loan->count, 3U);
   EXPECT_EQ((*subscriber.take())->count, 1U);
@@ -122,7 +122,7 @@ TEST_F(Bus, a_full_topic_fails_or_blocks_for_the_time_given) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(waiting.try_publish(Tick{}).error().code(), situ::errc::full);
   EXPECT_GE(std::chrono::steady_clock::now() - start, 10ms);
-  // However long it may wait: only this thread could take.
+  // With any time limit: only this thread could take.
   auto alone = on.publisher<Tick>(
       "ticks", {.reliability = situ::reliability::reliable, .depth = 2, .block = situ::forever});
   EXPECT_EQ(alone.try_publish(Tick{}).error().code(), situ::errc::deadlock);
@@ -145,7 +145,7 @@ TEST_F(Bus, a_subscriber_holds_no_more_than_it_may) {
   EXPECT_EQ((*subscriber.take())->count, 2U);
 }
 
-/// A publisher of test::Scan that writes what it likes.
+/// A publisher of test::Scan that writes arbitrary bytes.
 class Forger {
  public:
   explicit Forger(const situ::node& on) {

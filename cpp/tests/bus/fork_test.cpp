@@ -1,5 +1,4 @@
-// Processes that fork: a child's copies of handles throw, and their destruction changes nothing in the
-// parent.
+// Forked processes: a child's copies of handles throw, and destroying them changes nothing in the parent.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

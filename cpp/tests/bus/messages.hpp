@@ -1,5 +1,5 @@
-// A message as the generator writes it, for tests of the bus: every kind of variable-length member, and a
-// bulk field.
+// Messages in the form that the generator writes, for tests of the bus: every kind of variable-length member,
+// and a bulk field.
 #pragma once
 
 #include <cstddef>
@@ -66,13 +66,12 @@ using HeapScan = Scan_<situ::heap>;
 
 static_assert(situ::flat_message<Scan> && !situ::flat_message<HeapScan>);
 
-/// The same, but its name is longer: another layout of the same schema hash, as a forged or outdated one
-/// would have.
+/// The same with a longer name: another layout with the same schema hash, as in a forged or outdated type.
 struct Relaid : Scan {
   static constexpr std::uint64_t layout_hash = 0xbad0'bad0'bad0'bad0;
 };
 
-/// Another type, without anything variable: flat, although it is not declared to be.
+/// Another type without variable-length members: flat, although it is not declared so.
 template <class S>
 struct Tick_ {
   static constexpr std::string_view situ_name = "test::Tick";

@@ -1,5 +1,5 @@
-// The bus in a program that is compiled without exceptions: the `try_` forms tell of everything. Exits with 0
-// if all is well.
+// The bus in a program compiled without exceptions: the `try_` forms report all errors. Exits with 0 on
+// success.
 #include <unistd.h>
 
 #include <cstdio>
@@ -25,7 +25,7 @@ int main() {
     good = taken && taken->has_value() && (*taken)->bulk(&Scan::ranges).size() == 3 &&
            refused.error().code() == situ::errc::type && !situ::node::try_create("", {"/proc/none", {}});
   }
-  // The file by which whoever can be traced hears of a recording stays.
+  // The control file of traces stays: traced programs find out about recordings through it.
   ::unlink((root.path + "/trace/control").c_str());
   for (const char* folder : {"/nodes", "/topics", "/trace", ""}) {
     if (::rmdir((root.path + folder).c_str()) != 0) std::perror("rmdir");

@@ -1,4 +1,5 @@
-// What the programs share that tests of regions in Rust start: what they say, and how they meet.
+// Common parts of the peer programs that tests of regions in Rust start: their output, and how they find each
+// other.
 #pragma once
 
 #include <chrono>
@@ -17,7 +18,7 @@
 
 namespace bus_test {
 
-// However slow the machine is.
+// The peers wait without a limit, because the machine may be slow.
 inline constexpr situ::publisher_qos reliable{.reliability = situ::reliability::reliable,
                                               .block = situ::forever};
 inline constexpr situ::subscriber_qos all{.reliability = situ::reliability::reliable};
@@ -27,7 +28,7 @@ inline void say(const std::string& line) {
   std::fflush(stdout);
 }
 
-/// What was done, and FNV-1a of the canonical image.
+/// Prints a label and FNV-1a of the canonical image.
 inline void say_hash(const char* what, std::span<const std::byte> canonical) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const std::byte byte : canonical)
@@ -49,15 +50,15 @@ situ::sample<T> receive(situ::subscriber<T>& subscriber) {
   return std::move(*sample);
 }
 
-/// What a program can be told to do, and how: it is given a node and two topics, of which it may use the
-/// first alone.
+/// A role of a peer program, with the function that plays it. The function gets a node and two topics; it may
+/// use only the first.
 struct role {
   const char* name;
   int topics;
   void (*play)(const situ::node& node, const std::string& first, const std::string& second);
 };
 
-/// `main` of such a program, which is called with a root directory, the name of a role, and its topics.
+/// `main` of a peer program. Its arguments are a root directory, the name of a role, and the role's topics.
 inline int play(int count, char** words, std::initializer_list<role> roles) try {
   const std::string what = count > 2 ? words[2] : "";
   for (const role& one : roles) {

@@ -1,5 +1,5 @@
-// Across processes and languages: C++ here, Rust (crates/situ-c/examples/bus_peer.rs) in a process of its
-// own.
+// Messages between processes and languages: C++ here, Rust (crates/situ-c/examples/bus_peer.rs) in another
+// process.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -56,7 +56,7 @@ class Peer {
     if (!found.empty() && found.back() == '\n') found.pop_back();
     return found;
   }
-  /// Waits for its end and gives its exit status.
+  /// Waits for the process to exit and returns its exit status.
   int end(int signal = 0) {
     if (signal != 0) ::kill(pid_, signal);
     int status = -1;
@@ -70,7 +70,7 @@ class Peer {
   std::FILE* output_ = nullptr;
 };
 
-// Message number `index`, as bus_peer makes it.
+// Message number `index`, with the same content as in bus_peer.
 std::string name_of(std::uint32_t index) { return "scan-" + std::to_string(index); }
 std::vector<std::uint16_t> levels_of(std::uint32_t index) {
   std::vector<std::uint16_t> levels;
@@ -174,7 +174,7 @@ TEST_F(Crosswise, a_message_can_be_read_after_its_publisher_has_ended) {
   Peer rust(peer("publish", "flat"));
   EXPECT_EQ(rust.line(), "published");
   EXPECT_EQ(rust.end(), 0);
-  // Of a best-effort publisher's messages at least its depth of 8 are left.
+  // At least the last 8 messages of a best-effort publisher with depth 8 remain.
   std::uint64_t last = 0;
   std::uint32_t taken = 0;
   while (const auto sample = subscriber.take()) {

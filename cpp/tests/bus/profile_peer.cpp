@@ -1,9 +1,9 @@
-// One version of game::Profile in a process of its own, for tests/generated/tests/region_peers.rs, which
-// starts it beside programs of other versions and languages:
+// One version of game::Profile in a process of its own. The test tests/generated/tests/region_peers.rs starts
+// it together with programs of other versions and languages:
 //
 //   profile_peer <root> build <to>         publishes a profile
 //   profile_peer <root> take <from>        says "ready", and what it took
-//   profile_peer <root> edit <from> <to>   the same, and hands it on with another id
+//   profile_peer <root> edit <from> <to>   the same, and publishes it with another id
 //   profile_peer <root> heap <from>        takes a message on the heap, also one from before
 #include SITU_PROFILE_HEADER
 
@@ -18,7 +18,7 @@ using game::Profile;
 
 namespace {
 
-/// What this version knows of a profile, in a region or on the heap.
+/// The members of a profile that this version knows, in a region or on the heap.
 template <class P>
 std::string described(const P& p) {
   std::string line = std::to_string(p.id) + " " + std::string(p.name);
@@ -30,7 +30,7 @@ std::string described(const P& p) {
   return line;
 }
 
-/// A profile as in spec/vectors.
+/// Fills a profile with the values of spec/vectors.
 template <class P>
 void fill(P& p) {
   p.id = 5;

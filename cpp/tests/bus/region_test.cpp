@@ -1,5 +1,5 @@
-// Regions on topics from C++: built in the slot, which grows where it is, taken in place, handed on, and met
-// by messages on the heap.
+// Regions on topics from C++: built in the slot, which grows in place; taken in place; forwarded; and mixed
+// with messages on the heap.
 #include "region.hpp"
 
 #include <gtest/gtest.h>
@@ -79,11 +79,11 @@ TEST_F(Bus, a_region_outgrows_its_slot) {
     EXPECT_EQ((*sample)->items.size(), 5000U);
     EXPECT_EQ((*sample)->items.at(4999).uuid, 4999U * 7);
   }
-  // The next one begins with what this one needed: nothing throws.
+  // The next loan starts with the memory that this message needed: nothing throws.
   auto loan = publisher.loan();
   for (std::uint64_t key = 0; key < 5000; ++key) loan->items.emplace(key, 1, 2, key);
   loan.publish();
-  // Operations that would throw find more memory by themselves, several in one call as well.
+  // Operations that would throw get more memory automatically, also several in one call.
   auto larger = publisher.loan();
   larger.change([](Character& c) {
     c.path.resize(100000);
@@ -96,7 +96,7 @@ TEST_F(Bus, a_region_outgrows_its_slot) {
   EXPECT_GT(larger.publish(), 0U);
 }
 
-/// Nobody notices, but for those who ask to be told.
+/// Growth is visible only to callers that ask for it.
 TEST_F(Bus, what_outgrows_its_slot_goes_on_by_itself) {
   const auto on = node("n");
   auto publisher = on.publisher<Character>("characters");
@@ -113,7 +113,7 @@ TEST_F(Bus, what_outgrows_its_slot_goes_on_by_itself) {
       equip.level = static_cast<std::uint32_t>(i);
       equip.attributes.resize(300);
     }
-    // What is copied from the region itself, too.
+    // Also copies values of the region itself.
     for (int i = 0; i < 4; ++i) region->equips.emplace_back() = region->equips[0];
     region->name.append(region->name);
   };
@@ -128,7 +128,7 @@ TEST_F(Bus, what_outgrows_its_slot_goes_on_by_itself) {
   ASSERT_TRUE(copy);
   EXPECT_EQ(copy->canonical(), expected.canonical());
 
-  // A loan that is moved away goes on as well; so does one that was compacted, or made from a message.
+  // A loan still grows after a move, after compaction, and if it started from a message.
   auto first = publisher.loan();
   auto moved = std::move(first);
   moved->path.resize(200000);
@@ -143,12 +143,12 @@ TEST_F(Bus, what_outgrows_its_slot_goes_on_by_itself) {
   auto edited = publisher.edit(*sample);
   edited->path.resize(300000);
   EXPECT_EQ(edited->skills[2999].id, 2999U);
-  // Who asks is told.
+  // `change` reports growth.
   auto asked = publisher.loan();
   EXPECT_FALSE(asked->path.try_resize(20000000));
 }
 
-/// A reference that was taken before the region grew changes the loan, and nothing that is published.
+/// A reference taken before the region grew still refers to the loan, and not to a published message.
 TEST_F(Bus, references_into_a_loan_stay_good) {
   const auto on = node("n");
   auto publisher = on.publisher<Character>("characters", {.depth = 100});
@@ -161,7 +161,7 @@ TEST_F(Bus, references_into_a_loan_stay_good) {
   std::vector<std::vector<std::byte>> images;
   for (std::size_t size = 1000; size < 20000000; size *= 2) {
     path.resize(size);
-    // What is published meanwhile would lie where the loan was before, had it moved.
+    // This message would lie in the loan's old place, had the loan moved.
     auto other = publisher.loan();
     other->path.resize(size / 2);
     other.publish();
@@ -182,7 +182,7 @@ TEST_F(Bus, references_into_a_loan_stay_good) {
   EXPECT_EQ((*sample)->path.size(), path.size());
 }
 
-/// What was found memory for, and is not used when it is published, goes back to the system.
+/// Memory that the loan got but does not use when it is published goes back to the system.
 TEST_F(Bus, what_a_loan_did_not_use_goes_back) {
   const auto on = node("n");
   auto publisher = on.publisher<Character>("characters");
@@ -200,27 +200,27 @@ TEST_F(Bus, what_a_loan_did_not_use_goes_back) {
   EXPECT_EQ((*sample)->level, 7U);
 }
 
-/// What can never fit fails at once.
+/// Sizes that can never fit fail at once.
 TEST_F(Bus, what_fits_no_slot_fails_where_it_is) {
   const auto on = node("n");
   auto publisher = on.publisher<Character>("characters");
   auto loan = publisher.loan();
   const std::byte* const place = loan.bytes().data();
   EXPECT_THROW(loan->path.resize(std::size_t{1} << 40), situ::region_error);
-  // 2 GiB less 16 bytes are the most; the root is in it too.
+  // The maximum is 2 GiB less 16 bytes, which includes the root.
   EXPECT_THROW(loan->attributes.resize((std::size_t{1} << 29) - 4), situ::region_error);
   EXPECT_FALSE(loan.change([](Character& c) { return c.path.try_resize(std::size_t{1} << 40); }));
-  // Nor is a larger slot any help to what fails for another reason.
+  // A larger slot does not help operations that fail for another reason.
   EXPECT_EQ(loan.change([](Character& c) { return c.items.erase(5); }), 0U);
   EXPECT_THROW(loan.change([](Character& c) { c.path.resize(std::size_t{1} << 40); }), situ::region_error);
   EXPECT_EQ(loan.bytes().data(), place);
   EXPECT_EQ(publisher.statistics().slots_in_use, 1U);
-  // What fits is copied nowhere.
+  // Values that fit are not copied.
   const std::uint64_t before = situ::copies().bytes;
   loan->path.resize(1000000);
   EXPECT_EQ(situ::copies().bytes, before);
   EXPECT_EQ(loan.bytes().data(), place);
-  // As much as was reserved is there.
+  // The reserved size is available.
   for (const std::size_t bytes : {std::size_t{20'000'000}, std::size_t{70'000'000}}) {
     ASSERT_TRUE(loan.reserve(bytes));
     const std::uint64_t moved = situ::copies().bytes;
@@ -331,9 +331,9 @@ TEST_F(Bus, lending_publishing_and_taking_regions_allocate_nothing) {
   EXPECT_TRUE(all);
 }
 
-/// From here on this process dies at its first system call, but it may end itself.
+/// From here on the process dies at its first system call, except exit.
 void forbid_system_calls() {
-  // Where the clock cannot be read without the system, reading it is not our doing.
+  // If the clock needs a system call, the test cannot forbid system calls.
   std::string clock;
   std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> clock;
   const bool fast =
@@ -353,7 +353,7 @@ void forbid_system_calls() {
   }
 }
 
-/// How a process ends that does this: its status, or less than 0 for a signal.
+/// How a process that runs `work` ends: its status, or less than 0 for a signal.
 template <class Work>
 int end_of(Work&& work) {
   const pid_t child = ::fork();

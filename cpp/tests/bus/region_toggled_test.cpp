@@ -1,5 +1,5 @@
-// Regions of a publisher that changes them after they were published, link by link and length by length,
-// while they are read: what a subscriber does not trust it reads from a copy that nobody else can change.
+// A publisher changes regions after publication, link by link and length by length, while they are read. A
+// subscriber that does not trust the publisher reads from a copy, which the publisher cannot change.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ namespace files = std::filesystem;
 
 constexpr std::size_t messages = 8;
 
-/// Everything that a character holds, read through its links: a number for it.
+/// Reads all of a character through its links, and returns a number that depends on it.
 std::uint64_t walk(const Character& c) {
   std::uint64_t sum = 0;
   const auto add = [&sum](std::uint64_t number) { sum = (sum ^ number) * 0x100000001b3U; };
@@ -60,7 +60,7 @@ std::uint64_t walk(const Character& c) {
   return sum;
 }
 
-/// A file of a pool's messages, with the right to write to it, as every process of the same user has it.
+/// The file of a pool's messages, opened for writing, as any process of the same user can.
 class pool_file {
  public:
   explicit pool_file(const files::path& path)
@@ -74,10 +74,10 @@ class pool_file {
   pool_file(const pool_file&) = delete;
   pool_file& operator=(const pool_file&) = delete;
 
-  /// Where an image lies in it; none if it does not.
+  /// The place of an image in the file, or nothing.
   std::span<std::uint32_t> find(std::span<const std::byte> image) const {
     auto* const begin = static_cast<std::byte*>(at_);
-    // Slots lie far from each other, in a file with holes.
+    // The file has holes, and slots lie far apart.
     for (off_t at = ::lseek(descriptor_, 0, SEEK_DATA); at >= 0; at = ::lseek(descriptor_, at, SEEK_DATA)) {
       auto* const first = begin + at;
       at = ::lseek(descriptor_, at, SEEK_HOLE);
@@ -94,13 +94,13 @@ class pool_file {
   void* at_ = nullptr;
 };
 
-/// Changes words of the images to others, and back, for as long as it lives: links that lead out of the
-/// image, to the front of it, into themselves and each other, lengths without an end.
+/// Changes words of the images and changes them back until the process ends: links that lead outside the
+/// image, to its front, into themselves and each other; and huge lengths.
 [[noreturn]] void toggle(const std::vector<std::span<std::uint32_t>>& images) {
   std::minstd_rand random(static_cast<unsigned>(::getpid()));
   for (;;) {
     const auto image = images[random() % images.size()];
-    // Behind the header's first line, which says what it is.
+    // Skips the start of the header, which identifies the image.
     const std::size_t at = 8 + random() % (image.size() - 8);
     const std::atomic_ref<std::uint32_t> word(image[at]);
     const std::uint32_t before = word.load(std::memory_order_relaxed);
@@ -133,7 +133,7 @@ class Toggled : public Bus {
       loan->skills.resize(30);
       loan.publish();
     }
-    // What was published, and where it lies.
+    // Reads each message where it was published.
     situ::subscriber<Character> subscriber(node_, "characters", all(situ::trust::everyone));
     for (const auto& entry : files::recursive_directory_iterator(root_.path)) {
       if (entry.path().extension() == ".data") files_.push_back(std::make_unique<pool_file>(entry.path()));
@@ -166,7 +166,7 @@ class Toggled : public Bus {
     attacker_ = 0;
   }
 
-  /// Takes all messages again and again, and holds each while it is toggled.
+  /// Takes all messages repeatedly, and holds each while it is toggled.
   void read(situ::trust trust, std::chrono::milliseconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
     while (std::chrono::steady_clock::now() < end) {

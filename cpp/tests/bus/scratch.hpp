@@ -1,4 +1,4 @@
-// What the tests of the bus share: a root directory of their own, removed at the end.
+// Common parts of the tests of the bus: a root directory of their own, removed at the end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,12 +21,12 @@ class Bus : public ::testing::Test {
 
   situ::node node(const std::string& name) const { return situ::node(name, root_); }
 
-  /// Everything below the root but the directories that are always there.
+  /// All files below the root, except directories that always exist.
   std::vector<std::string> leftovers() const {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root_.path)) {
       const std::string name = entry.path().lexically_relative(root_.path).string();
-      // So is the file by which whoever can be traced hears of a recording.
+      // The control file of traces always exists as well.
       if (name != "nodes" && name != "topics" && !name.starts_with("trace")) found.push_back(name);
     }
     return found;

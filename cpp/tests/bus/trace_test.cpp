@@ -1,5 +1,5 @@
-// Traces from C++: a recording by the command, and what it says of them afterwards. That the file is what
-// Perfetto wants is tested in Rust, which writes it; here it is that what C++ says arrives.
+// Traces from C++: the command records them, and prints what they contain. The tests in Rust check that
+// Perfetto can read the file; these tests check that the events of C++ arrive.
 #include "situ/trace.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constinit situ::trace::category wanted{"wanted"};
 constinit situ::trace::category unwanted{"unwanted"};
-// Latin 1, as of a program that has not heard of UTF-8 yet.
+// Latin 1, as in a program that does not use UTF-8.
 constinit situ::trace::category latin{"wanted caf\xe9"};
 constinit situ::trace::counter latin_level{latin, "niveau \xe0"};
 constinit situ::trace::counter level{wanted, "level", situ::trace::unit::bytes};
@@ -50,7 +50,7 @@ void work(int round) {
   level.set(2.5);
 }
 
-/// Whether the category comes to be what it should.
+/// Waits until the category is in the expected state.
 bool becomes(situ::trace::category& category, bool enabled) {
   for (int look = 0; look < 10000; ++look) {
     if (category.is_enabled() == enabled) return true;
@@ -96,7 +96,7 @@ TEST_F(Bus, what_a_program_does_is_in_the_trace) {
   }
   EXPECT_EQ(view.find("never"), std::string::npos);
   const std::string bytes = read(file);
-  // What is invalid is replaced (by U+FFFD), and nothing is lost with it.
+  // Invalid bytes are replaced (by U+FFFD), and nothing else is lost.
   for (const char* expected :
        {"moment", "some text", "yes", "half", "text", "wanted caf\xef\xbf\xbd", "niveau \xef\xbf\xbd",
         "d\xef\xbf\xbdj\xef\xbf\xbd vu", "o\xef\xbf\xbd", "a \xef\xbf\xbd text", "behind"}) {

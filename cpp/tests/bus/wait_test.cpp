@@ -1,4 +1,4 @@
-// Waiting: for one topic, for several, by descriptor; and two threads.
+// Waiting for one topic, for several, and by descriptor; and waiting with two threads.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <unistd.h>
@@ -81,7 +81,7 @@ TEST_F(Bus, a_signal_ends_a_wait_by_its_handler_or_if_that_is_asked_for) {
   EXPECT_FALSE(tick.receive({.stop = &stop()}).has_value());
   EXPECT_TRUE(stop().interrupted());
   stop().reset();
-  // Again and again: one that comes right before the wait does not end it.
+  // Repeated signals, because a signal just before the wait does not end it.
   ::ualarm(20'000, 20'000);
   EXPECT_EQ(tick.wait({.until_a_signal = true}), situ::waited::interrupted);
   EXPECT_FALSE(tick.wait(60ms)) << "else it goes on";

@@ -1,4 +1,4 @@
-// The bytes of the flat containers, and that building them touches nothing they do not hold.
+// The bytes of the flat containers, and which bytes their construction writes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -33,7 +33,7 @@ class zeroed {
   std::vector<std::uint8_t> bytes() const { return bytes_of(*value_); }
 
  private:
-  /// Otherwise the compiler need not zero what lies under an object that is about to be constructed.
+  /// Prevents the compiler from leaving memory unzeroed in which an object is about to be constructed.
   static void* keep(std::byte* memory) {
     asm volatile("" : : "r"(memory) : "memory");
     return memory;
@@ -95,8 +95,8 @@ TEST(Layout, flat_containers_need_no_destruction) {
   static_assert(std::is_standard_layout_v<flat::optional<flat::string<5>>>);
 }
 
-/// A message as the generator writes it: the constructor keeps `big{}` and `big()` from zeroing the whole
-/// object first.
+/// A message in the form that the generator writes: the constructor keeps `big{}` and `big()` from zeroing
+/// the whole object first.
 struct big {
   big() {}  // NOLINT(modernize-use-equals-default)
 
@@ -116,10 +116,7 @@ std::size_t touched(Build&& build) {
   std::size_t room = sizeof(big) + alignof(big);
   place = std::align(alignof(big), sizeof(big), place, room);
   std::memset(place, 0xA5, sizeof(big));
-  asm volatile(""
-               :
-               : "r"(place)
-               : "memory");  // otherwise bytes that a constructor overwrites need not be set
+  asm volatile("" : : "r"(place) : "memory");  // or the compiler may skip bytes that a constructor overwrites
   build(place);
   asm volatile("" : : "r"(place) : "memory");
   const auto* first = static_cast<const unsigned char*>(place);
@@ -152,7 +149,7 @@ TEST(Layout, constructing_megabytes_takes_no_time) {
     ::new (place) big;
     best = std::min(best, std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin));
   }
-  // Zeroing 7.5 MB takes hundreds of microseconds on any machine; a handful of stores does not, not even
+  // Zeroing 7.5 MB takes hundreds of microseconds on any machine; a few stores take much less, even
   // unoptimized.
   EXPECT_LT(best, std::chrono::microseconds(20));
 }

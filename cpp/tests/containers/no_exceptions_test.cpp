@@ -1,4 +1,5 @@
-// Situ in a program without exceptions: what would throw says why and aborts; the `try_` forms go on.
+// Situ in a program without exceptions: operations that would throw print the reason and abort; the `try_`
+// forms return.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// A value that counts how many of its kind are alive, to catch leaks and double destruction in containers.
+// A value that counts its live instances, to catch leaks and double destruction in containers.
 #pragma once
 
 #include <cstddef>

@@ -103,7 +103,7 @@ TYPED_TEST(VectorModel, behaves_like_a_standard_one) {
           const std::size_t where = any(size + 1);
           const std::size_t count = any(std::min<std::size_t>(room, 5) + 1);
           vector.insert(at(vector.cbegin(), where), count, value_of<T>(++seed));
-          // libstdc++'s deque moves elements onto themselves when asked to insert none.
+          // libstdc++'s deque moves elements onto themselves when it inserts none.
           if (count != 0) model.insert(at(model.begin(), where), count, value_of<T>(seed));
           break;
         }

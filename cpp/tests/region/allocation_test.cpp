@@ -1,4 +1,4 @@
-// Allocators of regions: the bitmap's, one that never uses freed memory again, and one of one's own.
+// Allocators of regions: the bitmap's, one that never reuses freed memory, and a user's own.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ struct Shelf {
 };
 SITU_REGION(Shelf, texts)
 
-/// The smallest run of free granules that is long enough.
+/// Takes the smallest run of free granules that is long enough.
 struct best_fit {
   static inline std::uint32_t all_freed = 0;
   static std::uint32_t take(region_granules& granules, std::uint32_t count) noexcept {
@@ -39,7 +39,7 @@ struct best_fit {
   static void freed(region_granules&, std::uint32_t, std::uint32_t count) noexcept { all_freed += count; }
 };
 
-/// Always takes what is in use already, or not there.
+/// Always takes granules that are in use or do not exist.
 struct wrong {
   static std::uint32_t take(region_granules& granules, std::uint32_t count) noexcept {
     return granules.take(0, count) + granules.take(granules.end(), count) +
@@ -74,12 +74,12 @@ std::string again(const situ::region<Shelf>& r) {
 }
 
 TEST(RegionAllocation, each_allocator_takes_what_it_says) {
-  // The first that is long enough, none of them, the smallest that is long enough.
+  // The first run that is long enough, no run, the smallest run that is long enough.
   const std::array<std::size_t, 3> wanted{0, 3, 1};
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto r = shelf(all[i]);
     r->texts.reserve(8);
-    // Six texts, of which every other one goes: free runs of 20, 12 and 16 granules.
+    // Six texts, of which every other one is removed: free runs of 20, 12 and 16 granules.
     const std::array<std::size_t, 6> granules{20, 1, 12, 1, 16, 1};
     for (std::size_t index = 0; index < granules.size(); ++index) {
       r->texts.emplace_back();
@@ -107,8 +107,8 @@ TEST(RegionAllocation, freed_memory_of_a_monotonic_region_comes_back_when_it_is_
     set(r, 0, granules);
     set(r, 1, 1);
   }
-  // Two texts, the vector's block, the root; each of the forty took new granules, of which only the last are
-  // in use.
+  // Two texts, the vector's block, the root. Each of the forty changes took new granules, of which only the
+  // last are in use.
   const std::size_t used = 64 + 16 + 32 + 40 * 16 + 16;
   EXPECT_EQ(r.canonical().size(), used);
   EXPECT_GE(r.free_bytes(), 39U * 40U / 2U * 16U);
@@ -118,7 +118,7 @@ TEST(RegionAllocation, freed_memory_of_a_monotonic_region_comes_back_when_it_is_
   EXPECT_EQ(r.free_bytes(), 0U);
   set(r, 0, 41);
   EXPECT_EQ(place(r, 0), used) << "it goes on behind the end";
-  // Freed memory at the end is the end's.
+  // Freed memory at the end belongs to the end again.
   r->texts.pop_back();
   r->texts.erase(r->texts.begin());
   EXPECT_LT(r.size(), used + 41 * 16);

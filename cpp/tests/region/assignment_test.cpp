@@ -1,4 +1,4 @@
-// Assigning to the sets and maps of a region: from any range, from themselves, and where there is no room.
+// Assignment to the sets and maps of a region: from any range, from themselves, and without room.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ namespace {
 using situ::region;
 using situ_test::Keyed;
 
-/// Texts that each need a block.
+/// Texts that are too long for the string itself.
 std::string text(std::uint32_t i) { return "text number " + std::to_string(1000 + i) + " of a test"; }
 
 std::map<std::uint32_t, std::string> entries(std::uint32_t first, std::uint32_t count) {
@@ -79,7 +79,7 @@ void expect_holds(const auto& set, const std::set<std::string>& expected) {
   for (const auto& key : expected) EXPECT_TRUE(set.contains(key)) << key;
 }
 
-/// Calls with each set of texts and each map, and with what makes their elements.
+/// Calls with each set of texts and each map, and with a function that makes their elements.
 template <class Call>
 void for_each_container(Keyed& in, const Call& call) {
   call(in.flat_set, keys);
@@ -90,7 +90,7 @@ void for_each_container(Keyed& in, const Call& call) {
   call(in.ordered_map, entries);
 }
 
-/// What a container holds, read from it as it is gone over.
+/// The elements of a container, read while it is iterated.
 template <class C>
 struct Elements {
   const C& of;
@@ -203,7 +203,7 @@ TEST(RegionAssignment, of_nothing_needs_no_memory) {
 
 TEST(RegionAssignment, entries_may_be_made_of_parts_of_others) {
   region<situ_test::Structs> r;
-  // With room, so that the others move within their block, and without.
+  // With room, so that the other elements move within their block, and without.
   for (const std::uint32_t spare : {8U, 0U}) {
     r->numbers.clear();
     r->numbers.try_emplace(7, std::uint8_t{70}, 71U);
@@ -261,7 +261,7 @@ TEST(RegionAssignment, takes_no_padding_along) {
   r->padded.reserve(4);
   while (r->numbers.try_insert(static_cast<std::uint32_t>(r->numbers.size())).first != nullptr) {
   }
-  // There is room in the vector, and needs to be none elsewhere.
+  // The vector has room, and no other memory is needed.
   ASSERT_TRUE(r->padded.try_assign_range(std::span<const Padded>(from, 4)));
   EXPECT_EQ(std::count(r.bytes().begin(), r.bytes().end(), std::byte{0xAA}), 0);
   ASSERT_EQ(r->padded.size(), 4U);

@@ -62,7 +62,7 @@ SITU_REGION(Node, value, children, next)
 
 enum class Colour : std::uint8_t { red = 1, green = 2 };
 
-/// One of each; with bytes that belong to nothing behind `flag` and `colour`.
+/// One of each kind, with padding after `flag` and `colour`.
 struct Kitchen {
   bool flag;
   std::int64_t number;
@@ -81,7 +81,7 @@ struct Kitchen {
 SITU_REGION(Kitchen, flag, number, colour, three, names, maybe, nickname, tree, words, lists, numbers, gear,
             bits)
 
-/// The values that the vectors in spec/vectors/region hold.
+/// The values of the vectors in spec/vectors/region.
 inline void fill(Character& c) {
   c.id = 1;
   c.name = "Hero";

@@ -1,4 +1,4 @@
-// What a check finds in text, booleans and what belongs to nothing, at every length and every place.
+// Checks of text, booleans and padding, at every length and every place.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -53,7 +53,7 @@ SITU_REGION(Gaps, a, b, c, d, e, f, g, h)
 
 using Bytes = std::vector<std::byte>;
 
-/// Where a note's text is in its canonical image, and where what belongs to it ends.
+/// The place of a note's text in its canonical image, and the end of its bytes.
 struct Place {
   std::size_t begin;
   std::size_t end;
@@ -62,7 +62,7 @@ Place place(std::size_t count) {
   return count <= 11 ? Place{64, 75} : Place{96, 96 + (count + 15) / 16 * 16};
 }
 
-/// The canonical image of a text, or the same bytes as a live one.
+/// The canonical image of a text, or the same bytes marked as a live image.
 Bytes image_of(const std::string& text, bool live) {
   situ::region<Note> r;
   r->text = text;
@@ -94,7 +94,7 @@ TEST(RegionCheck, a_byte_that_is_no_text_is_found_wherever_it_is) {
         ASSERT_EQ(error_of<Note>(spoilt),
                   at("text: the text is not UTF-8 from byte " + std::to_string(i) + " on", 64));
       }
-      // What is behind the text is none; in a canonical image it is zero.
+      // Bytes after the text are padding: in a canonical image they are zero.
       for (std::size_t i = begin + count; i < end; ++i) {
         for (const auto value : {std::byte{0x01}, std::byte{0x80}}) {
           Bytes spoilt = image;
@@ -121,7 +121,7 @@ TEST(RegionCheck, letters_of_several_bytes_are_text_wherever_they_are) {
           auto taken = situ::region<Note>::adopt(image);
           ASSERT_TRUE(taken);
           ASSERT_EQ((*taken)->text.view(), text);
-          // Without its last byte it is none.
+          // Without its last byte, the character is not valid.
           image[place(text.size()).begin + before + letter.size() - 1] = std::byte{'x'};
           ASSERT_EQ(error_of<Note>(image),
                     at("text: the text is not UTF-8 from byte " + std::to_string(before) + " on", 64));
@@ -132,8 +132,7 @@ TEST(RegionCheck, letters_of_several_bytes_are_text_wherever_they_are) {
 }
 
 TEST(RegionCheck, blocks_may_not_share_a_granule_anywhere_in_the_bitmap) {
-  // The first text is as long as it takes for the second to begin in another word of the bitmap, or at its
-  // end.
+  // The length of the first text places the second at the start of another word of the bitmap, or at its end.
   for (std::size_t count = 16; count <= 4096; count += 16) {
     situ::region<Two> r;
     r->first = std::string(count, 'a');
@@ -141,7 +140,7 @@ TEST(RegionCheck, blocks_may_not_share_a_granule_anywhere_in_the_bitmap) {
     const auto bytes = r.bytes();
     Bytes image(bytes.begin(), bytes.end());
     ASSERT_EQ(error_of<Two>(image), std::nullopt);
-    // The second link one granule further up: into the last one of the first text.
+    // The second link leads one granule further back: into the last granule of the first text.
     std::int32_t link = 0;
     std::memcpy(&link, image.data() + 80, sizeof(link));
     link -= 16;
@@ -152,12 +151,12 @@ TEST(RegionCheck, blocks_may_not_share_a_granule_anywhere_in_the_bitmap) {
 }
 
 TEST(RegionCheck, a_block_may_not_begin_in_a_granule_of_another_one) {
-  // Of small images, whose bitmap lies elsewhere than that of large ones.
+  // Small and large images, whose bitmaps lie in different places.
   for (const std::uint32_t granules : {1U, 57U, 58U, 59U, 122U, 300U, 5000U}) {
     situ::region<Two> r;
     r->first = std::string(granules * 16, 'a');
     r->second = std::string(12, 'b');
-    // Header and root take six granules, the first block the next ones; behind it lies the second.
+    // Header and root take six granules, the first block the next ones; the second block follows.
     const auto bytes = r.bytes();
     Bytes image(bytes.begin(), bytes.end());
     ASSERT_EQ(image.size(), (6 + granules + 1) * 16);

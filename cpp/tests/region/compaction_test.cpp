@@ -1,4 +1,4 @@
-// Compaction in place: sizes worked out by hand, buffers without room, values that many share, large images.
+// Compaction in place: sizes worked out by hand, buffers without room, shared values, large images.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::string repeated(std::string_view text, int times) {
   return all;
 }
 
-/// Compacts a region where it lies; it holds what it held, and nothing else.
+/// Compacts a region in place. It holds the same value, and nothing else.
 template <class T>
 void compact_in_place(situ::region<T>& r) {
   const auto canonical = r.canonical();
@@ -53,7 +53,7 @@ void compact_in_place(situ::region<T>& r) {
   EXPECT_EQ(r.canonical(), canonical);
   EXPECT_EQ(r.free_bytes(), 0U);
   EXPECT_LE(r.size(), used);
-  // All of it is reached from the root: whoever adopts it finds nothing free in it either.
+  // All blocks are reachable from the root: a receiver finds no free memory either.
   aligned_bytes sent(r.bytes());
   const auto adopted = situ::region<T>::adopt(sent.span());
   ASSERT_TRUE(adopted) << adopted.error().message();
@@ -62,7 +62,7 @@ void compact_in_place(situ::region<T>& r) {
   EXPECT_EQ(adopted->free_bytes(), 0U);
 }
 
-/// An image whose working part is zero.
+/// An image with zeros in the part of the header that belongs to the editing process.
 std::vector<std::byte> without_working_part(std::span<const std::byte> image, bool versions) {
   std::vector<std::byte> bytes(image.begin(), image.end());
   std::fill(bytes.begin() + 32, bytes.begin() + (versions ? 60 : 64), std::byte{0});
@@ -111,7 +111,7 @@ TEST(RegionCompaction, what_was_freed_is_gone_and_its_bytes_are_zero) {
       const std::size_t before = r.size();
       compact_in_place(r);
       // Four texts of 16 bytes in the vector; 100, 13 and 35 characters in blocks of 7, 1 and 3 granules, and
-      // a short one.
+      // a short text.
       EXPECT_EQ(r.size(), first + 4 * 16 + (7 + 1 + 3) * 16);
       ASSERT_EQ(r->texts.size(), 4U);
       EXPECT_EQ(r->texts[0], repeated("kept ", 20));
@@ -148,7 +148,7 @@ TEST(RegionCompaction, a_full_buffer_has_room_again) {
   compact_in_place(r);
 }
 
-/// Two links in each of sixty levels lead to the same value: whoever followed all of them would never end.
+/// In each of sixty levels two links lead to the same value: a walk along all paths would never end.
 TEST(RegionCompaction, a_shared_value_is_visited_once) {
   situ::region<Twice> r;
   r->right.emplace();
@@ -186,7 +186,7 @@ TEST(RegionCompaction, nodes_are_trimmed_and_empty_tables_end) {
   EXPECT_EQ(r->numbers.size(), 4U);
 }
 
-/// More than the parts that are counted on the stack.
+/// A bitmap with more words than parts on the stack.
 TEST(RegionCompaction, a_large_image_is_compacted) {
   situ::region<Shelf> r;
   for (int i = 0; i < 20'000; ++i) r->texts.push_back(repeated("the text " + std::to_string(i), 1 + i % 12));
@@ -201,7 +201,7 @@ TEST(RegionCompaction, a_large_image_is_compacted) {
   }
 }
 
-/// Parts of more than a word, as where there is no memory for counting each.
+/// With parts of more than a word, as when there is no memory for one part per word.
 TEST(RegionCompaction, places_are_counted) {
   std::vector<std::uint64_t> bits(5000);
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = (std::uint64_t{1} << (i % 50)) - 1;

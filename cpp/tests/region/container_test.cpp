@@ -1,4 +1,4 @@
-// The interfaces of the containers of a region: what they share with the standard ones, and what they do not.
+// The interfaces of the containers of a region: where they equal the standard ones, and where they differ.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ TEST(RegionVector, grows_as_its_policy_says) {
       const std::size_t before = r->skills.capacity();
       r->skills.emplace_back(i, i);
       if (r->skills.capacity() != before) ++changes;
-      // Whole granules, each of two skills.
+      // Capacities are whole granules of two skills each.
       EXPECT_EQ(r->skills.capacity() % 2, 0U);
     }
     // By hand: 2, 4, 8 ... 1024; 2, 4 (3 rounded up), 6, 10 (9) ...; 2, 4, 6 ... 1000.
@@ -177,7 +177,7 @@ TEST(RegionMaps, are_ranges) {
   EXPECT_EQ(std::ranges::find_if(r->gear, behind_b)->second.level, 3U);
 }
 
-/// Worked out by hand and in Python from the words of spec/region.md.
+/// Worked out by hand and in Python from the text of spec/region.md.
 TEST(RegionMaps, hash_as_the_format_says) {
   EXPECT_EQ(situ::region_detail::mix(1), 0x5692161d100b05e5U);
   EXPECT_EQ(situ::region_detail::hash_of(std::uint64_t{0}), 0xe220a839U);

@@ -1,4 +1,4 @@
-// Ordered maps and sets beside the standard ones, for the tests with random programs and for the fuzzer.
+// Ordered maps and sets together with standard ones, for the tests with random programs and for the fuzzer.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ inline bool same(const Forest& f, const model_forest& m) {
          std::equal(f.numbers.begin(), f.numbers.end(), m.numbers.begin(), m.numbers.end());
 }
 
-/// Inserts what a number stands for; false where region and model disagree.
+/// Inserts the key for a number. False if region and model disagree.
 inline bool insert(Forest& f, model_forest& m, std::uint32_t number, bool full_is_good) {
   const Item item{1, 2, number * 7ULL, 3};
   const auto [place, is_new] = f.items.try_insert(number, item);
@@ -62,7 +62,7 @@ inline bool insert(Forest& f, model_forest& m, std::uint32_t number, bool full_i
   return full_is_good || (listed && numbered);
 }
 
-/// Erases what a number stands for; false where region and model disagree.
+/// Erases the key for a number. False if region and model disagree.
 inline bool erase(Forest& f, model_forest& m, std::uint32_t number) {
   const auto small = static_cast<std::int16_t>(number - 500);
   const std::string key = key_of(number);
@@ -70,14 +70,14 @@ inline bool erase(Forest& f, model_forest& m, std::uint32_t number) {
          f.numbers.erase(small) == m.numbers.erase(small);
 }
 
-/// Whether a place is the end where the model's is, and else has the same key.
+/// Whether a position is the end if the model's is, and otherwise has the same key.
 template <class Place, class Expected>
 bool same_place(const Place& at, const Place& end, const Expected& expected, const Expected& expected_end) {
   if (at == end || expected == expected_end) return at == end && expected == expected_end;
   return at->first == expected->first;
 }
 
-/// Whether what lies from a number on, and behind it, and what lies before that, is the same.
+/// Whether the elements from a number on, after it, and before it are the same.
 inline bool same_bounds(const Forest& f, const model_forest& m, std::uint32_t number) {
   const auto small = static_cast<std::int16_t>(number - 500);
   auto back = f.numbers.lower_bound(small);
@@ -93,7 +93,7 @@ inline bool same_bounds(const Forest& f, const model_forest& m, std::uint32_t nu
          same_place(f.lists.lower_bound(key), f.lists.end(), m.lists.lower_bound(key), m.lists.end());
 }
 
-/// What is done now and then; false where region and model disagree.
+/// Occasional operations between the steps. False if region and model disagree.
 inline bool tidy(situ::region<Forest>& r, model_forest& m, std::uint32_t way, std::uint32_t number,
                  bool full_is_good) {
   switch (way) {
@@ -141,10 +141,10 @@ inline bool tidy(situ::region<Forest>& r, model_forest& m, std::uint32_t way, st
   }
 }
 
-/// Does a program of insertions and erasures of runs of numbers, and of what is done between them; whether
-/// region and model agree all the way, and the image is good in the end.
+/// Runs a program that inserts and erases runs of numbers, with other operations between. True if region and
+/// model agree after each step, and the image is valid at the end.
 inline bool run(program steps, situ::region<Forest>& r, bool full_is_good) {
-  // Runs are short as a rule: a long one takes as long as many of them.
+  // Runs are usually short: a long one takes as long as many short ones.
   constexpr std::array<std::uint8_t, 8> counts = {1, 2, 3, 5, 9, 17, 33, 57};
   model_forest m;
   while (!steps.ended()) {

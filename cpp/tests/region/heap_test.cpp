@@ -1,4 +1,4 @@
-// What images that are viewed, adopted and gone on with take from the heap: nothing, up to 64 KiB.
+// Heap allocations for viewing, adopting and continuing with images: none, up to 64 KiB.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@ using situ_test::aligned_bytes;
 using situ_test::allocations_of;
 using situ_test::Kitchen;
 
-/// An image of about so many bytes, most of them in `bits`.
+/// An image of about `bytes` bytes, most of them in `bits`.
 situ::region<Kitchen> kitchen(std::size_t bytes) {
   situ::region<Kitchen> r;
   fill(*r);
@@ -36,7 +36,7 @@ TEST(region_heap, images_of_up_to_64_kib_take_nothing) {
       aligned_bytes received(image);
       aligned_bytes buffer(image.size() + 8192);
       std::memcpy(buffer.span().data(), image.data(), image.size());
-      // What is known of the type is worked out once, and a window that was used before is used again.
+      // Data about the type is computed once, and a window is reused.
       ASSERT_TRUE(situ::view_region<Kitchen>(received.span()));
       ASSERT_TRUE(situ::region<Kitchen>::adopt(received.span()));
 
@@ -79,7 +79,7 @@ TEST(region_heap, a_larger_live_image_takes_its_bitmap) {
   EXPECT_EQ(adopt(), 0U);
 }
 
-// A bitmap of just 64 words, and of one more: blocks at the end are marked, and overlaps there found.
+// A bitmap of exactly 64 words, and of one more: blocks at the end are marked, and overlaps there are found.
 TEST(region_heap, bitmaps_end_where_the_image_ends) {
   for (const std::size_t bytes : {65536U, 65552U}) {
     situ::region<Kitchen> r;
@@ -88,7 +88,7 @@ TEST(region_heap, bitmaps_end_where_the_image_ends) {
     ASSERT_EQ(r.size(), bytes);
     aligned_bytes received(r.bytes());
     EXPECT_TRUE(situ::view_region<Kitchen>(received.span()));
-    // One byte more: the block would end behind the image.
+    // One byte more: the block would end beyond the image.
     const std::size_t cap_at = situ::region_detail::root_offset + offsetof(Kitchen, bits) + 8;
     std::uint32_t cap = 0;
     std::memcpy(&cap, received.span().data() + cap_at, sizeof(cap));

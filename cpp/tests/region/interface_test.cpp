@@ -1,5 +1,5 @@
-// How the containers of a region are written like standard ones: in braces, with hints and inserters, from
-// both ends, as pairs and ranges, and compared.
+// The containers of a region are used like standard ones: in braces, with hints and inserters, from both
+// ends, as pairs and ranges, and in comparisons.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ namespace {
 using situ::region;
 using situ_test::Forms;
 
-/// All that a map or set holds, in its order.
+/// All elements of a map or set, in order.
 template <class C>
 auto listed(const C& container) {
   if constexpr (requires { typename C::mapped_type; }) {
@@ -117,7 +117,7 @@ TEST(RegionInterface, braces) {
             (std::vector<std::string>{"twice", "twice", "one", "x", "a name that takes a block", "y", "z"}));
   r->names.resize(3, "unused");
   r->names.resize(5, "filled");
-  // Of itself, which moves meanwhile.
+  // An element of the vector itself, which moves meanwhile.
   r->names.insert(r->names.begin(), r->names[2]);
   r->names.insert(r->names.begin(), 40, r->names[5]);
   EXPECT_EQ(r->names[39], "filled");
@@ -215,7 +215,7 @@ TEST(RegionInterface, iterators) {
   decltype(r->ordered_set)::reverse_iterator kept = r->ordered_set.rbegin();
   EXPECT_EQ(*++kept, 98);
 
-  // Those of flat maps go any way at once.
+  // Iterators of flat maps have random access.
   auto at = r->flat_map.end() - 10;
   EXPECT_EQ(at->first, 90U);
   at -= 20;
@@ -226,7 +226,7 @@ TEST(RegionInterface, iterators) {
   EXPECT_LT(r->flat_map.begin(), at);
   EXPECT_GE(r->flat_map.end(), at);
   static_assert(std::is_same_v<decltype(at)::iterator_concept, std::random_access_iterator_tag>);
-  // Values are written through them, keys are not.
+  // Values can be written through iterators, keys cannot.
   at->second = 1;
   EXPECT_EQ(r->flat_map.at(73), 1U);
   static_assert(!std::is_assignable_v<decltype((at->first)), std::uint32_t>);
@@ -270,7 +270,7 @@ TEST(RegionInterface, ranges_that_change_while_they_are_read) {
   r->numbers.insert_range(r->numbers.begin(),
                           from | std::views::filter([](std::int32_t each) { return each < 3; }));
   EXPECT_EQ(r->numbers, (std::vector<std::int32_t>{1, 2, 5, 6, 2, 4, 6}));
-  // Of itself.
+  // From the vector itself.
   r->numbers = r->numbers | std::views::filter([](std::int32_t each) { return each != 2; });
   EXPECT_EQ(r->numbers, (std::vector<std::int32_t>{1, 5, 6, 4, 6}));
   r->numbers.append_range(r->numbers | std::views::filter([](std::int32_t each) { return each > 4; }));
@@ -290,7 +290,7 @@ TEST(RegionInterface, ranges_that_change_while_they_are_read) {
 }
 #endif
 
-/// Tables whose runs go around their end, and all parts of them.
+/// Tables whose runs wrap around at the end, and all ranges of their slots.
 TEST(RegionInterface, parts_of_tables_are_erased) {
   std::mt19937 random(3);
   for (int round = 0; round < 3000; ++round) {
@@ -525,7 +525,7 @@ TEST(RegionInterface, regions_compare) {
   other->hash_map.reserve(100);
   other->hash_map = {{"c", "d"}, {"a", "b"}};
   EXPECT_EQ(r, other);
-  // By what links lead to, and by which lead to one.
+  // Unique links compare by their values, shared links by identity.
   r->shared.emplace(7);
   other->shared.emplace(7);
   EXPECT_EQ(r, other);

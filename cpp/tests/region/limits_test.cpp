@@ -1,4 +1,4 @@
-// Counts and sizes that no region can have are refused, and so are buffers that a region cannot go on in.
+// Counts and sizes that no region can have are refused, and so are buffers in which a region cannot continue.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,8 +37,8 @@ struct All {
 };
 SITU_REGION(All, raw, skills, names, text, flat_set, flat_map, hash_set, hash_map)
 
-/// Counts whose product with a size wraps in 64 bits, or whose next multiple of 16 does, or which are only
-/// just too large.
+/// Counts whose product with a size overflows 64 bits, or whose next multiple of 16 does, or which are only
+/// slightly too large.
 std::vector<std::size_t> too_many() {
   std::vector<std::size_t> counts;
   for (unsigned shift = 31; shift < 64; ++shift) {
@@ -49,7 +49,7 @@ std::vector<std::size_t> too_many() {
   return counts;
 }
 
-/// A region that holds a little of everything.
+/// Fills each container with a few elements.
 void fill(All& all) {
   all.raw = {1, 2, 3};
   all.skills.emplace_back(7U, std::uint64_t{8});
@@ -71,7 +71,7 @@ bool is_full(const Operation& operation) {
   return false;
 }
 
-/// What may be resized or reserved refuses the count by `false` and by the exception, and is as it was.
+/// Resizing and reserving refuse the count, by `false` and by the exception, and change nothing.
 template <class Container>
 void refuses(Container& container, std::size_t count) {
   const std::size_t size = container.size();
@@ -133,8 +133,8 @@ TEST(RegionLimits, ranges_that_no_region_can_hold_are_refused) {
   EXPECT_EQ(r.canonical(), before);
 }
 
-/// A region that can grow does not ask for more memory for what no region has room for, even when
-/// something found no room before.
+/// A region that can grow does not ask for more memory for sizes that no region can hold, even if an earlier
+/// operation found no room.
 TEST(RegionLimits, what_no_region_can_hold_does_not_make_it_grow) {
   struct counting : situ::region_detail::growth {
     int asked = 0;
@@ -175,11 +175,11 @@ TEST(RegionContinues, in_a_buffer_that_has_room_and_in_no_other) {
       const std::vector<std::byte> untouched(all.begin(), all.end());
       const std::byte* const at = r.bytes().data();
       const bool fits = r.continue_in(all.subspan(shift, size));
-      // The state of the memory lies behind the image.
+      // The state of the memory lies after the image.
       const bool wanted = shift == 0 && size / 16 * 16 >= image + situ::region_detail::state_size(size);
       ASSERT_EQ(fits, wanted) << size;
       ASSERT_EQ(r.bytes().data() == at, !fits);
-      // Nothing is written behind the buffer, and nothing at all if it has no room.
+      // Nothing is written after the buffer, and nothing at all if it has no room.
       const auto may_change = static_cast<std::ptrdiff_t>(fits ? size : 0);
       ASSERT_TRUE(std::equal(all.begin() + may_change, all.end(), untouched.begin() + may_change)) << size;
       ASSERT_EQ(r.size(), image);
@@ -193,15 +193,15 @@ TEST(RegionContinues, in_a_buffer_that_has_room_and_in_no_other) {
   }
 }
 
-// The same in each language: see `spec/region.md`, and `regions_may_become_as_large_as_in_other_languages` in
-// Rust.
+// The same in each language: see `spec/region.md`, and the test
+// `regions_may_become_as_large_as_in_other_languages` in Rust.
 TEST(RegionLimits, are_those_of_other_languages_by_default) {
   constexpr std::uint32_t limit = std::uint32_t{63} << 20;
   EXPECT_EQ(situ::region_options{}.limit, limit);
   region<All> r;
   EXPECT_TRUE(r->raw.try_reserve(limit - 4096));
   EXPECT_FALSE(r->raw.try_reserve(std::size_t{64} << 20));
-  // One that begins with an image has room for that, whatever the limit.
+  // A region that starts with an image has room for it, whatever the limit.
   situ::region_options large;
   large.limit = std::uint32_t{100} << 20;
   region<All> from(large);
@@ -212,7 +212,7 @@ TEST(RegionLimits, are_those_of_other_languages_by_default) {
 TEST(RegionContinues, from_a_window_that_is_given_back) {
   situ::region_options options;
   options.limit = std::uint32_t{64} << 10;
-  // The window behind that of `moved` is that of `neighbour`, or the other way round.
+  // The window after that of `moved` is that of `neighbour`, or the other way round.
   auto one = std::make_unique<region<All>>(options);
   auto other = std::make_unique<region<All>>(options);
   const bool ascending = one->bytes().data() < other->bytes().data();
@@ -223,7 +223,7 @@ TEST(RegionContinues, from_a_window_that_is_given_back) {
   (*moved)->raw.resize(20'000);
   const std::byte* const window = moved->bytes().data();
   const std::vector<std::byte> before = neighbour->canonical();
-  // What the region then says of its memory is about the buffer, which is much larger than the window.
+  // The region's state now describes the buffer, which is much larger than the window.
   aligned_bytes memory(std::size_t{16} << 20);
   ASSERT_TRUE(moved->continue_in(memory.span()));
   (*moved)->raw.resize(10'000'000);

@@ -1,5 +1,5 @@
-// Types and values of the vectors market and profile: trees, unions, shared links, bases, and structs that
-// can be appended to.
+// Types and values of the vectors market and profile: trees, unions, shared links, bases, and appendable
+// structs.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct Texture {
 };
 SITU_REGION(Texture, name, base)
 
-/// A C++ base class; its tail padding stays its own.
+/// A C++ base class, whose tail padding is not reused.
 struct Blade : Equip {
   alignas(Equip) std::uint16_t edge;
 };
@@ -69,12 +69,12 @@ inline void fill(Market& m) {
   m.blade.level = 5;
   m.blade.attributes.push_back(6);
   m.blade.edge = 7;
-  m.boxed.reserve(2);  // so that the one does not move while the other is assigned
+  m.boxed.reserve(2);  // so that one does not move while the other is assigned
   m.boxed[1].emplace(item(7));
   m.boxed[3] = m.boxed[1];
 }
 
-/// The program before members were appended.
+/// The version before members were appended.
 namespace before {
 struct alignas(8) Record {
   std::uint32_t score;
@@ -95,7 +95,7 @@ inline void fill(Profile& p) {
 }
 }  // namespace before
 
-/// The program after it.
+/// The version after members were appended.
 namespace after {
 struct alignas(8) Record {
   std::uint32_t score;

@@ -1,5 +1,5 @@
-// Unions, links that share and ordered containers of text beside what the standard library has, for the tests
-// with random programs and for the fuzzer.
+// Unions, shared links and ordered containers of text together with standard ones, for the tests with random
+// programs and for the fuzzer.
 #pragma once
 
 #include <algorithm>
@@ -30,11 +30,11 @@ struct model_market {
   std::map<std::string, std::uint32_t> prices;
   std::vector<std::pair<std::int32_t, drawn>> shapes;
   std::vector<std::shared_ptr<model_texture>> textures;
-  /// Links to items, of which copies share one.
+  /// Links to items. Copies share an item.
   std::map<std::uint8_t, std::shared_ptr<std::uint32_t>> boxed;
 };
 
-/// Whether two links lead to the same, as far as names and numbers of links tell.
+/// Whether two links lead to equal values, by their names and numbers of links.
 inline bool same(const situ::region_shared<Texture>& link, const std::shared_ptr<model_texture>& model) {
   if (!link || !model) return !link && !model;
   return link->name == model->name && link.use_count() == static_cast<std::uint32_t>(model.use_count()) &&
@@ -86,10 +86,10 @@ inline bool leads_to(const std::shared_ptr<model_texture>& from,
   return from && (from == wanted || leads_to(from->base, wanted));
 }
 
-/// How many bases are below a texture. Images have few: whoever takes them on follows no more than 64 links.
+/// The number of bases below a texture. Programs keep it small, because readers follow at most 64 links.
 inline int bases(const std::shared_ptr<model_texture>& from) { return from ? 1 + bases(from->base) : 0; }
 
-/// One step with the shapes; false where region and model disagree, or there was no room and there should be.
+/// One step with the shapes. False if region and model disagree, or if there was no room and there should be.
 inline bool draw(Market& m, model_market& model, program& steps, bool full_is_good) {
   const std::size_t at = steps.byte() % 12;
   if (at >= model.shapes.size()) {
@@ -108,7 +108,7 @@ inline bool draw(Market& m, model_market& model, program& steps, bool full_is_go
       discriminator = steps.byte() % 6 - 1;
       shape.select(discriminator);
       const std::size_t member = discriminator == 1 ? 0 : discriminator == 2 || discriminator == 3 ? 1 : 2;
-      // What is selected already stays as it is.
+      // A member that is already selected stays unchanged.
       if (member == drawn.index()) return true;
       if (member == 0) drawn = 0.0F;
       if (member == 1) drawn = std::string();
@@ -165,7 +165,7 @@ inline bool link(Market& m, model_market& model, program& steps, bool full_is_go
       return true;
     case 2:
     case 3:
-      // What lies in no texture is never part of a cycle, and links need no memory.
+      // A value outside all textures is never part of a cycle, and links need no memory.
       if (!texture.try_share(m.textures[from])) return false;
       mine = std::shared_ptr(model.textures[from]);
       return true;
@@ -179,7 +179,7 @@ inline bool link(Market& m, model_market& model, program& steps, bool full_is_go
       return true;
     }
     case 6:
-      // The base of a texture, which may be this link's own, that ends with it.
+      // The base of a texture. It may belong to this link's own texture, which is released with it.
       if (!model.textures[from]) return true;
       if (!texture.try_share(m.textures[from]->base)) return false;
       mine = std::shared_ptr(model.textures[from]->base);
@@ -226,7 +226,7 @@ inline bool box(Market& m, model_market& model, program& steps, bool full_is_goo
   }
 }
 
-/// Whether what lies from a key on, and behind it, is the same.
+/// Whether the elements from a key on, and after it, are the same.
 inline bool bounds(const Market& m, const model_market& model, const std::string& key) {
   const auto same_word = [&](const auto& at, const auto& other) {
     return (at == m.words.end()) == (other == model.words.end()) && (at == m.words.end() || *at == *other);
@@ -241,7 +241,8 @@ inline bool bounds(const Market& m, const model_market& model, const std::string
          same_price(m.prices.upper_bound(key), model.prices.upper_bound(key));
 }
 
-/// Erases the links to what so many lead to, as `erase_if` does: one after the other, each as it is by then.
+/// Erases the links whose values have this number of links, as `erase_if` does: one after the other, each in
+/// its state at that time.
 inline std::size_t erase_links(std::vector<std::shared_ptr<model_texture>>& links, std::size_t uses) {
   const std::size_t before = links.size();
   for (auto at = links.begin(); at != links.end();) {
@@ -250,7 +251,7 @@ inline std::size_t erase_links(std::vector<std::shared_ptr<model_texture>>& link
   return before - links.size();
 }
 
-/// What leaves the value as it is.
+/// Operations that leave the value unchanged.
 inline void tidy(situ::region<Market>& r, std::uint8_t way) {
   switch (way % 4) {
     case 0:
@@ -272,7 +273,7 @@ inline void tidy(situ::region<Market>& r, std::uint8_t way) {
   }
 }
 
-/// What empties one of the containers.
+/// Operations that empty a container.
 inline void clear(Market& m, model_market& model, std::uint8_t which) {
   switch (which % 5) {
     case 0:
@@ -298,7 +299,7 @@ inline void clear(Market& m, model_market& model, std::uint8_t which) {
   }
 }
 
-/// One step with many elements at once; false where region and model disagree, or there was no room and there
+/// One step with many elements at once. False if region and model disagree, or if there was no room and there
 /// should be.
 inline bool many(Market& m, model_market& model, program& steps, bool full_is_good) {
   const std::uint8_t what = steps.byte() % 8;
@@ -355,7 +356,7 @@ inline bool many(Market& m, model_market& model, program& steps, bool full_is_go
   }
 }
 
-/// Does the program; whether region and model agree all the way, and the image is good in the end.
+/// Runs the program. True if region and model agree after each step, and the image is valid at the end.
 inline bool run(program steps, situ::region<Market>& r, bool full_is_good) {
   model_market model;
   bool good = true;

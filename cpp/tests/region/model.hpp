@@ -1,4 +1,4 @@
-// A program of container operations, read from bytes, done to a region and to standard containers alike; for
+// Runs a program of container operations, read from bytes, on a region and on standard containers alike, for
 // the tests with random programs and for the fuzzer.
 #pragma once
 
@@ -23,8 +23,8 @@ struct model_gear {
   std::vector<float> attributes;
 };
 
-/// A node, with so much of what is below it as programs make: the values of children, each with a node behind
-/// it that has the negative, and of the node behind it.
+/// A node with the descendants that programs make: the values of its children, each followed by a node with
+/// the negative value, and the node's own successor.
 struct model_node {
   std::int32_t value = 0;
   std::vector<std::int32_t> children;
@@ -48,11 +48,11 @@ inline bool same(const situ::region_unique<Node>& tree, const std::optional<mode
   if (m->next && tree->next->value != *m->next) return false;
   return std::equal(
       tree->children.begin(), tree->children.end(), m->children.begin(), m->children.end(),
-      // There was no room for some of those behind the children.
+      // There was no room for some of the nodes after the children.
       [](const Node& a, std::int32_t b) { return a.value == b && (!a.next || a.next->value == -b); });
 }
 
-/// Whether the two hold the same, and look-up finds what iteration shows.
+/// Whether both hold the same, and lookup agrees with iteration.
 inline bool same(const Kitchen& k, const model_kitchen& m) {
   if (k.names[0] != m.name || k.nickname.has_value() != m.nickname.has_value()) return false;
   if (m.nickname && *k.nickname != *m.nickname) return false;
@@ -92,7 +92,7 @@ inline bool same(const Kitchen& k, const model_kitchen& m) {
   return seen == m.gear.size() && std::equal(k.bits.begin(), k.bits.end(), m.bits.begin(), m.bits.end());
 }
 
-/// Reads a program; zeros when it has ended.
+/// Reads a program, and zeros after its end.
 class program {
  public:
   explicit program(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -113,7 +113,7 @@ class program {
   std::span<const std::uint8_t> bytes_;
 };
 
-/// One step with the tree; false where there was no room.
+/// One step with the tree. False if there was no room.
 inline bool grow(Kitchen& k, model_kitchen& m, program& steps) {
   const std::uint8_t what = steps.byte() % 6;
   const std::int32_t value = steps.byte();
@@ -132,7 +132,7 @@ inline bool grow(Kitchen& k, model_kitchen& m, program& steps) {
       m.tree->next = value;
       return true;
     case 3: {
-      // A copy of what ends with it takes its place.
+      // A copy of a part that is released with the old value.
       if (m.tree->children.empty()) return true;
       const std::size_t at = static_cast<std::size_t>(value) % m.tree->children.size();
       const Node& child = k.tree->children[at];
@@ -153,7 +153,7 @@ inline bool grow(Kitchen& k, model_kitchen& m, program& steps) {
   }
 }
 
-/// Checks images as a receiver would: what it takes on is the same value.
+/// Checks images as a receiver does: the adopted value is the same.
 inline bool travels(const situ::region<Kitchen>& r) {
   for (const bool canonical : {false, true}) {
     const std::vector<std::byte> image =
@@ -164,13 +164,13 @@ inline bool travels(const situ::region<Kitchen>& r) {
   return true;
 }
 
-/// A place in something so large, and how much of it from there.
+/// A position in a range of this size, and a length from there.
 inline std::pair<std::size_t, std::size_t> part_of(std::size_t size, program& steps) {
   const std::size_t from = steps.byte() % (size + 1);
   return {from, steps.byte() % (size - from + 1)};
 }
 
-/// One step with the text; whether there was room.
+/// One step with the text. Returns whether there was room.
 inline bool edit(situ::region_string& text, std::string& m, program& steps) {
   const auto [from, count] = part_of(m.size(), steps);
   switch (steps.byte() % 5) {
@@ -181,7 +181,7 @@ inline bool edit(situ::region_string& text, std::string& m, program& steps) {
       return true;
     }
     case 1: {
-      // Part of itself.
+      // Part of the text itself.
       const std::string put = m.substr(from, count);
       if (m.size() > 2000) return true;
       if (!text.try_insert(m.size() / 2, text.substr(from, count))) return false;
@@ -203,7 +203,7 @@ inline bool edit(situ::region_string& text, std::string& m, program& steps) {
   }
 }
 
-/// One step with the elements of a list; whether there was room.
+/// One step with the elements of a list. Returns whether there was room.
 inline bool edit(situ::region_vector<std::uint16_t>& list, std::vector<std::uint16_t>& m, program& steps) {
   const auto [from, count] = part_of(m.size(), steps);
   const auto begin = m.begin() + static_cast<std::ptrdiff_t>(from);
@@ -241,8 +241,8 @@ inline bool edit(situ::region_vector<std::uint16_t>& list, std::vector<std::uint
   }
 }
 
-/// One step of what whole containers and structs have; false where region and model disagree, or there was no
-/// room and there should be.
+/// One step with whole containers and structs. False if region and model disagree, or if there was no room
+/// and there should be.
 inline bool wholly(Kitchen& k, model_kitchen& m, program& steps, std::uint8_t what, bool full_is_good) {
   switch (what) {
     case 0:
@@ -301,7 +301,7 @@ inline bool wholly(Kitchen& k, model_kitchen& m, program& steps, std::uint8_t wh
       return true;
     }
     case 12: {
-      // A copy takes the place of a struct, whole: from the value of one key to that of another.
+      // A copy replaces a whole struct: the value of one key is assigned to another.
       const std::string from = steps.text();
       const std::string to = steps.text();
       const Equip* const source = k.gear.try_at(from);
@@ -331,7 +331,7 @@ inline bool wholly(Kitchen& k, model_kitchen& m, program& steps, std::uint8_t wh
       return true;
     }
     case 16: {
-      // What is behind the root of the tree takes its place, whole.
+      // The successor of the tree's root replaces the whole root.
       if (!m.tree || !m.tree->next) return true;
       const std::int32_t value = *m.tree->next;
       if (!situ::try_assign(*k.tree, *k.tree->next)) return full_is_good;
@@ -351,8 +351,8 @@ inline bool wholly(Kitchen& k, model_kitchen& m, program& steps, std::uint8_t wh
   }
 }
 
-/// Does the program; whether region and model agree all the way. `full_is_good`: operations may find no room,
-/// and then nothing has changed.
+/// Runs the program. True if region and model agree after each step. With `full_is_good`, operations may find
+/// no room, and then nothing changes.
 inline bool run(program steps, situ::region<Kitchen>& r, bool full_is_good, std::size_t check_each) {
   model_kitchen m;
   Kitchen* k = r.get();

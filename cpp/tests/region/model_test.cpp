@@ -1,4 +1,5 @@
-// Random programs of container operations: a region does what standard containers do, whatever its memory.
+// Random programs of container operations: a region does the same as standard containers, whatever its
+// memory.
 #include "region/model.hpp"
 
 #include <gtest/gtest.h>
@@ -59,7 +60,7 @@ TEST(RegionModel, unions_links_and_ordered_texts) {
   }
 }
 
-/// The allocator by itself: blocks never overlap, are zero, and all memory comes back.
+/// The allocator alone: blocks never overlap, are zero, and all memory comes back.
 TEST(RegionModel, memory) {
   std::mt19937 random(7);
   situ::region<situ_test::Skill> r;

@@ -1,4 +1,4 @@
-// What becomes of a region's memory when it is assigned, moved, swapped, and adopted from wherever bytes lie.
+// The memory of a region when it is assigned, moved, swapped, and adopted from bytes of any alignment.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -43,7 +43,7 @@ TEST(RegionMoving, assigning_keeps_the_memory) {
   EXPECT_EQ(r.capacity(), capacity);
   EXPECT_EQ(r.canonical(), other.canonical());
   EXPECT_EQ(r.size(), other.canonical().size());
-  // It goes on there, with its own options, and with zeros in what was freed.
+  // The region continues in place, with its own options, and with zeros in freed memory.
   r->numbers.push_back(8U);
   EXPECT_EQ(r->numbers.capacity(), 104U);  // whole granules, and not twice as many
   r->numbers.resize(300);
@@ -135,7 +135,7 @@ TEST(RegionMoving, bytes_are_adopted_wherever_they_lie) {
       const auto moving = movable_region<Note>::adopt(bytes);
       ASSERT_TRUE(moving) << moving.error().message();
       EXPECT_EQ(moving->canonical(), r.canonical());
-      // What is read where it lies begins at a multiple of 16.
+      // Views require an address that is a multiple of 16.
       EXPECT_EQ(static_cast<bool>(situ::view_region<Note>(bytes)), shift % 16 == 0);
     }
   }
@@ -158,7 +158,7 @@ TEST(RegionMoving, what_is_cut_off_is_refused) {
 TEST(RegionMoving, a_refused_image_leaves_nothing_behind) {
   const region<Note> r = note("a text that needs a block", 3001);
   std::vector<std::byte> image = r.canonical();
-  image.back() = std::byte{1};  // belongs to nothing
+  image.back() = std::byte{1};  // padding
   {
     const auto refused = region<Note>::adopt(image);
     ASSERT_FALSE(refused);
@@ -182,7 +182,7 @@ template <auto Member>
 constexpr bool is_indexed = requires(movable_region<Several> r) {
   r.root().template member<Member>()[0];
 };
-// A map's `[]` may insert, for which a handle has `change`.
+// `[]` of a map may insert; a handle has `change` for that.
 static_assert(is_indexed<&Several::vector> && is_indexed<&Several::array>);
 static_assert(!is_indexed<&Several::flat_map> && !is_indexed<&Several::hash_map> &&
               !is_indexed<&Several::ordered_map>);

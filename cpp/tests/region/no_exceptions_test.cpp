@@ -1,4 +1,5 @@
-// Regions without exceptions: every operation that needs memory has a form that says so by its result.
+// Regions without exceptions: every operation that needs memory has a form that reports failure by its
+// result.
 #include <gtest/gtest.h>
 
 #include "region/market.hpp"
@@ -70,12 +71,12 @@ TEST(RegionNoExceptions, each_operation_is_done_or_changes_nothing) {
   EXPECT_EQ((*full)->text.try_substr(2, 4), "text");
   EXPECT_FALSE((*full)->text.try_erase(100));
   EXPECT_EQ(*(*full)->nickname.try_value(), situ_test::long_text);
-  // Nothing is needed for what is there already.
+  // Self-assignment needs no memory.
   EXPECT_TRUE(situ::try_assign((*full)->numbers, (*full)->numbers));
   EXPECT_TRUE((*full)->ordered_map.try_insert_range(std::map<std::uint32_t, std::string>{{1, "another"}}));
   EXPECT_TRUE((*full)->hash_set.try_insert({"one"}));
   EXPECT_EQ(full->canonical(), before);
-  // Assigned to, it stays in its buffer.
+  // After assignment it is still in its buffer.
   EXPECT_TRUE(full->try_assign(*roomy));
   EXPECT_EQ(full->canonical(), roomy->canonical());
   EXPECT_EQ(full->bytes().data(), memory.span().data());

@@ -1,5 +1,5 @@
 // Each operation of the containers of a region that needs memory, in its throwing form and in the form that
-// says by its result that there was none.
+// reports failure by its result.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ inline constexpr std::string_view longer_text =
     "another text, which needs a block of its own that is longer than that of the first one, and longer "
     "still";
 
-/// A little of everything.
+/// Fills each container with a few elements.
 inline void fill(Everything& all) {
   all.text = long_text;
   all.numbers = {1, 2, 3, 4};
@@ -78,7 +78,7 @@ inline void fill(Everything& all) {
   all.held.get<"equip">().attributes = {4, 5};
 }
 
-/// Leaves no granule free.
+/// Takes all free granules.
 inline void use_up(situ::region<Everything>& r) {
   auto* const h = const_cast<situ::region_detail::header*>(
       reinterpret_cast<const situ::region_detail::header*>(r.bytes().data()));
@@ -86,7 +86,7 @@ inline void use_up(situ::region<Everything>& r) {
   }
 }
 
-/// What the operations take: more than there is room for, in another region and on the heap.
+/// The sources of the operations, larger than the room left, in another region and on the heap.
 struct Source {
   situ::region<Everything> region;
   std::vector<std::uint32_t> numbers = std::vector<std::uint32_t>(100, 9);

@@ -1,4 +1,4 @@
-// Elements of a region change places as those of standard containers do: random operations on both.
+// Elements of a region change places like those of standard containers: random operations on both.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace situ_test {
 
-/// With containers that lie within it, have a block, or hold each other.
+/// Has containers that lie within it, have a block, or contain each other.
 struct Article {
   std::uint8_t group;
   std::uint32_t number;
@@ -37,7 +37,7 @@ struct Branch {
 };
 SITU_REGION(Branch, number, next, twigs)
 
-/// A value that can hold links to others of its type.
+/// A value that can contain links to others of its type.
 struct Ring {
   situ::region_string name;
   situ::region_shared<Ring> next;
@@ -71,14 +71,14 @@ using situ::region;
 using situ_test::Article;
 using situ_test::Shop;
 
-/// What an article is, for the standard containers.
+/// The value of an article, for the standard containers.
 struct Plain {
   std::uint8_t group = 0;
   std::uint32_t number = 0;
   std::string name;
 };
 
-/// Of a number follows all else. Some have blocks, and some have none.
+/// Everything follows from a number. Some articles have blocks, and some have none.
 Plain plain(std::uint32_t number) {
   return {static_cast<std::uint8_t>(number % 5), number,
           std::string(number * 7 % 31, 'n') + std::to_string(number)};
@@ -163,7 +163,7 @@ TEST(RegionOrder, vectors) {
         break;
       }
       case 5:
-        // Many of a group: their order stays what it is.
+        // Many articles have the same group: their order stays the same.
         v.sort([](const Article& a, const Article& b) { return a.group > b.group; });
         std::stable_sort(m.begin(), m.end(),
                          [](const Plain& a, const Plain& b) { return a.group > b.group; });
@@ -202,7 +202,7 @@ TEST(RegionOrder, vectors) {
     expect_made(v, m);
     if (step % 20 == 0) {
       expect_good(r);
-      // What has moved can grow and shrink where it is.
+      // Moved elements can grow and shrink in place.
       v[i].tags.emplace_back("a tag that is longer than others, and takes a block");
       v[i].tags.pop_back();
     }
@@ -276,7 +276,7 @@ TEST(RegionOrder, containers_are_exchanged) {
   EXPECT_EQ(s.flat_map.size(), 2U);
   expect_made(s.flat_map.at(9), 9);
   expect_made(s.other_flat_map.at(8), 8);
-  // Values of maps, too.
+  // Values of maps as well.
   situ::swap(s.flat_map.at(9), s.other_flat_map.at(8));
   expect_made(s.flat_map.at(9), 8);
   expect_made(s.other_flat_map.at(8), 9);
@@ -297,7 +297,7 @@ TEST(RegionOrder, containers_are_exchanged) {
   std::swap(s.window[0].group, s.window[1].group);
   situ::swap(s.window[0], s.window[1]);
   expect_made(s.window[0], 14);
-  // Across kinds of places: an element of an array and what a link leads to.
+  // Different kinds of places: an element of an array and the target of a link.
   make(s.best.emplace(), 21);
   situ::swap(*s.best, s.window[0]);
   expect_made(*s.best, 14);
@@ -336,7 +336,7 @@ TEST(RegionOrder, a_value_is_not_exchanged_with_one_within_it) {
   EXPECT_TRUE(refused([&] { branch.next.swap(branch.next->next); }));
   EXPECT_TRUE(refused([&] { branch.twigs[0].twigs.swap(branch.twigs); }));
   EXPECT_EQ(r.canonical(), before);
-  // Beside each other they are.
+  // Neither lies within the other.
   EXPECT_TRUE(situ::try_swap(branch.twigs[0], branch.twigs[2]));
   EXPECT_TRUE(situ::try_swap(branch.next->next, branch.twigs[1].next));
   EXPECT_TRUE(situ::try_swap(*branch.next, branch.twigs[0].twigs[0]));
@@ -348,7 +348,7 @@ TEST(RegionOrder, a_value_is_not_exchanged_with_one_within_it) {
   EXPECT_EQ(branch.twigs[2].twigs[0].number, 2U);
   expect_good(r);
 
-  // What links lead to is within it, too, by whatever way.
+  // The targets of links lie within the value, too, on any path.
   r->rings.resize(3);
   r->rings[0].emplace("outer").next.emplace("inner");
   r->rings[1].share(r->rings[0]->next);
@@ -388,7 +388,7 @@ TEST(RegionOrder, values_of_two_regions_are_not_exchanged) {
   EXPECT_EQ(b.canonical(), second);
 }
 
-/// Without room for anything.
+/// In a region without any room.
 TEST(RegionOrder, no_memory_of_the_region_is_needed) {
   situ_test::aligned_bytes memory(6000);
   region<Shop> r(memory.span());

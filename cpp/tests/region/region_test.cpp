@@ -1,4 +1,4 @@
-// Regions: backings, images, validation, and the character of the offset-data-structure talk.
+// Regions: memory, images, validation, and the character of the offset-data-structure talk.
 #include "situ/region.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using situ_test::Kitchen;
 using situ_test::Node;
 using situ_test::refused;
 
-/// Nobody views an image that is gone when the call is over.
+/// A view of a temporary image does not compile.
 template <class Image>
 concept viewable = requires(Image&& image) {
   situ::view_region<Character>(std::forward<Image>(image));
@@ -238,7 +238,7 @@ TEST(Region, errors_name_path_offset_and_reason) {
                                         " outside the image of " + std::to_string(live.size()) +
                                         " bytes (at offset " + std::to_string(words) + ")");
 
-  // Two vectors of one block.
+  // Two vectors with the same block.
   region<Character> two;
   situ_test::fill(*two);
   live.assign(two.bytes().begin(), two.bytes().end());
@@ -265,14 +265,14 @@ TEST(Region, every_spoilt_byte_of_an_image_is_refused_or_harmless) {
         bad.span()[at] ^= static_cast<std::byte>(flip);
         auto taken = region<Kitchen>::adopt(bad.span());
         if (!taken) continue;
-        // What is accepted is a value: it is read wholly, and its canonical image is accepted and stays the
-        // same.
+        // An accepted image is a valid value: all of it can be read, and its canonical image is accepted and
+        // stays the same.
         aligned_bytes again{std::span<const std::byte>(taken->canonical())};
         const auto twice = region<Kitchen>::adopt(again.span());
         ASSERT_TRUE(twice) << at << ": " << twice.error().message();
         ASSERT_EQ(twice->canonical(), taken->canonical()) << at;
         // A canonical image is the only one of its value.
-        if (canonical && at != 6) {  // byte 6 says which image it is
+        if (canonical && at != 6) {  // byte 6 is the form of the image
           ASSERT_EQ(taken->canonical(), std::vector<std::byte>(bad.span().begin(), bad.span().end())) << at;
         }
       }

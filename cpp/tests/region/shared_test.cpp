@@ -1,4 +1,4 @@
-// Shared links and unions: their lives, their images, and what is refused.
+// Shared links and unions: the lifetime of their values, their images, and refused operations.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -101,7 +101,7 @@ TEST(RegionShared, a_link_to_itself_is_refused) {
   EXPECT_THROW(link = r->steps->next[0], situ::region_error);
   EXPECT_FALSE(link);
   EXPECT_TRUE(link.try_share(r->steps->next[0]) == false);
-  // Stored along with a new element, it is not known where it will lie.
+  // A link that is stored with a new element has no final place yet.
   try {
     two.next.push_back(r->steps);
     FAIL();
@@ -128,7 +128,7 @@ TEST(RegionShared, images_keep_what_is_shared) {
     EXPECT_EQ((*b)->first.use_count(), 1U);
     EXPECT_EQ((*b)->steps->texture->name, "grass, which is green");
   }
-  // The copy in another region is one of its own.
+  // The copy in another region has a value of its own.
   region<Scene> c;
   c->first = a->first;
   EXPECT_EQ(c->first.use_count(), 1U);
@@ -165,7 +165,7 @@ TEST(RegionShared, wrong_counts_types_and_cycles_are_found) {
 TEST(RegionShared, however_it_is_reached_no_more_than_64_links_lead_on) {
   region<Scene> r;
   Step* last = &r->steps.emplace(0);
-  // Each step is two links: to the elements, and to the step.
+  // Each step is two links: to the elements, and to the next step.
   for (int i = 1; i < 32; ++i) last = &last->next.emplace_back().emplace(i);
   EXPECT_EQ(refused<Scene>(r.bytes()), "accepted");
   last->texture.emplace("x");
@@ -210,7 +210,7 @@ TEST(RegionUnion, holds_one_of_its_members) {
   EXPECT_EQ(r->value.get_if<"number">(), nullptr);
   EXPECT_THROW((void)r->value.get<"number">(), situ::bad_union_access);
   EXPECT_THROW(r->value.emplace<"text">(Kind::number, "x"), situ::bad_union_access);
-  // The arguments may be part of what ends.
+  // The arguments may be part of the member that is released.
   r->value.emplace<"words">(Kind::words, std::vector<std::string>{"one", "two which is a long word"});
   r->value.emplace<"text">(Kind::text, r->value.get<"words">()[1]);
   EXPECT_EQ(r->value.get<"text">(), "two which is a long word");

@@ -1,5 +1,5 @@
-// Types of one name, from several namespaces, are several types: in the layout hash, and in what is known of
-// a type as a whole. As crates/situ-layout/tests/region/signature.rs.
+// Types with the same name, from several namespaces, are different types: in the layout hash, and in all data
+// about a type. Like crates/situ-layout/tests/region/signature.rs.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -143,7 +143,7 @@ TEST(RegionSignature, another_layout_under_the_same_names_is_refused) {
                 situ::region_detail::layout_hash<first_version::Track>());
   std::snprintf(ours.data(), ours.size(), "%016" PRIx64,
                 situ::region_detail::layout_hash<second_version::Track>());
-  // In the words of Rust.
+  // The same text as in Rust.
   EXPECT_EQ(second.error().message(),
             "message: the image is not of Track as it is laid out here: its layout hash is " +
                 std::string(theirs.data()) + ", that of Track " + ours.data() +
@@ -159,7 +159,7 @@ struct Both {
 SITU_REGION(Both, first, second)
 
 TEST(RegionSignature, a_tree_behind_a_name_that_was_met_counts) {
-  // Of three nodes, of which the canonical ones take a granule more.
+  // A tree of three nodes. The canonical ones take one more granule.
   region<Both> r;
   auto& keys = r->second.m;
   for (std::uint64_t i = 0; i < 32; ++i) keys.insert(1'000'000 + i * 1000);
@@ -221,7 +221,7 @@ TEST(RegionSignature, two_that_can_be_appended_to_have_two_names) {
   EXPECT_THROW(static_cast<void>(situ::view_region<Records>({})), std::logic_error);
 }
 
-/// A union that holds more of its kind.
+/// A union that contains values of its own type.
 struct Json
     : situ::region_union<"Json", std::int32_t, situ::region_case<"list", situ::region_vector<Json>, 0>,
                          situ::region_case<"number", double, 1>> {};

@@ -1,4 +1,4 @@
-// What the containers of a region have of the interfaces of the standard ones does what it does there: random
+// Operations that the containers of a region share with the standard ones have the same results: random
 // operations on both.
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ struct Standard {
 };
 SITU_REGION(Standard, numbers, texts, text, flat_map, hash_map, ordered_map, flat_set, hash_set, ordered_set)
 
-/// A value that more than 27 members are no obstacle to.
+/// A struct with more than 27 members.
 struct Wide {
   std::uint8_t a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9;
   std::uint8_t c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, d0, d1, d2, d3, d4, d5, d6, d7, d8, d9;
@@ -47,13 +47,13 @@ namespace {
 using situ::region;
 using situ_test::Standard;
 
-/// Numbers and texts, always the same ones.
+/// Pseudo-random numbers and texts, the same in each run.
 class Chance {
  public:
   explicit Chance(std::uint32_t seed) : random_(seed) {}
   std::size_t below(std::size_t end) { return random_() % end; }
   std::uint16_t number() { return static_cast<std::uint16_t>(random_()); }
-  /// Of 0 to 30 characters, so that some have a block and some have none.
+  /// Of 0 to 30 characters, so that some texts have a block and some have none.
   std::string text() { return std::string(below(31), static_cast<char>('a' + below(26))); }
   template <class T>
   T element() {
@@ -68,7 +68,7 @@ class Chance {
   std::mt19937 random_;
 };
 
-/// Does the same to a vector of a region and a standard one.
+/// Runs the same operation on a vector of a region and on a standard one.
 template <class T, class V>
 void vector_step(Chance& chance, V& v, std::vector<T>& m) {
   const std::size_t at = chance.below(m.size() + 1);
@@ -112,7 +112,7 @@ void vector_step(Chance& chance, V& v, std::vector<T>& m) {
       m.insert(m.end(), some.begin(), some.end());
       break;
     case 4: {
-      // Part of itself.
+      // Part of the vector itself.
       const std::vector<T> part(m.begin() + i, m.begin() + j);
       const std::size_t before = chance.below(m.size() + 1);
       v.insert(v.begin() + before, v.begin() + i, v.begin() + j);
@@ -215,7 +215,7 @@ TEST(RegionStandard, a_predicate_that_throws_leaves_a_good_vector) {
                           return asked % 2 == 1;
                         }),
                std::runtime_error);
-  // Of the first five, the second and the fourth are left; the others have not been decided upon.
+  // Of the first five, the second and the fourth remain; the predicate has not seen the others.
   ASSERT_EQ(r->texts.size(), 6U);
   EXPECT_TRUE(r->texts[0].ends_with('1'));
   EXPECT_TRUE(r->texts[1].ends_with('3'));
@@ -323,7 +323,7 @@ TEST(RegionStandard, strings) {
   }
 }
 
-/// The element at a place, or nothing at the end.
+/// The element at a position, or nothing at the end.
 template <class C, class At>
 auto shown(const C& container, const At& at) {
   using found = std::optional<std::pair<std::string, std::uint32_t>>;
@@ -351,7 +351,8 @@ TEST(RegionStandard, maps) {
     std::unordered_map<std::string, std::uint32_t> hashed_before = hashed;
     const std::size_t what = chance.below(10);
     both([&](auto& map, auto& model) {
-      // Of the two maps that have one model, the second one begins with what the first one began with.
+      // Two maps have the same model, so the second one starts with the content that the first one started
+      // with.
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(model)>, decltype(before)>) {
         model = before;
       } else {
@@ -505,7 +506,7 @@ TEST(RegionStandard, sets) {
   }
 }
 
-/// Tables whose runs go around their end: each entry is looked at once.
+/// Tables whose runs wrap around at the end: each entry is visited once.
 TEST(RegionStandard, erase_if_looks_at_each_entry_of_a_table_once) {
   for (std::int32_t begin = 0; begin < 400; ++begin) {
     region<Standard> r;
@@ -533,20 +534,20 @@ TEST(RegionStandard, more_than_27_members) {
   EXPECT_EQ((*taken)->last, "behind forty others");
 }
 
-/// Doubling ends where there is no room for twice as much: what is needed is taken while it fits.
+/// When there is no room for twice as much, containers take what they need, as long as that fits.
 TEST(RegionStandard, what_fits_is_not_refused_because_twice_as_much_does_not) {
   situ_test::aligned_bytes memory(16384);
   region<Standard> r(memory.span());
   while (r->numbers.try_push_back(7)) {
   }
-  // All but what is less than a granule is in use: header, root, and 2 bytes for each.
+  // Everything is in use except less than a granule: header, root, and 2 bytes per element.
   const std::size_t root = 64 + (sizeof(Standard) + 15) / 16 * 16;
   EXPECT_EQ(r->numbers.size(), (r.capacity() - root) / 2);
   r->numbers.clear();
   r->numbers.shrink_to_fit();
   while (r->text.try_push_back('c')) {
   }
-  // A string does not grow where it lies: the last block and the one before it were there at once.
+  // A string does not grow in place: the last block and the one before it existed at once.
   EXPECT_GT(r->text.size(), (r.capacity() - root) / 2 - 32);
   r->text.clear();
   r->text.shrink_to_fit();

@@ -1,4 +1,4 @@
-// Where what is stored throws as it is read, nothing has changed, and no memory of the region is lost.
+// When a source throws while it is read, nothing changes, and no memory of the region is lost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using situ::region;
 
-/// `count` values, of which the last cannot be read.
+/// `count` values, the last of which throws when it is read.
 template <class T>
 class throwing {
  public:
@@ -82,13 +82,13 @@ struct All {
 SITU_REGION(All, numbers, names, items, rows, flat_set, hash_set, ordered_set, flat_map, hash_map,
             ordered_map, optional, unique, shared)
 
-/// Bytes of the image that its region holds to be in use.
+/// The number of bytes of the image that are marked as in use.
 std::size_t in_use(region<All>& r) {
   r.trim();
   return r.size() - r.free_bytes();
 }
 
-/// Without and with room behind the elements, which come before something else, or last in the image.
+/// With or without room after the elements, which are last in the image or not.
 void fill(All& all, bool roomy, bool last) {
   if (roomy) {
     all.numbers.reserve(2000);

@@ -1,4 +1,4 @@
-// Ordered maps and sets: what std::map and std::set do, and the canonical tree.
+// Ordered maps and sets: the behaviour of std::map and std::set, and the canonical tree.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -17,7 +17,8 @@ using situ_test::Forest;
 using situ_test::same;
 using model = situ_test::model_forest;
 
-/// Random insertions and erasures, more of one and of the other in turn; true when region and model agree.
+/// Random insertions and erasures, with phases of more insertions and of more erasures. True when region and
+/// model agree.
 bool agree(region<Forest>& r, model& m, std::uint32_t seed, int steps, bool full_is_good) {
   std::mt19937 random(seed);
   Forest& f = *r;
@@ -102,7 +103,7 @@ TEST(RegionTree, the_canonical_one_does_not_depend_on_history) {
   EXPECT_EQ(a.canonical(), region<Forest>().canonical());
 }
 
-/// By hand from spec/region.md. Entries of 32 bytes: first = 8, most = 8, least = 4. 100 entries need 3
+/// By hand from spec/region.md. Entries of 32 bytes: first = 8, max_len = 8, min_len = 4. 100 entries need 3
 /// levels (9, 81, 729); room = 81, children = 101 / 81 rounded up = 2, of 51 and 50: 50 and 49 entries below
 /// them.
 TEST(RegionTree, the_canonical_one_has_the_shape_of_the_rule) {
@@ -119,7 +120,7 @@ TEST(RegionTree, the_canonical_one_has_the_shape_of_the_rule) {
   };
   EXPECT_EQ(u32_at(64 + 4), 100U);
   EXPECT_EQ(u32_at(64 + 8), 3U);
-  // The root lies behind the struct of 48 bytes: one entry, two children. 8 + 32 + 2 * 4 bytes.
+  // The root lies after the struct of 48 bytes: one entry, two children. 8 + 32 + 2 * 4 bytes.
   constexpr std::size_t root = 112;
   EXPECT_EQ(u32_at(64) + 64, root);
   EXPECT_EQ(u32_at(root), 1U | 1U << 16);
@@ -145,8 +146,7 @@ TEST(RegionTree, a_full_buffer_changes_nothing) {
     situ_test::aligned_bytes sent(r.bytes());
     const auto viewed = situ::view_region<Forest>(sent.span());
     ASSERT_TRUE(viewed) << viewed.error().message();
-    // Trimmed nodes and no room to speak of: nodes that should become one cannot, and erasing goes on all the
-    // same.
+    // Trimmed nodes and almost no room: nodes that should merge cannot, and erasing continues nevertheless.
     r.compact();
     const std::size_t size = r.size();
     situ_test::aligned_bytes tight(size + situ::region_detail::state_size(size) + 80);

@@ -1,5 +1,5 @@
-// Each operation that needs memory, in both forms: they do the same where there is room, and where there is
-// none, one says so, the other throws, and everything is as it was.
+// Each operation that needs memory, in both forms. With room, both do the same. Without, one returns failure
+// and the other throws, and nothing changes.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -14,7 +14,7 @@ using situ::region;
 using situ_test::Everything;
 using situ_test::Source;
 
-/// A region in a buffer without room for anything.
+/// A region in a buffer without any room.
 struct Full {
   Full() : memory(6000), r(memory.span()) {
     fill(*r);
@@ -59,14 +59,14 @@ TEST(RegionTry, nothing_has_changed_where_there_is_no_room) {
     Full thrown;
     EXPECT_THROW(throwing(*thrown.r), situ::region_error);
     EXPECT_EQ(situ_test::refused<Everything>(thrown.r.bytes()), "accepted");
-    // But for what goes member by member and character by character.
+    // Except operations that work member by member or character by character.
     if (name != "whole = whole" && name != "string push_back" && name != "array = array") {
       EXPECT_EQ(thrown.r.canonical(), before);
     }
   });
 }
 
-/// With room for some of what is to be done, but not for all: what was made meanwhile ends again.
+/// With room for a part of the operation only: the finished parts are released again.
 TEST(RegionTry, nothing_has_changed_where_there_is_too_little_room) {
   const Source from;
   region<Everything> filled;
@@ -84,7 +84,7 @@ TEST(RegionTry, nothing_has_changed_where_there_is_too_little_room) {
       ASSERT_EQ(situ_test::refused<Everything>(r->bytes()), "accepted");
       if (!done) {
         ASSERT_EQ(r->canonical(), before);
-        // All memory came back.
+        // All memory was given back.
         r->compact_in_place();
         ASSERT_EQ(r->size(), filled.size());
       }
@@ -155,7 +155,7 @@ TEST(RegionTry, movable_regions) {
     ASSERT_NE(skills.try_change([i](auto& to) { return to.try_emplace_back(i, i); }), nullptr);
   }
   const std::size_t capacity = r->capacity();
-  // What no region, and what no region of this limit can hold, lets no buffer grow.
+  // Sizes that no region, or no region with this limit, can hold do not make the buffer grow.
   for (const std::size_t count : {std::numeric_limits<std::size_t>::max(), std::size_t{1} << 40,
                                   std::size_t{1} << 31, std::size_t{100} << 20}) {
     EXPECT_FALSE(skills.try_change([count](auto& to) { return to.try_resize(count); }));
@@ -165,7 +165,7 @@ TEST(RegionTry, movable_regions) {
   EXPECT_FALSE(
       r->root().member<&Character::name>().try_change([](auto& name) { return name.try_insert(7, "x"); }));
   EXPECT_EQ(r->capacity(), capacity);
-  // An operation that failed before is no reason to grow, either.
+  // An operation that failed before is no reason to grow.
   EXPECT_FALSE(skills->try_resize(capacity));
   EXPECT_FALSE(
       r->root().member<&Character::name>().try_change([](auto& name) { return name.try_insert(7, "x"); }));

@@ -1,4 +1,4 @@
-// The vectors of spec/vectors/region: written to the byte, read, edited, and sent on.
+// The vectors of spec/vectors/region: written byte for byte, read, edited, and sent on.
 #include "support/vectors.hpp"
 
 #include <gtest/gtest.h>
@@ -33,12 +33,13 @@ void held_to(const std::string& name) {
   auto taken = situ::region<T>::adopt(live.span());
   ASSERT_TRUE(taken) << taken.error().message();
   EXPECT_EQ(taken->canonical(), made.canonical());
-  // The rubbish between the blocks is gone.
+  // Old bytes between the blocks are gone.
   const std::string_view now(reinterpret_cast<const char*>(taken->bytes().data()), taken->bytes().size());
   EXPECT_EQ(now.find("\xA5\xA5\xA5\xA5"), std::string_view::npos);
 }
 
-/// What a peer edited and sent on is what this program makes with the same edits, to the byte.
+/// An image that a peer edited and sent on equals the image that this program makes with the same edits, byte
+/// for byte.
 TEST(RegionVectors, are_edited_and_sent_on_with_the_same_canonical_image) {
   situ::region<situ_test::Market> made;
   situ_test::fill(*made);
@@ -63,7 +64,7 @@ TEST(RegionVectors, are_edited_and_sent_on_with_the_same_canonical_image) {
   }
 }
 
-/// Why an image is refused, as text; empty if it is a region.
+/// The reason that an image is refused, or an empty text for a valid region.
 template <class T>
 std::string why_not(std::span<const std::byte> image) {
   const auto taken = situ::region<T>::adopt(image);

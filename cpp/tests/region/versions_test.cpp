@@ -1,4 +1,4 @@
-// Structs that can be appended to: images of older and newer programs, held to the vectors.
+// Appendable structs: images of older and newer programs, compared with the vectors.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -21,7 +21,7 @@ using situ_test::vector_image;
 namespace before = situ_test::before;
 namespace after = situ_test::after;
 
-/// A program whose record has changed in the middle, so that it is another one.
+/// A version whose record changed in the middle, which makes it a different type.
 namespace changed {
 struct alignas(8) Record {
   std::uint32_t score;
@@ -36,7 +36,7 @@ struct alignas(8) Profile {
 SITU_REGION_APPENDABLE(Profile, id, name, best)
 }  // namespace changed
 
-/// Structs of a fixed layout behind which others may grow.
+/// Structs of a fixed layout that contain appendable ones.
 namespace fixed_after {
 struct All {
   situ::region_vector<situ::region_unique<after::Profile>> profiles;
@@ -74,7 +74,7 @@ TEST(RegionVersions, an_older_image_gets_the_new_members) {
     p.tags.insert("it goes on from here");
     EXPECT_EQ(refused<after::Profile>(r->bytes()), "accepted");
     EXPECT_EQ(refused<after::Profile>(r->canonical()), "accepted");
-    // There is no room for them where it lies.
+    // There is no room for the new members in place.
     const std::string problem =
         "message: the image has 3 members of Profile, this program 6; adopt a copy (at offset 0)";
     EXPECT_EQ(refused<after::Profile>(image.span()), problem);
@@ -98,7 +98,7 @@ TEST(RegionVersions, a_newer_image_shows_what_is_known) {
     const auto in_place = region<before::Profile>::adopt_in_place(image.span());
     ASSERT_FALSE(in_place);
     EXPECT_EQ(in_place.error().problem, situ::region_problem::other_version);
-    // A copy is of this program's version, and the rest is gone.
+    // A copy has this program's version, without the additional members.
     auto r = region<before::Profile>::adopt(image.span());
     ASSERT_TRUE(r) << r.error().message();
     const auto canonical = r->canonical();
@@ -123,19 +123,19 @@ TEST(RegionVersions, what_is_not_an_addition_is_refused_by_name) {
   }
 }
 
-/// An image whose table of versions says nothing of a struct that it holds.
+/// An image whose table of versions lacks one of its structs.
 template <class T>
 std::string without_key_of(aligned_bytes image, const char* name) {
   const std::uint64_t key = situ::region_detail::sha256_u64(std::string(name) + "\n");
   const auto bytes = image.span();
   std::size_t at = 0;
   while (std::memcmp(bytes.data() + at, &key, sizeof(key)) != 0) ++at;
-  // Another name's key, between those beside it.
+  // Changes the key to that of another name, in the same position.
   bytes[at] ^= std::byte{1};
   return refused<T>(bytes);
 }
 
-/// What is written of the struct that is missing: where it lies, or where the link to it does.
+/// The error names the place of the missing struct, or of the link to it.
 TEST(RegionVersions, structs_that_the_table_says_nothing_of_are_refused) {
   for (const auto& [form, table] : {std::pair{"canonical", "128"}, {"live", "608"}}) {
     const auto newer = vector_image(std::string("profile.after.") + form + ".bin");

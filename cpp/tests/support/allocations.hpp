@@ -1,5 +1,5 @@
-// Counts what a test's program takes from the heap: for one file of each program, since it replaces `operator
-// new`.
+// Counts heap allocations of a test program. Include it in one file of each program, because it replaces
+// `operator new`.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,10 @@
 
 namespace situ_test {
 
-/// How often the program has taken memory so far.
+/// The number of allocations so far.
 inline std::atomic<std::size_t> allocations{0};
 
-/// How often it does so while this is done.
+/// The number of allocations during `work`.
 template <class Work>
 std::size_t allocations_of(const Work& work) {
   const std::size_t before = allocations.load();
@@ -22,9 +22,9 @@ std::size_t allocations_of(const Work& work) {
 
 }  // namespace situ_test
 
-// All forms that the standard's containers and algorithms use, since a sanitizer brings its own for each that
-// is not replaced, and memory that its form lends must not come back through one of these. Not inlined, or
-// the compiler takes malloc and delete for a mismatch.
+// Replaces all forms that the standard's containers and algorithms use: a sanitizer provides its own version
+// of each form that is not replaced, and memory from its version must not be freed by one of these. Not
+// inlined, or the compiler reports malloc and delete as a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
   situ_test::allocations.fetch_add(1, std::memory_order_relaxed);
   return std::malloc(size == 0 ? 1 : size);

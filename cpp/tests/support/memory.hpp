@@ -1,4 +1,4 @@
-// Memory where images of regions can lie: in granules of 16 bytes.
+// Aligned memory for images of regions, in granules of 16 bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ struct alignas(16) granule {
   std::byte bytes[16];
 };
 
-/// A copy of an image; its last granule is filled up with zeros.
+/// A copy of an image. The last granule is padded with zeros.
 inline std::vector<granule> granules_of(std::span<const std::byte> image) {
   std::vector<granule> copy((image.size() + sizeof(granule) - 1) / sizeof(granule));
   if (!image.empty()) std::memcpy(copy.data(), image.data(), image.size());
   return copy;
 }
 
-/// Memory at a multiple of 16, of any size.
+/// Memory of any size that begins at a multiple of 16.
 struct aligned_bytes {
   explicit aligned_bytes(std::size_t count) : granules((count + 15) / 16), count_(count) {}
   explicit aligned_bytes(std::span<const std::byte> from)

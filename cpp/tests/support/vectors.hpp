@@ -1,4 +1,4 @@
-// The files beneath spec/vectors, or beneath the part of it that the target names in SITU_VECTORS.
+// Reads the files below spec/vectors, or below the part of it that the target names in SITU_VECTORS.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace situ_test {
 
-/// The content of a file; the test fails where there is none.
+/// The content of a file. The test fails if there is no such file.
 template <class Byte = std::byte>
 std::vector<Byte> vector_bytes(const std::string& name) {
   std::ifstream in(SITU_VECTORS "/" + name, std::ios::binary);
@@ -23,7 +23,7 @@ std::vector<Byte> vector_bytes(const std::string& name) {
   return {first, first + text.size()};
 }
 
-/// An image of a region, in memory where it can be read.
+/// An image of a region, in aligned memory.
 inline aligned_bytes vector_image(const std::string& name) {
   return aligned_bytes(vector_bytes("region/" + name));
 }
