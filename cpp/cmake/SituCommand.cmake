@@ -1,11 +1,12 @@
-# The `situ` command of this source tree, for situ_generate in it: cargo builds it unless SITU_COMMAND names another.
+# The `situ` command of this source tree, for situ_generate within the tree. cargo builds it unless
+# SITU_COMMAND names another.
 include_guard(GLOBAL)
 
 if(SITU_COMMAND OR NOT SITU_CARGO)
   return()
 endif()
 
-# A debug build: it is quick to build, and `cargo test` has left it there already.
+# A debug build is quick, and `cargo test` has usually built it already.
 if(DEFINED ENV{CARGO_TARGET_DIR})
   set(SITU_COMMAND $ENV{CARGO_TARGET_DIR}/debug/situ)
 else()

@@ -1,14 +1,15 @@
-# situ_generate: C++ types for message definitions, made while the project is built.
+# situ_generate: generates C++ types for message definitions while the project is built.
 #
 #   situ_generate(<target> [FILES <file>...] [ROS <name>...] [INCLUDES <folder>...] [NAMESPACE <name>])
 #
-# <target> becomes an interface library whose users can include the generated headers. FILES are .proto files, or .idl, .msg, .srv and
-# .action files, ROS names packages (`sensor_msgs`) or interfaces of them (`sensor_msgs/msg/Image`), and INCLUDES are the
-# folders in which packages and included files are looked for. The header of `<include>/robot/arm.idl` is
-# `robot/arm.hpp`, that of the message `sensor_msgs/msg/PointCloud2` is `sensor_msgs/msg/point_cloud2.hpp`. NAMESPACE is put around
-# everything, and is the folder of these headers: with `my`, `my::sensor_msgs::msg::Image` is in `my/sensor_msgs/msg/image.hpp`. So it
-# can be used beside what rosidl makes of the same message. The command
-# is SITU_COMMAND when that is set (a list: it may have arguments of its own), otherwise `situ` on the PATH.
+# <target> becomes an interface library whose users can include the generated headers. FILES are .proto files,
+# or .idl, .msg, .srv and .action files. ROS names packages (`sensor_msgs`) or their interfaces
+# (`sensor_msgs/msg/Image`). INCLUDES are the folders to search for packages and included files. The header of
+# `<include>/robot/arm.idl` is `robot/arm.hpp`, that of the message `sensor_msgs/msg/PointCloud2` is
+# `sensor_msgs/msg/point_cloud2.hpp`. NAMESPACE is put around all generated code, and is the folder of the
+# headers: with `my`, `my::sensor_msgs::msg::Image` is in `my/sensor_msgs/msg/image.hpp`. Generated code can then
+# be used together with the code that rosidl generates from the same message. The command is SITU_COMMAND when
+# that is set (a list: it may have arguments of its own), otherwise `situ` on the PATH.
 include_guard(GLOBAL)
 
 function(situ_generate target)
@@ -26,7 +27,7 @@ function(situ_generate target)
     endif()
     set(command ${SITU_EXECUTABLE})
   endif()
-  # Another version of the command may make other code.
+  # Depends on the command, because another version may generate other code.
   list(GET command 0 program)
 
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${target})

@@ -5,7 +5,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/situ DESTINATION ${CMAKE_INSTALL
 install(TARGETS situ_types EXPORT situTargets)
 
 set(SITU_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/situ)
-# Behind -lsitu in situ.pc; the second when a program is linked with the static library.
+# The libraries after -lsitu in situ.pc. The second list is for programs linked with the static library.
 set(SITU_PC_LIBS)
 set(SITU_PC_LIBS_PRIVATE)
 if(SITU_BUS)
@@ -31,7 +31,7 @@ install(FILES
   ${PROJECT_SOURCE_DIR}/cmake/SituGenerate.cmake
   DESTINATION ${SITU_PACKAGE_DIR})
 
-# Relative to where the file itself lies, so that the installation may be moved.
+# Relative to the file itself, so that the installation may be moved.
 file(RELATIVE_PATH SITU_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" SITU_PC_PREFIX ${SITU_PC_PREFIX})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/situ.pc.in ${PROJECT_BINARY_DIR}/situ.pc @ONLY)

@@ -1,6 +1,6 @@
 # situ::c and situ::situ: libsitu for C, and the bus for C++ over it.
 #
-# libsitu is built by cargo along with the C++ targets, or taken from the folder SITU_LIBRARY_DIR, where
+# cargo builds libsitu together with the C++ targets. Alternatively SITU_LIBRARY_DIR names the folder in which
 # `cargo build --release -p situ-c` left libsitu.so and libsitu.a. Without cargo there is only situ::types.
 include_guard(GLOBAL)
 
@@ -35,7 +35,7 @@ else()
   set(SITU_CARGO_OUT ${situ_target_dir}/${SITU_CARGO_PROFILE})
 endif()
 
-# The library under the names that the loader and the linker look for, in a folder of its own.
+# The library with the names that the loader and the linker expect, in a folder of its own.
 set(SITU_SONAME libsitu.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(SITU_SHARED ${PROJECT_BINARY_DIR}/lib/libsitu.so.${PROJECT_VERSION})
 set(SITU_STATIC ${PROJECT_BINARY_DIR}/lib/libsitu.a)
@@ -46,7 +46,7 @@ if(SITU_LIBRARY_DIR)
   set(situ_build_command)
 else()
   set(situ_source ${SITU_CARGO_OUT})
-  # Cargo knows best whether there is anything to do, so it is always asked.
+  # cargo decides itself whether to rebuild, so it always runs.
   set(situ_build_command COMMAND ${SITU_CARGO} build --quiet --package situ-c --lib --profile ${SITU_CARGO_PROFILE})
 endif()
 add_custom_target(situ_cargo ALL

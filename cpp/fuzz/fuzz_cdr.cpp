@@ -1,5 +1,5 @@
-// Fuzzes CDR decoding: no bytes crash it, read out of bounds, or allocate out of proportion; and what it
-// accepts encodes to a message that decodes to the same.
+// Fuzzes CDR decoding: no bytes crash it, read out of bounds, or allocate out of proportion. Accepted bytes
+// encode to a message that decodes to the same value.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

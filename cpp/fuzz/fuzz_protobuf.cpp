@@ -1,5 +1,5 @@
-// Fuzzes the protobuf reader and writer: bytes are a message or an error; what is read of one is written, in
-// one piece and in chunks, and reads the same again.
+// Fuzzes the protobuf reader and writer: bytes are a message or an error. A message is written again, in one
+// piece and in chunks, and reads the same.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ std::vector<T> all(Range range) {
   return found;
 }
 
-// Whether all of it could be read; what could is written.
+// Writes everything that can be read. Whether all of it could be read.
 bool copy(const KitchenReader& from, KitchenWriter& to) {
   if (from.error()) return false;
   bool whole = true;
@@ -88,7 +88,7 @@ bool copy(const KitchenReader& from, KitchenWriter& to) {
   return whole;
 }
 
-// Nothing if not all of it can be read, or if it nests too deep to be written.
+// Nothing if not all of it can be read, or if it is nested too deep to be written.
 template <class Buffer>
 bool rewrite(std::span<const std::uint8_t> message, Buffer& buffer) {
   situ::protobuf::writer out(buffer);
@@ -110,7 +110,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!rewrite(once, second)) std::abort();
   if (bytes(once.begin(), once.end()) != bytes(second.written().begin(), second.written().end()))
     std::abort();
-  // Lengths are wider in chunks; read again, nothing is left of that.
+  // Lengths are wider in chunks; after reading them again, no difference remains.
   situ::protobuf::scattered_buffer chunks(5 + size % 60);
   if (!rewrite(once, chunks)) std::abort();
   situ::protobuf::growing_buffer third;

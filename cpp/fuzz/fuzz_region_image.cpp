@@ -1,5 +1,5 @@
-// Fuzzes images of regions: no bytes that are adopted make editing go wrong, and what is accepted as
-// canonical is the only image of its value.
+// Fuzzes images of regions: editing an adopted image never fails, and an accepted canonical image is the only
+// image of its value.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace {
 using situ_test::granule;
 using situ_test::Kitchen;
 
-/// The bytes as an image of a T, with a header as every image of the type has it: that is no riddle for the
-/// fuzzer to solve. Empty when they are too few.
+/// The bytes as an image of a T, with the header that every image of the type has, so that the fuzzer need
+/// not guess it. Empty when there are too few bytes.
 template <class T>
 std::vector<granule> image_of(std::span<const std::uint8_t> data) {
   std::vector<granule> image = situ_test::granules_of(std::as_bytes(data));
@@ -35,7 +35,7 @@ std::vector<granule> image_of(std::span<const std::uint8_t> data) {
   return image;
 }
 
-/// What is accepted as canonical is the only image of its value; what was adopted can be sent on.
+/// An accepted canonical image is the only image of its value. An adopted image can be sent on.
 template <class T>
 void sent_on(const situ::region<T>& taken, std::span<const std::byte> received) {
   const std::vector<std::byte> again = taken.canonical();

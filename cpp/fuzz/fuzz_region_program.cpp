@@ -1,5 +1,5 @@
-// Fuzzes operations on regions: whatever a program does, standard containers say what a region holds then, in
-// a window, in a buffer that is soon full, and after each way to compact it.
+// Fuzzes operations on regions: after any program, a region holds the same as standard containers: in a
+// window, in a buffer that is soon full, and after each way to compact it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

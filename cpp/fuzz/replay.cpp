@@ -1,4 +1,4 @@
-// Runs a fuzz target on files that are kept, each once, without the fuzzer: replay_<target> FOLDER...
+// Runs a fuzz target on stored inputs, each once, without the fuzzer: replay_<target> FOLDER...
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 std::string current;
 
-/// A target that finds something ends the program: with which input is said last.
+/// A target that finds a fault aborts. This prints the input last.
 void say_which(int /*signal*/) {
   constexpr char text[] = "replay: it was ";
   static_cast<void>(!write(STDERR_FILENO, text, sizeof(text) - 1));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the C++ fuzz targets and runs each for a while: cpp/fuzz/run.sh [seconds for each]. With 0 seconds they run what is
-# known already, once. Inputs that fail, and those learned from, stay under build/fuzz/cpp. All run, also when one fails; which ones
-# did is said at the end.
+# Builds the C++ fuzz targets and runs each for a while: cpp/fuzz/run.sh [seconds for each]. With 0 seconds
+# each runs its known inputs once. Failing inputs, and those learned from, stay under build/fuzz/cpp. All
+# targets run, also after a failure; the failed ones are listed at the end.
 # SITU_FUZZ_SANITIZER=none: without sanitizers, which is faster.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -18,14 +18,14 @@ entropic=1
 if [ "${SITU_FUZZ_SANITIZER-}" = none ]; then
   sanitizers=
   built+=-none
-  # Half the time would go into weighing which input comes next.
+  # Half the time would go into choosing the next input.
   entropic=0
 fi
 cmake -S cpp -B "$built" -G Ninja -DSITU_FUZZ=ON -DSITU_TESTS=OFF -DSITU_BUS=OFF -DCMAKE_CXX_COMPILER="$clang" \
   -DSITU_FUZZ_SANITIZERS=$sanitizers >/dev/null
 cmake --build "$built" --target "${targets[@]}"
 
-# The vectors are a good beginning. The first byte chooses the type, see the targets.
+# The vectors are good seeds. The first byte chooses the type, see the targets.
 seed() { # <target> <choice> <file>...
   mkdir -p "build/fuzz/cpp/$1/corpus"
   { printf "\\x0$2"; cat "${@:3}"; } >"build/fuzz/cpp/$1/corpus/$2-$(basename "$3")"
@@ -48,7 +48,7 @@ for file in spec/vectors/region/profile.*.bin; do
   seed fuzz_region_image 3 "$file"
 done
 
-# To libFuzzer, no time is all the time.
+# For libFuzzer, 0 means no limit.
 limit=-max_total_time=$seconds
 [ "$seconds" != 0 ] || limit=-runs=0
 failed=()
@@ -56,9 +56,9 @@ for target in "${targets[@]}"; do
   echo "==> $target, $seconds s"
   found=build/fuzz/cpp/$target
   mkdir -p "$found/artifacts" "$found/corpus"
-  # What earlier runs learned, where that is kept.
+  # Inputs learned by earlier runs, if they are kept.
   cp -n "fuzz/corpus/$target/"* "$found/corpus/" 2>/dev/null || true
-  # A program of a few hundred bytes reaches what longer ones do, and many run in the same time.
+  # A program of a few hundred bytes reaches the same code as longer ones, and runs faster.
   longest=4096
   [ "$target" != fuzz_region_program ] || longest=256
   "$built/fuzz/$target" "$limit" -entropic=$entropic -max_len=$longest -timeout=20 -rss_limit_mb=4096 \

@@ -1,4 +1,4 @@
-// Messages that other implementations wrote: read with generated types, compared, and written again.
+// Messages written by other implementations: read with generated types, compared, and written again.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,14 +39,14 @@ class interop_case {
   }
   /// Whether Situ writes the same bytes for the value.
   [[nodiscard]] bool is_exact() const { return field("order") == "little" && field("differs").empty(); }
-  /// Whether the value is that of a message that nobody has touched.
+  /// Whether the value is that of a new message.
   [[nodiscard]] bool is_default() const { return field("case") == "default"; }
   /// The value as JSON.
   [[nodiscard]] std::string_view value() const {
     const std::size_t at = line_.find(value_key) + value_key.size();
     return std::string_view(line_).substr(at, line_.size() - 1 - at);
   }
-  /// The line with bytes that Situ wrote.
+  /// The line, with bytes written by Situ.
   [[nodiscard]] std::string with(const std::vector<std::byte>& bytes) const {
     std::string digits;
     for (const std::byte byte : bytes) {
@@ -62,7 +62,7 @@ class interop_case {
  private:
   static constexpr std::string_view value_key = "\"value\": ";
 
-  /// The text of a field in front of the value; empty if it is not there.
+  /// The text of a field before the value, or an empty text.
   [[nodiscard]] std::string_view field(std::string_view name) const {
     const std::string_view head = std::string_view(line_).substr(0, line_.find(value_key));
     const std::string key = "\"" + std::string(name) + "\": \"";
@@ -76,7 +76,7 @@ class interop_case {
   std::vector<std::byte> bytes_;
 };
 
-/// The cases of a type in a folder; none if it has no file for it.
+/// The cases of a type in a folder. Empty if the folder has no file for the type.
 inline std::vector<interop_case> interop_cases(const std::filesystem::path& folder, std::string_view type) {
   std::string name(type);
   for (std::size_t at = name.find("::"); at != std::string::npos; at = name.find("::"))
@@ -87,8 +87,8 @@ inline std::vector<interop_case> interop_cases(const std::filesystem::path& fold
   return cases;
 }
 
-/// Situ writes what the other side wrote. ROS 2 reserves more room than some messages need, and leaves it at
-/// their end.
+/// Situ writes the same bytes as the other side. ROS 2 reserves more room than some messages need, and leaves
+/// it at their end.
 inline void expect_same_bytes(const interop_case& theirs, const std::vector<std::byte>& ours) {
   if (!theirs.is_exact()) return;
   ASSERT_LE(ours.size(), theirs.bytes().size());
@@ -98,12 +98,12 @@ inline void expect_same_bytes(const interop_case& theirs, const std::vector<std:
   }
 }
 
-/// Reads a case, compares its value, writes it, and compares the bytes. Returns those that were written.
+/// Reads a case, compares its value, writes it, and compares the bytes. Returns the written bytes.
 template <class T>
 std::vector<std::byte> round_trip(const interop_case& one) {
   const auto message = std::make_unique<T>();
   if (one.is_default()) expect_same_bytes(one, situ::encode_to_vector(*message, one.encoding()).value());
-  // The second time, what is there already makes no difference.
+  // The second time, the message already has a value, which must make no difference.
   for (int time = 0; time < 2; ++time) {
     const auto read = situ::decode(*message, one.bytes());
     EXPECT_TRUE(read) << read.error().message();
@@ -117,9 +117,9 @@ std::vector<std::byte> round_trip(const interop_case& one) {
   return std::move(*written);
 }
 
-/// Exchanges the messages of a type with another implementation, if one runs this program
-/// (tests/interop/*.py): its messages are in the folder SITU_INTEROP_THEIRS, and what Situ writes is appended
-/// to the file SITU_INTEROP_OURS.
+/// Exchanges the messages of a type with another implementation, if that runs this program
+/// (tests/interop/*.py): its messages are in the folder SITU_INTEROP_THEIRS, and the bytes that Situ writes
+/// are appended to the file SITU_INTEROP_OURS.
 template <class T>
 void exchange() {
   const char* theirs = std::getenv("SITU_INTEROP_THEIRS");

@@ -1,6 +1,6 @@
-// CDR against independent implementations: the messages kept in spec/vectors/cdr, and, when
-// tests/interop/cyclone.py runs this program, an exchange of fresh ones. The ROS types are exchanged by the
-// tests that use every one of them.
+// CDR against independent implementations: the messages stored in spec/vectors/cdr and, when
+// tests/interop/cyclone.py runs this program, an exchange of new ones. The tests that use every ROS type
+// exchange those.
 #include "interop/cases.hpp"
 #include "kinds.hpp"
 #include "messages.hpp"
@@ -39,7 +39,7 @@ TYPED_TEST(KeptMessages, is_read_and_written) {
   exchange<TypeParam>();
 }
 
-// The padding holds what ROS 2 happened to leave there.
+// The padding holds arbitrary bytes that ROS 2 left there.
 template <class T>
 void read_padded() {
   const auto cases = interop_cases(SITU_VECTORS "/cdr/ros/padded", T::situ_name);

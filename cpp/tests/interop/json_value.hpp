@@ -1,5 +1,5 @@
-// Compares a message with its value as JSON, reading both side by side: no tree is built, and no JSON library
-// needed.
+// Compares a message with its value as JSON by reading both side by side, without a tree and without a JSON
+// library.
 #pragma once
 
 #include <charconv>
@@ -13,13 +13,13 @@
 
 namespace situ_test {
 
-/// Reads JSON as Python's `json.dumps` writes it, in step with a value of the same structure. What the values
-/// look like is said in tests/interop/model.py.
+/// Reads JSON as Python's `json.dumps` writes it, in step with a value of the same structure.
+/// tests/interop/model.py defines how values are written.
 class json_value {
  public:
   explicit json_value(std::string_view text) : rest_(text) {}
 
-  /// Whether the JSON says what the value is. If not, `difference` says where.
+  /// Whether the JSON describes the value. If not, `difference` gives the place.
   template <class T>
   bool is(const T& value) {
     return same(value) && (rest_.empty() || fail("text is left"));
@@ -148,7 +148,7 @@ class json_value {
         c = rest_.front();
         rest_.remove_prefix(1);
         if (c == 'u' && rest_.size() >= 4) {
-          unsigned code = 0;  // Only control characters are written so.
+          unsigned code = 0;  // only control characters are written like this
           std::from_chars(rest_.data(), rest_.data() + 4, code, 16);
           rest_.remove_prefix(4);
           c = static_cast<char>(code);
@@ -181,7 +181,7 @@ class json_value {
     return units;
   }
 
-  /// Skips what is expected; false if something else stands there.
+  /// Skips the expected text. False if other text follows.
   bool word(std::string_view expected) {
     if (!rest_.starts_with(expected)) return false;
     rest_.remove_prefix(expected.size());

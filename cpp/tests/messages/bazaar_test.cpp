@@ -1,5 +1,5 @@
-// Trees, unions, shared links and bases in the region forms of generated types: held to the bytes that Rust
-// writes too, and converted from and to the heap.
+// Trees, unions, shared links and bases in the region forms of generated types: compared with the bytes that
+// Rust writes, and converted from and to the heap.
 #include "bazaar.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(Bazaar, regions_become_heap_messages_and_come_back) {
   ASSERT_TRUE(situ::convert(*back, again));
   EXPECT_EQ(again, message);
 
-  // A message that is stored over one whose values are shared leaves these to the others.
+  // Assigning over a message whose values are shared leaves these values to the other links.
   message.texture->grain->text = "only one has it";
   message.textures.clear();
   ASSERT_TRUE(situ::convert(message, *r));

@@ -1,4 +1,4 @@
-// A game::Bazaar with something in every container, as spec/vectors/region_schema.py has it.
+// A game::Bazaar with values in every container, as in spec/vectors/region_schema.py.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ inline void set(auto& item, std::uint32_t id, std::uint32_t number, std::uint64_
   item.timestamp = timestamp;
 }
 
-/// What spec/vectors/region_schema.py has under BAZAAR_VALUE.
+/// The values of BAZAAR_VALUE in spec/vectors/region_schema.py.
 inline void fill(game::Bazaar& b) {
   for (std::uint32_t i = 0; i < 505; ++i) b.index.insert(i * i % 1009);
   for (int i = 0; i < 40; ++i) b.words.insert("word " + std::to_string(i * 7 % 40) + " of forty");

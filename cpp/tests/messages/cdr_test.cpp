@@ -1,4 +1,5 @@
-// CDR beyond the vectors: types that grew, long parameters, other writers' habits, lies, limits, and noise.
+// CDR beyond the vectors: types that grew, long parameters, encodings of other writers, wrong lengths,
+// limits, and random bytes.
 #include "situ/cdr.hpp"
 
 #include <gtest/gtest.h>
@@ -128,10 +129,10 @@ TEST(Cdr, long_parameters_have_long_headers) {
   }
 }
 
-/// Bytes written by hand, with the habits of other writers.
+/// Bytes written by hand, in the encodings of other writers.
 TEST(Cdr, headers_of_other_writers_are_read) {
-  // XCDR1: an extended header for a small id, a parameter to ignore, one of a vendor's, a length padded to
-  // four.
+  // XCDR1: an extended header for a small id, a parameter to ignore, a vendor-specific one, a length padded
+  // to four.
   const auto v1 = bytes_of({0,    3,    0, 0,                          //
                             0x03, 0x3F, 4, 0, 0xFF, 0xFF, 0xFF, 0xFF,  // PID_IGNORE
                             0x01, 0x80, 4, 0, 9,    9,    9,    9,     // a vendor's id 1
@@ -141,8 +142,8 @@ TEST(Cdr, headers_of_other_writers_are_read) {
   const auto few = decoded<extras::Few>(v1);
   EXPECT_EQ(few.one, 7);
   EXPECT_EQ(few.three, "h");
-  // XCDR2: the length code 5 for a string, whose own length is the parameter's; the padding counted at the
-  // end.
+  // XCDR2: the length code 5 for a string, whose own length is also that of the parameter; the padding is
+  // counted at the end.
   const auto v2 = bytes_of({0,    0x0B, 0, 0,                               //
                             20,   0,    0, 0,                               // the delimiter
                             0x03, 0,    0, 0x50, 2, 0, 0, 0, 'h', 0, 0, 0,  // three
@@ -178,7 +179,7 @@ TEST(Cdr, the_last_of_repeated_members_wins) {
 }
 
 TEST(Cdr, padding_at_the_end_is_dropped_when_announced) {
-  // An appendable type may end early: with three bytes of padding announced, `second` is not there.
+  // An appendable type may end early: with three bytes of padding announced, `second` is absent.
   auto bytes = bytes_of({0, 1, 0, 3, 5, 0, 0, 0, 0, 0, 0, 0});
   bytes.resize(8);
   bytes[3] = std::byte{2};
@@ -287,8 +288,8 @@ TEST(Cdr, a_length_alone_allocates_nothing) {
   const auto error = refused<extras::Unlimited>(lie);
   EXPECT_EQ(error.problem, decode_problem::lying_length);
   EXPECT_EQ(error.path.text(), "bytes");
-  // Each element of four bytes becomes one of more than five hundred: the memory of a message is limited by
-  // its length.
+  // Each element of four bytes becomes one of more than five hundred: the length of a message limits its
+  // memory.
   auto wasteful = bytes_of({0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   const std::uint32_t count = 400'000;
   wasteful.resize(12 + count * std::size_t{4});
@@ -298,8 +299,7 @@ TEST(Cdr, a_length_alone_allocates_nothing) {
   EXPECT_EQ(refused<extras::Empties>(wasteful).problem, decode_problem::too_much_memory);
 }
 
-/// What is decoded from noise encodes and decodes to the same again; nothing else happens. (The sanitizers
-/// see to it.)
+/// If random bytes decode, the message encodes and decodes to itself. The sanitizers detect anything else.
 template <class T>
 void survive_noise(unsigned seed) {
   std::mt19937 random(seed);

@@ -1,5 +1,5 @@
-// Names of types, members, cases, enumerators, constants and modules that mean something in C++ or in what is
-// generated (tests/generated/schema/hostile/names.idl): that it compiles is the test.
+// Names of types, members, cases, enumerators, constants and modules that have a meaning in C++ or in
+// generated code (tests/generated/schema/hostile/names.idl). The test is that they compile.
 #include <gtest/gtest.h>
 
 #include <vector>

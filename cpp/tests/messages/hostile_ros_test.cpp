@@ -1,5 +1,5 @@
-// Names of packages, messages, services, fields and constants of ROS that mean something in C++ or in what is
-// generated (tests/generated/schema/hostile/share): that it compiles is the test.
+// Names of packages, messages, services, fields and constants of ROS that have a meaning in C++ or in
+// generated code (tests/generated/schema/hostile/share). The test is that they compile.
 #include <gtest/gtest.h>
 
 #include "names/msg/all.hpp"

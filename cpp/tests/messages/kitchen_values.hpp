@@ -33,14 +33,14 @@ class aligned_body {
   std::size_t size_;
 };
 
-/// A message in memory that was zero before, and the body of a flat one.
+/// A message in memory that was zero before, with the body of a flat one.
 template <class T>
 class built {
  public:
   explicit built(const typename T::bulk_lengths& lengths = {}) : body_(T::body_size(lengths).value()) {
     memory_ = std::make_unique<block>();
     std::memset(static_cast<void*>(memory_->bytes), 0, sizeof(T));
-    // Otherwise the compiler need not zero what lies under an object that is about to be constructed.
+    // Prevents the compiler from leaving memory unzeroed in which an object is about to be constructed.
     asm volatile("" : : "r"(memory_.get()) : "memory");
     message_ = T::init_at(memory_->bytes, lengths);
   }
@@ -158,7 +158,7 @@ void fill(kitchen::Unions_<S>& m) {
 constexpr kitchen::Derived::bulk_lengths derived_lengths{
     .base = {.left = {.samples = 2}}, .raw = 70, .right = {.samples = 1}, .points = 2, .none = 0};
 
-/// Of a flat message, with its body.
+/// For a flat message, with its body.
 template <class S>
 void fill(kitchen::Derived_<S>& m, std::span<std::byte> body) {
   const auto elements = [body](auto& field) {
@@ -221,7 +221,7 @@ inline void fill(kitchen::Heaped& m) {
   m.behind = 6.5;
 }
 
-/// In any storage.
+/// Fills the message in any storage.
 inline void fill_thicket(auto& m) {
   m.name = "root";
   m.by_number[-1].resize(2);

@@ -1,5 +1,5 @@
-// What generated messages can do: defaults, equality, printing, unions, bitmasks, construction in place,
-// conversion.
+// The operations of generated messages: defaults, equality, printing, unions, bitmasks, construction in
+// place, conversion.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// A generated type that was appended to, as a program sees it that does not know the new members.
+// A generated appendable type, in a program that does not know the new members.
 #include "profile_before.hpp"
 
 #include <gtest/gtest.h>

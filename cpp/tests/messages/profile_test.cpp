@@ -1,4 +1,4 @@
-// A generated type that was appended to, as a program sees it that knows the new members.
+// A generated appendable type, in a program that knows the new members.
 #include "profile.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The region forms of generated types: built, converted from and to the other storages, and held to the bytes
-// that Rust writes too.
+// The region forms of generated types: built, converted from and to the other storages, and compared with the
+// bytes that Rust writes.
 #include "region.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using situ_test::vector_image;
 using pantry_region = situ::region<game::Pantry>;
 using heap_pantry = situ::rebind<game::Pantry, situ::heap>;
 
-/// What spec/vectors/region_schema.py holds.
+/// The values of spec/vectors/region_schema.py.
 heap_pantry pantry() {
   heap_pantry p;
   const auto inner = [](const char* text, std::initializer_list<std::int16_t> numbers) {

@@ -1,4 +1,4 @@
-// Bytes from another process: every way in which they can be wrong is found and named.
+// Validation of bytes from another process: every fault is found and named.
 #include "situ/validate.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ void poke(T& message, const void* where, std::uint64_t value, std::size_t size) 
   std::memcpy(reinterpret_cast<std::byte*>(&message) + offset, &value, size);
 }
 
-/// Begins anew, whatever the bytes hold now.
+/// Starts with a fresh message, whatever the bytes hold.
 template <class T>
 void refill(built<T>& message) {
   T::init_at(&*message);
@@ -160,8 +160,8 @@ TEST(Validate, size_and_address) {
   EXPECT_EQ(odd.error().message(), "message: the bytes do not lie at a multiple of 8");
 }
 
-/// Whatever lies in memory, checking it and reading what passed stays within the message. (The sanitizers see
-/// to it.)
+/// Whatever the bytes, checking them and reading an accepted message stays within the message. The sanitizers
+/// detect anything else.
 template <class T>
 void survive_noise(unsigned seed) {
   std::mt19937 random(seed);

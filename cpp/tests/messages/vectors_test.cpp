@@ -1,4 +1,4 @@
-// The vectors of spec/vectors: the same bytes as every other implementation, written and read.
+// The vectors of spec/vectors, written and read: the same bytes as in every other implementation.
 #include "support/vectors.hpp"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TYPED_TEST(FlatVector, is_written) {
   }
   const auto body = vector_bytes(name + ".body.bin");
   ASSERT_EQ(message->body().size(), body.size());
-  // Of the elements only points have padding, and the vector's is zero as that of the body.
+  // Among the elements only points have padding, which is zero in the vector as in the body.
   ASSERT_TRUE(std::equal(body.begin(), body.end(), message->body().begin()));
 }
 
@@ -162,13 +162,13 @@ TYPED_TEST(CdrVector, is_read) {
   }
 }
 
-/// Every message cut short is an error or, where the type may end early, another message; never a crash.
+/// Every truncated message is an error or, where the type may end early, another message; never a crash.
 TYPED_TEST(CdrVector, is_read_or_refused_wherever_it_ends) {
   constexpr bool may_end_early = TypeParam::situ_extensibility == situ::extensibility::appendable;
   for (const auto version : {situ::encoding::xcdr1, situ::encoding::xcdr2}) {
     const auto bytes = this->file(version, false);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-      // A copy of just this size, so that the address sanitizer sees a step too far.
+      // A copy of exactly this size, so that the address sanitizer detects any access beyond it.
       const std::vector<std::byte> part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
       situ::rebind<TypeParam, heap> message;
       const auto read = situ::decode(message, part);
@@ -181,7 +181,7 @@ TYPED_TEST(CdrVector, is_read_or_refused_wherever_it_ends) {
   }
 }
 
-/// What contains itself through several containers lies in a region as Rust writes it.
+/// A type that contains itself through several containers has the same bytes in a region as in Rust.
 TEST(RegionVector, thicket) {
   using in_region = situ::rebind<kitchen::Thicket, situ::in_region>;
   situ::region<in_region> r;

@@ -1,4 +1,4 @@
-// An enum is a key as the number that it is declared with: neither booleans nor characters are.
+// An enum is a key by its declared number: neither booleans nor characters are keys.
 // EXPECT: the keys of sets and maps in a region are integers, enums of integers, and strings
 #include "situ/region.hpp"
 

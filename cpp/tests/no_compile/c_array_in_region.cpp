@@ -1,4 +1,4 @@
-// Arrays of C, which are not assigned as values are, do not lie in a region.
+// C arrays cannot be assigned like values, so they may not lie in a region.
 // EXPECT: an array in a region is a std::array
 #include <array>
 

@@ -1,4 +1,4 @@
-// A message on the heap is not self-contained: its bytes mean nothing to another process.
+// A message on the heap is not self-contained: its bytes have no meaning in another process.
 // EXPECT: flat_message
 #include "kitchen.hpp"
 #include "situ/validate.hpp"

@@ -1,4 +1,4 @@
-// There is nothing that an inline allocator could allocate from.
+// An inline allocator cannot allocate.
 // EXPECT: allocate
 #include "situ/layout/allocator.hpp"
 

@@ -1,5 +1,5 @@
-# Compiles SOURCE twice: with SITU_RIGHT defined it has to compile; without, it must not, and the compiler's words have to
-# match the source's line `// EXPECT: <regular expression>`.
+# Compiles SOURCE twice. With SITU_RIGHT defined it must compile. Without, it must not, and the compiler's
+# output must match the source's line `// EXPECT: <regular expression>`.
 set(flags)
 foreach(folder IN LISTS INCLUDES)
   list(APPEND flags -I ${folder})

@@ -1,5 +1,5 @@
-// What takes no place could not be counted by its bytes: a struct in a region has at least one member, an
-// array one element.
+// Elements without bytes could not be counted: a struct in a region has at least one member, an array one
+// element.
 // EXPECT: an array of a region has at least one element
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is not the same on all platforms does not lie in a region, whether it is a member or in one.
+// Types that differ between platforms may not lie in a region, neither as members nor inside members.
 // EXPECT: only numbers, enums, region containers, std::array of these, and structs
 #include "situ/region.hpp"
 

@@ -1,4 +1,4 @@
-// Nothing that holds a pointer passes for flat.
+// A type with pointers is not flat.
 // EXPECT: not self-contained
 #include <string>
 

@@ -1,4 +1,4 @@
-// A null pointer is no text.
+// A null pointer is not a text.
 // EXPECT: deleted
 #include "situ/layout/bounded_string.hpp"
 

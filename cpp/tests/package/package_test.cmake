@@ -1,6 +1,6 @@
-# Installs Situ into a fresh folder, moves it, and builds and runs the consumer against it: by CMake and by pkg-config.
-# Called with -DBUILD=<build folder of Situ> -DSOURCE=<this folder> -DCXX=<compiler> -DCC=<compiler> -DWORK=<scratch folder>
-# -DSITU=<the situ command>.
+# Installs Situ into a new folder, moves the folder, and builds and runs the consumer against it: with CMake
+# and with pkg-config. Called with -DBUILD=<build folder of Situ> -DSOURCE=<this folder> -DCXX=<compiler>
+# -DCC=<compiler> -DWORK=<scratch folder> -DSITU=<the situ command>.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()

@@ -43,7 +43,7 @@ TEST(protobuf_allocations, none) {
   EXPECT_EQ(after, before);
   EXPECT_EQ(sink.bytes, out.size());
   EXPECT_EQ(sink.patched, 40U);
-  // The counter counts.
+  // The counter works.
   ::operator delete(::operator new(1));
   EXPECT_EQ(situ_test::allocations, after + 1);
 }

@@ -1,6 +1,6 @@
-# Builds the example in a fresh folder, with plain CMake: against Situ's sources, against an installed Situ without the bus, and, in a
-# clone, against the repository, which CMake fetches.
-# Called with -DCPP=<Situ's folder cpp> -DSITU=<the situ command> -DCXX=<compiler> -DWORK=<scratch folder>.
+# Builds the example in a new folder, with plain CMake: against Situ's sources, against an installed Situ
+# without the bus and, in a clone, against the repository, which CMake fetches. Called with -DCPP=<Situ's
+# folder cpp> -DSITU=<the situ command> -DCXX=<compiler> -DWORK=<scratch folder>.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()

@@ -1,5 +1,5 @@
-// Readers that Situ generates for .proto files: the message of the vectors in every form, and what proto2 and
-// editions ask for.
+// Readers that Situ generates for .proto files: the message of the vectors in every form, and the features of
+// proto2 and editions.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -133,7 +133,7 @@ TEST(protobuf_generated_reader, an_edition_has_the_features_that_it_asks_for) {
   EXPECT_EQ(empty.plain(), 7);
   EXPECT_EQ(empty.text(), std::string_view("a\0b", 3));
   EXPECT_EQ(empty.mode(), Mode::SLOW);
-  // Packed and expanded numbers, modes 9 that are unknown, a number in a oneof.
+  // Packed and expanded numbers, unknown modes with the value 9, a number in a oneof.
   const bytes message{0x1a, 2, 1, 2, 0x20, 3, 0x20, 4, 0x28, 9, 0x30, 9, 0x50, 6, 0x48, 9, 0x5a, 3, 2, 9, 1};
   const bytes ours = written([](situ::protobuf::writer& out) {
     EditionWriter it(out);
@@ -186,7 +186,7 @@ TEST(protobuf_generated_reader, groups_and_extensions) {
   EXPECT_EQ(raw.raw().size(), 2U);
   EXPECT_EQ(ModeExtensionReader(GroupedReader()).mode(), Mode::SLOW);
 
-  // Groups that come again are merged, and their extensions hold what they are made of.
+  // Repeated groups are merged, and so are their extensions.
   bytes twice = message;
   twice.insert(twice.end(), {0x0b, 0x08, 9, 0x0c});
   const auto merged = GroupedReader(twice).single();

@@ -1,5 +1,5 @@
-// Writers that Situ generates for .proto files write the vectors' message, and what proto2 and odd names ask
-// for compiles.
+// Writers that Situ generates for .proto files write the vectors' message. Features of proto2 and unusual
+// names compile.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -137,7 +137,7 @@ TEST(protobuf_generated, groups_and_extensions) {
   });
   EXPECT_EQ(newest, vector_bytes<std::uint8_t>("newest.bin"));
 
-  // A message is not written while an extension of it is.
+  // A message cannot be written while an extension of it is being written.
   situ::protobuf::growing_buffer buffer;
   situ::protobuf::writer out(buffer);
   {

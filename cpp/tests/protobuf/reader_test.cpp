@@ -1,4 +1,4 @@
-// The protobuf reader: merging, oneofs, closed enums, unknown fields, and bytes that are no message.
+// The protobuf reader: merging, oneofs, closed enums, unknown fields, and bytes that are not a message.
 #include "situ/protobuf/reader.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(protobuf_reader, messages_are_merged_and_hold_what_they_are_made_of) {
     EXPECT_EQ(merged.get_string(7), "y");
     for (const std::int32_t each : merged.all<kind::sint32>(5)) EXPECT_EQ(each, -1);
   }
-  // The later member of the oneof has taken the place of the earlier one.
+  // The later member of the oneof has replaced the earlier one.
   EXPECT_FALSE(inner.has(0));
   EXPECT_EQ(inner.get<kind::int32>(2, 0), 2);
 }
@@ -93,7 +93,7 @@ TEST(protobuf_reader, the_last_member_of_a_oneof_stays) {
   const bytes message{0x12, 2, 0x08, 1, 0x18, 7, 0x12, 2, 0x18, 2, 0x12, 2, 0x18, 3};
   const table it(message);
   EXPECT_FALSE(it.has(0) || it.has(2));
-  // The first b was gone when the second came.
+  // The first b was dropped when the second came.
   const table b = it.get_message<table>(1);
   EXPECT_EQ(bytes(b.bytes().begin(), b.bytes().end()), (bytes{0x18, 2, 0x18, 3}));
 }
@@ -133,7 +133,7 @@ TEST(protobuf_reader, what_is_no_message_is_refused_with_its_place) {
   bytes longer{0x08};
   longer.insert(longer.end(), 11, 0xff);
   EXPECT_EQ(problem(longer), read_problem::long_varint);
-  // A packed field whose last number is cut off: told when it is gone through.
+  // A packed field whose last number is cut off: the error appears on iteration.
   const bytes packed{0x32, 2, 2, 0x80};
   const table it(packed);
   auto numbers = it.all<kind::sint32>(5);
@@ -163,7 +163,7 @@ TEST(protobuf_reader, nesting_is_bounded) {
   EXPECT_EQ(it.error().problem, read_problem::too_deep);
 }
 
-/// Looks at everything there is.
+/// Reads everything in the message.
 std::size_t visit(const table& it, int depth = 0) {
   std::size_t seen = it.get<kind::uint32>(0, 0) + it.get_string(7).size();
   for (const auto each : it.all<kind::sint32>(5)) seen += static_cast<std::uint32_t>(each);
@@ -182,7 +182,7 @@ TEST(protobuf_reader, cut_and_flipped_messages_are_errors_or_messages) {
   for (int round = 0; round < 20000; ++round) {
     bytes message;
     for (std::size_t n = random() % 24; n > 0; --n) {
-      // Mostly tags that are known, and short lengths.
+      // Mostly known tags and short lengths.
       const std::array<std::uint8_t, 8> likely{0x08, 0x12, 0x18, 0x30, 0x32, 0x3a, 0x42, 0x4a};
       message.push_back(random() % 3 == 0 ? static_cast<std::uint8_t>(random() % 12) : likely[random() % 8]);
     }
@@ -197,7 +197,7 @@ TEST(protobuf_reader, a_message_of_256_mebibytes_through_chunks_of_4_kibibytes) 
   constexpr std::uint64_t records = 1U << 18U;
   bytes record(1018);
   for (std::size_t i = 0; i < record.size(); ++i) record[i] = static_cast<std::uint8_t>(i * 7);
-  // What leaves the process, and where the chunks began.
+  // The bytes that leave the process, and where the chunks began.
   struct {
     void chunk(std::uint32_t, std::span<const std::uint8_t> data, std::size_t) {
       starts.push_back(given.size());
@@ -227,7 +227,7 @@ TEST(protobuf_reader, a_message_of_256_mebibytes_through_chunks_of_4_kibibytes) 
   ASSERT_EQ(out.finish(), situ::protobuf::write_error::none);
   ASSERT_GT(sink.given.size(), std::size_t{256} << 20U);
 
-  // One field that ends where the message does, one in it, and then the records, each of them whole.
+  // One field that ends at the end of the message, one in it, and then the records, all complete.
   std::span<const std::uint8_t> content = sink.given;
   for (const std::uint32_t number : {1U, 2U}) {
     situ::protobuf::fields level(content);

@@ -1,4 +1,4 @@
-// The protobuf writer in C++: the vectors that Rust writes and protoc reads, arrays to their last byte,
+// The protobuf writer in C++: the vectors that Rust writes and protoc reads, arrays filled to the last byte,
 // chunks, order.
 #include "situ/protobuf/writer.hpp"
 
@@ -111,7 +111,7 @@ TEST(protobuf, numbers_of_every_length_are_written_as_byte_by_byte) {
       for (std::uint64_t rest = value; expected.size() == 1 || rest != 0; rest >>= 7U) {
         expected.push_back(static_cast<std::uint8_t>((rest & 0x7fU) | (rest >> 7U != 0 ? 0x80U : 0U)));
       }
-      // In the middle of an array, and at its end, where each byte is looked at.
+      // In the middle of an array, and at its end, where each byte is checked.
       for (const std::size_t size : {std::size_t{64}, expected.size()}) {
         bytes memory(size);
         fixed_buffer buffer(memory);
@@ -236,7 +236,7 @@ TEST(protobuf, messages_nest_to_the_last_level) {
   EXPECT_EQ(write(buffer, [](message& it) { nest(it, 129); }), write_error::too_deep);
 }
 
-/// A message of numbers, messages and groups, and its bytes as an encoder writes them that knows all sizes.
+/// A message of numbers, messages and groups, and its bytes as an encoder that knows all sizes writes them.
 struct node {
   std::uint32_t field = 1;
   bool is_group = false;
@@ -274,7 +274,7 @@ struct node {
     return all;
   }
 
-  /// The same from bytes whose lengths may be redundant.
+  /// The same from bytes whose lengths may have redundant bytes.
   static node read(std::span<const std::uint8_t> content, std::uint32_t field, bool is_group) {
     node it{field, is_group, {}};
     situ::protobuf::fields all(content);

@@ -1,4 +1,4 @@
-// Uses all that a generated type offers, so that every line of it is compiled.
+// Uses every operation of a generated type, so that all of its code is compiled.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 namespace situ_test {
 
-/// A default message survives encoding and prints, and so do those of ROS 2, when tests/interop/ros.py runs
-/// the program; a union is a part of messages and prints.
+/// A default message survives encoding and prints, and so do the messages of ROS 2 when tests/interop/ros.py
+/// runs the program. A union is part of a message and prints.
 template <class T>
 void use() {
   SCOPED_TRACE(std::string(T::situ_name));

@@ -1,4 +1,4 @@
-// Text is borrowed from a reader that lives: not from one that ends at once.
+// Text may not be borrowed from a temporary reader.
 // EXPECT: deleted
 #include "situ/protobuf/reader.hpp"
 

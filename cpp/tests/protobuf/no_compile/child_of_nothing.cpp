@@ -1,4 +1,4 @@
-// A child borrows a parent that lives: not one that ends at once.
+// A child may not borrow a temporary parent.
 // EXPECT: cannot bind non-const lvalue|expects an lvalue
 #include "situ/protobuf/writer.hpp"
 

@@ -1,4 +1,4 @@
-// A message is not copied: two would end it.
+// A message cannot be copied, because both copies would end it.
 // EXPECT: deleted
 #include "situ/protobuf/writer.hpp"
 

@@ -1,4 +1,4 @@
-// A message does not outlive its scope.
+// A message cannot outlive its scope.
 // EXPECT: deleted
 #include "situ/protobuf/writer.hpp"
 

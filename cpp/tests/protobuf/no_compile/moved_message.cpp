@@ -1,4 +1,4 @@
-// A message is not moved: it ends where its scope ends.
+// A message cannot be moved: it ends at the end of its scope.
 // EXPECT: deleted
 #include "situ/protobuf/writer.hpp"
 

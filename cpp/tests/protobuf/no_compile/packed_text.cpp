@@ -1,4 +1,4 @@
-// A packed field has numbers.
+// A packed field holds numbers.
 // EXPECT: constraint|no match|not satisfied
 #include "situ/protobuf/writer.hpp"
 
