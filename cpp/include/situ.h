@@ -15,7 +15,7 @@
  * - A function that can fail returns a `situ_status`: `SITU_OK`, `SITU_EMPTY` if a result may be absent, or
  *   a negative error. On an error the last parameter, unless it is NULL, receives the status and a sentence
  *   that says what happened, with the values, and what to do. Otherwise it is not written. On failure no
- * other output is written.
+ *   other output is written.
  * - Input texts are UTF-8, end with a zero, and are copied. Output texts belong to the handle that was
  *   passed.
  * - All threads may use a node at once. A publisher with its loans, and a subscriber, may move between

@@ -1,5 +1,5 @@
-//! Names the shared library for the loader, and puts a link of that name beside it: before 1.0 each minor version may change the
-//! interface.
+//! Sets the shared library's name for the loader, and places a link of that name beside it: before 1.0 each
+//! minor version may change the interface.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ fn main() {
     let soname =
         format!("libsitu.so.{}.{}", part("CARGO_PKG_VERSION_MAJOR"), part("CARGO_PKG_VERSION_MINOR"));
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{soname}");
-    // Cargo knows no such names: a program that was linked with target/release/libsitu.so would not find what it asks for. Scripts run
-    // in target/release/build/situ-c-<hash>/out.
+    // Cargo does not know such names: a program that is linked with target/release/libsitu.so would not find
+    // the library it needs. Build scripts run in target/release/build/situ-c-<hash>/out.
     if let Some(folder) = Path::new(&part("OUT_DIR")).ancestors().nth(3)
         && folder.join("build").is_dir()
     {
@@ -18,7 +18,8 @@ fn main() {
     }
 }
 
-/// A program still runs without the link if it is told where the library is: nothing to fail a build for.
+/// Without the link, a program still runs if it is given the library's path, so a failure here does not fail
+/// the build.
 #[cfg(unix)]
 fn link(library: &str, name: &Path) {
     if std::fs::read_link(name).is_ok_and(|target| target == Path::new(library)) {

@@ -1,5 +1,5 @@
-//! The Rust side of the tests that cross languages: publishes or takes `test::Scan` messages, whose bytes are written
-//! and read here by hand, as `spec/flat.md` and `spec/cdr.md` lay them out.
+//! The Rust side of the tests between languages: publishes or takes `test::Scan` messages. It writes and
+//! reads their bytes by hand, with the layouts of `spec/flat.md` and `spec/cdr.md`.
 //!
 //! ```text
 //! bus_peer publish <root> <topic> flat|xcdr1 <count> [hang]   waits for a subscriber, publishes, and ends (or hangs)
@@ -19,7 +19,7 @@ type Failure = Box<dyn std::error::Error>;
 const SCHEMA: &str = "module test {\n  struct Scan {\n    uint32 id;\n    string<15> name;\n    \
                       sequence<uint16, 4> levels;\n    @bulk sequence<float> ranges;\n  };\n};\n";
 
-/// `test::Scan` as C lays it out.
+/// `test::Scan` in C's layout.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Head {
@@ -34,7 +34,7 @@ struct Head {
 
 const _: () = assert!(size_of::<Head>() == 56 && std::mem::offset_of!(Head, ranges_offset) == 40);
 
-/// Message number `index`: what both languages expect of it.
+/// Message number `index`, with the content that both languages expect.
 struct Scan {
     id: u32,
     name: String,

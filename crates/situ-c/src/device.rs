@@ -66,12 +66,12 @@ fn to_c(fence: Option<&Fence>) -> situ_fence {
     }
 }
 
-/// A time limit for what cannot wait for ever.
+/// A time limit for waits that need one.
 fn duration_of(timeout_ns: u64) -> Duration {
     limit(timeout_ns).unwrap_or(Duration::MAX)
 }
 
-/// Where the payload of a loan lies.
+/// The payload of a loan.
 ///
 /// # Safety
 /// As for [`situ_loan_publish`](crate::publisher::situ_loan_publish).
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn situ_loan_span(
     unsafe { span_of(loan, span, error, |raw| Ok(raw.span().into())) }
 }
 
-/// Puts a message without a body where its publisher's bodies lie, and tells where that is.
+/// Places a message without a body in the domain of its publisher's bodies, and returns its span.
 ///
 /// # Safety
 /// As for [`situ_loan_span`].
@@ -119,7 +119,7 @@ unsafe fn span_of(
     unsafe { guard(error, look) }
 }
 
-/// When the body of a loan is complete.
+/// The fence that completes the body of a loan.
 ///
 /// # Safety
 /// As for [`situ_loan_span`].
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn situ_loan_publish_signalled(
     unsafe { publish_by(loan, sequence, error, |raw| raw.publish_signalled()) }
 }
 
-/// Where the payload of a sample lies.
+/// The payload of a sample.
 ///
 /// # Safety
 /// `sample` is null, all zero, or was taken and not copied since; the others are null or valid.
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn situ_sample_span(
     unsafe { guard(error, look) }
 }
 
-/// When the payload of a sample is complete.
+/// The fence that completes the payload of a sample.
 ///
 /// # Safety
 /// As for [`situ_sample_span`].
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn situ_sample_fence(
     unsafe { guard(error, look) }
 }
 
-/// How the fence of a sample stands.
+/// The state of a sample's fence.
 ///
 /// # Safety
 /// As for [`situ_sample_span`].
@@ -267,7 +267,7 @@ pub unsafe extern "C" fn situ_sample_synchronize(
     unsafe { guard(error, wait) }
 }
 
-/// Has a stream wait until the payload of a sample is complete.
+/// Makes a stream wait until the payload of a sample is complete.
 ///
 /// # Safety
 /// As for [`situ_sample_span`]; the stream is null or a live handle.
@@ -287,10 +287,12 @@ pub unsafe extern "C" fn situ_sample_wait_on(
     unsafe { guard(error, wait) }
 }
 
-/// Lets go of a message when a stream has passed what is enqueued on it so far. After a wrong argument the sample still holds it.
+/// Releases a message once a stream has passed the work enqueued so far. After a wrong argument the sample is
+/// unchanged.
 ///
 /// # Safety
-/// As for [`situ_sample_release`](crate::subscriber::situ_sample_release); the stream is null or a live handle.
+/// As for [`situ_sample_release`](crate::subscriber::situ_sample_release); the stream is null or a live
+/// handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_sample_release_on(
     sample: *mut situ_sample,
@@ -313,7 +315,8 @@ pub unsafe extern "C" fn situ_sample_release_on(
 /// Takes the next message in stream order, if there is one.
 ///
 /// # Safety
-/// As for [`situ_subscriber_take`](crate::subscriber::situ_subscriber_take); the stream is null or a live handle.
+/// As for [`situ_subscriber_take`](crate::subscriber::situ_subscriber_take); the stream is null or a live
+/// handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_subscriber_take_on(
     subscriber: *mut situ_subscriber,
@@ -336,7 +339,7 @@ pub unsafe extern "C" fn situ_subscriber_take_on(
     unsafe { guard(error, take) }
 }
 
-/// Makes a stream.
+/// Creates a stream.
 ///
 /// # Safety
 /// As the header says: handles are live, texts end with a zero, pointers are null or valid.
@@ -360,7 +363,7 @@ pub unsafe extern "C" fn situ_stream_create(
     unsafe { guard(error, create) }
 }
 
-/// Lets go of a stream.
+/// Destroys a stream.
 ///
 /// # Safety
 /// `stream` is null, or a live handle that is not used any more.
@@ -372,7 +375,7 @@ pub unsafe extern "C" fn situ_stream_destroy(stream: *mut situ_stream) {
     }
 }
 
-/// A part of a span, as a copy wants it.
+/// A part of a span, in the form that copies need.
 fn part(span: &DeviceSpan<'_, u8>, offset: u64, size: u64) -> Result<u64, Failure> {
     match offset.checked_add(size) {
         Some(end) if end <= span.size() => Ok(span.offset() + offset),
@@ -403,7 +406,7 @@ pub unsafe extern "C" fn situ_stream_write(
         let enqueue = |raw: &mut RawLoan<'_>| {
             let span = raw.span();
             let at = part(&span, offset, size)?;
-            // SAFETY: the caller's promise; what is lent is nobody else's.
+            // SAFETY: the caller's promise; only the holder of the loan uses the lent memory.
             Ok(unsafe { stream.stream.copy_from_host(from, span.memory(), at, size) }?)
         };
         // SAFETY: the caller's promise.
@@ -417,7 +420,8 @@ pub unsafe extern "C" fn situ_stream_write(
 /// Enqueues a copy of the payload of a sample to host memory.
 ///
 /// # Safety
-/// As for [`situ_sample_span`]; `to` is writable for `size` bytes, and nobody uses it until the stream has passed.
+/// As for [`situ_sample_span`]; `to` is writable for `size` bytes, and not used until the stream has passed
+/// the copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_stream_read(
     stream: *const situ_stream,
@@ -432,7 +436,7 @@ pub unsafe extern "C" fn situ_stream_read(
         let (stream, raw) = unsafe { (given(stream, "stream")?, held(sample)?) };
         let (to, span) = (target(to, "to")?, raw.span());
         let at = part(&span, offset, size)?;
-        // SAFETY: the caller's promise; what is held stays as it is.
+        // SAFETY: the caller's promise; memory that a sample holds does not change.
         unsafe { stream.stream.copy_to_host(span.memory(), at, to.cast(), size) }?;
         Ok(situ_status::Ok)
     };
@@ -440,7 +444,7 @@ pub unsafe extern "C" fn situ_stream_read(
     unsafe { guard(error, copy) }
 }
 
-/// Waits until everything on a stream is done.
+/// Waits until all work on a stream is done.
 ///
 /// # Safety
 /// `stream` is null or a live handle; `error` is null or valid.

@@ -1,4 +1,4 @@
-//! Errors on their way to C: numbers, texts, and the guard that lets nothing unwind.
+//! Errors for C: numbers and texts, and the guard that stops panics from unwinding.
 
 use std::any::Any;
 use std::ffi::{CStr, c_char};
@@ -59,7 +59,7 @@ impl situ_status {
     ];
 }
 
-/// How many bytes of text an error holds, its ending zero included.
+/// The number of bytes of an error's text, with its ending zero.
 pub const TEXT_SIZE: usize = 1020;
 
 /// `situ_error`.
@@ -77,7 +77,7 @@ pub extern "C" fn situ_status_name(status: i32) -> *const c_char {
     known.map_or(c"unknown status", |(_, name)| name).as_ptr()
 }
 
-/// Why a function failed.
+/// The reason that a function failed.
 #[derive(Debug)]
 pub struct Failure {
     status: situ_status,
@@ -89,7 +89,7 @@ impl Failure {
         Self { status, text: text.to_string() }
     }
 
-    /// The caller passed something that cannot be used.
+    /// The caller passed an invalid argument.
     pub fn argument(text: impl ToString) -> Self {
         Self::new(situ_status::InvalidArgument, text)
     }
@@ -105,7 +105,7 @@ impl Failure {
     }
 }
 
-/// Calls `operation`, and makes a status and a text of its failure or panic.
+/// Calls `operation`, and reports its failure or panic as a status and a text.
 ///
 /// # Safety
 /// `error` is null or valid for writes.
@@ -127,7 +127,7 @@ pub unsafe fn guard(
     }
 }
 
-/// As [`guard`], for functions that cannot fail: a panic yields the default.
+/// As [`guard`], for functions that cannot fail: after a panic it returns the default.
 #[inline]
 pub fn guard_value<T: Default>(operation: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(operation)).unwrap_or_default()

@@ -1,4 +1,5 @@
-//! Looking around from C: the clock, the counter of copies, what is running, and cleaning up.
+//! Inspection from C: the clock, the count of copies, topics, nodes and waits, and the removal of what dead
+//! nodes left.
 
 use std::ffi::{c_char, c_void};
 
@@ -7,19 +8,19 @@ use situ_bus::{CopyCounter, clean, clean_topics, inspect, now_ns};
 use crate::error::{Failure, guard, situ_error, situ_status};
 use crate::types::{c_text, read_root, situ_root};
 
-/// The clock that messages are stamped with.
+/// The clock of time stamps.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_now_ns() -> u64 {
     now_ns()
 }
 
-/// Notes a copy that the program made.
+/// Counts a copy that the program made.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_count_copy(bytes: usize) {
     CopyCounter::of_process().count(bytes);
 }
 
-/// How many copies there were.
+/// The number of copies so far.
 ///
 /// # Safety
 /// Both are null or valid for writes.
@@ -56,7 +57,7 @@ pub struct situ_node_info {
     pub alive: u32,
 }
 
-/// Calls `visit` for every topic.
+/// Calls `visit` for each topic.
 ///
 /// # Safety
 /// `root` and `error` are null or valid; `visit` may be called with `context`.
@@ -100,7 +101,7 @@ pub struct situ_wait_info {
     pub waited_ns: u64,
 }
 
-/// Calls `visit` for every publisher that waits for a subscriber.
+/// Calls `visit` for each publisher that waits for a subscriber.
 ///
 /// # Safety
 /// As for [`situ_list_topics`].
@@ -134,7 +135,7 @@ pub unsafe extern "C" fn situ_list_waits(
     unsafe { guard(error, list) }
 }
 
-/// Calls `visit` for every node.
+/// Calls `visit` for each node.
 ///
 /// # Safety
 /// As for [`situ_list_topics`].
@@ -166,7 +167,7 @@ pub unsafe extern "C" fn situ_list_nodes(
     unsafe { guard(error, list) }
 }
 
-/// Removes what dead nodes have left.
+/// Removes files and registrations of dead nodes.
 ///
 /// # Safety
 /// All are null or valid.

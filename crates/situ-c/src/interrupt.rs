@@ -1,4 +1,4 @@
-//! Interrupters for C, and waits that something else may end.
+//! Interrupters for C, and waits that an interrupter or a signal may end.
 
 use situ_bus::{Interrupter, Wait, wait_any_with};
 
@@ -18,7 +18,7 @@ pub struct situ_waiting {
     pub until_a_signal: u32,
 }
 
-/// How C wants to wait.
+/// Reads how to wait.
 ///
 /// # Safety
 /// `how` is null or valid, and its interrupter null or a live handle for as long as the result is used.
@@ -35,7 +35,7 @@ unsafe fn read<'a>(how: *const situ_waiting) -> Result<Wait<'a>, Failure> {
     })
 }
 
-/// Makes an interrupter.
+/// Creates an interrupter.
 ///
 /// # Safety
 /// The pointers are null or valid.
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn situ_interrupter_create(
     unsafe { guard(error, create) }
 }
 
-/// Lets go of an interrupter.
+/// Destroys an interrupter.
 ///
 /// # Safety
 /// `interrupter` is null, or a live handle that is not used any more.
@@ -66,13 +66,14 @@ pub unsafe extern "C" fn situ_interrupter_destroy(interrupter: *mut situ_interru
     }
 }
 
-/// Ends waits. May be called by a signal's handler.
+/// Ends waits. A signal handler may call it.
 ///
 /// # Safety
 /// `interrupter` is null or a live handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_interrupter_interrupt(interrupter: *const situ_interrupter) {
-    // SAFETY: the caller's promise. It cannot panic, so that nothing here is done that a signal's handler may not do.
+    // SAFETY: the caller's promise. The call cannot panic, so it does nothing that a signal handler must not
+    // do.
     if let Some(interrupter) = unsafe { interrupter.as_ref() } {
         interrupter.0.interrupt();
     }
@@ -90,7 +91,7 @@ pub unsafe extern "C" fn situ_interrupter_reset(interrupter: *const situ_interru
     }
 }
 
-/// Whether an interrupter ends waits at the moment.
+/// Whether an interrupter ends waits now.
 ///
 /// # Safety
 /// `interrupter` is null or a live handle.
@@ -100,7 +101,7 @@ pub unsafe extern "C" fn situ_interrupter_is_interrupted(interrupter: *const sit
     unsafe { interrupter.as_ref() }.map_or(0, |interrupter| i32::from(interrupter.0.is_interrupted()))
 }
 
-/// Has an interrupter end a publisher's waits for room.
+/// Sets the interrupter that ends a publisher's waits for room.
 ///
 /// # Safety
 /// `publisher` is null or a live handle that no other thread uses; `interrupter` is null or a live handle.
@@ -118,11 +119,11 @@ pub unsafe extern "C" fn situ_publisher_set_interrupter(
     });
 }
 
-/// Waits until there is something to take, or something else ends it.
+/// Waits until a message can be taken, or an interrupter or a signal ends the wait.
 ///
 /// # Safety
-/// `subscriber` is null or a live handle that no other thread uses; `how` is null or valid, with an interrupter that is null or a
-/// live handle; `error` is null or valid.
+/// `subscriber` is null or a live handle that no other thread uses. `how` is null or valid; its interrupter
+/// is null or a live handle. `error` is null or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_subscriber_wait_with(
     subscriber: *mut situ_subscriber,
@@ -139,7 +140,7 @@ pub unsafe extern "C" fn situ_subscriber_wait_with(
     unsafe { guard(error, wait) }
 }
 
-/// Waits until one of several subscribers has something to take, or something else ends it.
+/// Waits until one of several subscribers has a message, or an interrupter or a signal ends the wait.
 ///
 /// # Safety
 /// `subscribers` leads to `count` pointers, each as for [`situ_subscriber_wait_with`], as are the others.

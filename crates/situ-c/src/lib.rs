@@ -1,8 +1,9 @@
-//! libsitu: the bus for C, and for everything that can call C. Its header, `cpp/include/situ.h`, is the documentation.
+//! libsitu: the bus for C, and for all languages that can call C. Its documentation is the header,
+//! `cpp/include/situ.h`.
 //!
-//! Every function checks its arguments, calls `situ-bus`, and puts errors into words. Nothing unwinds across the border
-//! ([`error::guard`]). What the hot path needs lives in structures that the caller owns, so that lending, publishing,
-//! taking and releasing allocate nothing.
+//! Every function checks its arguments, calls `situ-bus`, and turns errors into texts. No panic unwinds into
+//! C ([`error::guard`]). The state of the hot path lies in structures that the caller owns, so that lending,
+//! publishing, taking and releasing do not allocate.
 
 #![allow(non_camel_case_types, reason = "the names are those of the C header")]
 
@@ -21,13 +22,13 @@ mod types;
 
 use std::ffi::{CStr, c_char};
 
-/// The version as text, with the zero that C wants.
+/// The version as text, with the ending zero of C.
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(text) => text,
     Err(_) => panic!("a version has no zero in it"),
 };
 
-/// The version as one number, to be compared.
+/// The version as one number, for comparisons.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_version() -> u32 {
     let part = |text: &str| text.parse::<u32>().unwrap_or(0);

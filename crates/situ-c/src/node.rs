@@ -14,7 +14,7 @@ pub struct situ_node {
     name: CString,
 }
 
-/// Makes a node.
+/// Creates a node.
 ///
 /// # Safety
 /// As the header says: texts end with a zero, pointers are null or valid.
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn situ_node_create(
         let target = target(node, "node")?;
         // SAFETY: the caller passes texts and valid pointers.
         let (name, root) = unsafe { (text(name, "name")?, read_root(root)?) };
-        // Where the library is linked statically, nothing else says so.
+        // In a statically linked program, nothing else installs the traces.
         situ_trace::install();
         let made = Box::new(situ_node { node: Node::in_root(name, root)?, name: c_text(name) });
         // SAFETY: not null, and valid for writes as the caller promises.
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn situ_node_create(
     unsafe { guard(error, create) }
 }
 
-/// Lets go of a node.
+/// Destroys a node.
 ///
 /// # Safety
 /// `node` is null, or came from [`situ_node_create`] and is not used any more.

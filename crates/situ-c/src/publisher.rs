@@ -13,14 +13,14 @@ use crate::types::{
     situ_type, target, text,
 };
 
-/// `situ_publisher`: stays until it is destroyed *and* nothing of it is lent.
+/// `situ_publisher`: stays until it is destroyed *and* has no loans.
 pub struct situ_publisher {
     pub(crate) raw: RawPublisher,
     lent: Cell<usize>,
     destroyed: Cell<bool>,
 }
 
-/// The `state_` of a loan that is lent: no number that memory holds by chance.
+/// The `state_` of a loan that is lent: a number that memory is unlikely to hold by chance.
 const LENT: u32 = 0x4c6f_616e;
 
 /// `situ_loan`.
@@ -51,7 +51,7 @@ pub struct situ_publisher_statistics {
 }
 
 impl situ_loan {
-    /// Lays a loan down where C keeps it.
+    /// Stores a loan in the caller's structure.
     ///
     /// # Safety
     /// `target` is valid for writes, and `raw` a loan of `publisher`, which counts it.
@@ -73,11 +73,11 @@ impl situ_loan {
         unsafe { target.write(loan) };
     }
 
-    /// Takes up what C kept, if anything: from here on nothing is lent in the structure.
+    /// Takes the loan out of the caller's structure, if there is one. Afterwards the structure holds no loan.
     ///
     /// # Safety
-    /// `loan` is null or valid, all zero or written by [`write`](Self::write), and the publisher is only used through
-    /// shared references meanwhile.
+    /// `loan` is null or valid, all zero or written by [`write`](Self::write), and the publisher is only used
+    /// through shared references meanwhile.
     #[inline]
     unsafe fn read<'a>(loan: *mut Self) -> Option<(&'a situ_publisher, RawLoan<'a>)> {
         // SAFETY: the caller's promise.
@@ -88,16 +88,16 @@ impl situ_loan {
         loan.state = 0;
         loan.head = null_mut();
         loan.body = null_mut();
-        // SAFETY: `write` put it there, and the state, reset above, saw to it that it is read only once.
+        // SAFETY: `write` stored it, and the state, reset above, ensures that it is read only once.
         let detached = unsafe { (&raw const loan.detached).cast::<DetachedLoan>().read() };
-        // SAFETY: a publisher stays as long as something of it is lent.
+        // SAFETY: a publisher stays as long as it has loans.
         let publisher = unsafe { &*loan.publisher };
         // SAFETY: `write` stored the publisher along with its loan.
         Some((publisher, unsafe { publisher.raw.attach(detached) }))
     }
 }
 
-/// A loan has come back. Removes the publisher if it was destroyed before and this was the last.
+/// Counts a returned loan. Removes the publisher if it was destroyed before and this was its last loan.
 ///
 /// # Safety
 /// `publisher` is a live handle, and no reference to it is used after this.
@@ -107,7 +107,7 @@ unsafe fn came_back(publisher: *mut situ_publisher) {
     let shared = unsafe { &*publisher };
     shared.lent.set(shared.lent.get() - 1);
     if shared.destroyed.get() && shared.lent.get() == 0 {
-        // SAFETY: it came from `Box::into_raw`; its owner gave it up, and nothing of it is lent.
+        // SAFETY: it came from `Box::into_raw`; its owner gave it up, and it has no loans.
         drop(unsafe { Box::from_raw(publisher) });
     }
 }
@@ -162,10 +162,10 @@ pub unsafe extern "C" fn situ_publisher_create_in(
     unsafe { guard(error, create) }
 }
 
-/// Leaves the topic, now or when the last loan has come back.
+/// Leaves the topic, now or when the last loan is returned.
 ///
 /// # Safety
-/// `publisher` is null, or a live handle that is only reached through its loans any more.
+/// `publisher` is null, or a live handle that is from now on used only through its loans.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_publisher_destroy(publisher: *mut situ_publisher) {
     guard_value(|| {
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn situ_publisher_destroy(publisher: *mut situ_publisher) 
         let Some(shared) = (unsafe { publisher.as_ref() }) else { return };
         shared.destroyed.set(true);
         if shared.lent.get() == 0 {
-            // SAFETY: it came from `Box::into_raw`, the caller gives it up, and nothing of it is lent.
+            // SAFETY: it came from `Box::into_raw`, the caller gives it up, and it has no loans.
             drop(unsafe { Box::from_raw(publisher) });
         }
     });
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn situ_publisher_loan(
     unsafe { guard(error, lend) }
 }
 
-/// Lends memory for a body that grows in its place.
+/// Lends memory for a body that grows in place.
 ///
 /// # Safety
 /// As for [`situ_publisher_loan`].
@@ -235,7 +235,7 @@ pub unsafe extern "C" fn situ_publisher_loan_growing(
     unsafe { guard(error, lend) }
 }
 
-/// Makes the body of a loan larger in its place.
+/// Makes the body of a loan larger in place.
 ///
 /// # Safety
 /// As for [`situ_loan_publish`].
@@ -248,8 +248,7 @@ pub unsafe extern "C" fn situ_loan_grow(
     let grow = || {
         // SAFETY: the caller's promise.
         unsafe { with_loan(loan, |raw| Ok(raw.grow_body(body_size)?)) }?;
-        // SAFETY: `with_loan` found a loan in it. What the caller had made smaller is as large as it wants
-        // now.
+        // SAFETY: `with_loan` found a loan in it. A body that the caller had reduced gets the requested size.
         unsafe { (*loan).body_size = (*loan).body_size.max(body_size) };
         Ok(situ_status::Ok)
     };
@@ -271,7 +270,7 @@ pub unsafe extern "C" fn situ_loan_publish(
     unsafe { publish_by(loan, sequence, error, |raw| raw.publish_or_return()) }
 }
 
-/// Publishes a loan in one of the ways there are.
+/// Publishes a loan with the given operation.
 ///
 /// # Safety
 /// As for [`situ_loan_publish`].
@@ -307,7 +306,7 @@ pub(crate) unsafe fn publish_by(
         };
         match result {
             Ok(number) => {
-                // SAFETY: a live handle, as something of it was lent; `raw` was its last user here.
+                // SAFETY: a live handle, because it had a loan; `raw` was its last user here.
                 unsafe { came_back(handle) };
                 if !sequence.is_null() {
                     // SAFETY: not null, and valid as the caller promises.
@@ -316,7 +315,7 @@ pub(crate) unsafe fn publish_by(
                 Ok(situ_status::Ok)
             }
             Err((failure, raw)) => {
-                // SAFETY: the structure that it was read from.
+                // SAFETY: the structure from which it was read.
                 unsafe { situ_loan::write(loan, handle, raw, number) };
                 Err(failure)
             }
@@ -326,7 +325,7 @@ pub(crate) unsafe fn publish_by(
     unsafe { guard(error, publish) }
 }
 
-/// Looks at what is lent, and leaves it as it is.
+/// Calls `look` with a loan, and stores the loan again.
 ///
 /// # Safety
 /// As for [`situ_loan_publish`].
@@ -343,9 +342,9 @@ pub(crate) unsafe fn with_loan<R>(
     };
     let whole = raw.body_size();
     let result = look(&mut raw);
-    // What the caller made smaller stays so, unless the body is another now.
+    // A body that the caller reduced stays reduced, unless its size changed now.
     let body_size = if raw.body_size() == whole { body_size } else { raw.body_size() };
-    // SAFETY: the structure that it was read from.
+    // SAFETY: the structure from which it was read.
     unsafe {
         situ_loan::write(loan, handle, raw, encoding);
         (*loan).body_size = body_size;
@@ -369,7 +368,7 @@ pub unsafe extern "C" fn situ_loan_discard(loan: *mut situ_loan) {
     });
 }
 
-/// Gives memory of free slots back.
+/// Gives the memory of free slots back to the system.
 ///
 /// # Safety
 /// `publisher` is null or a live handle that no other thread uses.
@@ -381,7 +380,7 @@ pub unsafe extern "C" fn situ_publisher_trim(publisher: *mut situ_publisher) -> 
     })
 }
 
-/// What is known of a publisher.
+/// The statistics of a publisher.
 ///
 /// # Safety
 /// `publisher` is null or a live handle that no other thread uses.

@@ -20,7 +20,7 @@ pub struct situ_subscriber {
     event: OnceCell<EventFd>,
 }
 
-/// The `state_` of a sample that holds a message: no number that memory holds by chance.
+/// The `state_` of a sample that holds a message: a number that memory is unlikely to hold by chance.
 const HELD: u32 = 0x5361_6d70;
 const HELD_WORDS: usize = 12;
 
@@ -55,16 +55,17 @@ pub struct situ_subscriber_statistics {
 }
 
 impl situ_sample {
-    /// Lays a sample down where C keeps it.
+    /// Stores a sample in the caller's structure.
     ///
     /// # Safety
     /// `target` is valid for writes.
     #[inline]
     pub(crate) unsafe fn write(target: *mut Self, raw: RawSample) {
         let (head, body_size) = (raw.head(), raw.body_size());
-        // On a device the body has a size, but no address that C could use.
+        // A body on a device has a size, but no address that C can use.
         let body = if raw.body().len() == body_size { raw.body().as_ptr() } else { null() };
-        // SAFETY: the caller's promise; the fields are written one by one, since `held` need not be as a whole.
+        // SAFETY: the caller's promise; the fields are written one by one, because `held` may have
+        // uninitialized bytes.
         unsafe {
             (&raw mut (*target).head).write(head.as_ptr().cast());
             (&raw mut (*target).head_size).write(head.len());
@@ -163,21 +164,22 @@ pub unsafe extern "C" fn situ_subscriber_take(
     unsafe { guard(error, take) }
 }
 
-/// What a sample holds.
+/// The message that a sample holds.
 ///
 /// # Safety
-/// `sample` is null, all zero, or was taken and not copied since; nobody releases it while the result is used.
+/// `sample` is null, all zero, or was taken and not copied since; it is not released while the result is
+/// used.
 pub(crate) unsafe fn held<'a>(sample: *const situ_sample) -> Result<&'a RawSample, Failure> {
     let sample = target(sample.cast_mut(), "sample")?;
     // SAFETY: the caller's promise; only the state is known to be initialized.
     if unsafe { (&raw const (*sample).state).read() } != HELD {
         return Err(Failure::argument("`sample` holds nothing: it was released, or never taken"));
     }
-    // SAFETY: `write` put it there.
+    // SAFETY: `write` stored it.
     Ok(unsafe { &*(&raw const (*sample).held).cast::<RawSample>() })
 }
 
-/// What a sample holds, which then holds nothing.
+/// Takes the message out of a sample. Afterwards the sample holds no message.
 ///
 /// # Safety
 /// `sample` is null, all zero, or was taken and not copied since.
@@ -189,7 +191,7 @@ pub(crate) unsafe fn let_go(sample: *mut situ_sample) -> Option<RawSample> {
     if unsafe { std::mem::replace(&mut (*sample).state, 0) } != HELD {
         return None;
     }
-    // SAFETY: `write` put it there, and the state, reset above, saw to it that it is read only once.
+    // SAFETY: `write` stored it, and the state, reset above, ensures that it is read only once.
     let raw = unsafe { (&raw const (*sample).held).cast::<RawSample>().read() };
     // SAFETY: valid, as above.
     unsafe {
@@ -201,7 +203,7 @@ pub(crate) unsafe fn let_go(sample: *mut situ_sample) -> Option<RawSample> {
     Some(raw)
 }
 
-/// Lets go of a message.
+/// Releases a message.
 ///
 /// # Safety
 /// `sample` is null, all zero, or was taken and not copied since.
@@ -211,17 +213,17 @@ pub unsafe extern "C" fn situ_sample_release(sample: *mut situ_sample) {
     guard_value(|| drop(unsafe { let_go(sample) }));
 }
 
-/// Whether what is read of a sample is a private copy, because its publisher is not trusted.
+/// Whether a sample is read from a private copy, because its publisher is not trusted.
 ///
 /// # Safety
-/// As for [`situ_sample_release`], and nobody releases it meanwhile.
+/// As for [`situ_sample_release`], and the sample is not released meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_sample_is_copy(sample: *const situ_sample) -> u32 {
     // SAFETY: the caller's promise.
     guard_value(|| unsafe { held(sample) }.map_or(0, |raw| u32::from(raw.is_copy())))
 }
 
-/// An error in a forked child.
+/// Fails in a forked child.
 pub(crate) fn check_process(subscriber: &situ_subscriber) -> Result<(), Failure> {
     if subscriber.raw.is_inherited() {
         let topic = subscriber.raw.topic();
@@ -231,10 +233,11 @@ pub(crate) fn check_process(subscriber: &situ_subscriber) -> Result<(), Failure>
     Ok(())
 }
 
-/// What so many handles are, of which none is a forked child's copy.
+/// The subscribers of `count` handles. Fails if one of them is a forked child's copy.
 ///
 /// # Safety
-/// `subscribers` is null or leads to `count` pointers, each null or a live handle that no other thread uses while the result is.
+/// `subscribers` is null or leads to `count` pointers. Each is null or a live handle that no other thread
+/// uses while the result is used.
 pub(crate) unsafe fn raw_of<'a>(
     subscribers: *const *mut situ_subscriber,
     count: usize,
@@ -259,7 +262,7 @@ pub(crate) fn found(anything: bool) -> situ_status {
     if anything { situ_status::Ok } else { situ_status::Empty }
 }
 
-/// Waits until there is something to take.
+/// Waits until a message can be taken.
 ///
 /// # Safety
 /// As for [`situ_subscriber_take`].
@@ -279,10 +282,11 @@ pub unsafe extern "C" fn situ_subscriber_wait(
     unsafe { guard(error, wait) }
 }
 
-/// Waits until one of several subscribers has something to take.
+/// Waits until one of several subscribers has a message.
 ///
 /// # Safety
-/// `subscribers` leads to `count` pointers, each as for [`situ_subscriber_take`]; the others are null or valid.
+/// `subscribers` leads to `count` pointers, each as for [`situ_subscriber_take`]; the others are null or
+/// valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn situ_wait_any(
     subscribers: *const *mut situ_subscriber,
@@ -306,7 +310,7 @@ pub unsafe extern "C" fn situ_wait_any(
     unsafe { guard(error, wait) }
 }
 
-/// A descriptor that is readable when something was published.
+/// A descriptor that is readable when a message was published.
 ///
 /// # Safety
 /// As for [`situ_subscriber_take`].
@@ -359,7 +363,7 @@ pub unsafe extern "C" fn situ_subscriber_clear_fd(subscriber: *mut situ_subscrib
     });
 }
 
-/// What is known of a subscriber.
+/// The statistics of a subscriber.
 ///
 /// # Safety
 /// As for [`situ_subscriber_take`].

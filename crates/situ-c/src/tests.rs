@@ -1,4 +1,4 @@
-//! The header and the library agree, the hot path allocates nothing, and nothing unwinds.
+//! Header and library agree, the hot path does not allocate, and no panic unwinds.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The numbers that C sees, as lines of `expression value`.
+/// The numbers of the interface, as lines of `expression value`.
 fn numbers_in_rust() -> Vec<(String, i128)> {
     let mut numbers = Vec::new();
     let mut number = |expression: &str, value: usize| numbers.push((expression.to_owned(), value as i128));
@@ -227,7 +227,7 @@ fn the_header_declares_what_the_library_exports() {
     assert_eq!(declared, exported);
 }
 
-/// A directory of its own, a node, a publisher and a subscriber in it.
+/// A directory of its own, with a node, a publisher and a subscriber.
 struct Bench {
     path: CString,
     node: *mut situ_node,
@@ -266,7 +266,7 @@ impl Bench {
         bench
     }
 
-    /// Publishes one number and takes it; gives what was taken.
+    /// Publishes one number, takes it, and returns the number taken.
     fn hop(&self, value: u64) -> u64 {
         let mut loan = MaybeUninit::<situ_loan>::uninit();
         let mut sample = MaybeUninit::<situ_sample>::uninit();
@@ -314,7 +314,7 @@ fn lending_publishing_taking_and_releasing_allocate_nothing() {
     assert_eq!(sum, 499_500);
 }
 
-/// What `guard` reports of an operation.
+/// The report of `guard` about an operation.
 fn report(operation: impl FnOnce() -> Result<situ_status, Failure>) -> (situ_status, i32, String) {
     let mut error = situ_error { status: 99, text: [b'x'; TEXT_SIZE] };
     // SAFETY: the error is a live variable.

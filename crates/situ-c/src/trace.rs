@@ -15,7 +15,7 @@ pub type situ_trace_category = Category;
 /// `situ_trace_counter`.
 pub type situ_trace_counter = Counter;
 
-/// The most arguments of an event.
+/// The maximum number of arguments of an event.
 pub const MAX_ARGUMENTS: usize = 16;
 /// `SITU_TRACE_KIND_BEGIN`.
 pub const BEGIN: u32 = 1;
@@ -56,7 +56,7 @@ pub struct situ_trace_event {
     pub argument_count: usize,
 }
 
-/// A slice that C may leave out.
+/// A slice from C, empty for null.
 ///
 /// # Safety
 /// `first` is null, or leads to `count` elements.
@@ -68,7 +68,7 @@ unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
     unsafe { slice::from_raw_parts(first, count) }
 }
 
-/// The text of an argument, if it is one; what is not UTF-8 is replaced by U+FFFD, as in names.
+/// The text of an argument, if it has one. Invalid UTF-8 is replaced by U+FFFD, as in names.
 ///
 /// # Safety
 /// The value is of its kind, and a text has its length.
@@ -81,7 +81,7 @@ unsafe fn text(argument: &situ_trace_argument) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// The value of an argument, whose text is known; nothing for a kind that there is not.
+/// The value of an argument, for texts from `text`. Nothing for an unknown kind.
 ///
 /// # Safety
 /// The value is of its kind.
@@ -99,7 +99,7 @@ unsafe fn value<'a>(argument: &situ_trace_argument, text: &'a str) -> Option<Val
     }
 }
 
-/// Decides about a category that was never asked for; whether it is on.
+/// Registers a category on first use. Returns whether it is on.
 ///
 /// # Safety
 /// `category` is null, or lasts as long as the program.
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn situ_trace_write(kind: u32, event: *const situ_trace_ev
     });
 }
 
-/// Ends the slice that began last on this thread.
+/// Ends the last slice that began on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_trace_end() {
     guard_value(|| {
@@ -177,7 +177,7 @@ pub extern "C" fn situ_trace_end() {
     });
 }
 
-/// Says what a counter's number is from now on.
+/// Records a new value of a counter.
 ///
 /// # Safety
 /// `counter` is null, or lasts as long as the program, as does its category.

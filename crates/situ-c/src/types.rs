@@ -1,4 +1,4 @@
-//! The structures of the header that describe a type, a place and a quality of service, and how they are read.
+//! The header's structures for types, placements and quality of service, and functions that read them.
 
 use std::ffi::{CStr, CString, c_char};
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub unsafe fn read_domain(name: *const c_char, what: &str) -> Result<DomainId, F
     name.parse().map_err(|error| Failure::argument(format_args!("`{what}`: {error}")))
 }
 
-/// Where bodies or copies lie.
+/// The placement of bodies or copies.
 ///
 /// # Safety
 /// `placement` is null or valid for reads, and its domain null or a text.
@@ -104,7 +104,7 @@ pub struct situ_subscriber_qos {
     pub max_held: u64,
 }
 
-/// Best effort, volatile, a depth of 8, a second to block, no limits.
+/// Best effort, volatile, a depth of 8, one second to block, no limits.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_publisher_qos_default() -> situ_publisher_qos {
     let PublisherQos { depth, when_full, .. } = PublisherQos::default();
@@ -126,7 +126,8 @@ pub extern "C" fn situ_publisher_qos_default() -> situ_publisher_qos {
     }
 }
 
-/// Best effort, volatile, keeps all, no expectation, reads in place what only the own user may write.
+/// Best effort, volatile, all messages, no expectation; reads messages in place that only the same user may
+/// write.
 #[unsafe(no_mangle)]
 pub extern "C" fn situ_subscriber_qos_default() -> situ_subscriber_qos {
     let Limits { message, pool } = Limits::default();
@@ -142,7 +143,7 @@ pub extern "C" fn situ_subscriber_qos_default() -> situ_subscriber_qos {
     }
 }
 
-/// What a pointer leads to, unless it is null.
+/// The target of a pointer. Fails for null.
 ///
 /// # Safety
 /// `pointer` is null or valid for reads for as long as the result is used.
@@ -152,7 +153,7 @@ pub unsafe fn given<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failu
     unsafe { pointer.as_ref() }.ok_or_else(|| missing(what))
 }
 
-/// The pointer itself, unless it is null.
+/// The pointer itself. Fails for null.
 #[inline]
 pub fn target<T>(pointer: *mut T, what: &str) -> Result<*mut T, Failure> {
     if pointer.is_null() { Err(missing(what)) } else { Ok(pointer) }
@@ -177,7 +178,7 @@ pub unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Fa
         .map_err(|error| Failure::argument(format_args!("`{what}` is not UTF-8 text: {error} ({text:?})")))
 }
 
-/// A text for C. A zero in it, which C could not show, becomes a replacement character.
+/// A text for C. A zero within it is replaced, because C could not show it.
 pub fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
@@ -188,7 +189,7 @@ pub fn limit(nanoseconds: u64) -> Option<Duration> {
     (nanoseconds != FOREVER).then(|| Duration::from_nanos(nanoseconds))
 }
 
-/// A time from C that is 0 if there is none.
+/// A period from C. Nothing for 0.
 fn period(nanoseconds: u64) -> Option<Duration> {
     (nanoseconds != 0).then(|| Duration::from_nanos(nanoseconds))
 }
@@ -228,7 +229,7 @@ pub fn encoding(value: u32) -> Result<Encoding, Failure> {
     })
 }
 
-/// The root directory that C names.
+/// The root directory.
 ///
 /// # Safety
 /// `root` is null or valid for reads, and its path a text.
@@ -261,7 +262,7 @@ pub unsafe fn read_type(description: *const situ_type) -> Result<TypeDescription
     })
 }
 
-/// What a publisher offers, and whether its messages bear time stamps.
+/// The quality of service of a publisher, and whether its messages carry time stamps.
 ///
 /// # Safety
 /// `qos` is null or valid for reads.
@@ -283,7 +284,7 @@ pub unsafe fn read_publisher_qos(qos: *const situ_publisher_qos) -> Result<(Publ
     Ok((read, qos.without_stamps == 0))
 }
 
-/// What a subscriber asks for.
+/// The quality of service of a subscriber.
 ///
 /// # Safety
 /// `qos` is null or valid for reads.
