@@ -128,7 +128,7 @@ TEST_F(Bus, a_loan_cannot_be_published_twice) {
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code(), situ::errc::invalid_argument);
   EXPECT_STREQ(again.error().what(),
-               "nothing is lent in `loan`: it was published or discarded before, or never lent");
+               "`loan` holds no loan: it was published or discarded before, or never lent");
 }
 
 TEST_F(Bus, a_loan_may_outlive_its_publisher_and_node) {

@@ -380,7 +380,7 @@ fn part(span: &DeviceSpan<'_, u8>, offset: u64, size: u64) -> Result<u64, Failur
     match offset.checked_add(size) {
         Some(end) if end <= span.size() => Ok(span.offset() + offset),
         _ => Err(Failure::argument(format_args!(
-            "bytes {offset}+{size} lie outside of the payload, which has {}",
+            "bytes {offset}+{size} lie outside the payload of {} bytes",
             span.size()
         ))),
     }

@@ -288,7 +288,7 @@ pub(crate) unsafe fn publish_by(
         // SAFETY: the caller's promise.
         let Some((_, mut raw)) = (unsafe { situ_loan::read(loan) }) else {
             return Err(Failure::argument(
-                "nothing is lent in `loan`: it was published or discarded before, or never lent",
+                "`loan` holds no loan: it was published or discarded before, or never lent",
             ));
         };
         let refused = if body_size > raw.body_size() {
@@ -338,7 +338,7 @@ pub(crate) unsafe fn with_loan<R>(
     let (encoding, body_size, handle) = (wanted.encoding, wanted.body_size, wanted.publisher);
     // SAFETY: the caller's promise.
     let Some((_, mut raw)) = (unsafe { situ_loan::read(loan) }) else {
-        return Err(Failure::argument("nothing is lent in `loan`"));
+        return Err(Failure::argument("`loan` holds no loan"));
     };
     let whole = raw.body_size();
     let result = look(&mut raw);

@@ -173,7 +173,7 @@ pub(crate) unsafe fn held<'a>(sample: *const situ_sample) -> Result<&'a RawSampl
     let sample = target(sample.cast_mut(), "sample")?;
     // SAFETY: the caller's promise; only the state is known to be initialized.
     if unsafe { (&raw const (*sample).state).read() } != HELD {
-        return Err(Failure::argument("`sample` holds nothing: it was released, or never taken"));
+        return Err(Failure::argument("`sample` holds no message: it was released, or never taken"));
     }
     // SAFETY: `write` stored it.
     Ok(unsafe { &*(&raw const (*sample).held).cast::<RawSample>() })
@@ -227,7 +227,9 @@ pub unsafe extern "C" fn situ_sample_is_copy(sample: *const situ_sample) -> u32 
 pub(crate) fn check_process(subscriber: &situ_subscriber) -> Result<(), Failure> {
     if subscriber.raw.is_inherited() {
         let topic = subscriber.raw.topic();
-        let text = format_args!("topic {topic:?} was joined by the process that this one was forked from");
+        let text = format_args!(
+            "topic {topic:?} was joined by the process that this one was forked from: create a node here"
+        );
         return Err(Failure::new(situ_status::Forked, text));
     }
     Ok(())

@@ -71,7 +71,7 @@ pub unsafe fn read_placement(placement: *const situ_placement) -> Result<Placeme
             0 => Strategy::SizeClasses,
             1 => Strategy::Ring,
             other => {
-                let what = format_args!("`placement->strategy`: {other} is no situ_strategy");
+                let what = format_args!("`placement->strategy` is {other}, which is not a situ_strategy");
                 return Err(Failure::argument(what));
             }
         },
@@ -303,7 +303,9 @@ pub unsafe fn read_subscriber_qos(qos: *const situ_subscriber_qos) -> Result<Sub
             0 => Trust::SameUser,
             1 => Trust::Everyone,
             2 => Trust::Nobody,
-            other => return Err(Failure::argument(format_args!("{other} is no `trust`"))),
+            other => {
+                return Err(Failure::argument(format_args!("`trust` is {other}, which is not a situ_trust")));
+            }
         },
         limits: Limits { message: qos.max_message, pool: qos.max_pool },
         max_held: match number(qos.max_held, "max_held")? {

@@ -44,7 +44,7 @@ struct encode_error {
     const std::string l = std::to_string(limit);
     switch (problem) {
       case encode_problem::no_room:
-        return path.shown() + ": the buffer of " + l + " bytes is too small; ask encoded_size first";
+        return path.shown() + ": the buffer of " + l + " bytes is too small; call encoded_size first";
       case encode_problem::too_long:
         return path.shown() + ": " + f + " elements or bytes are more than CDR can count";
       case encode_problem::not_utf8:

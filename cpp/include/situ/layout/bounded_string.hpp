@@ -387,11 +387,11 @@ class basic_bounded_string : public detail::text_search<basic_bounded_string<Cha
   }
   void check_position(size_type position) const {
     if (position > size())
-      detail::raise_out_of_range("situ::bounded_string: the position lies behind the end");
+      detail::raise_out_of_range("situ::bounded_string: the position lies beyond the end");
   }
   static view_type checked_substr(view_type text, size_type position, size_type count) {
     if (position > text.size())
-      detail::raise_out_of_range("situ::bounded_string: the position lies behind the end");
+      detail::raise_out_of_range("situ::bounded_string: the position lies beyond the end");
     return view_type(text.data() + position, std::min(count, text.size() - position));
   }
 

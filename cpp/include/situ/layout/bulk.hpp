@@ -92,7 +92,8 @@ class bulk_ref {
   [[nodiscard]] std::span<const T> span(std::span<const std::byte> body) const {
     const auto found = try_span(body);
     if (!found)
-      detail::raise(bulk_error("a bulk field lies outside its message's body, or its bytes are no elements"));
+      detail::raise(
+          bulk_error("a bulk field lies outside its message's body, or its bytes are not valid elements"));
     return *found;
   }
   /// The elements, to be changed. Invalid booleans, which fresh memory may hold, become false.

@@ -290,8 +290,8 @@ T* init_at(void* place, [[maybe_unused]] const typename T::bulk_lengths& lengths
     body_layout body;
     if (!T::situ_place_bulk(made, lengths, body)) {
       made->~T();
-      raise(
-          std::length_error("the bulk fields exceed their bounds or the address space; ask body_size first"));
+      raise(std::length_error(
+          "the bulk fields exceed their bounds or the address space; call body_size first"));
     }
   }
   return made;

@@ -18,7 +18,7 @@ namespace situ {
 /// The requested member of a union is not the one that its discriminator selects.
 class bad_union_access : public std::logic_error {
  public:
-  bad_union_access() : std::logic_error("the union holds another member than the one that was asked for") {}
+  bad_union_access() : std::logic_error("the union holds another member than the requested one") {}
 };
 
 /// The index of the alternative of an empty union.

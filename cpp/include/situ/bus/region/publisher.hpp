@@ -90,7 +90,7 @@ class publisher<T> {
       return why.has_value();
     });
     if (!stored)
-      why.emplace(errc::no_memory, std::string(T::situ_name) + " is too large for the memory there is");
+      why.emplace(errc::no_memory, std::string(T::situ_name) + " is too large for the available memory");
     detail::raise_if(why);
     situ_count_copy(lent.bytes().size());
     return lent.publish();
@@ -126,8 +126,8 @@ class publisher<T> {
   }
   void lend(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
     if (bytes > region_detail::max_size) {
-      why.emplace(errc::no_memory,
-                  std::string(T::situ_name) + ": no region can have " + std::to_string(bytes) + " bytes");
+      why.emplace(errc::no_memory, std::string(T::situ_name) + ": " + std::to_string(bytes) +
+                                       " bytes are more than a region can have");
       return;
     }
     const std::size_t first = region_detail::min_size<T>();

@@ -140,7 +140,7 @@ class subscriber<T> : public any_subscriber {
       if (auto done = convert(**found, value, bytes); !done)
         return refuse(taken, done.error().message(), why);
     } else {
-      return refuse(taken, "is flat, which the type has no form of", why);
+      return refuse(taken, "the message is flat, but the type has no flat form", why);
     }
     auto own = std::make_unique<region<T>>();
     if (auto done = convert(value, **own); !done) return refuse(taken, done.error().message(), why);
@@ -181,7 +181,7 @@ bool read_region(std::span<const std::byte> image, T& to, std::string& reason) {
     }
     return true;
   } else {
-    reason = "is a region, which the type has no form of";
+    reason = "the message is a region, but the type has no region form";
     return false;
   }
 }

@@ -158,7 +158,7 @@ class subscriber : public any_subscriber {
     } else if constexpr (requires { typename rebind<T, flat>; }) {
       return convert_copy(taken, why);
     } else {
-      return refuse(taken.raw_, "is flat, which the type has no form of", why);
+      return refuse(taken.raw_, "the message is flat, but the type has no flat form", why);
     }
   }
 

@@ -435,7 +435,7 @@ class region_string : public detail::text_search<region_string, char> {
     }
   }
   void check_position(size_type at) const {
-    if (at > size()) detail::raise_out_of_range("region_string: the text is shorter than that");
+    if (at > size()) detail::raise_out_of_range("region_string: the position lies beyond the end");
   }
   /// Whether text is part of this string.
   [[nodiscard]] bool is_part(std::string_view text) const noexcept {
