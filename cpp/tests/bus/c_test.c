@@ -1,5 +1,4 @@
-/* The bus from plain C: what a C program writes, and what the library answers to mistakes. Exits with 0 if
- * all is well. */
+/* The bus in plain C: typical use, and the library's answers to mistakes. Exits with 0 on success. */
 #include <dirent.h>
 #include <situ.h>
 #include <stdio.h>
@@ -76,7 +75,7 @@ static void publish_and_take(const situ_root* root) {
   CHECK(situ_clean(root, &removed, &removed_topics, &error) == SITU_OK && removed == 0 &&
         removed_topics == 0);
 
-  /* In the wrong order, on purpose: each keeps alive what it needs. */
+  /* In the wrong order on purpose: each handle keeps alive what it needs. */
   situ_node_destroy(node);
   CHECK(situ_publisher_loan(publisher, 8, 8, 0, &loan, &error) == SITU_OK);
   situ_publisher_destroy(publisher);
@@ -89,8 +88,7 @@ static void publish_and_take(const situ_root* root) {
   CHECK(sample.head == NULL && sample.sequence == 0);
 }
 
-/* A body that grows where it is: a pointer into it from before writes to it, and to nothing that is
- * published. */
+/* A body that grows in place: an older pointer into it writes to the loan, and to no published message. */
 static void growing(const situ_root* root) {
   enum { FIRST = 1000, LAST = 5000000 };
   situ_error error;
@@ -111,7 +109,7 @@ static void growing(const situ_root* root) {
   memset(stale, 1, FIRST);
   CHECK(situ_loan_grow(&loan, LAST, &error) == SITU_OK);
   CHECK(loan.body == stale && loan.body_size == LAST);
-  /* What is published meanwhile, of the size that the loan had, is not where the pointer leads. */
+  /* This message has the loan's old size. It does not lie at the pointer. */
   CHECK(situ_publisher_loan_growing(publisher, FIRST, 0, &other, &error) == SITU_OK);
   memset(other.body, 2, FIRST);
   CHECK(situ_loan_publish(&other, NULL, &error) == SITU_OK);
@@ -127,7 +125,7 @@ static void growing(const situ_root* root) {
   situ_sample_release(&before);
   situ_sample_release(&after);
 
-  /* Other loans do not grow, and say so. */
+  /* Other loans do not grow, and return an error. */
   CHECK(situ_publisher_create(node, "flat", &numbers, NULL, &flat, &error) == SITU_OK);
   CHECK(situ_publisher_loan(flat, sizeof(struct numbers), 8, 10, &loan, &error) == SITU_OK);
   CHECK(situ_loan_grow(&loan, 10, &error) == SITU_OK);
@@ -140,7 +138,8 @@ static void growing(const situ_root* root) {
   situ_node_destroy(node);
 }
 
-/* On a device: written and read by its streams, published before it is complete, copied once for the host. */
+/* On a device: streams write and read messages, which are published before they are complete and copied once
+ * for the host. */
 static void domains(const situ_root* root) {
   enum { SIZE = 100000 };
   static unsigned char written[SIZE], read[SIZE];
@@ -194,7 +193,7 @@ static void domains(const situ_root* root) {
   situ_sample_release(&sample);
   CHECK(situ_sample_span(&sample, &span, &error) == SITU_ERROR_INVALID_ARGUMENT);
 
-  /* A fence that the caller completes by itself, and a message that is on the device as a whole. */
+  /* A fence that the caller completes, and a message that lies on the device as a whole. */
   CHECK(situ_publisher_loan(publisher, sizeof(struct numbers), 8, 0, &loan, &error) == SITU_OK);
   CHECK(situ_loan_span_of_message(&loan, &span, &error) == SITU_OK && span.size == sizeof(struct numbers));
   const struct numbers whole = {77};
@@ -306,7 +305,7 @@ static void mistakes(const situ_root* root) {
   situ_loan_discard(NULL);
 }
 
-/* A child's copies of handles do nothing, and what it makes itself works. */
+/* A child's copies of handles do nothing. Handles that the child creates work. */
 static void forks(const situ_root* root) {
   situ_error error;
   situ_node* node = NULL;
@@ -365,7 +364,7 @@ static void forks(const situ_root* root) {
   situ_node_destroy(node);
 }
 
-/* Waits end where an interrupter says so, and go on where it was reset. */
+/* An interrupter ends waits, and after a reset they wait again. */
 static void interrupts(const situ_root* root) {
   situ_error error;
   situ_node* node = NULL;
@@ -536,8 +535,7 @@ int main(void) {
   lists_waits(&root);
   survives(&root);
   char command[512];
-  /* The file by which whoever can be traced hears of a recording stays; else only empty directories are left.
-   */
+  /* The control file of traces stays; apart from it only empty directories remain. */
   snprintf(command, sizeof command, "rm %s/trace/control && rmdir %s/trace %s/nodes %s/topics %s", path, path,
            path, path, path);
   CHECK(system(command) == 0);
