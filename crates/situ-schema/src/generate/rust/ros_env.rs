@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use super::names;
 use super::page::Page;
 use super::rclrs::{packages, parts, support_symbol};
+use super::words;
 use crate::Schema;
 use crate::generate::GeneratedFile;
 use crate::model::{Constant, Kind, Literal, Name, Primitive, Service, Type, TypeId};
@@ -84,7 +84,7 @@ pub fn generate(schema: &Schema) -> Vec<GeneratedFile> {
 
 /// The name of a member, as `rosidl_generator_rs` writes it.
 fn member_name(name: &str) -> String {
-    let is_reserved = names::raw(name) != name || matches!(name, "Self" | "crate" | "self" | "super");
+    let is_reserved = words::raw(name) != name || matches!(name, "Self" | "crate" | "self" | "super");
     format!("{name}{}", if is_reserved { "_" } else { "" })
 }
 
