@@ -15,84 +15,28 @@
 //!   +----+----+----+
 //! ```
 
+pub mod protocol;
+
 #[cfg(not(loom))]
-mod asynchronous;
-#[cfg(not(loom))]
-mod blocked;
+mod api;
 #[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
-mod copies;
-#[cfg(not(loom))]
-mod copy_pool;
-#[cfg(not(loom))]
-mod deaths;
-#[cfg(not(loom))]
-mod device;
-#[cfg(not(loom))]
-mod eager;
-pub mod entry;
-#[cfg(not(loom))]
-mod fences;
-#[cfg(not(loom))]
-mod growing;
-#[cfg(not(loom))]
-mod held;
-#[cfg(not(loom))]
-pub mod hook;
-#[cfg(not(loom))]
-pub mod inspect;
-#[cfg(not(loom))]
-mod interrupt;
-#[cfg(not(loom))]
-mod liveness;
-#[cfg(not(loom))]
-mod loan;
+mod copy;
 #[cfg(not(loom))]
 mod node;
 #[cfg(not(loom))]
-mod notices;
-#[cfg(not(loom))]
 mod observe;
 #[cfg(not(loom))]
-mod pools;
-#[cfg(not(loom))]
-mod prefetch;
-#[cfg(not(loom))]
-mod publisher;
+mod port;
 #[cfg(not(loom))]
 mod qos;
 #[cfg(not(loom))]
-mod reactor;
-#[cfg(not(loom))]
-mod readiness;
-#[cfg(not(loom))]
-mod region;
-#[cfg(not(loom))]
-mod removal;
-pub mod ring;
-#[cfg(not(loom))]
-mod sample;
-#[cfg(not(loom))]
-mod sleep;
-#[cfg(not(loom))]
-mod spans;
-#[cfg(not(loom))]
-mod subscriber;
-#[cfg(not(loom))]
-mod take_error;
-pub mod tenure;
-#[cfg(not(loom))]
 mod topic;
-#[cfg(not(loom))]
-mod trim;
 #[cfg(not(loom))]
 mod trust;
 #[cfg(not(loom))]
-mod typed;
-#[cfg(not(loom))]
 mod wait;
-pub mod window;
 
 #[cfg(not(loom))]
 pub(crate) use situ_memory::root;
@@ -102,32 +46,33 @@ pub use situ_memory::{Root, RootError};
 
 #[cfg(not(loom))]
 pub use self::{
-    asynchronous::Messages,
-    blocked::SlowSubscriber,
-    clock::now_ns,
-    copies::CopyError,
-    device::{DeviceSpan, IncompleteError, Placement},
-    growing::GROWING_ROOM,
-    interrupt::{Interrupted, Interrupter, Wait},
-    liveness::{NodeId, NodeInfo},
-    loan::{DetachedLoan, LoanError, RawLoan},
-    node::{Cleaned, Node, NodeError, clean, clean_topics},
-    observe::{Observer, Seen},
-    publisher::{PublishError, RawPublisher},
-    qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
-    reactor::EventFd,
-    region::{
+    api::region::{
         EditError, InRegion, PublishRegionError, RegionLoan, RegionPublisher, RegionSample, RegionSubscriber,
         describe_region,
     },
-    removal::{Removed, RemovedPart},
-    sample::{CopyCounter, RawSample},
-    subscriber::{RawSubscriber, TakeError},
-    topic::{Encoding, RegisterError, TextTooLong, TypeDescription},
-    trust::{Limits, Trust},
-    typed::{
+    api::stream::Messages,
+    api::typed::{
         Loan, PublishValueError, Publisher, PublisherBuilder, ReceiveError, Sample, Subscriber,
         SubscriberBuilder, Value, describe,
     },
-    wait::{wait_any, wait_any_with},
+    clock::now_ns,
+    copy::copier::CopyError,
+    copy::take_remote::{DeviceSpan, IncompleteError, Placement},
+    node::handle::{Cleaned, Node, NodeError, clean, clean_topics},
+    node::liveness::{NodeId, NodeInfo},
+    observe::observer::{Observer, Seen},
+    observe::{hook, inspect},
+    port::growing::GROWING_ROOM,
+    port::loan::{DetachedLoan, LoanError, RawLoan},
+    port::publisher::{PublishError, RawPublisher},
+    port::sample::{CopyCounter, RawSample},
+    port::slow_subscriber::SlowSubscriber,
+    port::subscriber::{RawSubscriber, TakeError},
+    qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
+    topic::removal::{Removed, RemovedPart},
+    topic::{Encoding, RegisterError, TextTooLong, TypeDescription},
+    trust::{Limits, Trust},
+    wait::interrupt::{Interrupted, Interrupter, Wait},
+    wait::reactor::EventFd,
+    wait::wait_any::{wait_any, wait_any_with},
 };

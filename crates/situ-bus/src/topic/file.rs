@@ -17,12 +17,12 @@ use super::format::{
     Header, MAGIC, PAGE, Parts, PublisherEntry, REGISTRY_OFFSET, RING_MAGIC, ROOM_OFFSET, Registry,
     SUBSCRIBERS_MAGIC, WAKE_OFFSET, domain_from_word, domain_to_word,
 };
-use super::places::{Places, SUBSCRIBERS_FILE};
+use super::members::{Places, SUBSCRIBERS_FILE};
 use super::rings::Rings;
 use crate::clock::now_ns;
-use crate::liveness::unique;
-use crate::removal::Removal;
-use crate::ring::Ring;
+use crate::node::liveness::unique;
+use crate::protocol::ring::Ring;
+use crate::topic::removal::Removal;
 use crate::wake::WakeWord;
 
 /// An open topic.

@@ -3,7 +3,7 @@
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use situ_memory::{DomainId, DomainKind};
 
-use crate::tenure::Tenure;
+use crate::protocol::tenure::Tenure;
 use crate::wake::WakeWord;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SITUTOPI");
@@ -467,7 +467,7 @@ mod tests {
             table("Publisher"),
             [
                 fields!(PublisherEntry: state, encoding, node),
-                crate::tenure::FIELDS
+                crate::protocol::tenure::FIELDS
                     .map(|(at, size, name)| {
                         (offset_of!(PublisherEntry, tenure) + at, size, name.to_owned())
                     })

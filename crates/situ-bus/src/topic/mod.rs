@@ -1,19 +1,32 @@
-//! A topic: a shared file with a ring of references and who publishes to it, and one with its subscribers' cursors beside it.
+//! The topic's shared files: what they hold, joining, leaving and repair.
+//!
+//! ```text
+//!   format      the bytes of the files
+//!   file        the mapped topic file and its identity
+//!   rings       rings that are added when a deeper one is asked for
+//!   members     the file with the subscribers' places
+//!   lock        the lock under which members join, leave and repair
+//!   join        registration of publishers and subscribers
+//!   compat      whether two type descriptions go together
+//!   repair      what dead members left, and topics without members
+//!   removal     whether the topic or the runtime directory was removed under its members
+//! ```
 
-mod canonical;
+mod compat;
 mod file;
 pub(crate) mod format;
+mod join;
 mod lock;
-mod places;
-mod registry;
+mod members;
+pub(crate) mod removal;
 mod repair;
 mod rings;
 
-pub(crate) use canonical::has_bulk;
+pub(crate) use compat::has_bulk;
 pub(crate) use file::Topic;
-pub(crate) use places::{OwnPlace, PlaceView};
-pub use registry::RegisterError;
-pub(crate) use registry::{Registration, is_publisher};
+pub use join::RegisterError;
+pub(crate) use join::{Registration, is_publisher};
+pub(crate) use members::{OwnPlace, PlaceView};
 pub(crate) use repair::{Swept, sweep};
 pub(crate) use rings::MOST_RINGS;
 

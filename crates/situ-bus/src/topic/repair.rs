@@ -12,12 +12,12 @@ use situ_memory::{Access, Beneath, MemoryError, OpenRoot, PoolMetadata, PoolView
 
 use super::file::{FILE, HIDDEN_FILE, Topic, is_topic_file};
 use super::format::{PUBLISHERS, PublisherEntry, domain_from_word, state};
+use super::join::{active_publishers, used_publishers};
 use super::lock::Lock;
-use super::places::SUBSCRIBERS_FILE;
-use super::registry::{active_publishers, used_publishers};
-use crate::entry::Entry;
-use crate::liveness::{NodeId, has_ended, is_alive, nodes};
-use crate::ring::{Look, Reference, Ring};
+use super::members::SUBSCRIBERS_FILE;
+use crate::node::liveness::{NodeId, has_ended, is_alive, nodes};
+use crate::protocol::copy_state::Entry;
+use crate::protocol::ring::{Look, Reference, Ring};
 use crate::root::topic_name;
 
 /// Whether any participant lives. Right after [`repair`], so the active ones do.
@@ -151,7 +151,7 @@ fn numbers_in(ring: &Ring<'_>) -> std::ops::Range<u64> {
 /// Removes the pools of publishers that are gone once nobody can still want their messages, and frees their entries. Pools of bodies and
 /// copies first: who dies in between leaves the heads' entry to tell. What is pending in them is poisoned before they go.
 ///
-/// Rows that name a free entry mean nothing any more, whoever has it next (see [`tenure`](crate::tenure)). Not so the words of copies,
+/// Rows that name a free entry mean nothing any more, whoever has it next (see [`tenure`](crate::protocol::tenure)). Not so the words of copies,
 /// which are of messages from before their pool was made: those are cleared first.
 fn free_entries(topic: &Topic) {
     // First who is gone, and then what they have published: whoever leaves meanwhile may have published until then.

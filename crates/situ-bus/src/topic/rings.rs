@@ -1,7 +1,7 @@
 //! The rings of a topic: the first lies in the topic's own file, each further one in a file beside it.
 //!
 //! A topic whose rows are too few for somebody who comes gets another ring, without anybody waiting or anything moving: the
-//! file of the new ring is made, then the ring before it is sealed (see [`ring`](crate::ring)). Publishers and readers find
+//! file of the new ring is made, then the ring before it is sealed (see [`ring`](crate::protocol::ring)). Publishers and readers find
 //! the seal in the row that they would use next, and go on in the new ring. The old one stays as it is, for readers that
 //! are behind and for those who come late and ask for what was published before.
 //!
@@ -23,8 +23,8 @@ use situ_memory::{Access, Beneath, Mapping, MemoryError, find_memory};
 use super::file::{FILE, HIDDEN_FILE, Topic, find_column, is_topic_file, system};
 use super::format::{DOMAINS, HEAD_OFFSET, Head, PAGE, RingHeader, RingParts};
 use super::lock::Lock;
-use crate::entry::Entry;
-use crate::ring::{ClaimError, Look, Ring};
+use crate::protocol::copy_state::Entry;
+use crate::protocol::ring::{ClaimError, Look, Ring};
 
 /// Depths are powers of two up to 65,536, and each ring is deeper than the one before it.
 pub(crate) const MOST_RINGS: usize = 17;

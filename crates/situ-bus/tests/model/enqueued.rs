@@ -2,7 +2,7 @@
 
 use super::*;
 use loom::sync::atomic::AtomicBool;
-use situ_bus::entry::{Entry, Found};
+use situ_bus::protocol::copy_state::{Entry, Found};
 use situ_memory::{Fence, FenceState};
 
 /// One message in one domain: a copy pool of one slot for each taker, and the slot of the message itself.

@@ -2,7 +2,7 @@
 
 use super::*;
 use loom::sync::atomic::AtomicBool;
-use situ_bus::entry::{Entry, Found};
+use situ_bus::protocol::copy_state::{Entry, Found};
 
 /// Two messages in one domain, and a copy pool of one slot for each taker.
 struct Shared {

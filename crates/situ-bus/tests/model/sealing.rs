@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loom::thread;
-use situ_bus::ring::{ClaimError, Look, Reference, Ring};
+use situ_bus::protocol::ring::{ClaimError, Look, Reference, Ring};
 use situ_memory::sync::atomic::Ordering;
 
 use super::{Rows, admit, explore, slot};

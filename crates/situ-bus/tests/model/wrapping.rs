@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use loom::thread;
-use situ_bus::entry::{Entry, Found};
-use situ_bus::ring::{Look, Reference, Ring};
-use situ_bus::tenure::Tenure;
+use situ_bus::protocol::copy_state::{Entry, Found};
+use situ_bus::protocol::ring::{Look, Reference, Ring};
+use situ_bus::protocol::tenure::Tenure;
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 use situ_memory::{Held, SlotControl};
 

@@ -1,0 +1,13 @@
+//! The typed API: what users publish, take and hold.
+//!
+//! ```text
+//!   typed   publishers and subscribers of a type, and their builders, loans and samples
+//!   region  publishers and subscribers of regions
+//!   device  typed loans and samples whose bulk data devices read and write
+//!   stream  samples as an asynchronous stream
+//! ```
+
+pub(crate) mod device;
+pub(crate) mod region;
+pub(crate) mod stream;
+pub(crate) mod typed;

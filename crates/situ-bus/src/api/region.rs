@@ -1,0 +1,510 @@
+//! Regions on topics: a message that grows while it is built, in the slot in which it will be read.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use situ_layout::region::{
+    AdoptError, Backing, BufferError, Full, Invalid, InvalidProblem, MAX_SIZE, Mut, Options, Ref, Region,
+    RegionMessage, StoreError, checked_root, layout_hash, total_for, view,
+};
+use situ_layout::{Message, RegionFormError, SharedBytes, boxed};
+
+use crate::api::typed::{PublisherBuilder, ReceiveError, SubscriberBuilder};
+use crate::node::handle::Node;
+use crate::node::liveness::NodeId;
+use crate::port::growing::GROWING_ROOM;
+use crate::port::loan::DetachedLoan;
+use crate::port::loan::LoanError;
+use crate::port::publisher::{PublishError, RawPublisher};
+use crate::port::sample::{CopyCounter, RawSample};
+use crate::port::subscriber::RawSubscriber;
+use crate::topic::{Encoding, RegisterError, TypeDescription};
+use crate::wait::interrupt::Wait;
+
+/// The smallest memory that is lent for a region, in bytes.
+const LEAST: usize = 1024;
+/// A loan can become so many times as large as the last messages were.
+const ROOM: usize = 8;
+
+/// The form of a builder whose publisher or subscriber has messages in regions.
+#[derive(Debug, Clone, Copy)]
+pub enum InRegion {}
+
+/// The description of the region form of a generated type, as its topics carry it.
+pub fn describe_region<T: RegionMessage>() -> TypeDescription {
+    TypeDescription {
+        name: T::NAME.to_owned(),
+        schema: T::SCHEMA.to_owned(),
+        schema_hash: <T::Message as Message>::SCHEMA_HASH,
+        layout_hash: layout_hash::<T>(),
+        encoding: Encoding::Region,
+    }
+}
+
+impl Node {
+    /// A publisher of regions of `T`, as `CharacterRegion`: set what it offers, then [`create`](PublisherBuilder::create) it.
+    pub fn region_publisher<T: RegionMessage>(&self, topic: &str) -> PublisherBuilder<T, InRegion> {
+        PublisherBuilder::new(self, topic)
+    }
+
+    /// A subscriber of regions of `T`: set what it asks for, then [`create`](SubscriberBuilder::create) it.
+    pub fn region_subscriber<T: RegionMessage>(&self, topic: &str) -> SubscriberBuilder<T, InRegion> {
+        SubscriberBuilder::new(self, topic)
+    }
+}
+
+impl<T: RegionMessage> PublisherBuilder<T, InRegion> {
+    /// Joins the topic.
+    pub fn create(self) -> Result<RegionPublisher<T>, RegisterError> {
+        let raw = self.create_raw(&describe_region::<T>())?;
+        Ok(RegionPublisher { raw, hint: Cell::new(LEAST), spare: RefCell::default(), of: PhantomData })
+    }
+}
+
+impl<T: RegionMessage> SubscriberBuilder<T, InRegion> {
+    /// Joins the topic.
+    pub fn create(self) -> Result<RegionSubscriber<T>, RegisterError> {
+        Ok(RegionSubscriber { raw: self.create_raw(&describe_region::<T>())?, of: PhantomData })
+    }
+}
+
+/// The memory of a loan, and how it gets more: its slot grows in its place.
+struct LoanMemory {
+    /// The publisher that lent it; it outlives every [`RegionLoan`], in which alone this is.
+    publisher: *const RawPublisher,
+    /// Nothing once it was taken out to be published.
+    loan: Option<DetachedLoan>,
+}
+
+// SAFETY: it is only reached through a `RegionLoan`, which stays with the thread of its publisher.
+unsafe impl Send for LoanMemory {}
+// SAFETY: as above.
+unsafe impl Sync for LoanMemory {}
+
+impl LoanMemory {
+    /// What `loan` has, as memory.
+    fn extent(&self) -> (NonNull<u8>, usize) {
+        let Some(loan) = &self.loan else { return (NonNull::dangling(), 0) };
+        let (body, size) = loan.body_in_slot();
+        NonNull::new(body).map_or((NonNull::dangling(), 0), |body| (body, size))
+    }
+}
+
+// SAFETY: a body in a slot begins at a multiple of 64; pages of a memory file are initialized, and the owner's mapping is readable
+// and writable. Nobody else uses a slot that is lent, until it is published or given back. It grows where it
+// is.
+unsafe impl Backing for LoanMemory {
+    fn memory(&mut self) -> (NonNull<u8>, usize) {
+        self.extent()
+    }
+
+    fn is_zero(&self) -> bool {
+        false
+    }
+
+    #[cold]
+    fn grow(&mut self, total: usize) -> Option<(NonNull<u8>, usize)> {
+        // SAFETY: the publisher outlives the loan.
+        let publisher = unsafe { &*self.publisher };
+        let (_, had) = self.extent();
+        // SAFETY: it was detached from a loan of this publisher.
+        let mut loan = unsafe { publisher.attach(self.loan.take()?) };
+        let grown = loan.grow_body(total);
+        self.loan = Some(loan.detach());
+        let clean_from = grown.ok()?;
+        let (memory, size) = self.extent();
+        // What an earlier message left in the slot.
+        let dirty = clean_from.min(size).saturating_sub(had);
+        // SAFETY: so many bytes behind what was lent before are the loan's now.
+        unsafe { memory.add(had).write_bytes(0, dirty) };
+        Some((memory, size))
+    }
+}
+
+impl Drop for LoanMemory {
+    fn drop(&mut self) {
+        if let Some(loan) = self.loan.take() {
+            // SAFETY: the publisher outlives the loan, and lent it.
+            drop(unsafe { (*self.publisher).attach(loan) });
+        }
+    }
+}
+
+/// Why a region could not be lent for the image of a message.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// No slot could be had for it.
+    #[error(transparent)]
+    Loan(#[from] LoanError),
+    /// The image is not valid any more: whoever published it has changed it since it was taken.
+    #[error("the message was changed after it was published: {0}")]
+    Changed(#[from] Invalid),
+}
+
+/// Why a message could not be published as a region.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishRegionError {
+    /// No slot could be had for it.
+    #[error(transparent)]
+    Loan(#[from] LoanError),
+    /// It could not be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It could not be put into the order.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+}
+
+/// Publishes regions of `T`. One thread at a time.
+pub struct RegionPublisher<T> {
+    raw: RawPublisher,
+    /// How large the last images were: how much is lent at first.
+    hint: Cell<usize>,
+    /// A box that has no loan, for the next one.
+    spare: RefCell<Option<Box<LoanMemory>>>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: RegionMessage> RegionPublisher<T> {
+    /// What it is without its type.
+    pub fn raw(&self) -> &RawPublisher {
+        &self.raw
+    }
+
+    /// Gives the memory of free slots back to the system: see [`RawPublisher::trim`].
+    pub fn trim(&self) -> u64 {
+        self.raw.trim()
+    }
+
+    /// Lends a region that holds a new value, in shared memory. It grows where it is, up to [`GROWING_ROOM`]
+    /// or, if the last messages were large, to eight times as much as they needed; what it does not use when
+    /// it is published goes back to the system.
+    pub fn loan(&self) -> Result<RegionLoan<'_, T>, LoanError> {
+        self.loan_up_to(0)
+    }
+
+    /// As [`loan`](Self::loan), with room for an image of so many bytes at least.
+    pub fn loan_up_to(&self, bytes: u32) -> Result<RegionLoan<'_, T>, LoanError> {
+        let memory = self.lend(self.hint.get(), total_for(bytes))?;
+        match Region::with_boxed(memory, growing()) {
+            Ok(region) => Ok(RegionLoan { publisher: self, region: Some(region) }),
+            Err(error) => Err(too_small(&error)),
+        }
+    }
+
+    /// Lends a region that goes on from a message that was taken, from whatever topic: a copy of its image, which is counted as
+    /// one, and checked where it lies then.
+    pub fn edit(&self, sample: &RegionSample<T>) -> Result<RegionLoan<'_, T>, EditError> {
+        match self.edit_image(sample.bytes()) {
+            Err(EditError::Changed(error))
+                if matches!(error.problem, InvalidProblem::OtherVersion { .. }) =>
+            {
+                // Of a newer version: what this program does not know of it is lost.
+                self.edit_image(sample.to_region()?.bytes())
+            }
+            edited => edited,
+        }
+    }
+
+    fn edit_image(&self, image: &[u8]) -> Result<RegionLoan<'_, T>, EditError> {
+        let needed = total_for(image.len() as u32).max(self.hint.get());
+        let mut memory = self.lend(needed, needed.saturating_mul(ROOM))?;
+        let (to, _) = memory.memory();
+        // SAFETY: the slot has room for the image, and is no one else's.
+        unsafe { to.copy_from_nonoverlapping(NonNull::from(image).cast(), image.len()) };
+        CopyCounter::of_process().count(image.len());
+        match Region::adopt_boxed(memory, growing()) {
+            Ok(region) => Ok(RegionLoan { publisher: self, region: Some(region) }),
+            Err(AdoptError::Invalid(error)) => Err(error.into()),
+            Err(AdoptError::Buffer(error)) => Err(too_small(&error).into()),
+            Err(_) => Err(too_small(&BufferError::Misaligned).into()),
+        }
+    }
+
+    /// Publishes the value of a message with another storage, and gives its number in the topic's order.
+    pub fn publish(&self, value: &T::Message) -> Result<u64, PublishRegionError> {
+        let mut loan = self.loan()?;
+        loan.root_mut().store(value, &[])?;
+        CopyCounter::of_process().count(loan.bytes().len());
+        Ok(loan.publish()?)
+    }
+
+    fn lend(&self, bytes: usize, room: usize) -> Result<Box<LoanMemory>, LoanError> {
+        let most = total_for(MAX_SIZE);
+        let room = room.max(self.hint.get().saturating_mul(ROOM)).clamp(GROWING_ROOM, most);
+        let loan = Some(self.raw.loan_growing(bytes.max(LEAST), room)?.detach());
+        let spare = self.spare.borrow_mut().take();
+        let mut memory =
+            spare.unwrap_or_else(|| Box::new(LoanMemory { publisher: &raw const self.raw, loan: None }));
+        // The publisher may have moved since the box was made.
+        memory.publisher = &raw const self.raw;
+        memory.loan = loan;
+        Ok(memory)
+    }
+
+    /// Notes how much an image needed: at once if it is more than before, else little by little.
+    fn learn(&self, size: usize) {
+        let (before, needed) = (self.hint.get(), total_for(size as u32) + size / 4);
+        self.hint.set(if needed > before { needed } else { before - (before - needed) / 8 }.max(LEAST));
+    }
+}
+
+impl<T> fmt::Debug for RegionPublisher<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegionPublisher").field("raw", &self.raw).field("hint", &self.hint).finish()
+    }
+}
+
+/// No slot of the size that was asked for is too small.
+#[cold]
+fn too_small(error: &BufferError) -> LoanError {
+    let body_size = match error {
+        BufferError::TooSmall { least, .. } => *least,
+        _ => 0,
+    };
+    let reason = "the region's root does not fit into a slot";
+    LoanError::Size { head_size: 0, head_align: 1, body_size, reason }
+}
+
+/// A region under construction, in the memory where it will be read. Dropping it publishes nothing.
+pub struct RegionLoan<'p, T: RegionMessage> {
+    publisher: &'p RegionPublisher<T>,
+    /// Nothing once it is published or dropped.
+    region: Option<Region<T, LoanMemory>>,
+}
+
+impl<T: RegionMessage> RegionLoan<'_, T> {
+    fn region(&self) -> &Region<T, LoanMemory> {
+        let Some(region) = &self.region else { unreachable!("a loan is there until it ends") };
+        region
+    }
+
+    /// The value, to be read.
+    pub fn root(&self) -> Ref<'_, T> {
+        self.region().root()
+    }
+
+    /// The value, to be changed. It grows where it is.
+    pub fn root_mut(&mut self) -> Mut<'_, T> {
+        self.region_mut().root_mut()
+    }
+
+    // Private: a region could be exchanged with that of another publisher's loan.
+    fn region_mut(&mut self) -> &mut Region<T, LoanMemory> {
+        let Some(region) = &mut self.region else { unreachable!("a loan is there until it ends") };
+        region
+    }
+
+    /// Finds memory for an image of so many bytes now, instead of when it is needed.
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), Full> {
+        self.region_mut().reserve(bytes)
+    }
+
+    /// Makes the live image as small as the canonical one, in its order; see [`Region::compact`].
+    pub fn compact(&mut self) -> Result<(), Full> {
+        self.region_mut().compact()
+    }
+
+    /// Closes the gaps between blocks in the slot; see [`Region::compact_in_place`]. If this process dies meanwhile, nobody sees the
+    /// slot: it was never published.
+    pub fn compact_in_place(&mut self) {
+        self.region_mut().compact_in_place();
+    }
+
+    /// The live image.
+    pub fn bytes(&self) -> &[u8] {
+        self.region().bytes()
+    }
+
+    /// The canonical image: equal values have equal bytes.
+    pub fn canonical(&self) -> Vec<u8> {
+        self.region().canonical()
+    }
+
+    /// Publishes the region as it stands, its live image, and gives its number in the topic's order.
+    pub fn publish(mut self) -> Result<u64, PublishError> {
+        let Some(region) = self.region.take() else { unreachable!("a loan is there until it ends") };
+        let (mut memory, size) = region.into_boxed();
+        let Some(loan) = memory.loan.take() else { unreachable!("a loan's memory is lent") };
+        // SAFETY: the publisher lent it.
+        let mut loan = unsafe { self.publisher.raw.attach(loan) };
+        loan.shrink_body(size);
+        let published = loan.publish();
+        self.publisher.spare.replace(Some(memory));
+        self.publisher.learn(size);
+        published
+    }
+}
+
+impl<T: RegionMessage> fmt::Debug for RegionLoan<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegionLoan").field("type", &T::NAME).field("bytes", &self.bytes().len()).finish()
+    }
+}
+
+/// Subscribes to regions of `T`. One thread at a time; the samples may go to others.
+#[derive(Debug)]
+pub struct RegionSubscriber<T> {
+    raw: RawSubscriber,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: RegionMessage> RegionSubscriber<T> {
+    /// What it is without its type: statistics, and waiting for several (see [`wait_any`](crate::wait_any)).
+    pub fn raw(&self) -> &RawSubscriber {
+        &self.raw
+    }
+
+    /// Takes the next message, if there is one, as [`RawSubscriber::take`] does. A region is checked once, and read where it lies; what is
+    /// serialized or flat is stored in a region of this process.
+    pub fn take(&self) -> Result<Option<RegionSample<T>>, ReceiveError> {
+        if !self.raw.has_next() {
+            return Ok(None);
+        }
+        match self.raw.take()? {
+            None => Ok(None),
+            Some(raw) if raw.encoding() == Encoding::Region => match view::<T>(raw.body_in_place()) {
+                Ok(_) => Ok(Some(RegionSample { size: size_of_image(raw.body()), raw, own: None })),
+                Err(error) if matches!(error.problem, InvalidProblem::OtherVersion { .. }) => {
+                    self.renew(raw).map(Some)
+                }
+                Err(error) => Err(self.invalid(&raw, error.into())),
+            },
+            Some(raw) => self.store(raw).map(Some),
+        }
+    }
+
+    /// Keeps a copy of a message of an older version, in which the members that it has not have their defaults.
+    #[cold]
+    fn renew(&self, raw: RawSample) -> Result<RegionSample<T>, ReceiveError> {
+        // What is checked must be what is kept: others could write to the bytes in between.
+        let private = raw.body().try_to_vec().map_err(|error| self.invalid(&raw, error.into()))?;
+        let own = Region::adopt(&private).map_err(|error| self.invalid(&raw, error.into()))?;
+        CopyCounter::of_process().count(private.len());
+        Ok(RegionSample { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
+    }
+
+    #[cold]
+    fn invalid(&self, raw: &RawSample, source: RegionFormError) -> ReceiveError {
+        let topic = self.raw.topic().to_owned();
+        ReceiveError::Region { topic, sequence: raw.sequence(), type_name: T::NAME, source }
+    }
+
+    /// Stores a message in another form.
+    fn store(&self, raw: RawSample) -> Result<RegionSample<T>, ReceiveError> {
+        let (topic, sequence, type_name) = (self.raw.topic().to_owned(), raw.sequence(), T::NAME);
+        let mut value = boxed::<T::Message>();
+        if raw.encoding() == Encoding::Flat {
+            value.read_flat(&mut [], raw.head(), raw.body()).map_err(|source| ReceiveError::Convert {
+                topic: topic.clone(),
+                sequence,
+                type_name,
+                source,
+            })?;
+        } else {
+            situ_wire::decode(&mut *value, raw.body()).map_err(|source| ReceiveError::Decode {
+                topic: topic.clone(),
+                sequence,
+                type_name,
+                source,
+            })?;
+        }
+        let own = Region::of(&*value, &[]);
+        let own = own.map_err(|source| ReceiveError::Store { topic, sequence, type_name, source })?;
+        CopyCounter::of_process().count(raw.head().len() + raw.body().len());
+        Ok(RegionSample { raw, size: own.bytes().len(), own: Some(Box::new(own)) })
+    }
+
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is: see
+    /// [`RawSubscriber::wait`].
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        self.raw.wait(timeout)
+    }
+
+    /// Waits for the next message and takes it; nothing if the time is over.
+    pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<RegionSample<T>>, ReceiveError> {
+        self.raw.wait_and_take(timeout, || self.take())
+    }
+
+    /// As [`recv`](Self::recv), but something else may end it: see [`Wait`]. [`ReceiveError::Interrupted`] if it did.
+    pub fn recv_with(&self, how: Wait<'_>) -> Result<Option<RegionSample<T>>, ReceiveError> {
+        self.raw.wait_with_and_take(how, || self.take())
+    }
+}
+
+/// How a lent region uses its memory: its slots are the limit.
+fn growing() -> Options {
+    Options { limit: MAX_SIZE, ..Options::default() }
+}
+
+/// The size that a checked image says it has.
+fn size_of_image(image: SharedBytes<'_>) -> usize {
+    let size = image.array(24).map_or(0, u32::from_le_bytes) as usize;
+    size.min(image.len())
+}
+
+/// A region that was taken: read-only, and unchanged until it is dropped. May be sent to other threads.
+///
+/// It was checked when it was taken. A publisher that is hostile, and writes to it nevertheless, can make reading it panic, but not read
+/// anything else; who expects such publishers reads a [`to_region`](Self::to_region).
+pub struct RegionSample<T: RegionMessage> {
+    raw: RawSample,
+    size: usize,
+    /// What a message in another form was stored in.
+    own: Option<Box<Region<T>>>,
+}
+
+impl<T: RegionMessage> RegionSample<T> {
+    /// The value.
+    pub fn root(&self) -> Ref<'_, T> {
+        checked_root(self.bytes())
+    }
+
+    /// The image.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.own {
+            None => &self.raw.body_in_place()[..self.size],
+            Some(own) => own.bytes(),
+        }
+    }
+
+    /// A region of this process, to be kept and edited: a copy, checked once more, because it is of the bytes as they are now.
+    pub fn to_region(&self) -> Result<Region<T>, Invalid> {
+        CopyCounter::of_process().count(self.size);
+        // What is checked must be what is kept: others could write to the bytes in between.
+        let private = self.bytes().to_vec();
+        Region::adopt(&private)
+    }
+
+    /// Whether it is a copy in this process' own memory, because it was serialized or flat, or its publisher is not
+    /// [trusted](crate::Trust).
+    pub fn is_copy(&self) -> bool {
+        self.own.is_some() || self.raw.is_copy()
+    }
+
+    /// The message's number in the topic's order, from 0.
+    pub fn sequence(&self) -> u64 {
+        self.raw.sequence()
+    }
+
+    /// When it was published, by [`now_ns`](crate::now_ns); 0 if its publisher leaves out time stamps.
+    pub fn published_at_ns(&self) -> u64 {
+        self.raw.published_at_ns()
+    }
+
+    /// The node that published it.
+    pub fn publisher(&self) -> NodeId {
+        self.raw.publisher()
+    }
+}
+
+impl<T: RegionMessage> fmt::Debug for RegionSample<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegionSample").field("sequence", &self.sequence()).field("bytes", &self.size).finish()
+    }
+}

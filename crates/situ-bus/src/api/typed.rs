@@ -1,0 +1,752 @@
+//! Publishers and subscribers of generated types.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+use situ_layout::region::StoreError;
+use situ_layout::{
+    BulkCursor, BulkRef, FlatFormError, FlatMessage, Message, Plain, RegionFormError, StorageKind,
+    ValidateError, boxed,
+};
+use situ_memory::{DomainId, Strategy};
+use situ_wire::{DecodeError, EncodeError};
+
+use crate::api::stream::Messages;
+use crate::copy::take_remote::Placement;
+use crate::node::handle::Node;
+use crate::node::liveness::NodeId;
+use crate::port::loan::LoanError;
+use crate::port::loan::RawLoan;
+use crate::port::publisher::{PublishError, RawPublisher};
+use crate::port::sample::{CopyCounter, RawSample};
+use crate::port::subscriber::{RawSubscriber, TakeError};
+use crate::qos::{Durability, History, PublisherQos, Reliability, SubscriberQos, WhenFull};
+use crate::topic::{Encoding, RegisterError, TypeDescription};
+use crate::trust::{Limits, Private, Trust};
+use crate::wait::interrupt::{Interrupted, Interrupter, Wait};
+use crate::wait::reactor::EventFd;
+
+/// The description of a generated type, as its topics carry it.
+pub fn describe<T: Message>() -> TypeDescription {
+    TypeDescription {
+        name: T::NAME.to_owned(),
+        schema: T::SCHEMA.to_owned(),
+        schema_hash: T::SCHEMA_HASH,
+        layout_hash: T::FLAT_FORM.map_or(0, |form| form.layout_hash),
+        encoding: match T::STORAGE {
+            StorageKind::Flat => Encoding::Flat,
+            StorageKind::Heap | StorageKind::Ros => Encoding::Xcdr1,
+        },
+    }
+}
+
+impl Node {
+    /// A publisher of `T` on a topic: set what it offers, then [`create`](PublisherBuilder::create) it.
+    pub fn publisher<T: Message>(&self, topic: &str) -> PublisherBuilder<T> {
+        PublisherBuilder::new(self, topic)
+    }
+
+    /// A subscriber of `T` on a topic: set what it asks for, then [`create`](SubscriberBuilder::create) it.
+    pub fn subscriber<T: Message>(&self, topic: &str) -> SubscriberBuilder<T> {
+        SubscriberBuilder::new(self, topic)
+    }
+}
+
+/// The form of a builder whose publisher or subscriber has messages as values of their type.
+#[derive(Debug, Clone, Copy)]
+pub enum Value {}
+
+/// A publisher in the making, of messages in the form `F`.
+#[derive(Debug, Clone)]
+pub struct PublisherBuilder<T, F = Value> {
+    node: Node,
+    topic: String,
+    qos: PublisherQos,
+    stamps: bool,
+    interrupter: Option<Interrupter>,
+    placement: Placement,
+    message: PhantomData<fn() -> (T, F)>,
+}
+
+impl<T, F> PublisherBuilder<T, F> {
+    pub(crate) fn new(node: &Node, topic: &str) -> Self {
+        Self {
+            node: node.clone(),
+            topic: topic.to_owned(),
+            qos: PublisherQos::default(),
+            stamps: true,
+            interrupter: None,
+            placement: Placement::default(),
+            message: PhantomData,
+        }
+    }
+
+    /// Waits for reliable subscribers rather than overwrite what they have not taken.
+    pub fn reliable(mut self) -> Self {
+        self.qos.reliability = Reliability::Reliable;
+        self
+    }
+
+    /// What to do when a reliable subscriber has no room. Waits for a second unless told otherwise.
+    pub fn when_full(mut self, when_full: WhenFull) -> Self {
+        self.qos.when_full = when_full;
+        self
+    }
+
+    /// How many of its last messages stay available, and how far a reliable publisher runs ahead. 8 unless told
+    /// otherwise.
+    pub fn depth(mut self, depth: usize) -> Self {
+        self.qos.depth = depth;
+        self
+    }
+
+    /// Keeps its last messages for subscribers that come later.
+    pub fn transient_local(mut self) -> Self {
+        self.qos.durability = Durability::TransientLocal;
+        self
+    }
+
+    /// Has an interrupter end its waits for subscribers that have no room: see [`RawPublisher::set_interrupter`].
+    pub fn interrupted_by(mut self, interrupter: &Interrupter) -> Self {
+        self.interrupter = Some(interrupter.clone());
+        self
+    }
+
+    /// Promises to publish at least this often.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.qos.deadline = Some(deadline);
+        self
+    }
+
+    /// Keeps so many bytes of free memory at most: see [`PublisherQos::trim_above`].
+    pub fn trim_above(mut self, bytes: u64) -> Self {
+        self.qos.trim_above = Some(bytes);
+        self
+    }
+
+    /// Messages older than this are not delivered any more.
+    pub fn lifespan(mut self, lifespan: Duration) -> Self {
+        self.qos.lifespan = Some(lifespan);
+        self
+    }
+
+    /// Sets everything at once.
+    pub fn qos(mut self, qos: PublisherQos) -> Self {
+        self.qos = qos;
+        self
+    }
+
+    /// Puts bodies into this memory domain: into host memory unless told otherwise.
+    pub fn domain(mut self, domain: DomainId) -> Self {
+        self.placement.domain = domain;
+        self
+    }
+
+    /// Takes at most so many bytes of the domain's memory: see [`Placement::capacity`].
+    pub fn capacity(mut self, bytes: u64) -> Self {
+        self.placement.capacity = Some(bytes);
+        self
+    }
+
+    /// Copies each message right after publishing it into every domain with a subscriber, instead of leaving that to the first
+    /// who takes there: see [`Placement::eager_copies`].
+    pub fn eager_copies(mut self) -> Self {
+        self.placement.eager_copies = true;
+        self
+    }
+
+    /// How the memory of its messages is allocated: see [`Placement::strategy`].
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.placement.strategy = strategy;
+        self
+    }
+
+    /// Leaves out the time stamp of each message: see [`RawPublisher::without_stamps`].
+    pub fn without_stamps(mut self) -> Self {
+        self.stamps = false;
+        self
+    }
+
+    pub(crate) fn create_raw(self, description: &TypeDescription) -> Result<RawPublisher, RegisterError> {
+        let raw = RawPublisher::create_in(&self.node, &self.topic, description, self.qos, &self.placement)?;
+        let raw = if self.stamps { raw } else { raw.without_stamps() };
+        raw.set_interrupter(self.interrupter.as_ref());
+        Ok(raw)
+    }
+}
+
+impl<T: Message> PublisherBuilder<T> {
+    /// Joins the topic.
+    pub fn create(self) -> Result<Publisher<T>, RegisterError> {
+        Ok(Publisher { raw: self.create_raw(&describe::<T>())?, message: PhantomData })
+    }
+}
+
+/// Publishes messages of type `T`. One thread at a time.
+#[derive(Debug)]
+pub struct Publisher<T> {
+    raw: RawPublisher,
+    message: PhantomData<fn() -> T>,
+}
+
+/// Why a value could not be published.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishValueError {
+    /// No slot could be had for it.
+    #[error(transparent)]
+    Loan(#[from] LoanError),
+    /// It could not be put into the order.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    /// It cannot be serialized.
+    #[error("{type_name} cannot be serialized: {source}")]
+    Encode {
+        /// The type.
+        type_name: &'static str,
+        /// What is in the way.
+        source: EncodeError,
+    },
+    /// The value refers to bulk data, which lies in no body.
+    #[error("{type_name} has bulk data, which only a loan has room for: use `loan_with` and fill its body")]
+    BulkWithoutBody {
+        /// The type.
+        type_name: &'static str,
+    },
+}
+
+impl<T: Message> Publisher<T> {
+    /// What it is without its type.
+    pub fn raw(&self) -> &RawPublisher {
+        &self.raw
+    }
+
+    /// Gives the memory of free slots back to the system: see [`RawPublisher::trim`].
+    pub fn trim(&self) -> u64 {
+        self.raw.trim()
+    }
+
+    /// Publishes a value that was made elsewhere, and gives its number in the topic's order: a flat one is copied, one
+    /// with heap storage is serialized straight into shared memory. Either is counted as a copy
+    /// ([`CopyCounter`]); a [`loan`](Self::loan) needs none.
+    pub fn publish(&self, value: &T) -> Result<u64, PublishValueError> {
+        match T::STORAGE {
+            StorageKind::Flat => {
+                if value.bulk_lengths() != T::BulkLengths::default() {
+                    return Err(PublishValueError::BulkWithoutBody { type_name: T::NAME });
+                }
+                let loan = self.raw.loan(size_of::<T>(), align_of::<T>(), 0)?;
+                // SAFETY: the loan's head is large enough and aligned, nobody else can reach it, and it cannot
+                // overlap a value that was there before.
+                unsafe { value.clone_at(loan.head().cast::<T>()) };
+                CopyCounter::of_process().count(size_of::<T>());
+                Ok(loan.publish()?)
+            }
+            StorageKind::Heap | StorageKind::Ros => {
+                let failed = |source| PublishValueError::Encode { type_name: T::NAME, source };
+                let size = situ_wire::encoded_size(value, situ_wire::Encoding::Xcdr1).map_err(failed)?;
+                let mut loan = self.raw.loan(0, 1, size)?;
+                situ_wire::encode_into(value, loan.body_bytes(), situ_wire::Encoding::Xcdr1)
+                    .map_err(failed)?;
+                CopyCounter::of_process().count(size);
+                Ok(loan.publish()?)
+            }
+        }
+    }
+}
+
+impl<T: FlatMessage> Publisher<T> {
+    /// Lends a message, default-initialized in place: only what is occupied is written, however large the type.
+    #[inline]
+    pub fn loan(&self) -> Result<Loan<'_, T>, LoanError> {
+        self.loan_with(T::BulkLengths::default())
+    }
+
+    /// Lends a message whose bulk members hold so many elements. The body costs what it holds; its bytes are whatever
+    /// was there before.
+    #[inline]
+    pub fn loan_with(&self, lengths: T::BulkLengths) -> Result<Loan<'_, T>, LoanError> {
+        let body = T::body_size(&lengths).ok_or(LoanError::Size {
+            head_size: size_of::<T>(),
+            head_align: align_of::<T>(),
+            body_size: usize::MAX,
+            reason: "a bulk member exceeds its bound or the address space",
+        })?;
+        let raw = self.raw.loan(size_of::<T>(), align_of::<T>(), body)?;
+        // SAFETY: the loan's head is large enough and aligned (`loan` refuses alignments beyond 64), nobody else can
+        // reach it, and `body_size` accepted the lengths.
+        unsafe { T::init_at(raw.head().cast::<T>(), &lengths) };
+        Ok(Loan { raw, message: PhantomData })
+    }
+}
+
+/// A message under construction, in the memory where it will be read. Dropping it publishes nothing.
+pub struct Loan<'p, T: FlatMessage> {
+    pub(crate) raw: RawLoan<'p>,
+    message: PhantomData<T>,
+}
+
+impl<T: FlatMessage> Loan<'_, T> {
+    /// A bulk member's elements, for writing: `loan.bulk_mut(|cloud| &cloud.data)`. Empty if the descriptor is not this
+    /// message's own.
+    #[inline]
+    pub fn bulk_mut<U: Plain, const N: usize>(
+        &mut self,
+        member: impl FnOnce(&T) -> &BulkRef<U, N>,
+    ) -> &mut [U] {
+        let descriptor = *member(self);
+        descriptor.slice_mut(self.raw.body_bytes()).unwrap_or_default()
+    }
+
+    /// Publishes the message and gives its number in the topic's order.
+    #[inline]
+    pub fn publish(self) -> Result<u64, PublishError> {
+        self.raw.publish()
+    }
+
+    /// Publishes the message; on failure gives it back along with the reason.
+    pub fn publish_or_return(self) -> Result<u64, (PublishError, Self)> {
+        self.raw.publish_or_return().map_err(|(error, raw)| (error, Self { raw, message: PhantomData }))
+    }
+}
+
+impl<T: FlatMessage> Deref for Loan<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: `loan_with` initialized it; only this loan reaches it.
+        unsafe { &*self.raw.head().cast::<T>() }
+    }
+}
+
+impl<T: FlatMessage> DerefMut for Loan<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`.
+        unsafe { &mut *self.raw.head().cast::<T>() }
+    }
+}
+
+impl<T: FlatMessage> fmt::Debug for Loan<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Loan").field(&**self).finish()
+    }
+}
+
+/// A subscriber in the making, of messages in the form `F`.
+#[derive(Debug, Clone)]
+pub struct SubscriberBuilder<T, F = Value> {
+    node: Node,
+    topic: String,
+    qos: SubscriberQos,
+    placement: Placement,
+    message: PhantomData<fn() -> (T, F)>,
+}
+
+impl<T, F> SubscriberBuilder<T, F> {
+    pub(crate) fn new(node: &Node, topic: &str) -> Self {
+        Self {
+            node: node.clone(),
+            topic: topic.to_owned(),
+            qos: SubscriberQos::default(),
+            placement: Placement::default(),
+            message: PhantomData,
+        }
+    }
+
+    /// Asks that no message be lost: publishers must be reliable, and wait for it if it keeps all.
+    pub fn reliable(mut self) -> Self {
+        self.qos.reliability = Reliability::Reliable;
+        self
+    }
+
+    /// Keeps at most this many of the newest messages.
+    pub fn keep_last(mut self, number: usize) -> Self {
+        self.qos.history = History::KeepLast(number);
+        self
+    }
+
+    /// Also wants what was published before it came.
+    pub fn transient_local(mut self) -> Self {
+        self.qos.durability = Durability::TransientLocal;
+        self
+    }
+
+    /// Expects a message at least this often.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.qos.deadline = Some(deadline);
+        self
+    }
+
+    /// Holds at most this many samples at a time: see [`SubscriberQos::max_held`].
+    pub fn max_held(mut self, samples: usize) -> Self {
+        self.qos.max_held = samples;
+        self
+    }
+
+    /// Takes in this memory domain, where what comes from another one is copied to: host memory unless told otherwise.
+    pub fn domain(mut self, domain: DomainId) -> Self {
+        self.placement.domain = domain;
+        self
+    }
+
+    /// Takes at most so many bytes of the domain's memory for copies: see [`Placement::capacity`].
+    pub fn capacity(mut self, bytes: u64) -> Self {
+        self.placement.capacity = Some(bytes);
+        self
+    }
+
+    /// Whose messages it reads where they lie; all others are copied first. Those of this process' own user unless told otherwise.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.qos.trust = trust;
+        self
+    }
+
+    /// How much it takes from others: see [`Limits`].
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.qos.limits = limits;
+        self
+    }
+
+    /// Sets everything at once.
+    pub fn qos(mut self, qos: SubscriberQos) -> Self {
+        self.qos = qos;
+        self
+    }
+
+    pub(crate) fn create_raw(self, description: &TypeDescription) -> Result<RawSubscriber, RegisterError> {
+        RawSubscriber::create_in(&self.node, &self.topic, description, self.qos, &self.placement)
+    }
+}
+
+impl<T: Message> SubscriberBuilder<T> {
+    /// Joins the topic.
+    pub fn create(self) -> Result<Subscriber<T>, RegisterError> {
+        Ok(Subscriber { raw: self.create_raw(&describe::<T>())?, message: PhantomData })
+    }
+}
+
+/// Subscribes to messages of type `T`. One thread at a time; the samples may go to others.
+#[derive(Debug)]
+pub struct Subscriber<T> {
+    raw: RawSubscriber,
+    message: PhantomData<fn() -> T>,
+}
+
+/// Why a message could not be received. It is passed over; the next call goes on behind it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReceiveError {
+    /// It could not be taken.
+    #[error(transparent)]
+    Take(#[from] TakeError),
+    /// The wait was ended. No message is passed over.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// Its bytes are not a valid message of the type.
+    #[error("message {sequence} of topic {topic:?} is not a valid {type_name}: {source}")]
+    Invalid {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// What is wrong with it.
+        source: ValidateError,
+    },
+    /// Its head is not of the type's size.
+    #[error(
+        "message {sequence} of topic {topic:?} has a head of {found} bytes, but {type_name} has {expected}"
+    )]
+    Size {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// The size of its head in bytes.
+        found: usize,
+        /// The size of the type in bytes.
+        expected: usize,
+    },
+    /// Its serialized form cannot be decoded.
+    #[error("message {sequence} of topic {topic:?} cannot be decoded as {type_name}: {source}")]
+    Decode {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+    /// It is a region, and not one of this type, or does not fit the type's own storage.
+    #[error("message {sequence} of topic {topic:?} cannot be read as {type_name}: {source}")]
+    Region {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// What is wrong with it.
+        source: RegionFormError,
+    },
+    /// A message in another form cannot be stored in a region.
+    #[error("message {sequence} of topic {topic:?} cannot be stored in a region of {type_name}: {source}")]
+    Store {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// What is in the way.
+        source: StoreError,
+    },
+    /// It is flat and does not fit the type's own storage.
+    #[error("message {sequence} of topic {topic:?} cannot be read as {type_name}: {source}")]
+    Convert {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// The type.
+        type_name: &'static str,
+        /// What is wrong with it.
+        source: FlatFormError,
+    },
+}
+
+impl<T: Message> Subscriber<T> {
+    /// What it is without its type: statistics, and waiting for several (see [`wait_any`](crate::wait_any)).
+    pub fn raw(&self) -> &RawSubscriber {
+        &self.raw
+    }
+
+    /// Takes the next message, if there is one, as [`RawSubscriber::take`] does. A flat message is not copied.
+    #[inline(always)]
+    pub fn take(&self) -> Result<Option<Sample<T>>, ReceiveError> {
+        if !self.raw.has_next() {
+            self.raw.look_after_the_dead();
+            return Ok(None);
+        }
+        match self.raw.take()? {
+            None => Ok(None),
+            Some(raw) => self.open(raw).map(Some),
+        }
+    }
+
+    /// Makes a typed sample of an untyped one.
+    #[inline(always)]
+    pub(crate) fn open(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
+        match (raw.encoding(), T::STORAGE) {
+            (Encoding::Flat, StorageKind::Flat) => self.view(raw),
+            (Encoding::Xcdr1 | Encoding::Xcdr2, _) => self.decode(raw),
+            (Encoding::Flat, StorageKind::Heap | StorageKind::Ros) => self.convert(raw),
+            (Encoding::Region, _) => self.convert_region(raw),
+        }
+    }
+
+    /// Reads a region into a type with another storage.
+    fn convert_region(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
+        let mut value = boxed::<T>();
+        match value.read_region(&mut [], raw.body()) {
+            Ok(()) => {
+                CopyCounter::of_process().count(raw.body().len());
+                Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body: Private::default() })) })
+            }
+            Err(source) => Err(ReceiveError::Region {
+                topic: self.raw.topic().to_owned(),
+                sequence: raw.sequence(),
+                type_name: T::NAME,
+                source,
+            }),
+        }
+    }
+
+    /// Shows a flat message where it lies.
+    #[inline(always)]
+    fn view(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
+        if raw.head().len() != size_of::<T>() {
+            return Err(ReceiveError::Size {
+                topic: self.raw.topic().to_owned(),
+                sequence: raw.sequence(),
+                type_name: T::NAME,
+                found: raw.head().len(),
+                expected: size_of::<T>(),
+            });
+        }
+        // SAFETY: the head has the type's size and is aligned to 64, the most a loan allows; its bytes are those of a
+        // memory file and so initialized.
+        match unsafe { T::validate(raw.head_in_place().as_ptr().cast::<T>(), raw.body_size()) } {
+            Ok(()) => Ok(Sample { raw, decoded: None }),
+            Err(source) => Err(ReceiveError::Invalid {
+                topic: self.raw.topic().to_owned(),
+                sequence: raw.sequence(),
+                type_name: T::NAME,
+                source,
+            }),
+        }
+    }
+
+    /// Reads a flat message into a type with heap storage.
+    fn convert(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
+        let mut value = boxed::<T>();
+        match value.read_flat(&mut [], raw.head(), raw.body()) {
+            Ok(()) => {
+                CopyCounter::of_process().count(raw.head().len() + raw.body().len());
+                Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body: Private::default() })) })
+            }
+            Err(source) => Err(ReceiveError::Convert {
+                topic: self.raw.topic().to_owned(),
+                sequence: raw.sequence(),
+                type_name: T::NAME,
+                source,
+            }),
+        }
+    }
+
+    /// Decodes a serialized message into memory of this process.
+    fn decode(&self, raw: RawSample) -> Result<Sample<T>, ReceiveError> {
+        let failed = |source| ReceiveError::Decode {
+            topic: self.raw.topic().to_owned(),
+            sequence: raw.sequence(),
+            type_name: T::NAME,
+            source,
+        };
+        let mut value = boxed::<T>();
+        let mut body = Private::default();
+        if T::STORAGE == StorageKind::Flat && size_of::<T::BulkLengths>() != 0 {
+            let lengths = situ_wire::bulk_lengths::<T>(raw.body()).map_err(failed)?;
+            // The lengths come from elements that are all there, so their size does not overflow.
+            body = Private::new(T::body_size(&lengths).unwrap_or_default())
+                .map_err(|error| failed(DecodeError::at(0, error)))?;
+            // SAFETY: the value is valid and exclusively ours, and a body of its lengths exists.
+            unsafe { T::place_bulk(&raw mut *value, &lengths, &mut BulkCursor::default()) };
+        }
+        situ_wire::decode_with_body(&mut *value, body.bytes_mut(), raw.body()).map_err(failed)?;
+        CopyCounter::of_process().count(raw.body().len());
+        Ok(Sample { raw, decoded: Some(Box::new(Decoded { value, body })) })
+    }
+
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is: see
+    /// [`RawSubscriber::wait`].
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        self.raw.wait(timeout)
+    }
+
+    /// Waits for the next message and takes it; nothing if the time is over.
+    pub fn recv(&self, timeout: Option<Duration>) -> Result<Option<Sample<T>>, ReceiveError> {
+        self.raw.wait_and_take(timeout, || self.take())
+    }
+
+    /// As [`recv`](Self::recv), but something else may end it: see [`Wait`]. [`ReceiveError::Interrupted`] if it did.
+    pub fn recv_with(&self, how: Wait<'_>) -> Result<Option<Sample<T>>, ReceiveError> {
+        self.raw.wait_with_and_take(how, || self.take())
+    }
+
+    /// A file descriptor for epoll and the like, readable when there is something to take.
+    pub fn event_fd(&self) -> std::io::Result<EventFd> {
+        self.raw.event_fd()
+    }
+
+    /// The messages as they come, for async code. An error if the thread that watches for them cannot be started.
+    pub fn into_stream(self) -> std::io::Result<Messages<T>> {
+        Messages::new(self)
+    }
+}
+
+impl RawSubscriber {
+    /// A file descriptor for epoll and the like, readable when there is something to take.
+    pub fn event_fd(&self) -> std::io::Result<EventFd> {
+        self.core().node.reactor()?.event_fd(self)
+    }
+}
+
+/// A message that was taken: read-only, and unchanged until it is dropped. May be sent to other threads.
+pub struct Sample<T> {
+    raw: RawSample,
+    /// What a serialized message was decoded into; a flat one is shown where it lies.
+    decoded: Option<Box<Decoded<T>>>,
+}
+
+struct Decoded<T> {
+    value: Box<T>,
+    body: Private,
+}
+
+// SAFETY: a sample shows a `T` that lies in memory which nobody writes while the sample lasts; `Message` types are plain
+// values that may be read from any thread, and `RawSample` is `Send` and `Sync` itself.
+unsafe impl<T: Send + Sync> Send for Sample<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for Sample<T> {}
+
+impl<T: Message> Sample<T> {
+    /// A bulk member's elements: `sample.bulk(|cloud| &cloud.data)`. Empty if the descriptor is not this message's own.
+    #[inline]
+    pub fn bulk<U: Plain, const N: usize>(&self, member: impl FnOnce(&T) -> &BulkRef<U, N>) -> &[U] {
+        let body = match &self.decoded {
+            None => self.raw.body_in_place(),
+            Some(decoded) => decoded.body.bytes(),
+        };
+        member(self).slice(body).unwrap_or_default()
+    }
+
+    /// Whether it is a copy in this process' own memory, because it was serialized, the type has another storage, or its publisher is
+    /// not [trusted](Trust).
+    #[inline]
+    pub fn is_copy(&self) -> bool {
+        self.decoded.is_some() || self.raw.is_copy()
+    }
+
+    /// The message's number in the topic's order, from 0.
+    #[inline]
+    pub fn sequence(&self) -> u64 {
+        self.raw.sequence()
+    }
+
+    /// When it was published, by [`now_ns`](crate::now_ns); 0 if its publisher leaves out time stamps.
+    pub fn published_at_ns(&self) -> u64 {
+        self.raw.published_at_ns()
+    }
+
+    /// The node that published it.
+    pub fn publisher(&self) -> NodeId {
+        self.raw.publisher()
+    }
+
+    /// Its bytes.
+    pub fn raw(&self) -> &RawSample {
+        &self.raw
+    }
+
+    /// The same, and nothing that it was decoded into.
+    pub(crate) fn into_raw(self) -> RawSample {
+        self.raw
+    }
+}
+
+impl<T: Message> Deref for Sample<T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        match &self.decoded {
+            // SAFETY: `view` checked size, alignment and validity; the pin keeps it as it is, and those who may write to it nevertheless
+            // are trusted (or it is a private copy).
+            None => unsafe { &*self.raw.head_in_place().as_ptr().cast::<T>() },
+            Some(decoded) => &decoded.value,
+        }
+    }
+}
+
+impl<T: Message> fmt::Debug for Sample<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sample").field("sequence", &self.sequence()).field("message", &**self).finish()
+    }
+}

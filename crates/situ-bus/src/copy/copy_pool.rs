@@ -1,0 +1,122 @@
+//! The pool that one participant's copies lie in: until nobody can still want one, and nobody and nothing uses its slot any more.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{DomainId, Fence, FenceState, Held, PoolOwner, Registered, SlotId};
+
+use crate::clock::now_ns;
+use crate::node::handle::NodeInner;
+use crate::node::process_watch::Deaths;
+use crate::port::pool_cache::Mapped;
+use crate::protocol::ring::Look;
+use crate::topic::Topic;
+
+/// A copy that was made, and what tells that nobody wants it any more.
+pub(crate) struct Made {
+    pub(crate) number: u64,
+    pub(crate) slot: SlotId,
+    pub(crate) keeps: bool,
+    pub(crate) origin: Option<(Arc<Mapped>, SlotId, u16)>,
+}
+
+/// The pool of copies of one participant in one domain.
+pub(crate) struct CopyPool {
+    pub(crate) entry: usize,
+    /// The domain's column in the topic.
+    pub(crate) column: usize,
+    pub(crate) pool: PoolOwner,
+    /// What of it is registered with devices.
+    pub(crate) registered: Registered,
+    /// The rows of the topic when it was made.
+    pub(crate) rows: u64,
+    pub(crate) made: VecDeque<Made>,
+    /// Retired while somebody held them, or a stream was still copying into them: until its fence is not pending.
+    pub(crate) held: VecDeque<(SlotId, Option<Fence>)>,
+    pub(crate) deaths: Deaths,
+}
+
+impl CopyPool {
+    pub(crate) fn tidy(&mut self, topic: &Topic, node: &NodeInner, domain: DomainId, oldest: u64) {
+        if self.made.is_empty() && self.held.is_empty() {
+            return;
+        }
+        let mut passed = None;
+        while let Some(made) = self.made.front() {
+            let retired = |(mapped, slot, generation): &(Arc<Mapped>, SlotId, u16)| {
+                mapped.view.control(*slot).is_none_or(|control| control.generation() as u16 != *generation)
+            };
+            let over = made.number < oldest
+                || !matches!(topic.ring_of(made.number).look(made.number), Look::Here(..))
+                || made.origin.as_ref().is_some_and(retired)
+                || (!made.keeps && made.number < *passed.get_or_insert_with(|| slowest(topic, domain)));
+            if !over {
+                break;
+            }
+            let (number, slot) = (made.number, made.slot);
+            self.made.pop_front();
+            topic.entry(self.column, number).forget_slot(self.entry as u8, slot as u16);
+            self.retire(slot);
+        }
+        self.give_back(2);
+        if !self.held.is_empty() && self.deaths.noticed(topic, node, now_ns()) {
+            topic.repair_if_free();
+            self.give_back(usize::MAX);
+        }
+    }
+
+    pub(crate) fn retire(&mut self, slot: SlotId) {
+        // Of the generation that it has now: retiring changes that.
+        let fence = Some(self.pool.fence(slot)).filter(|fence| fence.state() == FenceState::Pending);
+        match self.pool.control(slot).retire() {
+            Held::No if fence.is_none() => self.pool.deallocate(slot),
+            Held::Yes | Held::No => {
+                if fence.is_none() {
+                    self.settle(slot);
+                }
+                self.held.push_back((slot, fence));
+            }
+        }
+    }
+
+    /// What is complete in a retired slot that somebody still holds stays so: should this process die, its fence looks complete also in the
+    /// slot's new generation, of which there is nothing yet, and repair does not take it for pending.
+    fn settle(&self, slot: SlotId) {
+        let fence = self.pool.fence(slot);
+        if fence.state() == FenceState::Pending {
+            fence.complete();
+        }
+    }
+
+    /// Looks at the next so many slots that were held, and frees those that are not any more.
+    pub(crate) fn give_back(&mut self, most: usize) {
+        for _ in 0..self.held.len().min(most) {
+            let Some((slot, mut fence)) = self.held.pop_front() else { return };
+            if fence.take_if(|fence| fence.state() != FenceState::Pending).is_some() {
+                self.settle(slot);
+            }
+            match self.pool.control(slot).held() {
+                Held::No if fence.is_none() => self.pool.deallocate(slot),
+                Held::Yes | Held::No => self.held.push_back((slot, fence)),
+            }
+        }
+    }
+}
+
+/// The fence of what comes into a slot that is lent again is pending, whatever a stream that failed, or its owner when it retired what was
+/// here before, has left in the word. Nobody knows of what comes, and whoever still waits for an older generation goes on.
+pub(crate) fn begin_fence(pool: &PoolOwner, slot: SlotId) {
+    let control = pool.control(slot);
+    if control.fence().word().load(Ordering::Relaxed) > control.generation() {
+        control.fence().word().store(control.generation(), Ordering::Relaxed);
+        // The same value may come again, if what was here was never published.
+        pool.fence(slot).forget_end();
+    }
+}
+
+/// The smallest cursor of those who take in this domain.
+fn slowest(topic: &Topic, domain: DomainId) -> u64 {
+    let taking = topic.places.active().filter(|place| place.domain() == domain);
+    taking.map(|place| place.cursor()).min().unwrap_or(u64::MAX)
+}

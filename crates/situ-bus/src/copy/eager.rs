@@ -1,0 +1,188 @@
+//! Eager copies: a publisher brings its messages where they are wanted before anybody asks.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{Domain, DomainId, Fence, FenceState, Registered, SlotId, Stream};
+
+use crate::copy::copier::{Copies, Source};
+use crate::node::handle::NodeInner;
+use crate::port::publisher::{Inner, RawPublisher, WARM_SIZE};
+use crate::qos::Durability;
+use crate::topic::Topic;
+use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
+
+/// What a publisher brings elsewhere by itself.
+pub(crate) struct Eager {
+    topic: Arc<Topic>,
+    node: Arc<NodeInner>,
+    /// Where its bodies lie.
+    from: DomainId,
+    /// The copies into each domain that somebody was found in, and whether there still is somebody.
+    copies: Vec<(Copies, bool)>,
+    /// What of the publisher's pool is registered with devices.
+    registered: RefCell<Registered>,
+    /// The last message that was brought, or found to be none of ours.
+    done: Option<u64>,
+}
+
+/// Copies that are only enqueued, with the slots of the messages that they are of: no other message is to lie there meanwhile.
+#[derive(Default)]
+pub(crate) struct Enqueued(Vec<(SlotId, Fence)>);
+
+impl Enqueued {
+    /// Whether something is still copied from this slot.
+    #[inline]
+    pub(crate) fn use_slot(&self, slot: SlotId) -> bool {
+        self.0.iter().any(|(of, fence)| *of == slot && fence.state() == FenceState::Pending)
+    }
+
+    /// How many are not over.
+    fn pending(&self) -> usize {
+        self.0.iter().filter(|(_, fence)| fence.state() == FenceState::Pending).count()
+    }
+
+    /// Forgets those that are over.
+    fn forget(&mut self) {
+        self.0.retain(|(_, fence)| fence.state() == FenceState::Pending);
+    }
+
+    /// Waits until one of them is over, at most so long. Whether there was one, and it is.
+    pub(crate) fn wait_for_one(&mut self, patience: Duration) -> bool {
+        self.forget();
+        self.0.first().is_some_and(|(_, fence)| fence.wait(patience) != FenceState::Pending)
+    }
+}
+
+impl Eager {
+    pub(crate) fn new(topic: Arc<Topic>, node: Arc<NodeInner>, from: DomainId) -> Self {
+        Self { topic, node, from, copies: Vec::new(), registered: RefCell::default(), done: None }
+    }
+
+    /// Brings what is published and wanted elsewhere: what is complete now, the rest behind its completion. What cannot be brought is left to
+    /// those who take it, and to tell them why.
+    ///
+    /// The last message may have been published on a stream: then its copies are enqueued there, right behind what completes it. Whether
+    /// who takes it on the host is woken by the end of such a copy.
+    pub(crate) fn copy(
+        &mut self,
+        publisher: &RawPublisher,
+        inner: &mut Inner,
+        on: Option<&dyn Stream>,
+    ) -> bool {
+        let mut wakes = false;
+        // Large copies are to lie where the last ones were, whose pages are warm; small ones do not wait for that.
+        let size = inner.published.back().map_or(0, |(_, slot)| Self::size_of(inner, *slot));
+        if size >= WARM_SIZE {
+            self.tidy(inner);
+        }
+        self.look_around();
+        let fresh = inner.published.iter().filter(|(number, _)| self.done.is_none_or(|done| *number > done));
+        let fresh = fresh.count();
+        self.done = inner.published.back().map(|(number, _)| *number).or(self.done);
+        let last = inner.published.len();
+        for index in last - fresh..last {
+            let (number, slot) = inner.published[index];
+            let on = on.filter(|_| index + 1 == last);
+            let pending = self.copy_one(publisher, inner, (number, slot), on);
+            wakes = pending.iter().any(Fence::tells);
+            inner.enqueued.0.extend(pending.into_iter().map(|fence| (slot, fence)));
+        }
+        if size < WARM_SIZE {
+            self.tidy(inner);
+        }
+        wakes
+    }
+
+    /// Gives the memory of free copies back. How many bytes that are.
+    pub(crate) fn trim(&mut self) -> u64 {
+        self.copies.iter_mut().map(|(copies, _)| copies.trim()).sum()
+    }
+
+    /// Takes out of circulation what nobody can still want.
+    fn tidy(&mut self, inner: &mut Inner) {
+        let oldest = inner.published.front().map_or(u64::MAX, |(number, _)| *number);
+        self.copies.iter_mut().for_each(|(copies, _)| copies.tidy(oldest));
+        inner.enqueued.forget();
+    }
+
+    /// How large what is copied of a slot may be: its body's size, or that of its slot.
+    fn size_of(inner: &Inner, slot: SlotId) -> usize {
+        let body = inner.bodies.as_ref().and_then(|bodies| Some(bodies.pool.place(bodies.of(slot)?).1));
+        body.unwrap_or_else(|| inner.pool.place(slot).1) as usize
+    }
+
+    /// Copies one message into all domains. Gives the fences of copies that are only enqueued.
+    fn copy_one(
+        &mut self,
+        publisher: &RawPublisher,
+        inner: &Inner,
+        (number, slot): (u64, SlotId),
+        on: Option<&dyn Stream>,
+    ) -> Vec<Fence> {
+        let (head, _) = inner.pool.memory(slot);
+        // SAFETY: every slot of the own pool that was published begins with a descriptor, aligned to 64; it consists of atomics.
+        let descriptor = unsafe { &*head.cast::<Descriptor>() };
+        let body_size = descriptor.body_size.load(Ordering::Relaxed);
+        let in_slot = descriptor.body_pool.load(Ordering::Relaxed) == BODY_IN_SLOT;
+        let body = inner.bodies.as_ref().filter(|_| !in_slot);
+        let body = body.and_then(|bodies| Some((bodies, bodies.of(slot)?, bodies.fence(slot)?)));
+        let (memory, offset, len, from) = match &body {
+            Some((_, _, fence)) if fence.state() == FenceState::Poisoned => return Vec::new(),
+            Some((bodies, body, _)) => {
+                (bodies.pool.bytes(), bodies.pool.place(*body).0, body_size, self.from)
+            }
+            None => {
+                let at = match body_size {
+                    0 => DESCRIPTOR as u64,
+                    _ => descriptor.body_offset.load(Ordering::Relaxed),
+                };
+                let head_size = u64::from(descriptor.head_size.load(Ordering::Relaxed));
+                let len = if body_size == 0 { head_size } else { body_size };
+                (inner.pool.bytes(), inner.pool.place(slot).0 + at, len, situ_memory::HOST)
+            }
+        };
+        let register = |domain: &dyn Domain| {
+            // What lies on a device is not in the pool of heads.
+            if body.is_none() {
+                let slot = (inner.pool.control(slot), inner.pool.place(slot));
+                self.registered.borrow_mut().add(domain, memory, len, slot);
+            }
+        };
+        let source = Source {
+            memory,
+            offset,
+            len,
+            fence: body.as_ref().map(|(_, _, fence)| fence),
+            owner: publisher.node.life.id(),
+            keeps: publisher.qos.durability == Durability::TransientLocal,
+            origin: None,
+            register: &register,
+        };
+        // Who is faster than the bus makes no queue of copies that nobody wants any more when they come: takers make those that they want.
+        let is_late = on.is_none() && body.is_none() && inner.enqueued.pending() > publisher.qos.depth;
+        let others =
+            self.copies.iter_mut().filter(|(copies, wanted)| *wanted && !is_late && copies.domain() != from);
+        others.filter_map(|(copies, _)| copies.bring_if_absent(number, &source, on).ok().flatten()).collect()
+    }
+
+    /// Looks in which domains somebody takes.
+    fn look_around(&mut self) {
+        self.copies.iter_mut().for_each(|(_, wanted)| *wanted = false);
+        for place in self.topic.places.active() {
+            let domain = place.domain();
+            // Even its own domain counts: what lies in host memory may be wanted on the device, and the other way round.
+            match self.copies.iter_mut().find(|(copies, _)| copies.domain() == domain) {
+                Some((_, wanted)) => *wanted = true,
+                None => {
+                    if let Some(column) = self.topic.column(domain) {
+                        let (topic, node) = (self.topic.clone(), self.node.clone());
+                        self.copies.push((Copies::new(topic, node, (column, domain), None), true));
+                    }
+                }
+            }
+        }
+    }
+}

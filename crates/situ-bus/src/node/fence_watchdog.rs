@@ -1,0 +1,126 @@
+//! Watching over fences that devices wait for: a device asks nobody whether who should complete a fence is still alive.
+//!
+//! One thread per node, started with the first fence that is pending when a stream is made to wait for it, and ended when there has been
+//! none for a second: starting it was seen to take some 100 us, and to wake it would be a system call, so it looks by itself. Every few
+//! milliseconds it looks whether the owners live; if one does not, it has the topic repaired, and poisons the fence
+//! as soon as the owner's process has ended. The same thread keeps a node alive whose publisher has left before its
+//! streams were done.
+//!
+//! Who waits poisons, and not repair alone: a publisher may be dropped before its stream is done, and its pool be removed because everybody
+//! has taken its messages, or the whole topic, because nobody is left in it. Nobody but those who have it mapped can then come by the word. It does
+//! not matter which of them does it, how many do, or where one dies at it: it is one compare-and-swap of a word that its owner, who has
+//! ended, does not write any more.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use situ_memory::{Fence, FenceState};
+
+use crate::node::handle::NodeInner;
+use crate::node::liveness::NodeId;
+use crate::topic::Topic;
+
+/// How often owners are looked at. What a device waits for the dead is this, and their end.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How often there may have been no fence until the thread ends: for a second.
+const IDLE: u32 = 200;
+
+/// A fence that a device waits for, or has still to complete.
+#[derive(Debug)]
+struct Pending {
+    topic: Arc<Topic>,
+    owner: NodeId,
+    fence: Fence,
+    /// The node that has to live until then.
+    _keeps: Option<Arc<NodeInner>>,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    fences: Vec<Pending>,
+    running: bool,
+}
+
+/// The fences that devices of this process wait for. The thread ends when this is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct FenceWatch {
+    watched: Arc<Mutex<Watched>>,
+}
+
+/// For who waits for a fence that is pending: should who completes it be dead, has the topic repaired; should its process have ended, poisons it.
+pub(crate) fn look_after(topic: &Topic, owner: NodeId, fence: &Fence) {
+    if topic.look_after(owner) {
+        fence.poison();
+    }
+}
+
+fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl FenceWatch {
+    /// Watches over a fence of a message of `topic` that `owner` should complete.
+    pub(crate) fn watch(&self, topic: &Arc<Topic>, owner: NodeId, fence: &Fence) -> io::Result<()> {
+        self.add(topic, owner, fence, None)
+    }
+
+    /// Keeps a node alive until a fence is complete that its publisher has left behind: nobody shall take its owner for dead
+    /// and poison what a stream of this process is still going to complete.
+    pub(crate) fn keep_until(node: &Arc<NodeInner>, topic: &Arc<Topic>, fence: &Fence) {
+        // Without a thread the node is gone sooner, and the fence may be poisoned.
+        let _ = node.fences.add(topic, node.life.id(), fence, Some(node.clone()));
+    }
+
+    fn add(
+        &self,
+        topic: &Arc<Topic>,
+        owner: NodeId,
+        fence: &Fence,
+        keeps: Option<Arc<NodeInner>>,
+    ) -> io::Result<()> {
+        let mut watched = lock(&self.watched);
+        if !watched.running {
+            let theirs = Arc::downgrade(&self.watched);
+            situ_memory::thread::spawn("situ-fences", move || look(&theirs))?;
+            watched.running = true;
+        }
+        watched.fences.push(Pending { topic: topic.clone(), owner, fence: fence.clone(), _keeps: keeps });
+        Ok(())
+    }
+}
+
+fn look(watched: &Weak<Mutex<Watched>>) {
+    let mut idle = 0;
+    loop {
+        std::thread::sleep(PAUSE);
+        let Some(watched) = watched.upgrade() else { return };
+        let owners: Vec<(Arc<Topic>, NodeId)> = {
+            let mut watched = lock(&watched);
+            watched.fences.retain(|pending| pending.fence.state() == FenceState::Pending);
+            if watched.fences.is_empty() {
+                idle += 1;
+                if idle == IDLE {
+                    watched.running = false;
+                    return;
+                }
+                continue;
+            }
+            idle = 0;
+            let mut owners: Vec<(Arc<Topic>, NodeId)> = Vec::new();
+            for Pending { topic, owner, .. } in &watched.fences {
+                if !owners.iter().any(|(known, node)| Arc::ptr_eq(known, topic) && node == owner) {
+                    owners.push((topic.clone(), *owner));
+                }
+            }
+            owners
+        };
+        for (topic, owner) in owners {
+            // Without the lock: a repair may take a while.
+            if topic.look_after(owner) {
+                let watched = lock(&watched);
+                watched.fences.iter().filter(|it| it.owner == owner).for_each(|it| _ = it.fence.poison());
+            }
+        }
+    }
+}

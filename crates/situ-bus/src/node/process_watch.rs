@@ -1,0 +1,160 @@
+//! Noticing that somebody died who holds memory of ours: by descriptors of processes, which the kernel makes readable when a process has
+//! ended, after the drivers of its devices have let go of everything. One system call asks for all of them.
+//!
+//! Only owners that have slots out which somebody holds ask, and not more often than every few milliseconds.
+//!
+//! Everybody else looks once a second, when there is nothing else to do: subscribers where they find nothing to take, or wait in vain, and the
+//! thread that watches for those who use file descriptors and async code. So there is no way to use the bus that leaves the dead to others.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use situ_memory::sync::atomic::Ordering;
+
+use crate::clock::coarse_ns;
+use crate::node::handle::NodeInner;
+use crate::node::liveness::{NodeId, has_ended, is_alive, process_of};
+use crate::port::subscriber::RawSubscriber;
+use crate::topic::Topic;
+use crate::topic::format::state;
+
+/// How often an owner looks whether who holds its slots has died.
+const ASK_NS: u64 = 5_000_000;
+/// How often it has everything looked at, should there be processes that it has no descriptors of.
+const ASK_ALL_NS: u64 = 1_000_000_000;
+/// How many processes a node has descriptors of at most.
+const MOST: usize = 64;
+/// How long somebody may take to end who has died: until then a device may be working for it.
+const ENDING: Duration = Duration::from_millis(200);
+
+/// The processes that a node has descriptors of, for all who need them.
+#[derive(Debug, Default)]
+pub(crate) struct Processes(Mutex<Vec<(NodeId, Weak<OwnedFd>)>>);
+
+impl Processes {
+    /// A descriptor of a node's process. Nothing if it is this one, or has ended, or cannot be had.
+    fn of(&self, topic: &Topic, id: NodeId) -> Option<Arc<OwnedFd>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(_, process)| process.strong_count() > 0);
+        if let Some(process) = known.iter().find(|(node, _)| *node == id).and_then(|(_, it)| it.upgrade()) {
+            return Some(process);
+        }
+        if known.len() >= MOST {
+            return None;
+        }
+        let process = Arc::new(process_of(&topic.root, id)?);
+        known.push((id, Arc::downgrade(&process)));
+        Some(process)
+    }
+}
+
+/// How often who finds nothing to take looks whether somebody has died.
+pub(crate) const LOOK_NS: u64 = 1_000_000_000;
+
+impl RawSubscriber {
+    /// Subscribers that find nothing have time: once a second they look whether a publisher died and left a pool behind. Else it costs
+    /// them one look at a coarse clock, which is no system call.
+    #[inline]
+    pub(crate) fn look_after_the_dead(&self) {
+        let now = coarse_ns();
+        if now.saturating_sub(self.core().topic.looked_ns.load(Ordering::Relaxed)) > LOOK_NS {
+            self.repair(now);
+        }
+    }
+
+    #[cold]
+    fn repair(&self, now: u64) {
+        self.core().topic.looked_ns.store(now, Ordering::Relaxed);
+        self.core().topic.repair_if_free();
+        self.copies().tidy(0);
+        self.pools().forget_gone(&self.core().topic);
+    }
+}
+
+/// What one owner has seen of those who may hold its slots.
+#[derive(Debug, Default)]
+pub(crate) struct Deaths {
+    asked_ns: u64,
+    asked_all_ns: u64,
+    /// The state of the registry that the rest was made for; nothing: it has to be made.
+    epoch: Option<u64>,
+    processes: Vec<Arc<OwnedFd>>,
+    /// There is one without a descriptor.
+    others: bool,
+}
+
+impl Deaths {
+    /// Whether it pays to repair the topic: a subscriber's process has ended. Asks only now and then.
+    pub(crate) fn noticed(&mut self, topic: &Topic, node: &NodeInner, now: u64) -> bool {
+        if now.saturating_sub(self.asked_ns) < ASK_NS {
+            return false;
+        }
+        self.asked_ns = now;
+        let epoch = topic.places.epoch().get();
+        if self.epoch != Some(epoch) {
+            self.watch(topic, node);
+            self.epoch = Some(epoch);
+        }
+        let ended = have_ended(&self.processes, Duration::ZERO);
+        let all = self.others && now.saturating_sub(self.asked_all_ns) > ASK_ALL_NS;
+        if ended || all {
+            self.asked_all_ns = now;
+            // Their places are given away, or will be: not the same processes again.
+            self.epoch = None;
+        }
+        ended || all
+    }
+
+    fn watch(&mut self, topic: &Topic, node: &NodeInner) {
+        self.processes.clear();
+        self.others = false;
+        for id in used_places(topic).filter(|id| *id != node.life.id()) {
+            match node.processes.of(topic, id) {
+                Some(process) if self.processes.iter().any(|known| Arc::ptr_eq(known, &process)) => {}
+                Some(process) => self.processes.push(process),
+                None => self.others = true,
+            }
+        }
+    }
+}
+
+/// The nodes of the subscribers that are there, or gone while something of theirs is needed.
+fn used_places(topic: &Topic) -> impl Iterator<Item = NodeId> {
+    let used = topic.places.all().filter(|place| place.word & (state::ACTIVE | state::GONE) != 0);
+    used.map(|place| NodeId(place.node()))
+}
+
+/// Whether one of these processes has ended, or does within so long.
+fn have_ended(processes: &[Arc<OwnedFd>], patience: Duration) -> bool {
+    if processes.is_empty() {
+        return false;
+    }
+    let mut polled: Vec<_> = processes.iter().map(|it| PollFd::new(&**it, PollFlags::IN)).collect();
+    let patience = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: patience.subsec_nanos().into() };
+    poll(&mut polled, Some(&patience)).is_ok_and(|ready| ready > 0)
+}
+
+/// Has memory come free that the dead hold: repairs, and waits for the end of those who are dying, as long as `enough` does not
+/// say that it suffices. For owners that can do nothing without.
+pub(crate) fn wait_for_the_dying(topic: &Topic, node: &NodeInner, mut enough: impl FnMut() -> bool) -> bool {
+    let start = std::time::Instant::now();
+    loop {
+        let repaired = topic.repair_if_free();
+        if enough() {
+            return true;
+        }
+        let dying: Vec<NodeId> = used_places(topic)
+            .filter(|id| !is_alive(&topic.root, *id) && !has_ended(&topic.root, *id))
+            .collect();
+        if (dying.is_empty() && repaired) || start.elapsed() > ENDING {
+            return false;
+        }
+        let processes: Vec<_> = dying.iter().filter_map(|id| node.processes.of(topic, *id)).collect();
+        if !have_ended(&processes, Duration::from_millis(5)) && processes.is_empty() {
+            // Somebody else repairs, or it cannot be seen.
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+}

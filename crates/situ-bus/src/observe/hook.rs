@@ -1,0 +1,220 @@
+//! What the bus does, told to whoever watches this process: one function, called where a step begins and where it ends.
+//!
+//! The bus does not know who that is. While nobody watches, each step costs one load of a static; everything else here is
+//! out of its way.
+
+use std::ptr::{from_ref, null_mut};
+use std::sync::atomic::{AtomicPtr, Ordering, fence};
+
+use situ_memory::DomainId;
+
+use crate::node::liveness::NodeId;
+use crate::root::Root;
+
+/// Who watches: what is told, and by which clock.
+#[derive(Debug)]
+pub struct Hook {
+    /// The clock of all notices, in nanoseconds.
+    pub now_ns: fn() -> u64,
+    /// Takes a notice, on the thread that it is about. It must not use the bus.
+    pub tell: fn(&Notice<'_>),
+}
+
+/// Something that happened on this thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Notice<'a> {
+    /// When, by the hook's clock: notices of one thread come in this order.
+    pub at_ns: u64,
+    /// To whom; nothing where several topics are concerned.
+    pub subject: Option<Subject<'a>>,
+    /// What.
+    pub event: Event,
+}
+
+/// A publisher or subscriber of a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Subject<'a> {
+    /// The topic's name.
+    pub topic: &'a str,
+    /// The topic's number: the same in every process, another for a later topic of the same name.
+    pub id: u64,
+    /// Which of the topic's publishers or subscribers: the number of its entry or place.
+    pub member: u32,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A step begins. Steps of one thread nest.
+    Begin {
+        /// Which.
+        step: Step,
+        /// Of which message, if that is known by now. No subscriber has begun to take the message earlier than this.
+        number: Option<u64>,
+        /// The size of head and body.
+        bytes: u64,
+    },
+    /// The step that began last ends.
+    End {
+        /// Which.
+        step: Step,
+        /// Of which message; nothing if the step came to nothing.
+        number: Option<u64>,
+        /// The size of head and body.
+        bytes: u64,
+    },
+    /// Messages will not be seen.
+    Dropped {
+        /// Why.
+        why: Why,
+        /// How many.
+        messages: u64,
+    },
+    /// So many slots of the publisher's pool are handed out.
+    SlotsInUse(u64),
+    /// So many messages wait for the subscriber.
+    Queued(u64),
+}
+
+/// What takes its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Finding a slot.
+    Loan,
+    /// Putting a message into the order, and what is done about it at once.
+    Publish,
+    /// Finding a message and taking hold of it.
+    Take,
+    /// Bringing a message into another memory domain.
+    Copy {
+        /// Where it lies.
+        from: DomainId,
+        /// Where it is wanted.
+        into: DomainId,
+    },
+    /// Waiting for a message.
+    Wait,
+    /// Waiting until a reliable subscriber has room.
+    WaitForRoom {
+        /// Its node.
+        subscriber: NodeId,
+        /// Its process; 0 if that is not known.
+        pid: u32,
+    },
+}
+
+/// Why messages will not be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// They were overwritten before the subscriber came, or could not be read.
+    Lost,
+    /// The subscriber keeps only the last.
+    Skipped,
+    /// They were too old.
+    Expired,
+    /// The publisher dropped what it was lent.
+    Unpublished,
+}
+
+static HOOK: AtomicPtr<Hook> = AtomicPtr::new(null_mut());
+static JOINED: AtomicPtr<()> = AtomicPtr::new(null_mut());
+
+/// Has this process watched from now on; by nobody with `None`. A thread that is within a step may still tell its end to who
+/// watched before.
+pub fn watch(hook: Option<&'static Hook>) {
+    HOOK.store(hook.map_or(null_mut(), |hook| from_ref(hook).cast_mut()), Ordering::Release);
+}
+
+/// Has a function called for each node that this process makes, with the node's root directory and its name.
+pub fn on_joined(call: fn(&Root, &str)) {
+    JOINED.store(call as *mut (), Ordering::Release);
+}
+
+pub(crate) fn joined(root: &Root, name: &str) {
+    let call = JOINED.load(Ordering::Acquire);
+    if !call.is_null() {
+        // SAFETY: only `on_joined` stores there, and it stores such functions.
+        let call = unsafe { std::mem::transmute::<*mut (), fn(&Root, &str)>(call) };
+        call(root, name);
+    }
+}
+
+/// Who watches.
+#[inline(always)]
+pub(crate) fn watcher() -> Option<Watcher> {
+    let hook = HOOK.load(Ordering::Relaxed);
+    if hook.is_null() { None } else { Some(found(hook)) }
+}
+
+#[cold]
+#[inline(never)]
+fn found(hook: *mut Hook) -> Watcher {
+    // Makes what `watch` published visible: the load above was relaxed, so that nobody pays for it in vain.
+    fence(Ordering::Acquire);
+    // SAFETY: not null, so `watch` stored a reference that lives for ever.
+    Watcher { hook: unsafe { &*hook } }
+}
+
+/// Somebody watches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Watcher {
+    hook: &'static Hook,
+}
+
+/// Somebody watches, and this is when it began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Began {
+    pub(crate) watcher: Watcher,
+    pub(crate) at_ns: u64,
+}
+
+impl Watcher {
+    #[cold]
+    pub(crate) fn now_ns(self) -> u64 {
+        (self.hook.now_ns)()
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell_at(self, at_ns: u64, subject: Option<Subject<'_>>, event: Event) {
+        (self.hook.tell)(&Notice { at_ns, subject, event });
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell(self, subject: Option<Subject<'_>>, event: Event) {
+        self.tell_at(self.now_ns(), subject, event);
+    }
+
+    /// Begins a step, which ends when the guard is dropped.
+    #[cold]
+    pub(crate) fn step(
+        self,
+        subject: Option<Subject<'_>>,
+        step: Step,
+        number: Option<u64>,
+        bytes: u64,
+    ) -> Open<'_> {
+        self.tell(subject, Event::Begin { step, number, bytes });
+        Open { watcher: self, subject, event: Event::End { step, number, bytes } }
+    }
+}
+
+/// A step that ends when this is dropped.
+#[derive(Debug)]
+#[must_use = "the step ends when this is dropped"]
+pub(crate) struct Open<'a> {
+    watcher: Watcher,
+    subject: Option<Subject<'a>>,
+    event: Event,
+}
+
+impl Drop for Open<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        self.watcher.tell(self.subject, self.event);
+    }
+}

@@ -1,0 +1,149 @@
+//! Watching a topic without taking part in it.
+//!
+//! An observer has no place, holds no slot and causes no copy, so that nobody behaves differently because somebody looks. It
+//! reads what is written about a message (its descriptor) where it lies, and afterwards makes sure that the slot was not
+//! recycled meanwhile: the owner raises a slot's generation before it writes anything else to it, so a generation that is
+//! the same before and after means that what was read in between belongs together.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use situ_memory::sync::atomic::{Ordering, fence};
+use situ_memory::{Access, Domains, PoolView, SlotId, guard};
+
+use crate::clock::Deadline;
+use crate::node::liveness::NodeId;
+use crate::observe::inspect::InspectError;
+use crate::protocol::ring::Look;
+use crate::root::Root;
+use crate::topic::Topic;
+use crate::topic::format::{DESCRIPTOR, Descriptor, PUBLISHERS, state};
+use crate::wait::sleep::sleep_on_any;
+use crate::wake::SLICE;
+
+/// What an observer learns of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Its number in the topic's order, from 0.
+    pub sequence: u64,
+    /// When it was published, by [`now_ns`](crate::now_ns); 0 if its publisher leaves out time stamps.
+    pub published_at_ns: u64,
+    /// How many bytes its head and body have together.
+    pub bytes: u64,
+    /// The node that published it.
+    pub publisher: NodeId,
+}
+
+/// Watches a topic without taking part in it: see [`latest`](Self::latest).
+#[derive(Debug)]
+pub struct Observer {
+    topic: Topic,
+    next: u64,
+    /// By the pool's number; those that could not be opened are not tried again.
+    pools: HashMap<u64, Option<PoolView>>,
+}
+
+impl Observer {
+    /// Begins to watch a topic, behind what is published already; nothing if there is none of this name.
+    pub fn open(root: &Root, name: &str) -> Result<Option<Self>, InspectError> {
+        let Some(root) = root.open()? else { return Ok(None) };
+        Ok(Topic::open(&root, &root.topic(name), Access::Read)?.map(|topic| {
+            let next = topic.end();
+            Self { topic, next, pools: HashMap::new() }
+        }))
+    }
+
+    /// The topic's name.
+    pub fn topic(&self) -> &str {
+        &self.topic.name
+    }
+
+    /// Whether the topic is still there, whole, and not another of the same name. Lets go of the pools of publishers that are
+    /// gone, whose memory would otherwise stay: call it from time to time.
+    pub fn is_current(&mut self) -> bool {
+        let used = self.topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
+        let there: Vec<u64> = (0..used)
+            .map(|index| self.topic.publisher(index))
+            .filter(|entry| entry.state.load(Ordering::SeqCst) & state::ACTIVE != 0)
+            .map(|entry| entry.tenure.pool())
+            .collect();
+        self.pools.retain(|number, _| there.contains(number));
+        !(guard::has_damage() && self.topic.is_damaged()) && self.topic.is_current()
+    }
+
+    /// Whether anything was published since the last [`latest`](Self::latest).
+    pub fn has_next(&self) -> bool {
+        self.topic.is_published(self.next)
+    }
+
+    /// The newest message, if it was not seen yet. Those before it are passed over. Nothing also if it was recycled while
+    /// it was being looked at.
+    pub fn latest(&mut self) -> Option<Seen> {
+        let end = self.topic.end();
+        if end == self.next {
+            return None;
+        }
+        self.next = end;
+        let sequence = end.checked_sub(1)?;
+        let Look::Here(reference) = self.topic.ring_of(sequence).look(sequence) else { return None };
+        let entry = usize::from(reference.pool);
+        if entry >= PUBLISHERS as usize {
+            return None;
+        }
+        let number = self.topic.publisher(entry).tenure.of(sequence)?;
+        let path = self.topic.pool_path(number);
+        let view = self
+            .pools
+            .entry(number)
+            .or_insert_with(|| PoolView::open(&Domains::host_only(), &path).ok())
+            .as_ref()?;
+        let slot = SlotId::from(reference.slot);
+        let control = view.control(slot)?;
+        let generation = control.generation();
+        if generation as u16 != reference.generation {
+            return None;
+        }
+        let (memory, len) = view.memory(slot)?;
+        if len < DESCRIPTOR {
+            return None;
+        }
+        // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a descriptor
+        // consists of atomics, for which any bits are valid and whose being overwritten meanwhile is no data race.
+        let descriptor = unsafe { &*memory.cast::<Descriptor>() };
+        let seen = Seen {
+            sequence,
+            published_at_ns: descriptor.published_at_ns.load(Ordering::Relaxed),
+            bytes: u64::from(descriptor.head_size.load(Ordering::Relaxed))
+                .saturating_add(descriptor.body_size.load(Ordering::Relaxed)),
+            publisher: NodeId(descriptor.publisher.load(Ordering::Relaxed)),
+        };
+        let here = descriptor.sequence.load(Ordering::Relaxed);
+        // The loads above come before that below (acquire fence): had any of them seen a later message's bytes, the
+        // generation that was raised before those were written would be seen here. That it is the row's generation, and not one
+        // whose low bits are the same, is what the message's number says.
+        fence(Ordering::Acquire);
+        (control.generation() == generation && here == sequence.wrapping_add(1)).then_some(seen)
+    }
+
+    /// Waits until something is published on one of the topics, at most for `timeout`. Whether there is something to look at.
+    ///
+    /// While it sleeps, whoever publishes there makes one system call to wake it: so do not wait for every message.
+    pub fn wait_any(observers: &[&Observer], timeout: Duration) -> bool {
+        let ready = || observers.iter().any(|observer| observer.has_next());
+        let deadline = Deadline::after(Some(timeout));
+        loop {
+            let words: Vec<_> = observers
+                .iter()
+                .map(|observer| {
+                    let word = observer.topic.wake();
+                    (word.futex(), word.announce())
+                })
+                .collect();
+            if ready() {
+                return true;
+            }
+            let Some(slice) = deadline.slice(SLICE) else { return false };
+            sleep_on_any(&words, slice, false);
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Loans: slots in which messages are built, until they are published.
+
+use std::time::Duration;
+
+use situ_memory::{AllocateError, Fence, SlotId, Stream};
+
+use crate::copy::take_remote::DeviceSpan;
+use crate::observe::hook;
+use crate::port::publisher::{Inner, PublishError, RawPublisher, free, is_idle};
+use crate::topic::Encoding;
+use crate::topic::format::{BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, Descriptor};
+
+/// How long publishing waits for a stream that fills host memory.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Why a slot could not be lent.
+#[derive(Debug, thiserror::Error)]
+pub enum LoanError {
+    /// The memory of the publisher's pool is in use, or the system has none left.
+    #[error(transparent)]
+    Memory(#[from] AllocateError),
+    /// It belongs to the process that this one was forked from.
+    #[error(
+        "topic {topic:?} was joined by the process that this one was forked from: make a node here, and join with that"
+    )]
+    Forked {
+        /// The topic.
+        topic: String,
+    },
+    /// The sizes asked for make no sense.
+    #[error(
+        "a head of {head_size} bytes aligned to {head_align} with a body of {body_size} bytes cannot be lent: {reason}"
+    )]
+    Size {
+        /// The head's size in bytes.
+        head_size: usize,
+        /// Its alignment in bytes.
+        head_align: usize,
+        /// The body's size in bytes.
+        body_size: usize,
+        /// What is wrong with them.
+        reason: &'static str,
+    },
+}
+
+/// A slot that is lent: a head and a body, in shared memory, that nobody else can see yet. Dropping it returns it. In a forked child it is
+/// private memory, which cannot be published, and dropping it there returns nothing.
+#[derive(Debug)]
+pub struct RawLoan<'p> {
+    pub(crate) publisher: &'p RawPublisher,
+    pub(crate) slot: SlotId,
+    pub(crate) memory: *mut u8,
+    pub(crate) head_size: usize,
+    pub(crate) body_offset: usize,
+    pub(crate) body_size: usize,
+    pub(crate) encoding: Encoding,
+    /// As in the descriptor.
+    pub(crate) body_pool: u32,
+    /// A stream will complete the body's fence.
+    pub(crate) signalled: bool,
+    /// Its slot grows in its place.
+    pub(crate) grows: bool,
+}
+
+impl RawLoan<'_> {
+    /// Where the head begins: aligned to 64 bytes, `head_size` bytes long, not initialized.
+    #[inline]
+    pub fn head(&self) -> *mut u8 {
+        self.memory.wrapping_add(DESCRIPTOR)
+    }
+
+    /// The head's size in bytes.
+    #[inline]
+    pub fn head_size(&self) -> usize {
+        self.head_size
+    }
+
+    /// Where the body begins: aligned to 64 bytes, [`body_size`](Self::body_size) bytes long, not initialized. Null if it lies
+    /// where the CPU may not touch it (see [`span`](Self::span)).
+    #[inline]
+    pub fn body(&self) -> *mut u8 {
+        if self.body_pool == BODY_IN_SLOT {
+            self.memory.wrapping_add(self.body_offset)
+        } else {
+            self.body_elsewhere()
+        }
+    }
+
+    /// The body in another domain than the host's, if the CPU may touch it there.
+    #[cold]
+    fn body_elsewhere(&self) -> *mut u8 {
+        let inner = self.publisher.inner.borrow();
+        let memory = inner.bodies.as_ref().and_then(|bodies| {
+            let (offset, len) = bodies.pool.place(bodies.of(self.slot)?);
+            bodies.pool.bytes().host(offset, len).ok()?
+        });
+        memory.unwrap_or(std::ptr::null_mut())
+    }
+
+    /// The body's size in bytes, wherever it lies.
+    #[inline]
+    pub fn body_size(&self) -> usize {
+        self.body_size
+    }
+
+    /// The head's bytes for writing. What the slot held before is still there: see [`body_bytes`](Self::body_bytes).
+    #[inline]
+    pub fn head_bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the slot was allocated with room for the head, and only this loan can reach it; pages of a memory
+        // file are always initialized.
+        unsafe { std::slice::from_raw_parts_mut(self.head(), self.head_size) }
+    }
+
+    /// The body's bytes for writing. What the slot held before is still there: they are initialized as far as the
+    /// system is concerned (shared memory begins as zeroes), but with anything. None if they lie on a device.
+    #[inline]
+    pub fn body_bytes(&mut self) -> &mut [u8] {
+        if self.body_pool != BODY_IN_SLOT && self.body().is_null() {
+            return &mut [];
+        }
+        // SAFETY: the slot was allocated with room for the body, and only this loan can reach it; pages of a memory
+        // file are always initialized.
+        unsafe { std::slice::from_raw_parts_mut(self.body(), self.body_size) }
+    }
+
+    /// How the message's bytes are laid out.
+    #[inline]
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Says how the message's bytes are laid out, if not as the publisher's type description says.
+    pub fn set_encoding(&mut self, encoding: Encoding) {
+        self.encoding = encoding;
+    }
+
+    /// Makes the body smaller than was asked for: only so much was needed.
+    pub fn shrink_body(&mut self, size: usize) {
+        self.body_size = self.body_size.min(size);
+    }
+
+    /// Publishes the message and gives its number in the topic's order. On failure the slot is returned.
+    pub fn publish(self) -> Result<u64, PublishError> {
+        self.publish_or_return().map_err(|(error, _)| error)
+    }
+
+    /// Publishes the message; on failure gives it back along with the reason.
+    pub fn publish_or_return(self) -> Result<u64, (PublishError, Self)> {
+        self.publish_with(None)
+    }
+
+    #[inline]
+    fn publish_with(self, on: Option<&dyn Stream>) -> Result<u64, (PublishError, Self)> {
+        match self.publisher.publish(&self, on) {
+            Ok(number) => {
+                std::mem::forget(self);
+                Ok(number)
+            }
+            Err(error) => Err((error, self)),
+        }
+    }
+
+    /// Publishes the message now, although its body is complete only when `stream` has passed everything that is enqueued on it
+    /// so far: who takes it waits for that, on the host or on a stream of its own. The CPU waits for nothing, unless the
+    /// body lies in host memory, which has no streams to wait for: then the call waits for this one.
+    ///
+    /// On failure the slot is returned as soon as the stream has passed.
+    pub fn publish_on(self, stream: &dyn Stream) -> Result<u64, PublishError> {
+        self.publish_on_or_return(stream).map_err(|(error, _)| error)
+    }
+
+    /// As [`publish_on`](Self::publish_on); on failure gives the loan back along with the reason.
+    pub fn publish_on_or_return(mut self, stream: &dyn Stream) -> Result<u64, (PublishError, Self)> {
+        if self.publisher.is_inherited() {
+            return Err((self.publisher.publish_forked(), self));
+        }
+        let fence = self.fence();
+        // The signal comes before the row: nobody shall wait for what was never enqueued.
+        let enqueued = match &fence {
+            Some(fence) => stream.signal(fence),
+            None => stream.synchronize(PATIENCE),
+        };
+        match enqueued {
+            Ok(()) => {
+                self.signalled = fence.is_some();
+                let on = self.signalled.then_some(stream);
+                self.publish_with(on)
+            }
+            Err(source) => {
+                let topic = self.publisher.topic().to_owned();
+                Err((PublishError::Stream { topic, source: Box::new(source) }, self))
+            }
+        }
+    }
+
+    /// When the body is complete, for who completes it by itself (see [`publish_signalled`](Self::publish_signalled)). Nothing
+    /// if it lies in host memory.
+    pub fn fence(&self) -> Option<Fence> {
+        let inner = self.publisher.inner.borrow();
+        inner.bodies.as_ref().and_then(|bodies| bodies.fence(self.slot))
+    }
+
+    /// Publishes the message now, although its body is complete only when its [`fence`](Self::fence) is: the caller has
+    /// enqueued completing that, on a stream that Situ knows nothing of. Should it never be completed, the memory is lost
+    /// to this publisher, and who takes the message waits until its patience ends.
+    pub fn publish_signalled(mut self) -> Result<u64, (PublishError, Self)> {
+        self.signalled = self.body_pool != BODY_IN_SLOT;
+        self.publish_or_return()
+    }
+
+    /// The message's payload where a device can write it: its body if it has one, otherwise its head in host memory (see
+    /// [`span_of_message`](Self::span_of_message)).
+    pub fn span(&self) -> DeviceSpan<'_, u8> {
+        let inner = self.publisher.inner.borrow();
+        if let (Some(memory), Some(bodies)) = (&self.publisher.device, &inner.bodies)
+            && let Some(slot) = bodies.of(self.slot)
+        {
+            return DeviceSpan::new(memory, bodies.pool.place(slot).0, self.body_size);
+        }
+        let (at, len) = match self.body_size {
+            0 => (DESCRIPTOR, self.head_size),
+            size => (self.body_offset, size),
+        };
+        DeviceSpan::new(&self.publisher.memory, inner.pool.place(self.slot).0 + at as u64, len)
+    }
+
+    /// Puts a message without a body where its publisher's bodies lie, as a whole: in the span that this gives, which is as
+    /// large as the head and holds anything. What subscribers get is what is written there; the head, which stays in host
+    /// memory, is then shown only to those who take on a device.
+    pub fn span_of_message(&mut self) -> Result<DeviceSpan<'_, u8>, LoanError> {
+        if self.publisher.is_inherited() {
+            return Err(self.publisher.loan_forked());
+        }
+        if self.body_size == 0 {
+            let inner = &mut *self.publisher.inner.borrow_mut();
+            if inner.bodies.is_some() {
+                self.add_body(inner, self.head_size)?;
+                self.body_pool |= BODY_IS_MESSAGE;
+            }
+        }
+        Ok(self.span())
+    }
+
+    /// Gives it a body in its publisher's pool of bodies, if it needs one.
+    pub(crate) fn add_body(&mut self, inner: &mut Inner, size: usize) -> Result<(), AllocateError> {
+        if let Some(bodies) = &mut inner.bodies
+            && size > 0
+        {
+            bodies.allocate(self.slot, size)?;
+            self.body_size = size;
+            self.body_pool = bodies.entry as u32;
+        }
+        Ok(())
+    }
+
+    /// Parts the loan from the publisher's lifetime, for languages without lifetimes. The slot stays lent until
+    /// [`RawPublisher::attach`] takes the loan back, or the publisher is gone.
+    #[inline]
+    pub fn detach(self) -> DetachedLoan {
+        let loan = std::mem::ManuallyDrop::new(self);
+        DetachedLoan {
+            slot: loan.slot,
+            memory: loan.memory,
+            head_size: loan.head_size,
+            body_offset: loan.body_offset,
+            body_size: loan.body_size,
+            encoding: loan.encoding,
+            body_pool: loan.body_pool,
+            signalled: loan.signalled,
+            grows: loan.grows,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn descriptor(&self) -> &Descriptor {
+        // SAFETY: every slot begins with room for a descriptor, aligned to 64; it consists of atomics.
+        unsafe { &*self.memory.cast::<Descriptor>() }
+    }
+}
+
+impl Drop for RawLoan<'_> {
+    fn drop(&mut self) {
+        if self.publisher.is_inherited() {
+            return;
+        }
+        if let Some(watcher) = hook::watcher() {
+            self.publisher.tell_unpublished(watcher);
+        }
+        let inner = &mut *self.publisher.inner.borrow_mut();
+        // It was never published in this generation, so nobody can hold it. But a stream may be about to fill it.
+        if self.signalled && !is_idle(inner, self.slot) {
+            let _ = inner.pool.control(self.slot).retire();
+            inner.held.push_back(self.slot);
+        } else {
+            free(inner, self.slot);
+        }
+    }
+}
+
+/// A loan that knows nothing of its publisher: see [`RawLoan::detach`].
+#[derive(Debug)]
+#[must_use = "its slot stays lent until it is attached again"]
+pub struct DetachedLoan {
+    slot: SlotId,
+    memory: *mut u8,
+    head_size: usize,
+    body_offset: usize,
+    body_size: usize,
+    encoding: Encoding,
+    body_pool: u32,
+    signalled: bool,
+    grows: bool,
+}
+
+impl DetachedLoan {
+    /// Where the body begins and how large it is, if it lies in the slot; else null and 0.
+    #[inline]
+    pub(crate) fn body_in_slot(&self) -> (*mut u8, usize) {
+        if self.body_pool == BODY_IN_SLOT {
+            (self.memory.wrapping_add(self.body_offset), self.body_size)
+        } else {
+            (std::ptr::null_mut(), 0)
+        }
+    }
+}
+
+impl RawPublisher {
+    /// Whether it belongs to the process that this one was forked from: then nothing can be lent or published here, and dropping it here
+    /// changes nothing there.
+    #[inline]
+    pub fn is_inherited(&self) -> bool {
+        !self.process.is_this()
+    }
+
+    #[cold]
+    pub(crate) fn loan_forked(&self) -> LoanError {
+        LoanError::Forked { topic: self.topic.name.clone() }
+    }
+
+    #[cold]
+    pub(crate) fn publish_removed(&self) -> PublishError {
+        PublishError::Removed { topic: self.topic.name.clone(), removed: self.topic.removed() }
+    }
+
+    #[cold]
+    pub(crate) fn publish_forked(&self) -> PublishError {
+        PublishError::Forked { topic: self.topic.name.clone() }
+    }
+
+    /// Takes back a loan that was detached.
+    ///
+    /// # Safety
+    /// The loan was detached from a loan of this very publisher.
+    #[inline]
+    pub unsafe fn attach(&self, loan: DetachedLoan) -> RawLoan<'_> {
+        let DetachedLoan { slot, memory, head_size, body_offset, body_size, .. } = loan;
+        let DetachedLoan { encoding, body_pool, signalled, grows, .. } = loan;
+        RawLoan {
+            publisher: self,
+            slot,
+            memory,
+            head_size,
+            body_offset,
+            body_size,
+            encoding,
+            body_pool,
+            signalled,
+            grows,
+        }
+    }
+}

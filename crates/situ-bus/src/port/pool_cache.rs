@@ -1,0 +1,168 @@
+//! Other participants' pools, mapped: by whom, and for how long.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use situ_memory::fork::Process;
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{Domain, DomainError, Domains, PoolView, Registered, SlotControl, SlotId, ViewError};
+
+use crate::node::handle::NodeInner;
+use crate::node::liveness::NodeId;
+use crate::topic::format::state;
+use crate::topic::{OwnPlace, Topic};
+use crate::trust::{Limits, Trust};
+
+/// What keeps a subscriber's place: itself, and every sample that it took.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) topic: Arc<Topic>,
+    pub(crate) node: Arc<NodeInner>,
+    pub(crate) place: usize,
+    /// What it alone writes.
+    pub(crate) own: OwnPlace,
+    /// Whose place it is. A forked child's copy gives nothing back.
+    pub(crate) process: Process,
+    pub(crate) trust: Trust,
+    pub(crate) limits: Limits,
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        if self.process.is_this() {
+            self.own.leave();
+        }
+    }
+}
+
+/// A pool, mapped by a subscriber, and the place it reads with.
+#[derive(Debug)]
+pub(crate) struct Mapped {
+    pub(crate) number: u64,
+    /// Rows of earlier messages that name its entry mean another pool.
+    since: u64,
+    pub(crate) view: PoolView,
+    /// Whether its messages are read where they lie: only those may write to it who are trusted.
+    pub(crate) in_place: bool,
+    /// What of it is registered with devices. Behind the view, which is to be given up first.
+    registered: Mutex<Registered>,
+    pub(crate) core: Arc<Core>,
+}
+
+impl Mapped {
+    /// Whose pool it is. As its own header says: its entry in the topic may be another's by now.
+    pub(crate) fn owner(&self) -> NodeId {
+        NodeId(self.view.header().owner)
+    }
+
+    /// Has a domain's driver know a slot that is held, from which its streams copy so many bytes, if that is of use.
+    pub(crate) fn register(&self, domain: &dyn Domain, slot: SlotId, len: u64) {
+        if let Some(slot) = self.view.control(slot).zip(self.view.place(slot)) {
+            let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+            registered.add(domain, self.view.bytes(), len, slot);
+        }
+    }
+}
+
+/// A hold on a slot.
+#[derive(Debug)]
+pub(crate) struct Pin {
+    pub(crate) mapped: Arc<Mapped>,
+    pub(crate) slot: SlotId,
+}
+
+impl Drop for Pin {
+    #[inline]
+    fn drop(&mut self) {
+        // In a forked child the control is private zeroes: what its parent holds stays held.
+        if let Some(control) = self.mapped.view.control(self.slot) {
+            SlotControl::release(control, self.mapped.core.place);
+        }
+    }
+}
+
+/// The pools that a subscriber has mapped, by the number of their entry in the topic.
+#[derive(Debug, Default)]
+pub(crate) struct Pools {
+    mapped: RefCell<Vec<Option<Arc<Mapped>>>>,
+}
+
+impl Pools {
+    /// The pool of an entry that the row of message `sequence` names, or what belongs to it; mapped when it is first needed.
+    #[inline(always)]
+    pub(crate) fn get(&self, core: &Arc<Core>, entry: u8, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
+        let number = core.topic.publisher(usize::from(entry)).tenure.pool();
+        if let Some(Some(mapped)) = self.mapped.borrow().get(usize::from(entry))
+            && mapped.number == number
+            && sequence >= mapped.since
+        {
+            return Ok(mapped.clone());
+        }
+        self.map(core, entry, number, sequence)
+    }
+
+    #[cold]
+    fn map(&self, core: &Arc<Core>, entry: u8, number: u64, sequence: u64) -> Result<Arc<Mapped>, ViewError> {
+        let path = core.topic.pool_path(number);
+        let since = core.topic.publisher(usize::from(entry)).tenure.since();
+        if sequence < since {
+            return Err(ViewError::Gone(path.path().to_owned()));
+        }
+        let open = |domains: &Domains| PoolView::open_within(domains, &path, core.limits.pool);
+        let view = match open(&Domains::host_only()) {
+            Err(ViewError::Domain(DomainError::Absent { domain, .. })) => {
+                open(&core.node.domains_of_others(domain)?)?
+            }
+            view => view?,
+        };
+        let in_place = match core.trust {
+            Trust::SameUser => view.is_only_ours(),
+            Trust::Everyone => true,
+            Trust::Nobody => false,
+        };
+        let registered = Mutex::default();
+        let mapped = Arc::new(Mapped { number, since, view, in_place, registered, core: core.clone() });
+        self.forget_gone(&core.topic);
+        let mut pools = self.mapped.borrow_mut();
+        let index = usize::from(entry);
+        if pools.len() <= index {
+            pools.resize(index + 1, None);
+        }
+        pools[index] = Some(mapped.clone());
+        Ok(mapped)
+    }
+
+    /// How many messages a place holds of publishers that are there. If what keeps their pools mapped already says that it is less than
+    /// `most`, that is enough: more than the samples do so.
+    #[cold]
+    pub(crate) fn held(&self, topic: &Topic, place: usize, most: usize) -> usize {
+        let mapped = self.mapped.borrow();
+        let of_messages = || {
+            mapped.iter().enumerate().filter_map(|(index, mapped)| {
+                let entry = topic.publisher(index);
+                let heads = entry.state.load(Ordering::SeqCst) & (state::BODIES | state::COPIES) == 0;
+                mapped.as_ref().filter(|mapped| heads && mapped.number == entry.tenure.pool())
+            })
+        };
+        let at_most: usize = of_messages().map(|mapped| Arc::strong_count(mapped).saturating_sub(1)).sum();
+        if at_most < most {
+            return at_most;
+        }
+        let holds = |view: &PoolView| {
+            let controls = (0..view.header().slots).filter_map(|slot| view.control(slot));
+            controls.filter(|control| control.holds(place)).count()
+        };
+        of_messages().map(|mapped| holds(&mapped.view)).sum()
+    }
+
+    /// Lets go of the pools of publishers that are gone and whose messages were all passed: their memory returns to the
+    /// system when the last who has them mapped does. Samples that are still held keep theirs.
+    pub(crate) fn forget_gone(&self, topic: &Topic) {
+        for (index, mapped) in self.mapped.borrow_mut().iter_mut().enumerate() {
+            let entry = topic.publisher(index);
+            let word = entry.state.load(Ordering::SeqCst);
+            let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
+            mapped.take_if(|mapped| !there || mapped.number != entry.tenure.pool());
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! A publisher that a reliable subscriber leaves no room: whom it waits for, for how long, and who can see that.
+
+use std::cell::Cell;
+use std::fmt;
+use std::time::Duration;
+
+use situ_memory::sync::atomic::Ordering;
+
+use crate::clock::{Deadline, now_ns};
+use crate::node::liveness::{self, NodeId, is_alive, unique};
+use crate::observe::hook::{self, Began, Step};
+use crate::port::publisher::{Inner, PublishError, RawPublisher};
+use crate::protocol::ring::{ClaimError, Reference};
+use crate::qos::WhenFull;
+use crate::topic::Topic;
+use crate::topic::format::{Descriptor, PublisherEntry};
+use situ_memory::OpenRoot;
+
+/// How long a blocked publisher sleeps before it looks again by itself.
+const BLOCKED_SLICE: Duration = Duration::from_millis(2);
+/// How often a blocked publisher looks again before it sleeps.
+const SPINS: u32 = 256;
+/// How often it looks whether the node of whom it waits for is alive, beside asking the kernel which processes have ended.
+const LOOK_NS: u64 = 100_000_000;
+/// How long a subscriber has that was used by this very thread, to be used by another. See [`PublishError::OwnThread`].
+const GRACE_NS: u64 = 20_000_000;
+
+/// A number that no other thread of the machine has.
+#[inline]
+pub(crate) fn this_thread() -> u64 {
+    thread_local! { static THREAD: Cell<u64> = const { Cell::new(0) } }
+    // A thread that is ending has none.
+    THREAD
+        .try_with(|thread| match thread.get() {
+            0 => {
+                thread.set(unique() | 1);
+                thread.get()
+            }
+            known => known,
+        })
+        .unwrap_or(0)
+}
+
+/// The subscriber that a publisher waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlowSubscriber {
+    /// Its node.
+    pub node: NodeId,
+    /// That node's name; empty if its file is gone.
+    pub name: String,
+    /// Its process; nothing if the node's file is gone.
+    pub pid: Option<u32>,
+    /// The program that it runs.
+    pub program: String,
+}
+
+impl SlowSubscriber {
+    fn find(root: &OpenRoot, node: NodeId) -> Self {
+        let known = liveness::node(root, node);
+        let pid = known.as_ref().map(|node| node.pid);
+        let (name, program) = known.map_or_else(Default::default, |node| (node.name, node.program));
+        Self { node, name, pid, program }
+    }
+}
+
+impl fmt::Display for SlowSubscriber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pid {
+            // What others call themselves is quoted.
+            Some(pid) => write!(f, "node {:?} (process {pid}, {:?})", self.name, self.program),
+            None => write!(f, "node {}", self.node),
+        }
+    }
+}
+
+/// Whom a publisher waits for.
+#[derive(Debug, Clone, Copy)]
+struct Behind {
+    place: usize,
+    cursor: u64,
+    node: NodeId,
+    thread: u64,
+}
+
+/// Shows in the publisher's entry whom it waits for; nobody when dropped. Who dies before leaves an entry that is found dead.
+struct Shown<'a>(&'a PublisherEntry);
+
+impl<'a> Shown<'a> {
+    fn new(entry: &'a PublisherEntry, since_ns: u64) -> Self {
+        entry.waits_since_ns.store(since_ns, Ordering::Relaxed);
+        Self(entry)
+    }
+
+    fn show(&self, behind: Behind) {
+        // Release: who sees it sees since when.
+        self.0.waits_for.store(behind.place as u32 + 1, Ordering::Release);
+    }
+}
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        self.0.waits_for.store(0, Ordering::Release);
+    }
+}
+
+/// The subscriber with the smallest cursor of those that publishers wait for.
+fn slowest(topic: &Topic) -> Option<Behind> {
+    let waited_for = topic.places.active().filter(|place| place.is_waited_for());
+    let behind = waited_for.map(|place| Behind {
+        place: place.index,
+        cursor: place.cursor(),
+        node: NodeId(place.node()),
+        thread: place.thread(),
+    });
+    behind.min_by_key(|behind| behind.cursor)
+}
+
+impl RawPublisher {
+    /// The node and the process of whom it would wait for now.
+    pub(crate) fn waits_for(&self) -> (NodeId, u32) {
+        let node = slowest(&self.topic).map_or(NodeId(0), |behind| behind.node);
+        (node, liveness::node(&self.topic.root, node).map_or(0, |node| node.pid))
+    }
+
+    /// A reliable subscriber has no room: waits for it, or for its death, as long as the quality of service says.
+    #[cold]
+    pub(crate) fn wait_and_claim(
+        &self,
+        inner: &mut Inner,
+        descriptor: &Descriptor,
+        reference: Reference,
+        began: &mut Option<Began>,
+    ) -> Result<u64, PublishError> {
+        let mut step = self.tell_full(began);
+        let result = self.claim_when_there_is_room(inner, descriptor, reference, (began, &mut step));
+        self.tell_no_longer_full(began, step);
+        result
+    }
+
+    fn claim_when_there_is_room(
+        &self,
+        inner: &mut Inner,
+        descriptor: &Descriptor,
+        reference: Reference,
+        (began, step): (&mut Option<Began>, &mut Option<Step>),
+    ) -> Result<u64, PublishError> {
+        let start = now_ns();
+        let full = |inner: &Inner| self.full(inner.window.slowest(), start);
+        let deadline = match self.qos.when_full {
+            WhenFull::Fail => return Err(full(inner)),
+            WhenFull::Block(limit) => Deadline::after(limit),
+        };
+        let shown = Shown::new(self.topic.publisher(self.entry), start);
+        let mut looked = start;
+        let mut spins = 0;
+        loop {
+            let announced = (spins >= SPINS).then(|| self.topic.room().announce());
+            self.note_attempt(began);
+            match self.claim(inner, descriptor, reference) {
+                Ok(number) => return Ok(number),
+                Err(ClaimError::Refused(())) => {}
+                Err(error) => return Err(self.unclaimed(error)),
+            }
+            let Some(announced) = announced else {
+                spins += 1;
+                std::hint::spin_loop();
+                continue;
+            };
+            let behind = slowest(&self.topic);
+            if let Some(behind) = behind {
+                shown.show(behind);
+                if now_ns().saturating_sub(start) >= GRACE_NS && self.is_own_thread(behind) {
+                    return Err(self.own_thread(behind));
+                }
+            }
+            self.check_interrupter()?;
+            let Some(slice) = deadline.slice(BLOCKED_SLICE) else { return Err(full(inner)) };
+            self.topic.room().sleep(announced, slice);
+            self.tell_late(began, step);
+            // Nobody tells that a subscriber died; who waits for it asks the kernel, and looks at the one that it waits for.
+            let now = now_ns();
+            self.look_around(inner, now);
+            if self.topic.is_removed() {
+                return Err(self.publish_removed());
+            }
+            let ended = inner.deaths.noticed(&self.topic, &self.node, now);
+            let look = now.saturating_sub(looked) >= LOOK_NS;
+            if look {
+                looked = now;
+            }
+            let dead = || behind.is_some_and(|behind| look && !is_alive(&self.topic.root, behind.node));
+            if (ended || dead()) && self.topic.mark_dead_places() > 0 {
+                self.topic.repair_if_free();
+            }
+        }
+    }
+
+    /// Whether only this thread can make room, which it does not while it waits: the subscriber was last used by it.
+    ///
+    /// A subscriber that was used by this thread may be another's by now, that has not come to use it: so it is given a while. One
+    /// of a process that was forked from this one may bear the number of this thread; hence the second look.
+    fn is_own_thread(&self, behind: Behind) -> bool {
+        behind.thread != 0
+            && behind.thread == this_thread()
+            && (behind.node == self.node.life.id()
+                || liveness::node(&self.topic.root, behind.node)
+                    .is_some_and(|node| node.pid == std::process::id()))
+    }
+
+    #[cold]
+    fn full(&self, waiting_for: u64, start: u64) -> PublishError {
+        PublishError::Full {
+            topic: self.topic.name.clone(),
+            waiting_for,
+            depth: self.qos.depth,
+            waited: Duration::from_nanos(now_ns().saturating_sub(start)),
+            subscriber: slowest(&self.topic)
+                .map(|behind| Box::new(SlowSubscriber::find(&self.topic.root, behind.node))),
+        }
+    }
+
+    #[cold]
+    fn own_thread(&self, behind: Behind) -> PublishError {
+        PublishError::OwnThread {
+            topic: self.topic.name.clone(),
+            waiting_for: behind.cursor,
+            depth: self.qos.depth,
+            subscriber: Box::new(SlowSubscriber::find(&self.topic.root, behind.node)),
+        }
+    }
+
+    /// Somebody may have begun to watch since it began to wait.
+    fn tell_late(&self, began: &mut Option<Began>, step: &mut Option<Step>) {
+        if began.is_none()
+            && let Some(watcher) = hook::watcher()
+        {
+            *began = Some(Began { watcher, at_ns: watcher.now_ns() });
+            *step = self.tell_full(began);
+        }
+    }
+}

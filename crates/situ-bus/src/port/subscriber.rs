@@ -1,0 +1,764 @@
+//! Taking: finding a message, pinning it, and letting go.
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::sync::Arc;
+
+use situ_memory::fork::Process;
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{Access, DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewError, guard};
+
+use crate::clock::now_ns;
+use crate::copy::copier::Copies;
+use crate::copy::take_remote::{Payload, Placement};
+use crate::node::handle::Node;
+use crate::observe::hook;
+use crate::port::pool_cache::{Core, Pin, Pools};
+use crate::port::prefetch::prefetch;
+use crate::port::sample::{RawSample, is_expired};
+use crate::port::slow_subscriber::this_thread;
+pub use crate::port::take_error::TakeError;
+use crate::protocol::ring::{Look, Reference};
+use crate::qos::periods;
+use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
+use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
+use crate::topic::{Encoding, RegisterError, Registration, TypeDescription, has_bulk};
+use crate::wait::readiness::Prospect;
+
+/// How often a take goes on nearer to the newest message before it gives up.
+const MOST_ROUNDS: u64 = 32;
+
+/// Subscribes to a topic whose type is known only at run time. One thread at a time; the samples it gives may go to
+/// others.
+#[derive(Debug)]
+pub struct RawSubscriber {
+    core: Arc<Core>,
+    qos: SubscriberQos,
+    keep_last: u64,
+    backpressure: bool,
+    /// What was published before this was never promised, so missing it is no loss.
+    joined_at: u64,
+    cursor: Cell<u64>,
+    lost: Cell<u64>,
+    skipped: Cell<u64>,
+    expired: Cell<u64>,
+    taken: Cell<u64>,
+    received_ns: Cell<u64>,
+    missed: Cell<u64>,
+    /// Which used it last.
+    thread: Cell<u64>,
+    /// How many samples it may take until it has to look how many it holds.
+    may_take: Cell<usize>,
+    pools: Pools,
+    /// The domain that it takes in, with its column, and what of the topic it brought there.
+    domain: DomainId,
+    column: usize,
+    copies: RefCell<Copies>,
+    /// Which of its messages are complete.
+    prospect: RefCell<Box<Prospect>>,
+    /// Whether the type has bulk members: then what goes to a device is the body alone.
+    has_bulk: bool,
+}
+
+impl RawSubscriber {
+    /// Joins a topic as subscriber, in host memory.
+    pub fn create(
+        node: &Node,
+        topic: &str,
+        description: &TypeDescription,
+        qos: SubscriberQos,
+    ) -> Result<Self, RegisterError> {
+        Self::create_in(node, topic, description, qos, &Placement::default())
+    }
+
+    /// Joins a topic as subscriber, in a memory domain.
+    pub fn create_in(
+        node: &Node,
+        topic: &str,
+        description: &TypeDescription,
+        qos: SubscriberQos,
+        placement: &Placement,
+    ) -> Result<Self, RegisterError> {
+        let inner = &node.inner;
+        inner.check_process(topic)?;
+        if placement.domain != HOST {
+            // Not when the first message comes.
+            inner.domains_with(placement.domain)?;
+        }
+        let keep_last = match qos.history {
+            History::KeepLast(number) => number.max(1),
+            History::KeepAll => 0,
+        };
+        let backpressure = qos.reliability == Reliability::Reliable && keep_last == 0;
+        let registration = Registration {
+            root: &inner.root,
+            node: inner.life.id(),
+            topic,
+            description,
+            terms: Terms::of_subscriber(&qos),
+            depth: keep_last,
+            domain: placement.domain,
+        };
+        let joined = registration.join(Access::ReadWrite)?;
+        let wants = match (qos.durability, keep_last) {
+            (Durability::Volatile, _) => 0,
+            (Durability::TransientLocal, 0) => u64::MAX,
+            (Durability::TransientLocal, last) => last as u64,
+        };
+        let (place, column) = joined.take_place(&registration, backpressure, wants, keep_last as u64)?;
+        let topic = joined.topic.clone();
+        drop(joined);
+        let cursor = place.cursor.load(Ordering::Relaxed);
+        let joined_at = topic.end();
+        place.joined_at.store(joined_at, Ordering::Relaxed);
+        let into = (column, placement.domain);
+        let copies = RefCell::new(Copies::new(topic.clone(), inner.clone(), into, placement.capacity));
+        Ok(Self {
+            core: Arc::new(Core {
+                topic,
+                node: inner.clone(),
+                place: place.index,
+                own: place,
+                process: Process::this(),
+                trust: qos.trust,
+                limits: qos.limits,
+            }),
+            qos,
+            keep_last: keep_last as u64,
+            backpressure,
+            joined_at,
+            cursor: Cell::new(cursor),
+            lost: Cell::new(0),
+            skipped: Cell::new(0),
+            expired: Cell::new(0),
+            taken: Cell::new(0),
+            received_ns: Cell::new(now_ns()),
+            missed: Cell::new(0),
+            thread: Cell::new(0),
+            may_take: Cell::new(0),
+            pools: Pools::default(),
+            domain: placement.domain,
+            column,
+            copies,
+            prospect: RefCell::new(Box::new(Prospect::new(placement.domain != HOST, keep_last as u64))),
+            has_bulk: has_bulk(&description.schema),
+        })
+    }
+
+    /// The topic's name.
+    pub fn topic(&self) -> &str {
+        &self.core.topic.name
+    }
+
+    /// The schema of the topic's type, as the topic carries it.
+    pub fn schema(&self) -> &str {
+        &self.core.topic.schema
+    }
+
+    /// The node that it belongs to.
+    pub fn node(&self) -> Node {
+        Node { inner: self.core.node.clone() }
+    }
+
+    /// What it asks for.
+    pub fn qos(&self) -> &SubscriberQos {
+        &self.qos
+    }
+
+    /// How many messages it lost: they were overwritten before it came to take them.
+    pub fn lost(&self) -> u64 {
+        self.lost.get()
+    }
+
+    /// How many messages it skipped because it keeps only the last.
+    pub fn skipped(&self) -> u64 {
+        self.skipped.get()
+    }
+
+    /// How many messages were too old when it came to take them.
+    pub fn expired(&self) -> u64 {
+        self.expired.get()
+    }
+
+    /// How many messages it took.
+    pub fn taken(&self) -> u64 {
+        self.taken.get()
+    }
+
+    /// How many deadlines went by without a message, the current one included.
+    pub fn deadlines_missed(&self) -> u64 {
+        self.missed.get() + periods(self.received_ns.get(), now_ns(), self.qos.deadline)
+    }
+
+    /// How many publishers the topic has at the moment.
+    pub fn publishers(&self) -> usize {
+        self.core.topic.publishers()
+    }
+
+    /// Whether something is published that was not taken. One load. It may not be complete yet: see [`wait`](Self::wait).
+    #[inline]
+    pub fn has_next(&self) -> bool {
+        // In a forked child there is something to find out.
+        self.core.topic.is_published(self.cursor.get()) || self.is_inherited()
+    }
+
+    /// Whether it belongs to the process that this one was forked from: then nothing can be taken here, and dropping it here changes nothing
+    /// there. A process that forks and goes on in the child makes its nodes there.
+    #[inline]
+    pub fn is_inherited(&self) -> bool {
+        !self.core.process.is_this()
+    }
+
+    /// Takes the next message, if there is one, and copies only what lies in another domain. On the host a message that a device is still
+    /// filling, or copying, is none yet; a subscriber on a device gets it, with its [fence](RawSample::fence), unless it has to be copied
+    /// from another domain: only that is waited for (or see [`take_on`](Self::take_on)).
+    #[inline(always)]
+    pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
+        if self.is_inherited() {
+            return Err(self.forked());
+        }
+        if let Some(watcher) = hook::watcher() {
+            return self.take_watched(watcher, None);
+        }
+        self.take_with(None)
+    }
+
+    /// What a take that finds nothing gives: nothing, or that its files were removed.
+    #[inline]
+    pub(crate) fn nothing(&self) -> Result<Option<RawSample>, TakeError> {
+        let topic = &self.core.topic;
+        match topic.is_removed() {
+            false => Ok(None),
+            true => Err(TakeError::Removed { topic: topic.name.clone(), removed: topic.removed() }),
+        }
+    }
+
+    #[cold]
+    fn forked(&self) -> TakeError {
+        TakeError::Forked { topic: self.core.topic.name.clone() }
+    }
+
+    /// Takes the next message, if there is one, in stream order: work that is enqueued on `stream` from now on comes after what completes
+    /// the message. The call waits for no device. If the message lies in another domain than the subscriber's, and nobody has brought it,
+    /// the copy is enqueued on `stream`, which must be one of the subscriber's domain for that; the others who take there share it.
+    ///
+    /// Where the CPU itself would read the copy (a subscriber on the host), this is [`take`](Self::take).
+    ///
+    /// Should who completes the message, or copies it, die or fail before: see [`RawSample::wait_on`].
+    pub fn take_on(&self, stream: &dyn Stream) -> Result<Option<RawSample>, TakeError> {
+        if self.is_inherited() {
+            return Err(self.forked());
+        }
+        let on = Some(stream).filter(|_| self.domain != HOST);
+        match hook::watcher() {
+            Some(watcher) => self.take_watched(watcher, on),
+            None => self.take_with(on),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn take_with(&self, on: Option<&dyn Stream>) -> Result<Option<RawSample>, TakeError> {
+        let number = self.cursor.get();
+        if self.may_take.get() == 0 {
+            let most = self.count_held()?;
+            if most == 0 {
+                return Ok(None);
+            }
+            self.may_take.set(most);
+        }
+        // Nearly always the message is there, and everything else is kept out of its way.
+        if self.keep_last == 0
+            && let Look::Here(reference) = self.core.topic.ring_of(number).look(number)
+        {
+            let next = number.wrapping_add(1);
+            return match self.pin(reference, number, false, on) {
+                Ok(Some(sample)) if !sample.is_expired() => {
+                    self.note_taken(next);
+                    Ok(Some(sample))
+                }
+                other => self.pass_over(number, other, on),
+            };
+        }
+        self.take_from(number, false, on)
+    }
+
+    /// Goes on behind a message that could not be had.
+    #[cold]
+    #[inline(never)]
+    fn pass_over(
+        &self,
+        number: u64,
+        result: Result<Option<RawSample>, Missed>,
+        on: Option<&dyn Stream>,
+    ) -> Result<Option<RawSample>, TakeError> {
+        let next = number.wrapping_add(1);
+        match result {
+            Ok(Some(_)) => {
+                self.expired.set(self.expired.get() + 1);
+                self.take_from(next, false, on)
+            }
+            Ok(None) => {
+                self.count_lost(number, next);
+                self.take_from(next, true, on)
+            }
+            Err(Missed::NotYet) => Ok(None),
+            Err(Missed::Failed(error)) => {
+                self.count_lost(number, next);
+                self.advance(next);
+                Err(error)
+            }
+        }
+    }
+
+    #[inline]
+    fn note_taken(&self, next: u64) {
+        self.advance(next);
+        self.taken.set(self.taken.get() + 1);
+        self.may_take.set(self.may_take.get() - 1);
+        self.core.own.taken.store(self.taken.get(), Ordering::Relaxed);
+        self.note_arrival();
+    }
+
+    /// Takes the first message from `number` on that is there. `behind`: whether others before it are known to be lost.
+    #[inline(never)]
+    fn take_from(
+        &self,
+        mut number: u64,
+        mut behind: bool,
+        on: Option<&dyn Stream>,
+    ) -> Result<Option<RawSample>, TakeError> {
+        let topic = &self.core.topic;
+        let mut ring = topic.ring_of(number);
+        let mut chosen = None;
+        // Each step leaves a row behind. Where publishers overwrite them as fast as it goes, it goes on nearer and nearer to the newest. Were
+        // the rows nonsense, it could go on for ever: so that is an error after a few rounds.
+        let (mut steps, mut rounds) = (4 * ring.depth(), 0);
+        loop {
+            if steps == 0 {
+                rounds += 1;
+                if rounds > MOST_ROUNDS {
+                    self.advance(number);
+                    return Err(TakeError::Malformed {
+                        topic: topic.name.clone(),
+                        sequence: number,
+                        reason:
+                            "its row and those behind it are overwritten faster than they can be read, or \
+                                 contradict each other"
+                                .to_owned(),
+                    });
+                }
+                let near = topic.ring().depth() >> rounds;
+                let nearer = topic.end().saturating_sub(near).max(number);
+                self.count_lost(number, nearer);
+                number = nearer;
+                behind = true;
+                ring = topic.ring_of(number);
+                steps = near + MOST_ROUNDS;
+            }
+            steps -= 1;
+            match ring.look(number) {
+                Look::NotYet => break,
+                Look::Sealed => {
+                    topic.follow().map_err(|source| TakeError::Pool {
+                        topic: topic.name.clone(),
+                        sequence: number,
+                        source: source.into(),
+                    })?;
+                    let before = std::mem::replace(&mut ring, topic.ring_of(number));
+                    if ring.base() > before.base() {
+                        steps += 4 * ring.depth();
+                    }
+                }
+                Look::Passed(later) => {
+                    // The row of `number` holds `later`, so this is the oldest that can still be there.
+                    let oldest = later.saturating_add(1).saturating_sub(ring.depth());
+                    let oldest = oldest.max(number.wrapping_add(1));
+                    self.count_lost(number, oldest);
+                    number = oldest;
+                    behind = true;
+                }
+                Look::Here(reference) => {
+                    let next = number.wrapping_add(1);
+                    if self.keep_last != 0
+                        && chosen != Some(number)
+                        && topic.has_more_than(self.keep_last, number)
+                    {
+                        let mut first = topic.end().saturating_sub(self.keep_last).max(next);
+                        if self.domain == HOST && topic.has_devices() {
+                            first = self.prospect.borrow_mut().choose(topic, number, first);
+                            chosen = Some(first);
+                        }
+                        self.skipped.set(self.skipped.get().wrapping_add(first.wrapping_sub(number)));
+                        number = first;
+                        ring = topic.ring_of(number);
+                        continue;
+                    }
+                    match self.pin(reference, number, behind, on) {
+                        Ok(Some(sample)) => {
+                            if sample.is_expired() {
+                                self.expired.set(self.expired.get() + 1);
+                                number = next;
+                                continue;
+                            }
+                            self.note_taken(next);
+                            return Ok(Some(sample));
+                        }
+                        Ok(None) => {
+                            self.count_lost(number, next);
+                            number = next;
+                            behind = true;
+                        }
+                        Err(Missed::NotYet) => break,
+                        Err(Missed::Failed(error)) => {
+                            self.count_lost(number, next);
+                            self.advance(next);
+                            return Err(error);
+                        }
+                    }
+                }
+            }
+        }
+        self.advance(number);
+        self.look_after_the_dead();
+        self.nothing()
+    }
+
+    /// Pins the slot that a row refers to. Nothing if it was recycled meanwhile.
+    #[inline(always)]
+    fn pin(
+        &self,
+        reference: Reference,
+        number: u64,
+        behind: bool,
+        on: Option<&dyn Stream>,
+    ) -> Result<Option<RawSample>, Missed> {
+        let topic = &self.core.topic;
+        let mapped = match self.pools.get(&self.core, reference.pool, number) {
+            Ok(mapped) => mapped,
+            Err(ViewError::Gone(_)) => return Ok(None),
+            Err(source) => return Err(self.pool_error(number, source).into()),
+        };
+        let slot = SlotId::from(reference.slot);
+        let malformed = |reason: &str| TakeError::Malformed {
+            topic: topic.name.clone(),
+            sequence: number,
+            reason: reason.to_owned(),
+        };
+        let control = mapped.view.control(slot).ok_or_else(|| malformed("its slot does not exist"))?;
+        if let Some((memory, _)) = mapped.view.memory(slot) {
+            // The lines of the message travel while the pin below waits for the line of the control.
+            prefetch(memory);
+            prefetch(memory.wrapping_add(DESCRIPTOR));
+        }
+        // Far behind, most slots are recycled: do not disturb their lines to find that out.
+        if behind && control.generation() as u16 != reference.generation {
+            return self.recycled(&mapped.view, number);
+        }
+        if !control.pin(self.core.place, reference.generation) {
+            return self.recycled(&mapped.view, number);
+        }
+        // From here on the slot is held, and `Pin` lets go of it on every way out.
+        let pin = Pin { mapped, slot };
+        let Some(Lent { offset, memory, len }) = pin.mapped.view.lent(slot) else {
+            return match self.no_place(number, &pin.mapped.view, slot) {
+                TakeError::Pool { source: ViewError::Gone(_), .. } => Ok(None),
+                error => Err(error.into()),
+            };
+        };
+        if len < DESCRIPTOR {
+            return Err(malformed("its slot is too small for a descriptor").into());
+        }
+        // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a descriptor
+        // consists of atomics, for which any bits are valid.
+        let descriptor = unsafe { &*memory.cast::<Descriptor>() };
+        // The row has 16 bits of the generation, and the rows of a sealed ring live on: it may be a later generation, whose low bits are the
+        // same. Then the pin is none. What was in the slot before has made way for the message of each generation in between, and its
+        // number for a later one; who sees the generation sees that (acquire, release in `retire`).
+        if descriptor.sequence.load(Ordering::Relaxed) != number.wrapping_add(1) {
+            return self.recycled(&pin.mapped.view, number);
+        }
+        // Each word is read once and checked: its publisher could change it at any time.
+        let head_size = descriptor.head_size.load(Ordering::Relaxed) as usize;
+        let body_size = usize::try_from(descriptor.body_size.load(Ordering::Relaxed));
+        let body_offset = usize::try_from(descriptor.body_offset.load(Ordering::Relaxed));
+        let encoding = Encoding::from_number(descriptor.encoding.load(Ordering::Relaxed));
+        let (Ok(body_size), Ok(body_offset), Some(encoding)) = (body_size, body_offset, encoding) else {
+            return Err(malformed("its descriptor holds impossible numbers").into());
+        };
+        let body_pool = descriptor.body_pool.load(Ordering::Relaxed);
+        let body_slot = descriptor.body_slot.load(Ordering::Relaxed);
+        let taken = Taken {
+            pin,
+            offset,
+            memory,
+            len,
+            number,
+            pool: reference.pool,
+            generation: reference.generation,
+            descriptor,
+            head_size,
+            encoding,
+            body_offset,
+            body_size,
+            body_pool,
+            body_slot,
+        };
+        let bytes = head_size.saturating_add(body_size) as u64;
+        if bytes > self.qos.limits.message {
+            return Err(self.too_large(number, bytes).into());
+        }
+        // Whoever takes in host memory what lies there has nothing more to do with domains than this look.
+        if body_pool != BODY_IN_SLOT || self.domain != HOST {
+            let sample = self.take_elsewhere(taken, on)?;
+            return Ok(match sample {
+                Some(sample) if !sample.is_in_place() => Some(self.privately(sample)?),
+                sample => sample,
+            });
+        }
+        if !taken.body_fits() {
+            return Err(malformed("its head or body reaches out of its slot").into());
+        }
+        if let Err(source) = taken.find() {
+            return self.not_found(number, source);
+        }
+        let body = if body_size == 0 { memory } else { memory.wrapping_add(body_offset) };
+        if guard::has_damage() {
+            // What was read above may be zeroes of the guard.
+            self.check_damage(&taken.pin.mapped.view, number)?;
+        }
+        let sample = taken.into_sample(memory.wrapping_add(DESCRIPTOR), (body, body_size), None);
+        if sample.is_in_place() { Ok(Some(sample)) } else { Ok(Some(self.privately(sample)?)) }
+    }
+
+    /// Nothing of a message whose slot seems to have another by now; an error if that is because the pool's files were made shorter.
+    #[inline]
+    fn recycled(&self, view: &PoolView, number: u64) -> Result<Option<RawSample>, Missed> {
+        if guard::has_damage() {
+            self.check_damage(view, number)?;
+        }
+        Ok(None)
+    }
+
+    /// An error if a file of the pool was made shorter.
+    #[cold]
+    fn check_damage(&self, view: &PoolView, number: u64) -> Result<(), TakeError> {
+        view.damage().map_or(Ok(()), |source| Err(self.pool_error(number, source.into())))
+    }
+
+    /// A private copy of a message whose publisher is not trusted.
+    #[cold]
+    fn privately(&self, sample: RawSample) -> Result<RawSample, TakeError> {
+        let (topic, sequence) = (&self.core.topic.name, sample.sequence());
+        let own = sample.into_private();
+        own.map_err(|source| TakeError::Private { topic: topic.clone(), sequence, source })
+    }
+
+    /// A message without memory: it passed with its pool, or is refused.
+    #[cold]
+    fn not_found(&self, number: u64, source: ViewError) -> Result<Option<RawSample>, Missed> {
+        match source {
+            ViewError::Gone(_) => Ok(None),
+            source => Err(self.pool_error(number, source).into()),
+        }
+    }
+
+    /// Why a slot has no memory.
+    #[cold]
+    fn no_place(&self, sequence: u64, pool: &PoolView, slot: SlotId) -> TakeError {
+        let topic = self.core.topic.name.clone();
+        if let Some(end) = pool.metadata().beyond_reach(slot) {
+            return TakeError::TooFar { topic, sequence, end, limit: self.qos.limits.pool };
+        }
+        match pool.unreachable(slot) {
+            Some(source) => self.pool_error(sequence, source),
+            None => {
+                let reason = "its slot lies outside of the pool".to_owned();
+                TakeError::Malformed { topic, sequence, reason }
+            }
+        }
+    }
+
+    #[cold]
+    fn too_large(&self, sequence: u64, bytes: u64) -> TakeError {
+        let (topic, limit) = (self.core.topic.name.clone(), self.qos.limits.message);
+        TakeError::TooLarge { topic, sequence, bytes, limit }
+    }
+
+    pub(crate) fn pool_error(&self, sequence: u64, source: ViewError) -> TakeError {
+        TakeError::Pool { topic: self.core.topic.name.clone(), sequence, source }
+    }
+
+    /// Moves the cursor. Publishers that see it have, by then, every holder bit that was set before (release).
+    #[inline]
+    fn advance(&self, number: u64) {
+        if self.cursor.replace(number) == number {
+            return;
+        }
+        let place = &self.core.own;
+        if self.backpressure {
+            // A publisher may be about to sleep until this moves: it announces, then looks at the cursor; we move the
+            // cursor, then look for an announcement. Hence the sequentially consistent exchange.
+            self.note_thread();
+            place.cursor.swap(number, Ordering::SeqCst);
+            self.core.topic.room().notify();
+        } else {
+            place.cursor.store(number, Ordering::Release);
+        }
+    }
+
+    /// Publishers that wait for it want to know which thread takes: should it be their own, they wait in vain.
+    #[inline]
+    pub(crate) fn note_thread(&self) {
+        let thread = this_thread();
+        if self.backpressure && self.thread.replace(thread) != thread {
+            self.core.own.thread.store(thread, Ordering::Relaxed);
+        }
+    }
+
+    #[cold]
+    fn count_lost(&self, from: u64, to: u64) {
+        let lost = to.saturating_sub(from.max(self.joined_at));
+        if lost > 0 {
+            self.lost.set(self.lost.get().wrapping_add(lost));
+            self.core.own.lost.store(self.lost.get(), Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn note_arrival(&self) {
+        if self.qos.deadline.is_some() {
+            let now = now_ns();
+            self.missed
+                .set(self.missed.get() + periods(self.received_ns.replace(now), now, self.qos.deadline));
+        }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    pub(crate) fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    /// Which of its messages are complete.
+    pub(crate) fn prospect(&self) -> RefMut<'_, Prospect> {
+        RefMut::map(self.prospect.borrow_mut(), Box::as_mut)
+    }
+
+    /// The domain that it takes in.
+    pub fn domain(&self) -> DomainId {
+        self.domain
+    }
+
+    /// The number of that domain's column.
+    pub(crate) fn column(&self) -> usize {
+        self.column
+    }
+
+    /// Whether the type has bulk members.
+    pub(crate) fn has_bulk(&self) -> bool {
+        self.has_bulk
+    }
+
+    /// What it brought there.
+    pub(crate) fn copies(&self) -> RefMut<'_, Copies> {
+        self.copies.borrow_mut()
+    }
+
+    /// The number of the next message that it wants.
+    pub(crate) fn cursor(&self) -> u64 {
+        self.cursor.get()
+    }
+}
+
+impl Drop for RawSubscriber {
+    /// Samples may live on, and keep the place for as long. But it takes no more, so nobody needs to wait for it.
+    fn drop(&mut self) {
+        self.core.own.cursor.swap(u64::MAX, Ordering::SeqCst);
+        self.core.topic.room().notify();
+    }
+}
+
+/// Why there is no sample of a message.
+pub(crate) enum Missed {
+    /// It is not complete, and waits to be taken.
+    NotYet,
+    /// It cannot be had.
+    Failed(TakeError),
+}
+
+impl From<TakeError> for Missed {
+    fn from(error: TakeError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// A message whose head is held, as its descriptor describes it: read once, because its publisher could change it at any
+/// time, and not checked yet.
+pub(crate) struct Taken {
+    pub(crate) pin: Pin,
+    /// Where in its pool the slot is, and where in memory.
+    pub(crate) offset: u64,
+    pub(crate) memory: *const u8,
+    pub(crate) len: usize,
+    pub(crate) number: u64,
+    pub(crate) pool: u8,
+    pub(crate) generation: u16,
+    descriptor: *const Descriptor,
+    pub(crate) head_size: usize,
+    pub(crate) encoding: Encoding,
+    pub(crate) body_offset: usize,
+    pub(crate) body_size: usize,
+    pub(crate) body_pool: u32,
+    pub(crate) body_slot: SlotId,
+}
+
+impl Taken {
+    /// Whether head and body lie in the slot.
+    #[inline(always)]
+    pub(crate) fn body_fits(&self) -> bool {
+        let head_end = DESCRIPTOR + self.head_size;
+        let fits = head_end <= self.len
+            && self.body_offset >= head_end
+            && self.body_offset.is_multiple_of(64)
+            && self.body_offset.checked_add(self.body_size).is_some_and(|end| end <= self.len);
+        // An empty body may begin right behind a head that fills its slot.
+        fits || (head_end <= self.len && self.body_size == 0)
+    }
+
+    /// Makes sure that head and body, if they lie in the slot, have memory.
+    #[inline(always)]
+    pub(crate) fn find(&self) -> Result<(), ViewError> {
+        let head_end = DESCRIPTOR + self.head_size;
+        let in_slot = self.body_pool == BODY_IN_SLOT && self.body_size > 0;
+        let end = if in_slot { self.body_offset + self.body_size } else { head_end };
+        self.pin.mapped.view.find(self.pin.slot, self.offset, end as u64)
+    }
+
+    pub(crate) fn is_expired(&self) -> bool {
+        // SAFETY: checked by `RawSubscriber::pin`; the mapping lives as long as the pin.
+        is_expired(unsafe { &*self.descriptor })
+    }
+
+    /// The sample of it: head and body were checked to lie in memory that the pin, or the payload, keeps as it is.
+    #[inline(always)]
+    pub(crate) fn into_sample(
+        self,
+        head: *const u8,
+        (body, body_size): (*const u8, usize),
+        payload: Option<Payload>,
+    ) -> RawSample {
+        RawSample {
+            head,
+            head_size: self.head_size,
+            body,
+            body_size,
+            encoding: self.encoding,
+            sequence: self.number,
+            descriptor: self.descriptor,
+            payload: payload.map(Box::new),
+            own: None,
+            pin: self.pin,
+        }
+    }
+}

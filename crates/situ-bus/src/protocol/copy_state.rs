@@ -1,0 +1,217 @@
+//! A domain's entry for a message: whether its bytes are there, and who brings them.
+//!
+//! The problem. A message lies in one memory domain, and several takers want it in another. Exactly one of them shall
+//! copy it, the others share the copy, and whoever copies may be killed at any instruction.
+//!
+//! The protocol. A topic has one word for each row and domain:
+//!
+//! ```text
+//!   63            42 41   40 39      32 31          16 15            0
+//!   +---------------+-------+----------+--------------+---------------+
+//!   | lap + 1 (22)  | state | pool (8) |  slot (16)   | generation(16)|
+//!   +---------------+-------+----------+--------------+---------------+
+//!
+//!                 claim                    finish
+//!     ABSENT ----------------> COPYING ------------> READY
+//!       ^  (or an earlier lap)  |  ^                   |
+//!       +-----------------------+  +-------------------+
+//!           abandon: it failed     claim: its slot was recycled
+//! ```
+//!
+//! The pool is the claimant's own, and so is the slot: nobody ever writes into a slot of somebody else. Every step is
+//! one compare-and-swap of the whole word, so each has one winner, and a word of an earlier lap is the same as `ABSENT`.
+//!
+//! A claimant that dies while `COPYING` has written to its own slot only. Whoever waits for it finds it dead (or loses
+//! patience with it) and claims the entry from the very word that it saw. If the former claimant was slow rather than
+//! dead, its `finish` fails, because the word is another; it gives its slot back and shares the other's copy.
+//!
+//! A copy may also be *enqueued* on a stream. Then the entry is `READY` before it is, so that nobody waits until the stream has been told: the fence
+//! of its slot is pending, and who shares it waits for that, or has a stream wait. Whatever is found behind a poisoned fence is none: it is claimed from
+//! the word that was seen, like one by the dead. Step by step, who dies after
+//!
+//! * the claim leaves `COPYING`, which is taken over;
+//! * `finish` leaves `READY` and a pending fence, whether the copy was enqueued or not. Repair poisons it when the process has ended and its
+//!   devices have let go; it holds the message until then, so nobody has written over what was being copied. Then it is taken over;
+//! * the fence was completed leaves a copy as good as any.
+//!
+//! `finish` releases the copied bytes, `look` acquires them (of a copy that is enqueued, the fence does both). A copy that is `READY` is held like a message: by a holder bit in
+//! its slot, then the slot's generation, then another look at the entry (see [`SlotControl`](situ_memory::SlotControl)).
+
+use situ_memory::sync::atomic::{AtomicU64, Ordering};
+
+use crate::protocol::ring::Reference;
+
+const LAP_BITS: u32 = 22;
+const LAP_MASK: u64 = (1 << LAP_BITS) - 1;
+const LAP_SHIFT: u32 = 64 - LAP_BITS;
+const STATE_SHIFT: u32 = 40;
+
+const ABSENT: u64 = 0;
+const COPYING: u64 = 1;
+const READY: u64 = 2;
+
+/// What an entry says of its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Nobody brings its bytes.
+    Absent,
+    /// Somebody does, into this slot.
+    Copying(Reference),
+    /// They lie in this slot.
+    Ready(Reference),
+    /// The entry belongs to a later message already.
+    Passed,
+}
+
+/// The entry of one message in one domain.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    word: &'a AtomicU64,
+    mark: u64,
+}
+
+impl<'a> Entry<'a> {
+    /// The entry of message `number` in the word of its row, in a topic of `depth` rows.
+    pub fn new(word: &'a AtomicU64, number: u64, depth: u64) -> Self {
+        debug_assert!(depth.is_power_of_two());
+        Self { word, mark: (number >> depth.trailing_zeros()).wrapping_add(1) & LAP_MASK }
+    }
+
+    fn bits(&self, state: u64, reference: Reference) -> u64 {
+        self.mark << LAP_SHIFT | state << STATE_SHIFT | reference.to_bits()
+    }
+
+    /// How it stands, and the whole word, to claim from or to compare with later. If it is `READY`, the copied bytes are
+    /// visible.
+    pub fn look(&self) -> (Found, u64) {
+        let word = self.word.load(Ordering::SeqCst);
+        let ahead = (word >> LAP_SHIFT).wrapping_sub(self.mark) & LAP_MASK;
+        // Sign-extend the lap.
+        let found = match ((ahead << LAP_SHIFT) as i64) >> LAP_SHIFT {
+            0 => match word >> STATE_SHIFT & 3 {
+                COPYING => Found::Copying(Reference::from_bits(word)),
+                READY => Found::Ready(Reference::from_bits(word)),
+                _ => Found::Absent,
+            },
+            1.. => Found::Passed,
+            _ => Found::Absent,
+        };
+        (found, word)
+    }
+
+    /// Takes it upon the caller to bring the bytes into `target`, a slot of its own, if the entry still holds the word
+    /// that was `seen`. Gives the word of the claim.
+    ///
+    /// Who dies after this is found by its pool's entry in the topic.
+    pub fn claim(&self, seen: u64, target: Reference) -> Option<u64> {
+        let claim = self.bits(COPYING, target);
+        self.swap(seen, claim).then_some(claim)
+    }
+
+    /// The bytes are there: gives the word under which they are found. Nothing if the claim was taken over.
+    ///
+    /// Publication: releases everything that the caller wrote to the slot.
+    pub fn finish(&self, claim: u64) -> Option<u64> {
+        let ready = claim & !(3 << STATE_SHIFT) | READY << STATE_SHIFT;
+        self.swap(claim, ready).then_some(ready)
+    }
+
+    /// The bytes could not be brought: somebody else may try. Nothing changes if the claim was taken over.
+    pub fn abandon(&self, claim: u64) {
+        self.swap(claim, self.mark << LAP_SHIFT | ABSENT << STATE_SHIFT);
+    }
+
+    /// Whether the entry still holds this word.
+    pub fn still(&self, word: u64) -> bool {
+        self.word.load(Ordering::SeqCst) == word
+    }
+
+    /// Whether the entry refers to this pool, in the lap of its message.
+    pub fn refers_to(&self, pool: u8) -> bool {
+        matches!(self.look().0, Found::Copying(slot) | Found::Ready(slot) if slot.pool == pool)
+    }
+
+    /// Forgets what this pool holds or brings: for whoever removed the pool. Whoever holds the copy keeps it.
+    #[cfg(not(loom))]
+    pub(crate) fn forget(&self, pool: u8) {
+        let (found, word) = self.look();
+        if matches!(found, Found::Copying(slot) | Found::Ready(slot) if slot.pool == pool) {
+            // If it changed meanwhile, then to another pool: nobody publishes from one that is gone.
+            self.abandon(word);
+        }
+    }
+
+    /// Forgets the copy in this slot, if the word still names it: for its owner, before the slot is used for another message. The words of
+    /// a sealed ring live on, and have only 16 bits of the slot's generation.
+    ///
+    /// A taker that holds the slot and finds the word after that comes before this in the total order, so the owner finds its bit.
+    pub fn forget_slot(&self, pool: u8, slot: u16) {
+        let (found, word) = self.look();
+        if matches!(found, Found::Copying(it) | Found::Ready(it) if it.pool == pool && it.slot == slot) {
+            self.abandon(word);
+        }
+    }
+
+    fn swap(&self, from: u64, to: u64) -> bool {
+        self.word.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn slot(pool: u8, slot: u16) -> Reference {
+        Reference { pool, slot, generation: 0xfffe }
+    }
+
+    #[test]
+    fn an_entry_goes_from_absent_to_ready_once() {
+        let word = AtomicU64::new(0);
+        let entry = Entry::new(&word, 5, 4);
+        let (found, absent) = entry.look();
+        assert_eq!(found, Found::Absent);
+        let claim = entry.claim(absent, slot(3, 7)).unwrap();
+        // Lap 1, so mark 2; COPYING; pool 3, slot 7, generation fffe.
+        assert_eq!(claim, 2 << 42 | 1 << 40 | 3 << 32 | 7 << 16 | 0xfffe);
+        assert_eq!(entry.claim(absent, slot(4, 1)), None, "it was claimed");
+        assert_eq!(entry.look(), (Found::Copying(slot(3, 7)), claim));
+        let ready = entry.finish(claim).unwrap();
+        assert_eq!(ready, 2 << 42 | 2 << 40 | 3 << 32 | 7 << 16 | 0xfffe);
+        assert_eq!(entry.look(), (Found::Ready(slot(3, 7)), ready));
+        assert!(entry.still(ready) && entry.refers_to(3) && !entry.refers_to(4));
+        assert_eq!(entry.finish(claim), None);
+    }
+
+    #[test]
+    fn a_claim_that_was_taken_over_can_neither_be_finished_nor_abandoned() {
+        let word = AtomicU64::new(0);
+        let entry = Entry::new(&word, 0, 1024);
+        let slow = entry.claim(0, slot(1, 1)).unwrap();
+        let fast = entry.claim(slow, slot(2, 2)).unwrap();
+        assert_eq!(entry.finish(slow), None);
+        entry.abandon(slow);
+        assert_eq!(entry.look(), (Found::Copying(slot(2, 2)), fast));
+        entry.forget(1);
+        assert_eq!(entry.look(), (Found::Copying(slot(2, 2)), fast), "that is another's");
+        entry.forget(2);
+        assert_eq!(entry.look().0, Found::Absent);
+        // What was abandoned is absent in this very lap, not a zeroed word.
+        assert_eq!(word.load(Ordering::Relaxed), 1 << 42);
+    }
+
+    #[test]
+    fn earlier_laps_are_absent_and_later_ones_passed_also_where_laps_wrap() {
+        for lap in [0u64, 7, (1 << 22) - 2, (1 << 22) - 1, 1 << 22] {
+            let word = AtomicU64::new(0);
+            let number = lap * 8 + 3;
+            let ours = Entry::new(&word, number, 8);
+            let ready = ours.finish(ours.claim(0, slot(0, 0)).unwrap()).unwrap();
+            assert_eq!(Entry::new(&word, number + 8, 8).look(), (Found::Absent, ready));
+            if lap > 0 {
+                assert_eq!(Entry::new(&word, number - 8, 8).look().0, Found::Passed);
+            }
+            assert!(!Entry::new(&word, number + 8, 8).refers_to(0));
+        }
+    }
+}

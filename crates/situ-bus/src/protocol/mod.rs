@@ -1,0 +1,14 @@
+//! The protocols on words that processes share. They depend on nothing but atomics, so the model checker explores the code
+//! that runs.
+//!
+//! ```text
+//!   ring         the rows of a topic: claiming, publishing, reading, sealing
+//!   copy_state   one copy of a message for each memory domain
+//!   flow_window  how far publishers may run ahead of reliable subscribers
+//!   tenure       which process owns a place
+//! ```
+
+pub mod copy_state;
+pub mod flow_window;
+pub mod ring;
+pub mod tenure;

@@ -1,0 +1,745 @@
+//! Coming and going: places, publishers' entries, and who goes with whom.
+//!
+//! Everything here happens under the lock of the topic's directory, which the kernel drops with its holder; a hot path
+//! never takes it. Whoever comes or goes first repairs (see `repair`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use situ_layout::foreign::{Foreign, is_name};
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, MemoryError, OpenRoot, PoolView};
+
+use super::compat::{first_difference, has_bulk, may_be_appended};
+use super::file::Topic;
+use super::format::{DEPTH, DOMAINS, MOST_DEPTH, PLACES, PUBLISHERS, PublisherEntry, domain_to_word, state};
+use super::lock::Lock;
+use super::members::{OwnPlace, PlaceView};
+use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
+use super::{Encoding, TextTooLong, TypeDescription};
+use crate::node::liveness::{NodeId, has_ended, is_alive};
+use crate::protocol::flow_window;
+use crate::protocol::ring::SEAL_POOL;
+use crate::qos::{QosMismatch, Terms};
+use crate::root::{RootError, file_name};
+
+/// What file systems take as a name, in bytes.
+const MOST_FILE_NAME: usize = 255;
+
+/// Why a publisher or subscriber could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RegisterError {
+    /// The name cannot be a topic's.
+    #[error(
+        "{0:?} cannot name a topic: use 1 to 80 characters that can be seen, none of them a control character (fewer if \
+         they are not plain letters and digits: as a file name, where others are written as %XX, it must not exceed 255 \
+         bytes)"
+    )]
+    InvalidName(String),
+    /// The type's name or its schema is longer than a topic can carry.
+    #[error(transparent)]
+    TextTooLong(#[from] TextTooLong),
+    /// The root directory cannot be used.
+    #[error(transparent)]
+    Root(#[from] RootError),
+    /// A file cannot be made or used.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A memory domain cannot be used.
+    #[error(transparent)]
+    Domain(DomainError),
+    /// Serialized messages and devices do not go together.
+    #[error(
+        "topic {topic:?}: serialized messages of {type_name} cannot be in {domain}, only flat ones can (node {node}); use \
+         storage `Flat` on both sides, or the domain host"
+    )]
+    Serialized {
+        /// The topic.
+        topic: String,
+        /// The type.
+        type_name: String,
+        /// The domain of one of the two.
+        domain: DomainId,
+        /// The node on the other side, or this one.
+        node: NodeId,
+    },
+    /// More domains are used than a topic has columns for.
+    #[error("topic {topic:?} cannot be used in {domain}: it was used in {DOMAINS} domains already")]
+    Domains {
+        /// The topic.
+        topic: String,
+        /// The domain that was asked for.
+        domain: DomainId,
+    },
+    /// The node belongs to the process that this one was forked from.
+    #[error(
+        "topic {topic:?} cannot be joined by the node of the process that this one was forked from: make a node here, and join with that"
+    )]
+    Forked {
+        /// The topic.
+        topic: String,
+    },
+    /// Somebody removed the topic's files under those who use it.
+    #[error("topic {topic:?} was removed while it was in use: leave it and join again")]
+    Removed {
+        /// The topic.
+        topic: String,
+    },
+    /// The topic carries another type.
+    #[error(
+        "topic {topic:?} carries {their_name} (schema {their_hash:016x}), not {ours} (schema {our_hash:016x}): {what}",
+        their_name = Foreign(.theirs),
+        what = Foreign(.difference)
+    )]
+    TypeMismatch {
+        /// The topic.
+        topic: String,
+        /// The type that was asked for.
+        ours: String,
+        /// Its schema hash.
+        our_hash: u64,
+        /// The type that the topic carries.
+        theirs: String,
+        /// Its schema hash.
+        their_hash: u64,
+        /// The first difference between the two schemas.
+        difference: String,
+    },
+    /// Both sides use the flat layout, or regions, but not the same layout.
+    #[error(
+        "topic {topic:?}: node {node} lays {type_name} out differently (layout {theirs:016x}, here {ours:016x}); generate \
+         both from the same schema, with the same annotations"
+    )]
+    LayoutMismatch {
+        /// The topic.
+        topic: String,
+        /// The node on the other side.
+        node: NodeId,
+        /// The type.
+        type_name: String,
+        /// The layout hash that was asked for.
+        ours: u64,
+        /// The other's.
+        theirs: u64,
+    },
+    /// Regions are published, and the subscriber is flat, of a type with bulk members: it has no room for what these hold.
+    #[error(
+        "topic {topic:?}: of {type_name}, which has @bulk members, regions and flat subscribers do not go together (node {node} \
+         is the other side): take it in a region, or on the heap"
+    )]
+    Bulk {
+        /// The topic.
+        topic: String,
+        /// The type.
+        type_name: String,
+        /// The node on the other side.
+        node: NodeId,
+    },
+    /// Flat messages are published, and the subscriber's type can only be read from serialized ones: it was written by hand.
+    #[error(
+        "topic {topic:?}: flat messages of {type_name} do not go together with a subscriber whose type has no flat form \
+         (node {node} is the other side): publish them serialized (storage `Heap`), or subscribe with a generated type"
+    )]
+    NoFlatForm {
+        /// The topic.
+        topic: String,
+        /// The type.
+        type_name: String,
+        /// The node on the other side.
+        node: NodeId,
+    },
+    /// A participant on the other side offers or asks for another quality of service.
+    #[error("topic {topic:?} has an incompatible participant, node {node}: {mismatch}")]
+    Qos {
+        /// The topic.
+        topic: String,
+        /// The node on the other side.
+        node: NodeId,
+        /// What differs.
+        mismatch: QosMismatch,
+    },
+    /// All places are taken.
+    #[error(
+        "topic {topic:?} has no place for another {role}: all {most} are taken, by nodes that live or by messages that a \
+         reliable subscriber has not taken yet (`situ topic info`)"
+    )]
+    Full {
+        /// The topic.
+        topic: String,
+        /// "subscriber" or "publisher".
+        role: &'static str,
+        /// How many there can be.
+        most: u32,
+    },
+    /// More messages are to be kept than the topic has rows.
+    #[error(
+        "a depth of {asked} does not fit topic {topic:?}: it has room for {rows}, and cannot grow; use at most 32768, and \
+         look for a reliable subscriber that takes nothing (`situ topic info`)"
+    )]
+    Depth {
+        /// The topic.
+        topic: String,
+        /// What was asked for.
+        asked: usize,
+        /// What there is room for.
+        rows: u32,
+    },
+    /// Somebody else holds the topic's lock and does not let go.
+    #[error(
+        "topic {topic:?} was locked by another process for {waited:?}; look for a stopped process (`situ doctor`)"
+    )]
+    Busy {
+        /// The topic.
+        topic: String,
+        /// How long it was waited.
+        waited: Duration,
+    },
+}
+
+impl From<DomainError> for RegisterError {
+    fn from(error: DomainError) -> Self {
+        match error {
+            DomainError::Memory(error) => Self::Memory(error),
+            error => Self::Domain(error),
+        }
+    }
+}
+
+/// What a participant is, while it registers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Registration<'a> {
+    pub root: &'a OpenRoot,
+    pub node: NodeId,
+    pub topic: &'a str,
+    pub description: &'a TypeDescription,
+    pub terms: Terms,
+    /// How many rows the participant needs at least.
+    pub depth: usize,
+    /// The domain that it publishes bodies from, or takes in.
+    pub domain: DomainId,
+}
+
+/// A topic that was joined, while its lock is held.
+pub(crate) struct Joined {
+    pub topic: Arc<Topic>,
+    lock: Lock,
+}
+
+impl Drop for Joined {
+    /// Who made the topic but could not take part leaves nothing behind.
+    fn drop(&mut self) {
+        if !in_use(&self.topic) {
+            remove_topic(&self.topic.directory, &self.lock);
+        }
+    }
+}
+
+impl Registration<'_> {
+    /// Opens the topic, or makes it, and repairs what the dead left in it. `places` is what it may do with the subscribers' places:
+    /// publishers only read them.
+    pub(crate) fn join(&self, places: Access) -> Result<Joined, RegisterError> {
+        if !is_name(self.topic, 80) || file_name(self.topic).len() > MOST_FILE_NAME {
+            return Err(RegisterError::InvalidName(self.topic.to_owned()));
+        }
+        self.description.check_lengths(self.topic)?;
+        self.check_depth(MOST_DEPTH / 2)?;
+        self.root.complete()?;
+        let directory = self.root.topic(self.topic);
+        let lock = Lock::acquire(self.root, &directory, self.topic)?;
+        if let Some(topic) = Topic::open(self.root, &directory, places)? {
+            repair(&topic, &lock);
+            if !in_use(&topic) {
+                // Everybody who was here is dead: begin anew, whatever type or depth they had.
+                remove_files(&lock);
+            } else {
+                self.check_type(&topic)?;
+                self.grow(&topic, &lock)?;
+                return Ok(self.joined(topic, lock));
+            }
+        }
+        match Topic::create(self.root, &directory, self.topic, self.description, self.rows(), places) {
+            Ok(topic) => Ok(self.joined(topic, lock)),
+            Err(error) => {
+                remove_topic(&directory, &lock);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn joined(&self, topic: Topic, lock: Lock) -> Joined {
+        topic.removal.watch_node(crate::node::liveness::path_of(self.root, self.node));
+        Joined { topic: Arc::new(topic), lock }
+    }
+
+    /// How many rows a ring that is made for this participant gets.
+    fn rows(&self) -> u32 {
+        let rows =
+            (self.depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MOST_DEPTH)) as u32;
+        rows.next_power_of_two()
+    }
+
+    /// Gives the topic more rows if it has too few for this participant. One more than its depth: where the window of
+    /// publishers is smaller than the ring, there is always a row for a seal.
+    fn grow(&self, topic: &Topic, lock: &Lock) -> Result<(), RegisterError> {
+        let rows = topic.ring().depth();
+        if rows > self.depth as u64 || topic.grow(self.rows().max(rows as u32 * 2), lock)? {
+            return Ok(());
+        }
+        self.check_depth(rows as u32 - 1)
+    }
+
+    fn check_depth(&self, rows: u32) -> Result<(), RegisterError> {
+        if self.depth <= rows as usize {
+            return Ok(());
+        }
+        Err(RegisterError::Depth { topic: self.topic.to_owned(), asked: self.depth, rows })
+    }
+
+    /// The same type, or another version of one that regions understand in several: all who take part are regions then, whose layout
+    /// hash does not cover what was appended (`spec/region.md`, *Versions*); what was not appended is refused where it is taken.
+    fn check_type(&self, topic: &Topic) -> Result<(), RegisterError> {
+        let ours = self.description;
+        let in_region = ours.encoding == Encoding::Region;
+        let difference = if topic.type_name != ours.name {
+            first_difference(&topic.schema, &ours.schema)
+        } else if !self.is_other_version(topic) {
+            if in_region || !participants(topic).any(|(word, _)| word & state::VERSION != 0) {
+                return Ok(());
+            }
+            "it is used in several versions, which only regions understand: take part with a region"
+                .to_owned()
+        } else if in_region && may_be_appended(&ours.schema) && may_be_appended(&topic.schema) {
+            if participants(topic).all(|(_, encoding)| encoding == Encoding::Region as u32) {
+                return Ok(());
+            }
+            "it is another version, and not all who take part do so with regions, which alone understand several"
+                .to_owned()
+        } else {
+            first_difference(&topic.schema, &ours.schema)
+        };
+        Err(RegisterError::TypeMismatch {
+            topic: self.topic.to_owned(),
+            ours: ours.name.clone(),
+            our_hash: ours.schema_hash,
+            theirs: topic.type_name.clone(),
+            their_hash: topic.header.schema_hash,
+            difference,
+        })
+    }
+
+    /// Whether its schema is not the one that the topic carries.
+    fn is_other_version(&self, topic: &Topic) -> bool {
+        topic.header.schema_hash != self.description.schema_hash
+    }
+
+    /// What the state word of this participant says.
+    fn bits(&self, topic: &Topic) -> u32 {
+        let version = if self.is_other_version(topic) { state::VERSION } else { 0 };
+        bits_of(self.terms) | version
+    }
+
+    fn qos_error(&self, node: u64, mismatch: QosMismatch) -> RegisterError {
+        RegisterError::Qos { topic: self.topic.to_owned(), node: NodeId(node), mismatch }
+    }
+
+    /// Devices cannot hold what is serialized: neither ours, if we are on one, nor what we take or give to those who are.
+    fn check_serialized(&self, domain: DomainId, node: u64, encoding: u32) -> Result<(), RegisterError> {
+        if domain == HOST || encoding == Encoding::Flat as u32 {
+            return Ok(());
+        }
+        let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
+        Err(RegisterError::Serialized { topic, type_name, domain, node: NodeId(node) })
+    }
+
+    /// Two flat layouts must be the same, and two layouts of regions. Who only serializes has none; a subscriber of serialized
+    /// messages that can also read flat ones names theirs. Between the two kinds messages are converted.
+    fn check_layout(&self, node: u64, theirs: u64, encoding: u32) -> Result<(), RegisterError> {
+        let ours = self.description.layout_hash;
+        let other_kind =
+            (self.description.encoding == Encoding::Region) != (encoding == Encoding::Region as u32);
+        if other_kind || ours == 0 || theirs == 0 || ours == theirs {
+            return Ok(());
+        }
+        let type_name = self.description.name.clone();
+        let topic = self.topic.to_owned();
+        Err(RegisterError::LayoutMismatch { topic, node: NodeId(node), type_name, ours, theirs })
+    }
+
+    /// A subscriber of serialized messages that names no flat layout cannot read flat ones.
+    fn check_flat_form(
+        &self,
+        node: u64,
+        publishes: u32,
+        takes: u32,
+        layout: u64,
+    ) -> Result<(), RegisterError> {
+        let serialized = takes == Encoding::Xcdr1 as u32 || takes == Encoding::Xcdr2 as u32;
+        if publishes != Encoding::Flat as u32 || !serialized || layout != 0 {
+            return Ok(());
+        }
+        let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
+        Err(RegisterError::NoFlatForm { topic, type_name, node: NodeId(node) })
+    }
+
+    /// A flat subscriber has no room for the bulk members of a region.
+    fn check_bulk(&self, node: u64, publishes: u32, takes: u32) -> Result<(), RegisterError> {
+        let meet = publishes == Encoding::Region as u32 && takes == Encoding::Flat as u32;
+        if !meet || !has_bulk(&self.description.schema) {
+            return Ok(());
+        }
+        let (topic, type_name) = (self.topic.to_owned(), self.description.name.clone());
+        Err(RegisterError::Bulk { topic, type_name, node: NodeId(node) })
+    }
+}
+
+impl Joined {
+    /// The column of the registration's domain.
+    fn take_column(&self, registration: &Registration<'_>) -> Result<usize, RegisterError> {
+        let domain = registration.domain;
+        let column = self.topic.take_column(domain)?;
+        column.ok_or_else(|| RegisterError::Domains { topic: self.topic.name.clone(), domain })
+    }
+
+    /// Takes a place for a subscriber, which has to have joined for writing to it, and gives it, with the number of its domain's column.
+    /// `wants` is how far back it wants to begin.
+    pub(crate) fn take_place(
+        &self,
+        registration: &Registration<'_>,
+        backpressure: bool,
+        wants: u64,
+        keep_last: u64,
+    ) -> Result<(OwnPlace, usize), RegisterError> {
+        let topic = &self.topic;
+        let domain = registration.domain;
+        let encoding = registration.description.encoding as u32;
+        registration.check_serialized(domain, registration.node.0, encoding)?;
+        for entry in active_publishers(topic) {
+            let node = entry.node.load(Ordering::Relaxed);
+            registration.check_serialized(domain, node, entry.encoding.load(Ordering::Relaxed))?;
+            let publishes = entry.encoding.load(Ordering::Relaxed);
+            registration.check_bulk(node, publishes, encoding)?;
+            registration.check_flat_form(node, publishes, encoding, registration.description.layout_hash)?;
+            publisher_terms(entry)
+                .satisfies(registration.terms)
+                .map_err(|mismatch| registration.qos_error(node, mismatch))?;
+            registration.check_layout(
+                node,
+                entry.layout_hash.load(Ordering::Relaxed),
+                entry.encoding.load(Ordering::Relaxed),
+            )?;
+        }
+        let free = (0..PLACES as usize)
+            .find(|index| topic.places.at(*index).word & (state::ACTIVE | state::GONE) == 0);
+        let Some(index) = free else {
+            return Err(RegisterError::Full { topic: topic.name.clone(), role: "subscriber", most: PLACES });
+        };
+        let column = self.take_column(registration)?;
+        let place = OwnPlace::new(topic, index);
+        let places = topic.places.writable(&self.lock)?;
+        let arrivals = places.arrivals();
+        let word = place.state.load(Ordering::Relaxed);
+        place.node.store(registration.node.0, Ordering::Relaxed);
+        place.encoding.store(encoding, Ordering::Relaxed);
+        place.deadline_ns.store(registration.terms.deadline_ns, Ordering::Relaxed);
+        place.domain.store(domain_to_word(domain), Ordering::Relaxed);
+        place.lost.store(0, Ordering::Relaxed);
+        place.taken.store(0, Ordering::Relaxed);
+        place.keep_last.store(keep_last, Ordering::Relaxed);
+        place.layout_hash.store(registration.description.layout_hash, Ordering::Relaxed);
+        place.thread.store(0, Ordering::Relaxed);
+        place.joined_at.store(u64::MAX, Ordering::Relaxed);
+        let first = topic.registry().first.load(Ordering::SeqCst);
+        place.cursor.store(flow_window::begin(topic.ring(), wants, first), Ordering::Relaxed);
+        let backpressure = if backpressure { state::BACKPRESSURE } else { 0 };
+        let bits = registration.bits(topic) | backpressure;
+        arrivals.places_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
+        // Publication of the place: publishers that see it active see its cursor. If the process dies before, the
+        // place is still free; after, it is repaired as any dead node's.
+        place.state.store(state::next(word, bits), Ordering::SeqCst);
+        flow_window::enter(topic.ring(), &place.cursor, &arrivals.epoch, wants, first);
+        Ok((place, column))
+    }
+
+    /// Takes an entry for a publisher whose pool, of this number, `create` makes, and gives the entry's number.
+    pub(crate) fn take_entry(
+        &self,
+        registration: &Registration<'_>,
+        pool: u64,
+        depth: u64,
+        lifespan_ns: u64,
+        create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
+    ) -> Result<usize, RegisterError> {
+        let topic = &self.topic;
+        let description = registration.description;
+        let encoding = description.encoding as u32;
+        registration.check_serialized(registration.domain, registration.node.0, encoding)?;
+        for place in topic.places.active() {
+            let node = place.node();
+            registration.check_serialized(place.domain(), node, encoding)?;
+            registration.check_bulk(node, encoding, place.encoding())?;
+            registration.check_flat_form(node, encoding, place.encoding(), place.layout_hash())?;
+            registration
+                .terms
+                .satisfies(place_terms(place))
+                .map_err(|mismatch| registration.qos_error(node, mismatch))?;
+            registration.check_layout(node, place.layout_hash(), place.encoding())?;
+        }
+        for entry in active_publishers(topic) {
+            let node = entry.node.load(Ordering::Relaxed);
+            registration.check_layout(
+                node,
+                entry.layout_hash.load(Ordering::Relaxed),
+                entry.encoding.load(Ordering::Relaxed),
+            )?;
+        }
+        self.take_column(registration)?;
+        let entry = NewEntry {
+            bits: registration.bits(topic),
+            encoding,
+            node: registration.node,
+            pool,
+            domain: registration.domain,
+            layout_hash: description.layout_hash,
+            deadline_ns: registration.terms.deadline_ns,
+            depth,
+            lifespan_ns,
+        };
+        entry.take(topic, create)
+    }
+
+    /// Takes an entry for a pool of bodies, whose heads will be in another entry's pool: see
+    /// [`name_heads`](Self::name_heads). Should the process die before it has that one, no row can name these bodies.
+    pub(crate) fn take_bodies(
+        &self,
+        registration: &Registration<'_>,
+        pool: u64,
+        create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
+    ) -> Result<usize, RegisterError> {
+        self.take_column(registration)?;
+        let bits = bits_of(registration.terms) | state::BODIES;
+        let entry = NewEntry::of_pool(bits, registration.node, pool, registration.domain);
+        NewEntry { depth: u64::MAX, ..entry }.take(&self.topic, create)
+    }
+
+    /// Says which entry's heads the bodies belong to; without one, gives their entry back.
+    pub(crate) fn name_heads(&self, bodies: usize, heads: Option<usize>) {
+        let entry = self.topic.publisher(bodies);
+        match heads {
+            Some(heads) => entry.depth.store(heads as u64, Ordering::Relaxed),
+            None => {
+                let word = entry.state.load(Ordering::SeqCst);
+                entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
+                repair(&self.topic, &self.lock);
+            }
+        }
+    }
+}
+
+fn bits_of(terms: Terms) -> u32 {
+    let mut bits = state::ACTIVE;
+    if terms.reliable {
+        bits |= state::RELIABLE;
+    }
+    if terms.transient_local {
+        bits |= state::TRANSIENT_LOCAL;
+    }
+    bits
+}
+
+/// What a new entry says: see [`PublisherEntry`].
+struct NewEntry {
+    bits: u32,
+    encoding: u32,
+    node: NodeId,
+    pool: u64,
+    domain: DomainId,
+    layout_hash: u64,
+    deadline_ns: u64,
+    depth: u64,
+    lifespan_ns: u64,
+}
+
+impl NewEntry {
+    /// That of a pool whose slots no row names.
+    fn of_pool(bits: u32, node: NodeId, pool: u64, domain: DomainId) -> Self {
+        let (encoding, layout_hash, deadline_ns, depth, lifespan_ns) = (Encoding::Flat as u32, 0, 0, 0, 0);
+        Self { bits, encoding, node, pool, domain, layout_hash, deadline_ns, depth, lifespan_ns }
+    }
+
+    /// Takes the first free entry. The caller holds the lock.
+    fn take(
+        self,
+        topic: &Topic,
+        create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
+    ) -> Result<usize, RegisterError> {
+        let free = || {
+            (0..usize::from(SEAL_POOL)).find(|index| {
+                let word = topic.publisher(*index).state.load(Ordering::SeqCst);
+                word & (state::ACTIVE | state::GONE | state::UNLINKED) == 0
+            })
+        };
+        let Some(index) = free().or_else(|| give_up_oldest(topic).then(free).flatten()) else {
+            let role = if self.bits & state::COPIES == 0 { "publisher" } else { "pool of copies" };
+            return Err(RegisterError::Full { topic: topic.name.clone(), role, most: u32::from(SEAL_POOL) });
+        };
+        // The pool's files come first and the entry after them: who dies in between leaves files that no entry names,
+        // which the next repair removes.
+        create(&topic.pool_path(self.pool))?;
+        let entry = topic.publisher(index);
+        let word = entry.state.load(Ordering::Relaxed);
+        entry.node.store(self.node.0, Ordering::Relaxed);
+        // Rows of earlier pools of the entry stay for a while: they are below, and mean nothing any more. Copies are of messages from before.
+        let since = if self.bits & state::COPIES == 0 { topic.end() } else { 0 };
+        entry.tenure.begin(self.pool, since);
+        entry.encoding.store(self.encoding, Ordering::Relaxed);
+        entry.layout_hash.store(self.layout_hash, Ordering::Relaxed);
+        entry.domain.store(domain_to_word(self.domain), Ordering::Relaxed);
+        entry.deadline_ns.store(self.deadline_ns, Ordering::Relaxed);
+        entry.depth.store(self.depth, Ordering::Relaxed);
+        entry.lifespan_ns.store(self.lifespan_ns, Ordering::Relaxed);
+        entry.waits_for.store(0, Ordering::Relaxed);
+        topic.registry().publishers_used.fetch_max(index as u32 + 1, Ordering::SeqCst);
+        entry.state.store(state::next(word, self.bits), Ordering::SeqCst);
+        Ok(index)
+    }
+}
+
+pub(crate) fn publisher_terms(entry: &PublisherEntry) -> Terms {
+    terms(entry.state.load(Ordering::Relaxed), entry.deadline_ns.load(Ordering::Relaxed))
+}
+
+fn place_terms(place: PlaceView<'_>) -> Terms {
+    terms(place.word, place.deadline_ns())
+}
+
+fn terms(word: u32, deadline_ns: u64) -> Terms {
+    Terms {
+        reliable: word & state::RELIABLE != 0,
+        transient_local: word & state::TRANSIENT_LOCAL != 0,
+        deadline_ns,
+    }
+}
+
+/// The state words and encodings of all who take part.
+fn participants(topic: &Topic) -> impl Iterator<Item = (u32, u32)> {
+    let publishers = active_publishers(topic)
+        .map(|it| (it.state.load(Ordering::SeqCst), it.encoding.load(Ordering::Relaxed)));
+    topic.places.active().map(|place| (place.word, place.encoding())).chain(publishers)
+}
+
+/// Entries of publishers that are there.
+pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &PublisherEntry> {
+    used_publishers(topic)
+        .map(|(_, entry)| entry)
+        .filter(|entry| is_publisher(entry.state.load(Ordering::SeqCst)))
+}
+
+/// Whether a state word is that of a publisher that is there, and not of a pool that belongs to one.
+pub(crate) fn is_publisher(word: u32) -> bool {
+    word & (state::ACTIVE | state::BODIES | state::COPIES) == state::ACTIVE
+}
+
+pub(super) fn used_publishers(topic: &Topic) -> impl Iterator<Item = (usize, &PublisherEntry)> {
+    let used = topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
+    (0..used).map(|index| (index, topic.publisher(index)))
+}
+
+impl Topic {
+    /// Notes which subscribers are dead, without the lock: this participant stops waiting for them at once. Gives how many it did not
+    /// know of. See [`Places::mark_dead`](super::members::Places::mark_dead).
+    pub(crate) fn mark_dead_places(&self) -> usize {
+        let is_dead = |place: &PlaceView<'_>| !is_alive(&self.root, NodeId(place.node()));
+        self.places.active().filter(is_dead).filter(|place| self.places.mark_dead(*place)).count()
+    }
+
+    /// The pools whose files are there.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = u64> + '_ {
+        used_publishers(self).filter_map(|(_, entry)| {
+            let word = entry.state.load(Ordering::SeqCst);
+            let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
+            there.then(|| entry.tenure.pool())
+        })
+    }
+
+    /// Repairs what the dead left, if nobody else is at it. Gives whether nobody was.
+    ///
+    /// Also looks whether its files were removed: see [`removal`](crate::topic::removal).
+    pub(crate) fn repair_if_free(&self) -> bool {
+        self.look_for_removal();
+        let Some(lock) = Lock::try_acquire(&self.directory) else { return false };
+        if self.is_current() {
+            repair(self, &lock);
+        }
+        true
+    }
+
+    /// Repairs, if nobody else is at it, should this node be dead: for who waits for something of it. Gives whether its process has ended:
+    /// then nothing of it is completed any more.
+    pub(crate) fn look_after(&self, node: NodeId) -> bool {
+        if is_alive(&self.root, node) {
+            return false;
+        }
+        self.repair_if_free();
+        has_ended(&self.root, node)
+    }
+
+    /// Whether the directory still is this topic's, and not that of another of the same name that was made after
+    /// somebody removed this one by hand.
+    ///
+    /// In a forked child it is not: what it would repair is private zeroes, by which every file in the directory looks superfluous.
+    pub(crate) fn is_current(&self) -> bool {
+        self.process.is_this() && matches!(Self::id_in(&self.directory), Ok(Some(id)) if id == self.header.id)
+    }
+
+    /// A publisher leaves, with the entries of its pools. What it published stays for those who still may take it.
+    pub(crate) fn leave_entries(&self, entries: impl IntoIterator<Item = usize>) {
+        for index in entries {
+            let entry = self.publisher(index);
+            let word = entry.state.load(Ordering::SeqCst);
+            entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
+        }
+        self.leave();
+    }
+
+    /// Gives back the entries of pools of copies of which nothing can be pinned any more: their files go at once.
+    pub(crate) fn leave_empty_copies(&self, entries: impl IntoIterator<Item = usize>) {
+        for index in entries {
+            let entry = self.publisher(index);
+            let word = entry.state.load(Ordering::SeqCst);
+            // Who dies after the files are gone leaves an entry that is repaired like any: whoever wants its copies finds none.
+            PoolView::unlink(self.pool_path(entry.tenure.pool()));
+            entry.state.store((word & !state::ACTIVE) | state::GONE | state::UNLINKED, Ordering::SeqCst);
+        }
+        self.leave();
+    }
+
+    /// Takes an entry for a pool of copies into a domain that has a column, and gives the entry's number.
+    pub(crate) fn take_copies(
+        &self,
+        node: NodeId,
+        pool: u64,
+        domain: DomainId,
+        create: impl FnOnce(&Beneath) -> Result<(), DomainError>,
+    ) -> Result<usize, RegisterError> {
+        let lock = Lock::acquire(&self.root, &self.directory, &self.name)?;
+        if !self.is_current() {
+            return Err(RegisterError::Removed { topic: self.name.clone() });
+        }
+        repair(self, &lock);
+        NewEntry::of_pool(state::ACTIVE | state::COPIES, node, pool, domain).take(self, create)
+    }
+
+    /// Repairs, and removes the topic if nobody is left. If the lock cannot be had, the next who comes does it.
+    pub(super) fn leave(&self) {
+        let Ok(lock) = Lock::acquire(&self.root, &self.directory, &self.name) else { return };
+        if self.is_current() {
+            repair(self, &lock);
+            if !in_use(self) {
+                remove_topic(&self.directory, &lock);
+            }
+        } else if let Ok(None) = Self::id_in(&self.directory) {
+            // Made by waiting for its lock.
+            let _ = self.directory.remove_directory();
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The file of a topic's subscribers, mapped: their places, which only they write.
+//!
+//! A publisher maps it from a descriptor that was opened for reading: no write of its process, by mistake or on purpose, moves a cursor,
+//! and the kernel refuses to make the mapping writable. In the code it finds a [`PlaceView`], which has nothing to store with. The two
+//! that have are [`OwnPlace`], of a subscriber, and [`WritablePlaces`], of a repairer, for as long as it repairs.
+//!
+//! So a publisher that finds a subscriber dead cannot mark its place. It remembers in its own memory which places it passes over, each
+//! with the state word that it saw: the count in that word is another for each taker (`state::next`), so the next subscriber of the same
+//! place is not passed over.
+
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock};
+
+use situ_memory::sync::atomic::{AtomicU32, Ordering};
+use situ_memory::{Access, Beneath, DomainId, Mapping, MemoryError, OpenRoot, find_memory};
+
+use super::file::{Identity, Topic, identify, is_topic_file, leads_to, system};
+use super::format::{
+    ARRIVALS_OFFSET, Arrivals, PLACES, PLACES_OFFSET, Place, SUBSCRIBERS_END, SubscribersHeader,
+    domain_from_word, state,
+};
+use super::lock::Lock;
+use crate::protocol::flow_window::Epoch;
+
+/// The name of the file of a topic's subscribers, in the topic's directory.
+pub(super) const SUBSCRIBERS_FILE: &str = "subscribers";
+
+/// The places of a topic's subscribers, as this participant has them mapped.
+#[derive(Debug)]
+pub(crate) struct Places {
+    map: Mapping,
+    identity: Identity,
+    file: Beneath,
+    /// The topic's.
+    id: u64,
+    /// The state words of the dead whose places this participant cannot mark; 0: none. Made when the first is found.
+    passed_over: OnceLock<Box<[AtomicU32]>>,
+}
+
+/// A place, and its state word at one moment: what other participants read of it.
+///
+/// The memory may be mapped read-only. A load of at most 8 bytes is one load instruction, in any ordering, on every processor for which there
+/// is shared memory of this kind; only larger ones may be made of a write.
+#[derive(Clone, Copy)]
+pub(crate) struct PlaceView<'a> {
+    place: &'a Place,
+    pub(crate) index: usize,
+    pub(crate) word: u32,
+}
+
+impl PlaceView<'_> {
+    /// Whether a subscriber was given it, and did not lose it.
+    #[inline]
+    pub(crate) fn is_there(self) -> bool {
+        self.word & (state::ACTIVE | state::GONE) == state::ACTIVE
+    }
+
+    /// Whether publishers wait for it.
+    #[inline]
+    pub(crate) fn is_waited_for(self) -> bool {
+        self.word & state::BACKPRESSURE != 0
+    }
+
+    /// The next message that it wants. SeqCst: see `window`.
+    #[inline]
+    pub(crate) fn cursor(self) -> u64 {
+        self.place.cursor.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn domain(self) -> DomainId {
+        domain_from_word(&self.place.domain)
+    }
+}
+
+macro_rules! read {
+    ($($field:ident: $type:ty),*) => {
+        impl PlaceView<'_> {
+            $(pub(crate) fn $field(self) -> $type {
+                self.place.$field.load(Ordering::Relaxed)
+            })*
+        }
+    };
+}
+
+read!(node: u64, encoding: u32, deadline_ns: u64, lost: u64, taken: u64, keep_last: u64, layout_hash: u64, thread: u64, joined_at: u64);
+
+impl Places {
+    /// Makes the file of a topic's subscribers, before the topic has its name. Under the lock of the directory.
+    ///
+    /// A process that dies here, or before it gives the topic its name, leaves a file to which no topic leads, and which the next maker of the
+    /// topic removes: so the file needs no other name while it is unfinished.
+    pub(super) fn create(root: &OpenRoot, directory: &Beneath, id: u64) -> Result<(), MemoryError> {
+        let file = directory.join(SUBSCRIBERS_FILE);
+        let path = file.path();
+        file.remove_if(is_topic_file);
+        let made =
+            file.create(root.file_mode(), root.group()).map_err(|error| system("create", path, error))?;
+        let header = SubscribersHeader::new(id);
+        // SAFETY: a header is plain numbers without padding.
+        let bytes = unsafe {
+            std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<SubscribersHeader>())
+        };
+        // As in the topic's file: no later write may meet a full file system.
+        made.set_len(SUBSCRIBERS_END as u64)
+            .and_then(|()| find_memory(made.as_fd(), 0, SUBSCRIBERS_END as u64))
+            .and_then(|()| made.write_all_at(bytes, 0))
+            .map_err(|error| system("make", path, error))
+    }
+
+    /// Opens and checks the file of the subscribers of the topic with this number.
+    pub(super) fn open(file: Beneath, id: u64, access: Access) -> Result<Self, MemoryError> {
+        let path = file.path();
+        let opened = file.open(access == Access::ReadWrite).map_err(|error| system("open", path, error))?;
+        check(&opened, path, id)?;
+        let map = Mapping::new(opened.as_fd(), 0, SUBSCRIBERS_END, access)
+            .map_err(|error| system("map", path, error))?;
+        let identity = identify(&opened).map_err(|error| system("look at", path, error))?;
+        Ok(Self { map, identity, file, id, passed_over: OnceLock::new() })
+    }
+
+    /// The file.
+    pub(crate) fn file(&self) -> &Beneath {
+        &self.file
+    }
+
+    /// Whether the file still has its name. In doubt it has.
+    pub(crate) fn is_named(&self) -> bool {
+        leads_to(&self.file, self.identity)
+    }
+
+    /// Whether the file was made shorter while it was mapped, as the guard has found.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.map.is_damaged()
+    }
+
+    #[inline]
+    fn arrivals(&self) -> &Arrivals {
+        // SAFETY: the file was checked to be as long as it is mapped, which is longer; the words are aligned atomics, for which any bits
+        // are valid and sharing is no data race. A participant that may not write gets no reference to them from this module.
+        unsafe { &*self.map.base().add(ARRIVALS_OFFSET).cast::<Arrivals>() }
+    }
+
+    #[inline]
+    fn raw(&self, index: usize) -> NonNull<Place> {
+        assert!(index < PLACES as usize);
+        // SAFETY: `PLACES` places lie there, in what is mapped; a mapping is not at address zero.
+        unsafe {
+            let first = self.map.base().add(PLACES_OFFSET).cast::<Place>();
+            NonNull::new_unchecked(first.add(index))
+        }
+    }
+
+    /// What changes whenever a subscriber comes.
+    #[inline]
+    pub(crate) fn epoch(&self) -> Epoch<'_> {
+        Epoch::new(&self.arrivals().epoch)
+    }
+
+    /// How many places were ever taken.
+    #[inline]
+    pub(crate) fn used(&self) -> usize {
+        self.arrivals().places_used.load(Ordering::SeqCst).min(PLACES) as usize
+    }
+
+    /// A place, below [`PLACES`].
+    #[inline]
+    pub(crate) fn at(&self, index: usize) -> PlaceView<'_> {
+        // SAFETY: `raw` gives a place of the mapping, which lives as long as `self`; a place consists of atomics.
+        let place = unsafe { self.raw(index).as_ref() };
+        PlaceView { place, index, word: place.state.load(Ordering::SeqCst) }
+    }
+
+    /// All places that were ever taken.
+    #[inline]
+    pub(crate) fn all(&self) -> impl Iterator<Item = PlaceView<'_>> {
+        (0..self.used()).map(|index| self.at(index))
+    }
+
+    /// The places of subscribers that are there and, as far as this participant knows, alive.
+    #[inline]
+    pub(crate) fn active(&self) -> impl Iterator<Item = PlaceView<'_>> {
+        self.all().filter(|place| place.is_there() && !self.is_passed_over(*place))
+    }
+
+    /// Whether this participant found the subscriber that has the place dead, and could not mark it.
+    #[inline]
+    pub(super) fn is_passed_over(&self, place: PlaceView<'_>) -> bool {
+        self.passed_over.get().is_some_and(|words| words[place.index].load(Ordering::Relaxed) == place.word)
+    }
+
+    /// Notes that the subscriber which has a place is dead: for everybody if this participant may write, otherwise for itself. Without
+    /// the lock. Gives whether it was not noted before. A place that was given to another one meanwhile has another word, and is not hit.
+    pub(super) fn mark_dead(&self, place: PlaceView<'_>) -> bool {
+        if self.map.access() == Access::ReadWrite {
+            let (word, gone) = (place.word, place.word | state::GONE);
+            return place
+                .place
+                .state
+                .compare_exchange(word, gone, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok();
+        }
+        let words =
+            self.passed_over.get_or_init(|| (0..PLACES).map(|_| AtomicU32::new(0)).collect::<Box<_>>());
+        words[place.index].swap(place.word, Ordering::Relaxed) != place.word
+    }
+
+    /// The places for a repairer to change: those that are mapped already, or a mapping of its own, which lasts no longer than what is
+    /// given. An error if this process may not write to them. Under the lock of the directory.
+    pub(super) fn writable(&self, lock: &Lock) -> Result<WritablePlaces<'_>, MemoryError> {
+        if self.map.access() == Access::ReadWrite {
+            return Ok(WritablePlaces::Own(self));
+        }
+        // By the locked directory, whatever its path leads to by now.
+        let opened = Self::open(lock.at(SUBSCRIBERS_FILE), self.id, Access::ReadWrite)?;
+        if opened.identity != self.identity {
+            return Err(system("open", self.file.path(), io::ErrorKind::NotFound.into()));
+        }
+        Ok(WritablePlaces::Opened(opened))
+    }
+}
+
+fn check(file: &File, path: &Path, id: u64) -> Result<(), MemoryError> {
+    let size = file.metadata().map_err(|error| system("look at", path, error))?.len();
+    let malformed =
+        |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
+    if size < SUBSCRIBERS_END as u64 {
+        return Err(malformed("it is too short"));
+    }
+    let mut bytes = [0u8; size_of::<SubscribersHeader>()];
+    file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;
+    // SAFETY: a header is plain numbers without padding, for which any bytes are valid.
+    let header = unsafe { bytes.as_ptr().cast::<SubscribersHeader>().read_unaligned() };
+    header.check(id, size).map_err(malformed)
+}
+
+/// The places of a topic, mapped for writing.
+pub(super) enum WritablePlaces<'a> {
+    Own(&'a Places),
+    Opened(Places),
+}
+
+impl WritablePlaces<'_> {
+    fn places(&self) -> &Places {
+        match self {
+            Self::Own(places) => places,
+            Self::Opened(places) => places,
+        }
+    }
+
+    pub(super) fn arrivals(&self) -> &Arrivals {
+        self.places().arrivals()
+    }
+
+    pub(super) fn place(&self, index: usize) -> &Place {
+        self.places().at(index).place
+    }
+}
+
+/// The place of a subscriber of this process, which alone writes it.
+#[derive(Debug)]
+pub(crate) struct OwnPlace {
+    place: NonNull<Place>,
+    pub(crate) index: usize,
+    /// Keeps it mapped.
+    topic: Arc<Topic>,
+}
+
+// SAFETY: a place consists of atomics, and its mapping lives as long as the topic that this keeps.
+unsafe impl Send for OwnPlace {}
+// SAFETY: as above.
+unsafe impl Sync for OwnPlace {}
+
+impl OwnPlace {
+    /// A place of a topic that was opened by a subscriber: [`Access::ReadWrite`].
+    pub(super) fn new(topic: &Arc<Topic>, index: usize) -> Self {
+        assert_eq!(topic.places.map.access(), Access::ReadWrite, "only a subscriber has a place");
+        Self { place: topic.places.raw(index), index, topic: topic.clone() }
+    }
+
+    /// The subscriber leaves, with the last of its samples.
+    pub(crate) fn leave(&self) {
+        self.state.fetch_or(state::GONE, Ordering::SeqCst);
+        self.topic.room().notify();
+        self.topic.leave();
+    }
+}
+
+impl Deref for OwnPlace {
+    type Target = Place;
+
+    #[inline]
+    fn deref(&self) -> &Place {
+        // SAFETY: it lies in a mapping that `topic` keeps, which is writable, as `new` made sure; a place consists of atomics.
+        unsafe { self.place.as_ref() }
+    }
+}

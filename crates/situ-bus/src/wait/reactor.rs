@@ -1,0 +1,268 @@
+//! Watching topics for those who cannot block: file descriptors for epoll, and wakers for async.
+//!
+//! One thread per node, started when first needed, sleeps on all watched topics at once (`futex_waitv`). Publishers
+//! know nothing of it; they wake it as they wake any sleeper. Once a second it looks whether a participant has died.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use rustix::event::EventfdFlags;
+
+use situ_memory::HOST;
+use situ_memory::fork::Process;
+
+use crate::clock::coarse_ns;
+use crate::node::process_watch::LOOK_NS;
+use crate::port::subscriber::RawSubscriber;
+use crate::topic::Topic;
+use crate::wait::readiness::{Awaited, Prospect, Readiness};
+use crate::wait::wait_any::{GLANCE, announce, sleep_until_one_ends};
+use crate::wake::{SLICE, WakeWord};
+
+/// A file descriptor that becomes readable when there is something to take: see [`RawSubscriber::wait`]; and when a publisher is gone, so that
+/// the take that finds nothing lets go of its memory.
+#[derive(Debug, Clone)]
+pub struct EventFd {
+    fd: Arc<OwnedFd>,
+    _watch: Arc<Watch>,
+    process: Process,
+}
+
+impl EventFd {
+    /// Makes the descriptor unreadable until the next message. Call it before taking, so that nothing is missed. Without effect in a forked
+    /// child: the descriptor is its parent's.
+    pub fn clear(&self) {
+        if !self.process.is_this() {
+            return;
+        }
+        let mut count = [0u8; 8];
+        let _ = rustix::io::read(&*self.fd, &mut count);
+    }
+}
+
+impl AsFd for EventFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// One subscriber's interest in its topic; forgotten when dropped.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    topic: Arc<Topic>,
+    takes_on_host: bool,
+    state: Mutex<WatchState>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct WatchState {
+    /// The first message that was not told of yet.
+    next: u64,
+    /// Which of them are complete.
+    prospect: Prospect,
+    waker: Option<Waker>,
+    fd: Option<Arc<OwnedFd>>,
+    /// The pools that were there when it was last looked.
+    pools: Vec<u64>,
+}
+
+impl Watch {
+    /// Wakes `waker` when message `next` can be taken. It may be already: look after this.
+    pub(crate) fn wake_at(&self, next: u64, waker: &Waker) {
+        let mut state = lock(&self.state);
+        state.next = next;
+        match &mut state.waker {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+        drop(state);
+        self.shared.kick();
+    }
+
+    /// Tells of what can be taken. Whether anybody is interested in what will be; and what the next message waits for, if it is there.
+    fn tell(&self) -> (bool, Option<Awaited>) {
+        let mut state = lock(&self.state);
+        // What was ready may be incomplete again: its body was complete, and then somebody enqueued the copy. Who asked for it meanwhile
+        // was put off, and is to be told once more. Should it be put off right after this, the next look is for it, by the clock at the latest.
+        state.next = state.next.min(state.prospect.take_put_off());
+        let (news, awaited) = state.look(&self.topic);
+        if news {
+            if let Some(fd) = &state.fd {
+                let _ = rustix::io::write(&**fd, &1u64.to_ne_bytes());
+            }
+            if let Some(waker) = state.waker.take() {
+                let interested = state.fd.is_some();
+                // Without the lock: an executor may poll at once, and come back by `wake_at`.
+                drop(state);
+                waker.wake();
+                return (interested || lock(&self.state).waker.is_some(), awaited);
+            }
+        }
+        (state.fd.is_some() || state.waker.is_some(), awaited)
+    }
+}
+
+impl Watch {
+    /// Repairs what the dead have left. Should a publisher be gone, and its subscriber be one that only takes when it is told, tells it, so
+    /// that it lets go of the publisher's memory.
+    fn look_after_the_dead(&self) {
+        self.topic.repair_if_free();
+        let there: Vec<u64> = self.topic.pools().collect();
+        let mut state = lock(&self.state);
+        let before = std::mem::replace(&mut state.pools, there);
+        if before.iter().all(|pool| state.pools.contains(pool)) && !self.topic.is_removed() {
+            return;
+        }
+        // The take that finds nothing is to look at once.
+        self.topic.looked_ns.store(0, Ordering::Relaxed);
+        if let Some(fd) = &state.fd {
+            let _ = rustix::io::write(&**fd, &1u64.to_ne_bytes());
+        }
+        let waker = state.waker.take();
+        // Without the lock: an executor may poll at once, and come back by `wake_at`.
+        drop(state);
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl WatchState {
+    /// Goes on to the first message that cannot be taken yet. Whether any before it can, and what that one waits for, if it is there.
+    fn look(&mut self, topic: &Topic) -> (bool, Option<Awaited>) {
+        let mut news = false;
+        let depth = topic.ring().depth();
+        // Were the rows nonsense, it could go on for ever.
+        for _ in 0..2 * depth {
+            match self.prospect.look(topic, self.next) {
+                (Readiness::Nothing, _) => break,
+                (Readiness::Incomplete(awaited), _) => return (news, Some(awaited)),
+                (Readiness::Ready | Readiness::Stale | Readiness::Overdue(_), number) => {
+                    news = true;
+                    let end = topic.end();
+                    self.next = match topic.has_devices() && self.next < end {
+                        // What is further back is over, and was told of by this.
+                        true => number.wrapping_add(1).max(end.saturating_sub(depth)),
+                        false => end,
+                    };
+                }
+            }
+        }
+        (news, None)
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    watches: Mutex<Vec<std::sync::Weak<Watch>>>,
+    /// Its own word, beside those of the topics: new interests come by it.
+    word: WakeWord,
+    stop: AtomicBool,
+}
+
+impl Shared {
+    fn kick(&self) {
+        self.word.notify();
+    }
+}
+
+/// The thread that watches, and what it watches.
+#[derive(Debug)]
+pub(crate) struct Reactor {
+    shared: Arc<Shared>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    process: Process,
+}
+
+impl Reactor {
+    /// Starts the thread; an error if the system has none to give.
+    pub(crate) fn start() -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            watches: Mutex::new(Vec::new()),
+            word: WakeWord::new(),
+            stop: AtomicBool::new(false),
+        });
+        let watched = shared.clone();
+        let thread = situ_memory::thread::spawn("situ-watch", move || watch(&watched))?;
+        Ok(Self { shared, thread: Some(thread), process: Process::this() })
+    }
+
+    /// Watches a subscriber's topic from the next message on.
+    pub(crate) fn watch(&self, subscriber: &RawSubscriber) -> Arc<Watch> {
+        let (next, prospect) = (subscriber.cursor(), subscriber.prospect().for_watch());
+        let topic = subscriber.core().topic.clone();
+        let pools = topic.pools().collect();
+        let state = Mutex::new(WatchState { next, prospect, waker: None, fd: None, pools });
+        let takes_on_host = subscriber.domain() == HOST;
+        let watch = Arc::new(Watch { topic, takes_on_host, state, shared: self.shared.clone() });
+        lock(&self.shared.watches).push(Arc::downgrade(&watch));
+        watch
+    }
+
+    /// A descriptor that becomes readable when there is something to take.
+    pub(crate) fn event_fd(&self, subscriber: &RawSubscriber) -> io::Result<EventFd> {
+        let fd = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let watch = self.watch(subscriber);
+        lock(&watch.state).fd = Some(fd.clone());
+        self.shared.kick();
+        Ok(EventFd { fd, _watch: watch, process: Process::this() })
+    }
+}
+
+impl Drop for Reactor {
+    fn drop(&mut self) {
+        if !self.process.is_this() {
+            // There is no such thread in this process.
+            std::mem::forget(self.thread.take());
+            return;
+        }
+        self.shared.stop.store(true, Ordering::SeqCst);
+        self.shared.kick();
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn watch(shared: &Shared) {
+    let mut looked_ns = coarse_ns();
+    loop {
+        // First announce, then look, then sleep: see `wake`.
+        let own = shared.word.announce();
+        if shared.stop.load(Ordering::SeqCst) {
+            return;
+        }
+        let watches: Vec<Arc<Watch>> = {
+            let mut watches = lock(&shared.watches);
+            watches.retain(|watch| watch.strong_count() > 0);
+            watches.iter().filter_map(std::sync::Weak::upgrade).collect()
+        };
+        let mut words = vec![(shared.word.futex(), own)];
+        let mut incomplete = Vec::new();
+        for watch in &watches {
+            let word = watch.topic.wake();
+            let announced = announce(word, watch.takes_on_host);
+            let (interested, awaited) = watch.tell();
+            if interested {
+                words.push((word.futex(), announced));
+                incomplete.extend(awaited.map(|awaited| (&watch.topic, awaited)));
+            }
+        }
+        let slice = if incomplete.is_empty() { SLICE } else { GLANCE };
+        sleep_until_one_ends(&mut words, &incomplete, slice, false);
+        let now = coarse_ns();
+        if now.saturating_sub(looked_ns) > LOOK_NS {
+            looked_ns = now;
+            watches.iter().for_each(|watch| watch.look_after_the_dead());
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What the lock guards is consistent at every step, so a panic of a waker elsewhere changes nothing.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,445 @@
+//! Whether a message can be taken on the host now, or only when a device is done with it.
+//!
+//! A message may be published before its body is complete. Whoever takes on a device has its stream wait; on the host there is nothing to
+//! read until then, so it counts as *ready* only when its bytes, or the copy of them in host memory, are complete or never will be.
+//!
+//! Nothing is held for the look, so that the reactor's thread may look for a subscriber that belongs to another: as an observer does
+//! (see `observe`), it reads what is written about the message where it lies, and then makes sure that the slot was not recycled
+//! meanwhile. If it was, there is something to find out, and the message counts as ready.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use situ_memory::sync::atomic::{Ordering, fence};
+use situ_memory::{Domains, Fence, FenceState, HOST, PoolMetadata, PoolView, SlotId};
+
+use crate::clock::{Deadline, now_ns};
+use crate::copy::copier::{CopyError, FENCE_PATIENCE, LOOK, patience_with};
+use crate::node::fence_watchdog::look_after;
+use crate::node::liveness::NodeId;
+use crate::observe::hook;
+use crate::port::subscriber::{Missed, RawSubscriber, TakeError};
+use crate::protocol::copy_state::Found;
+use crate::protocol::ring::Look;
+use crate::topic::Topic;
+use crate::topic::format::{
+    BODY_ENTRY, BODY_IN_SLOT, DESCRIPTOR, Descriptor, HOST_COLUMN, PUBLISHERS, state,
+};
+use crate::wait::interrupt::{Interrupted, Wait};
+use crate::wait::wait_any::wait_any_with;
+use crate::wake::SLICE;
+
+/// How often pools of publishers that are gone are let go of.
+const TIDY_NS: u64 = 1_000_000_000;
+/// How many messages are looked at for a complete one.
+const MOST_LOOKS: usize = 64;
+
+/// How the next message stands for somebody who takes on the host.
+#[derive(Debug)]
+pub(crate) enum Readiness {
+    /// None is published.
+    Nothing,
+    /// A take finds something out, and does not wait for a device to do so.
+    Ready,
+    /// It is published, and not complete.
+    Incomplete(Awaited),
+    /// There is a copy that should be complete and is not: whoever takes it makes another.
+    Stale,
+    /// It is not complete for longer than anybody is patient: whoever takes it is told.
+    Overdue(Duration),
+}
+
+/// What has to end before a message is ready, and who ends it.
+#[derive(Debug)]
+pub(crate) struct Awaited {
+    fence: Fence,
+    owner: NodeId,
+    /// Of how many bytes, if it is a copy of what is complete.
+    copy: Option<u64>,
+}
+
+impl Readiness {
+    /// Whether there is something to take.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self, Self::Ready | Self::Stale | Self::Overdue(_))
+    }
+}
+
+impl Awaited {
+    /// Waits for so long that it ends. Should who ends it be dead, sees to it that it ends all the same.
+    pub(crate) fn wait(&self, topic: &Topic, time: Duration) {
+        if self.fence.wait(time) == FenceState::Pending {
+            self.look_after(topic);
+        }
+    }
+
+    /// Should who ends it be dead, sees to it that it ends all the same.
+    pub(crate) fn look_after(&self, topic: &Topic) {
+        look_after(topic, self.owner, &self.fence);
+    }
+
+    /// The same, unless it has ended.
+    pub(crate) fn look_after_if_pending(&self, topic: &Topic) {
+        if self.fence.state() == FenceState::Pending {
+            self.look_after(topic);
+        }
+    }
+
+    /// Announces that somebody sleeps until it ends; nothing if it has. Gives what to sleep on, and the value to sleep on.
+    pub(crate) fn announce(&self) -> Option<(&AtomicU32, u32)> {
+        let seen = self.fence.announce();
+        (self.fence.state() == FenceState::Pending).then(|| (self.fence.futex(), seen as u32))
+    }
+}
+
+/// Looks at the messages of one topic for one subscriber.
+#[derive(Debug)]
+pub(crate) struct Prospect {
+    /// Whether it takes on a device: then what is published is ready.
+    in_order: bool,
+    keep_last: u64,
+    /// The last message that was found incomplete, and since when. The same for all who look for this subscriber.
+    since: Arc<Mutex<Option<(u64, u64)>>>,
+    /// The first message that a take has put off since somebody else asked for this.
+    put_off: Arc<AtomicU64>,
+    /// The pools of heads, and of bodies and copies without their memory, by their entries.
+    heads: Vec<Option<(u64, PoolView)>>,
+    others: Vec<Option<(u64, PoolMetadata)>>,
+    tidied_ns: u64,
+    /// When it was last looked whether those are alive who complete a message.
+    looked_ns: u64,
+}
+
+impl Prospect {
+    pub(crate) fn new(in_order: bool, keep_last: u64) -> Self {
+        let (heads, others) = (Vec::new(), Vec::new());
+        let (since, put_off) = (Arc::default(), Arc::new(AtomicU64::new(u64::MAX)));
+        let tidied_ns = now_ns();
+        Self { in_order, keep_last, since, put_off, heads, others, tidied_ns, looked_ns: 0 }
+    }
+
+    /// One that looks for the same subscriber from another thread.
+    pub(crate) fn for_watch(&self) -> Self {
+        Self {
+            since: self.since.clone(),
+            put_off: self.put_off.clone(),
+            ..Self::new(self.in_order, self.keep_last)
+        }
+    }
+
+    /// How the message stands that whoever wants `next` takes, and its number.
+    pub(crate) fn look(&mut self, topic: &Topic, next: u64) -> (Readiness, u64) {
+        if !topic.is_published(next) {
+            return (Readiness::Nothing, next);
+        }
+        if self.in_order || !topic.has_devices() {
+            return (Readiness::Ready, next);
+        }
+        let number = match self.keep_last {
+            0 => next,
+            last if topic.has_more_than(last, next) => {
+                self.choose(topic, next, topic.end().saturating_sub(last).max(next))
+            }
+            _ => next,
+        };
+        (self.look_at(topic, number), number)
+    }
+
+    /// Which message to take of those from `next` on, for somebody who wants the last few, which begin at `first`: that one or, if
+    /// it is incomplete, the newest before it that is not. Else, where each message is published before the one before it is complete,
+    /// there would never be one to take. If none is complete, the next, so that none is passed over.
+    pub(crate) fn choose(&mut self, topic: &Topic, next: u64, first: u64) -> u64 {
+        let mut newest_first = (next.saturating_add(1)..=first).rev().take(MOST_LOOKS);
+        newest_first.find(|number| self.awaited(topic, *number).is_none()).unwrap_or(next)
+    }
+
+    /// The first message that a take has put off since this was called last; none is the largest number.
+    pub(crate) fn take_put_off(&self) -> u64 {
+        self.put_off.swap(u64::MAX, Ordering::AcqRel)
+    }
+
+    /// Since when the last message that was found incomplete is known to be; now, if there was none.
+    fn since(&self, now: u64) -> u64 {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner).map_or(now, |(_, since)| since)
+    }
+
+    /// How a message stands that is published.
+    pub(crate) fn look_at(&mut self, topic: &Topic, number: u64) -> Readiness {
+        let Some(awaited) = self.awaited(topic, number) else { return Readiness::Ready };
+        let now = now_ns();
+        let mut found = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that came before the last is waited for at least as long as that.
+        let since = match *found {
+            Some((last, since)) if number <= last => since,
+            _ => found.insert((number, now)).1,
+        };
+        let waited = Duration::from_nanos(now.saturating_sub(since));
+        if waited > FENCE_PATIENCE {
+            return Readiness::Overdue(waited);
+        }
+        match awaited.copy {
+            Some(len) if waited > patience_with(len) => Readiness::Stale,
+            _ => Readiness::Incomplete(awaited),
+        }
+    }
+
+    /// What has to end before a message is ready; nothing if it is, or has passed, or makes no sense.
+    fn awaited(&mut self, topic: &Topic, number: u64) -> Option<Awaited> {
+        self.tidy(topic);
+        let Look::Here(reference) = topic.ring_of(number).look(number) else { return None };
+        let slot = SlotId::from(reference.slot);
+        let view = head_pool(&mut self.heads, topic, reference.pool, number)?;
+        let generation = view.control(slot)?.generation();
+        let (memory, len) = view.memory(slot)?;
+        if generation as u16 != reference.generation || len < DESCRIPTOR {
+            return None;
+        }
+        // SAFETY: the view checked that `len` bytes from `memory` lie in the pool and are aligned to 64; a descriptor
+        // consists of atomics, for which any bits are valid and whose being overwritten meanwhile is no data race.
+        let descriptor = unsafe { &*memory.cast::<Descriptor>() };
+        let body_pool = descriptor.body_pool.load(Ordering::Relaxed);
+        let body_slot = descriptor.body_slot.load(Ordering::Relaxed);
+        let body_size = descriptor.body_size.load(Ordering::Relaxed);
+        if body_pool == BODY_IN_SLOT {
+            return None;
+        }
+        let awaited = match topic.entry(HOST_COLUMN, number).look().0 {
+            Found::Ready(copy) => {
+                let pool = other_pool(&mut self.others, topic, copy.pool, number, state::COPIES);
+                let of_copy = pool.and_then(|pool| {
+                    let fence = pool.fence(SlotId::from(copy.slot))?;
+                    // Its value is the generation's and 1.
+                    let current = fence.value().wrapping_sub(1) as u16 == copy.generation;
+                    current.then(|| (fence, NodeId(pool.header().owner)))
+                });
+                match of_copy.map(|(fence, owner)| (fence.state(), fence, owner)) {
+                    Some((FenceState::Complete, ..)) => return None,
+                    Some((FenceState::Pending, fence, owner)) => {
+                        Some(Awaited { fence, owner, copy: Some(body_size) })
+                    }
+                    // Whoever comes makes another.
+                    Some((FenceState::Poisoned, ..)) | None => None,
+                }
+            }
+            Found::Passed => return None,
+            Found::Absent | Found::Copying(_) => None,
+        };
+        let body_entry = (body_pool & BODY_ENTRY) as u8;
+        let of_body = other_pool(&mut self.others, topic, body_entry, number, state::BODIES)
+            .and_then(|pool| Some((pool.fence(body_slot)?, NodeId(pool.header().owner))))
+            .filter(|(fence, _)| fence.state() == FenceState::Pending);
+        let awaited = match (awaited, of_body) {
+            // A copy that waits for the body itself may take as long as that.
+            (Some(copy), Some(_)) => Some(Awaited { copy: None, ..copy }),
+            (Some(copy), None) => Some(copy),
+            (None, of_body) => of_body.map(|(fence, owner)| Awaited { fence, owner, copy: None }),
+        };
+        // The loads above come before those below (acquire fence): had any of them seen a later message's bytes, the
+        // generation that was raised before those were written would be seen here. The body lives as long as the head. That it is the
+        // row's generation, and not one whose low bits are the same, is what the message's number says.
+        let here = descriptor.sequence.load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        let control = head_pool(&mut self.heads, topic, reference.pool, number)?.control(slot)?;
+        awaited.filter(|_| control.generation() == generation && here == number.wrapping_add(1))
+    }
+
+    /// Lets go of the pools of those who are gone: their memory would stay otherwise.
+    fn tidy(&mut self, topic: &Topic) {
+        let now = now_ns();
+        if now.saturating_sub(self.tidied_ns) < TIDY_NS {
+            return;
+        }
+        self.tidied_ns = now;
+        self.heads
+            .iter_mut()
+            .enumerate()
+            .for_each(|(index, pool)| _ = pool.take_if(|it| gone(topic, index, it.0)));
+        self.others
+            .iter_mut()
+            .enumerate()
+            .for_each(|(index, pool)| _ = pool.take_if(|it| gone(topic, index, it.0)));
+    }
+}
+
+impl RawSubscriber {
+    /// How the next message stands.
+    pub(crate) fn readiness(&self) -> Readiness {
+        // Nearly always there is nothing, or no device.
+        if !self.has_next() {
+            // The take tells what was removed.
+            return if self.core().topic.is_removed() { Readiness::Ready } else { Readiness::Nothing };
+        }
+        if self.is_inherited() {
+            return Readiness::Ready;
+        }
+        self.prospect().look(&self.core().topic, self.cursor()).0
+    }
+
+    /// Whether the copy of message `number`, which is published, is to be made anew. An error if the message is to be left until later,
+    /// because it is not complete.
+    pub(crate) fn is_stale(&self, number: u64) -> Result<bool, Missed> {
+        let topic = &self.core().topic;
+        let mut prospect = self.prospect();
+        match prospect.look_at(topic, number) {
+            Readiness::Nothing | Readiness::Ready => Ok(false),
+            Readiness::Stale => Ok(true),
+            Readiness::Incomplete(awaited) => {
+                prospect.put_off.fetch_min(number, Ordering::AcqRel);
+                // Whoever only ever takes, and never waits, has nobody else to look. Not at once: it takes some system calls.
+                let now = now_ns();
+                if now.saturating_sub(prospect.since(now).max(prospect.looked_ns)) > LOOK.as_nanos() as u64 {
+                    awaited.look_after(topic);
+                    prospect.looked_ns = now;
+                }
+                Err(Missed::NotYet)
+            }
+            Readiness::Overdue(waited) => Err(Missed::Failed(TakeError::Copy {
+                topic: topic.name.clone(),
+                sequence: number,
+                domain: self.domain(),
+                source: CopyError::Incomplete { waited },
+            })),
+        }
+    }
+
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
+    ///
+    /// On the host that is a message that is complete, or never will be; on a device, where work waits by itself, one that is published.
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        let mut readiness = self.readiness();
+        if readiness.is_ready() {
+            return true;
+        }
+        self.note_thread();
+        let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
+        let deadline = Deadline::after(timeout);
+        let wake = self.core().topic.wake();
+        // What a device is still filling is of use only to who works in stream order.
+        let until_complete = self.domain() == HOST;
+        loop {
+            match std::mem::replace(&mut readiness, Readiness::Nothing) {
+                Readiness::Nothing => {}
+                Readiness::Incomplete(awaited) => {
+                    let Some(slice) = deadline.slice(LOOK) else { return false };
+                    awaited.wait(&self.core().topic, slice);
+                    readiness = self.readiness();
+                    continue;
+                }
+                Readiness::Ready | Readiness::Stale | Readiness::Overdue(_) => return true,
+            }
+            let announced = if until_complete { wake.announce_until_complete() } else { wake.announce() };
+            if self.has_next() {
+                readiness = self.readiness();
+                continue;
+            }
+            let Some(slice) = deadline.slice(SLICE) else { return false };
+            if until_complete {
+                wake.sleep_until_complete(announced, slice);
+            } else {
+                wake.sleep(announced, slice);
+            }
+            readiness = self.readiness();
+            if matches!(readiness, Readiness::Nothing) {
+                self.look_after_the_dead();
+            }
+        }
+    }
+
+    /// As [`wait`](Self::wait), but something else may end it: see [`Wait`]. An error if it did, also though there is something to take.
+    pub fn wait_with(&self, how: Wait<'_>) -> Result<bool, Interrupted> {
+        wait_any_with(&[self], how).map(|index| index.is_some())
+    }
+
+    /// The same, and takes: `take` takes of this.
+    pub(crate) fn wait_with_and_take<S, E: From<Interrupted>>(
+        &self,
+        how: Wait<'_>,
+        mut take: impl FnMut() -> Result<Option<S>, E>,
+    ) -> Result<Option<S>, E> {
+        how.check()?;
+        let deadline = Deadline::after(how.timeout);
+        loop {
+            if let Some(sample) = take()? {
+                return Ok(Some(sample));
+            }
+            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
+            self.wait_with(Wait { timeout: Some(slice), ..how })?;
+        }
+    }
+
+    /// Waits until `take`, which takes of this, gives something; nothing if the time is over.
+    pub(crate) fn wait_and_take<S, E>(
+        &self,
+        timeout: Option<Duration>,
+        mut take: impl FnMut() -> Result<Option<S>, E>,
+    ) -> Result<Option<S>, E> {
+        let deadline = Deadline::after(timeout);
+        loop {
+            if let Some(sample) = take()? {
+                return Ok(Some(sample));
+            }
+            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
+            self.wait(Some(slice));
+        }
+    }
+}
+
+/// Whether an entry of the topic is not this pool's any more.
+fn gone(topic: &Topic, index: usize, number: u64) -> bool {
+    let entry = topic.publisher(index);
+    let word = entry.state.load(Ordering::SeqCst);
+    word & (state::ACTIVE | state::GONE) == 0 || word & state::UNLINKED != 0 || entry.tenure.pool() != number
+}
+
+fn head_pool<'p>(
+    pools: &'p mut Vec<Option<(u64, PoolView)>>,
+    topic: &Topic,
+    entry: u8,
+    sequence: u64,
+) -> Option<&'p PoolView> {
+    let number = known(topic, entry, sequence, None)?;
+    opened(pools, entry, number, || PoolView::open(&Domains::host_only(), topic.pool_path(number)).ok())
+}
+
+fn other_pool<'p>(
+    pools: &'p mut Vec<Option<(u64, PoolMetadata)>>,
+    topic: &Topic,
+    entry: u8,
+    sequence: u64,
+    of: u32,
+) -> Option<&'p PoolMetadata> {
+    let number = known(topic, entry, sequence, Some(of))?;
+    opened(pools, entry, number, || PoolMetadata::open(topic.pool_path(number)).ok())
+}
+
+/// The pool of an entry, if there can be one, and it is of this kind and what a message of this number means.
+fn known(topic: &Topic, entry: u8, sequence: u64, of: Option<u32>) -> Option<u64> {
+    let entry = usize::from(entry);
+    if entry >= PUBLISHERS as usize {
+        return None;
+    }
+    let entry = topic.publisher(entry);
+    if of.is_some_and(|of| entry.state.load(Ordering::SeqCst) & of == 0) {
+        return None;
+    }
+    entry.tenure.of(sequence)
+}
+
+/// What was opened for an entry, or is now.
+fn opened<P>(
+    pools: &mut Vec<Option<(u64, P)>>,
+    entry: u8,
+    number: u64,
+    open: impl FnOnce() -> Option<P>,
+) -> Option<&P> {
+    let index = usize::from(entry);
+    if pools.len() <= index {
+        pools.resize_with(index + 1, || None);
+    }
+    let place = &mut pools[index];
+    if place.as_ref().is_none_or(|(known, _)| *known != number) {
+        *place = open().map(|pool| (number, pool));
+    }
+    place.as_ref().map(|(_, pool)| pool)
+}
