@@ -1,6 +1,8 @@
-//! The operations that the containers of all storage policies share, for code that is generic over the storage.
+//! The operations that the containers of all storage policies share, for code that is generic over the
+//! storage.
 //!
-//! Every container has the same methods inherently, so that code for one storage need not import these traits.
+//! Every container also has these methods as inherent ones, so code for one storage need not import the
+//! traits.
 
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
@@ -19,8 +21,8 @@ pub trait Text: Deref<Target = str> + Default + AsRef<str> {
     /// Replaces the text.
     fn try_assign(&mut self, text: &str) -> Result<(), BoundError>;
 
-    /// Makes sure that there is memory for replacing the text by one of `len` bytes: for lengths that come from outside. What the
-    /// text was may be lost.
+    /// Reserves memory for a replacement text of `len` bytes. Call it for lengths that come from outside. The
+    /// current text may be lost.
     fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
         let _ = len;
         Ok(())
@@ -32,26 +34,27 @@ pub trait Text: Deref<Target = str> + Default + AsRef<str> {
     /// Makes the text empty.
     fn clear(&mut self);
 
-    /// The text, with U+FFFD for what is not UTF-8, which only a string that C code wrote can hold.
+    /// The text, with U+FFFD in place of bytes that are not UTF-8. Only a string that C code wrote can
+    /// contain such bytes.
     fn to_text(&self) -> Cow<'_, str> {
         Cow::Borrowed(self)
     }
 
-    /// Hands its memory over if it can, and is empty then.
+    /// Hands over the string's memory if possible. The string is empty afterwards.
     #[doc(hidden)]
     fn give(&mut self) -> GivenText<'_> {
         GivenText::Lent(self.to_text())
     }
 
-    /// Replaces the text by one that is handed over, with its memory if that can be used.
+    /// Replaces the text by one that is handed over, and reuses its memory if possible.
     #[doc(hidden)]
     fn take(&mut self, text: GivenText<'_>) -> Result<(), BoundError> {
         self.try_assign(&text.to_text())
     }
 }
 
-/// A string of 16-bit characters: [`FlatWString`](crate::FlatWString), [`BoundedWString`](crate::BoundedWString) or
-/// [`WString`](crate::WString).
+/// A string of 16-bit characters: [`FlatWString`](crate::FlatWString),
+/// [`BoundedWString`](crate::BoundedWString) or [`WString`](crate::WString).
 pub trait WideText: Deref<Target = [u16]> + Default {
     /// The greatest length in 16-bit units; `None` if there is no bound.
     const BOUND: Option<usize>;
@@ -59,7 +62,7 @@ pub trait WideText: Deref<Target = [u16]> + Default {
     /// Replaces the text by these 16-bit units.
     fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError>;
 
-    /// Makes sure that there is memory for replacing the text by one of `len` units: see [`Text::try_reserve`].
+    /// Reserves memory for a replacement text of `len` units; see [`Text::try_reserve`].
     fn try_reserve(&mut self, len: usize) -> Result<(), NoMemory> {
         let _ = len;
         Ok(())
@@ -79,20 +82,20 @@ pub trait WideText: Deref<Target = [u16]> + Default {
 pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
     /// The greatest number of elements; `None` if there is no bound.
     const BOUND: Option<usize>;
-    /// Whether the elements lie within, so that growing allocates nothing.
+    /// Whether the elements are stored inline, so that growing allocates nothing.
     const INLINE: bool;
 
-    /// Whether it takes a `rosidl::Buffer` over as it is.
+    /// Whether the list takes over a `rosidl::Buffer` as it is.
     #[doc(hidden)]
     const TAKES_BUFFERS: bool = false;
 
-    /// The elements, unless they lie where only ROS can read them.
+    /// The elements. Fails if they are in memory that only ROS can read.
     #[doc(hidden)]
     fn elements(&self) -> Result<&[T], RosidlBuffer> {
         Ok(self)
     }
 
-    /// Makes sure that there is memory for `additional` more elements: for numbers that come from outside.
+    /// Reserves memory for `additional` more elements. Call it for numbers that come from outside.
     fn try_reserve(&mut self, additional: usize) -> Result<(), NoMemory> {
         let _ = additional;
         Ok(())
@@ -101,7 +104,7 @@ pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
     /// Appends an element.
     fn try_push(&mut self, element: T) -> Result<(), BoundError>;
 
-    /// Appends a default element, built in place, and lends it.
+    /// Appends a default element, built in place, and returns a reference to it.
     fn try_push_default(&mut self) -> Result<&mut T, BoundError>;
 
     /// Appends copies of all elements.
@@ -126,19 +129,19 @@ pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
     /// Removes all elements.
     fn clear(&mut self);
 
-    /// Shortens to `len` elements, or grows with elements that the caller assigns before anyone sees them.
+    /// Shortens to `len` elements, or grows with elements that the caller assigns before they are read.
     #[doc(hidden)]
     fn try_resize_vacant(&mut self, len: usize) -> Result<(), BoundError> {
         self.try_resize(len)
     }
 
-    /// Hands its memory over if it can, and is empty then.
+    /// Hands over the list's memory if possible. The list is empty afterwards.
     #[doc(hidden)]
     fn give(&mut self) -> GivenList<'_, T> {
         GivenList::Lent(self)
     }
 
-    /// Replaces the elements by those that are handed over, with their memory if that can be used.
+    /// Replaces the elements by those that are handed over, and reuses their memory if possible.
     #[doc(hidden)]
     fn take(&mut self, elements: GivenList<'_, T>) -> Result<(), BoundError> {
         self.try_assign(elements.as_slice())
@@ -152,7 +155,8 @@ pub trait List<T: Value>: Deref<Target = [T]> + DerefMut + Default {
     }
 }
 
-/// A map: [`FlatMap`](crate::FlatMap), [`BoundedMap`](crate::BoundedMap) or [`BTreeMap`](std::collections::BTreeMap).
+/// A map: [`FlatMap`](crate::FlatMap), [`BoundedMap`](crate::BoundedMap) or
+/// [`BTreeMap`](std::collections::BTreeMap).
 pub trait Table<K: Key, V: Value>: Default {
     /// The greatest number of entries; `None` if there is no bound.
     const BOUND: Option<usize>;
@@ -163,13 +167,13 @@ pub trait Table<K: Key, V: Value>: Default {
     /// The value of a key.
     fn get(&self, key: &K) -> Option<&V>;
 
-    /// The value of a key, to be changed.
+    /// A mutable reference to the value of a key.
     fn get_mut(&mut self, key: &K) -> Option<&mut V>;
 
-    /// Sets the value of a key and returns the value it had.
+    /// Sets the value of a key and returns the previous value.
     fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, BoundError>;
 
-    /// The value of a key, which becomes the default value, in place.
+    /// A reference to the value of a key. A missing key gets the default value, built in place.
     fn try_entry(&mut self, key: K) -> Result<&mut V, BoundError>;
 
     /// Removes a key and returns its value.
@@ -190,13 +194,13 @@ pub trait Maybe<T: Value>: Default {
     /// The value, if there is one.
     fn as_ref(&self) -> Option<&T>;
 
-    /// The value, if there is one, to be changed.
+    /// A mutable reference to the value, if there is one.
     fn as_mut(&mut self) -> Option<&mut T>;
 
     /// Makes it present.
     fn set(&mut self, value: T);
 
-    /// Makes it present with a default value, built in place, and lends it.
+    /// Makes it present with a default value, built in place, and returns a reference to it.
     fn set_default(&mut self) -> &mut T;
 
     /// Makes it absent.

@@ -1,4 +1,4 @@
-//! Conversion between storages, member by member: what is contiguous is copied in one block.
+//! Conversion between storages, member by member. Contiguous data is copied in one block.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -24,10 +24,10 @@ pub enum AssignProblem {
         /// The length of the source.
         size: usize,
     },
-    /// A bulk member of source or target does not lie in its body.
+    /// A bulk member of the source or target does not lie in its body.
     #[error(transparent)]
     Bulk(BulkError),
-    /// A member of the source lies where only ROS can read it.
+    /// A member of the source is in memory that only ROS can read.
     #[error(transparent)]
     RosidlBuffer(#[from] RosidlBuffer),
     /// The body of the target has no room for its bulk members.
@@ -38,12 +38,12 @@ pub enum AssignProblem {
         /// The size of the body.
         body: usize,
     },
-    /// A value in a region to which many links lead would be copied too often.
+    /// The copies of values in a region to which several links lead would exceed the limit.
     #[error(
         "values to which several links lead would become more than {limit} bytes of copies; take the message as a region"
     )]
     TooManyCopies {
-        /// How much there may be.
+        /// The greatest total size of such copies, in bytes.
         limit: u64,
     },
 }
@@ -80,14 +80,14 @@ impl<T: Into<AssignProblem>> From<T> for AssignError {
 }
 
 impl AssignError {
-    /// Says that it happened within this member.
+    /// Adds the enclosing member to the path.
     #[must_use]
     pub fn in_member(mut self, name: &'static str) -> Self {
         self.path.enter_member(name);
         self
     }
 
-    /// Says that it happened within this element.
+    /// Adds the index of the enclosing element to the path.
     #[must_use]
     pub fn in_element(mut self, index: usize) -> Self {
         self.path.enter_element(index);
@@ -98,27 +98,30 @@ impl AssignError {
 /// The bodies of the two messages of a conversion. Messages with heap storage have none.
 #[derive(Debug, Default)]
 pub struct Bodies<'a> {
-    /// Of a message that another process may still change.
+    /// The body of the source, which another process may still change.
     source: SharedBytes<'a>,
     target: &'a mut [u8],
     cursor: BulkCursor,
-    /// Where the values in a region lie that were read by a link that others share.
+    /// The positions in the region of values that were read through a link that others may share.
     seen: BTreeSet<u32>,
-    /// Within a value that was read before.
+    /// Whether the current value, or a value that contains it, was read before.
     again: bool,
     copied: u64,
 }
 
-/// How many bytes values become that are read again by a further link to them: a few links can make very many ways.
+/// The greatest total size of values that are copied again because a further link leads to them. A few links
+/// can make very many paths.
 const MOST_COPIED: u64 = 64 << 20;
 
 impl<'a> Bodies<'a> {
-    /// The body of the source, and that of the target, whose bulk members are laid out anew.
+    /// Takes the body of the source and that of the target. Bulk members are laid out anew in the target's
+    /// body.
     pub fn new(source: impl Into<SharedBytes<'a>>, target: &'a mut [u8]) -> Self {
         Self { source: source.into(), target, ..Self::default() }
     }
 
-    /// Begins to read a value in a region to which several links may lead; gives what [`leave_shared`](Self::leave_shared) takes.
+    /// Begins to read a value in a region to which several links may lead. Returns the argument for
+    /// [`leave_shared`](Self::leave_shared).
     pub(crate) fn enter_shared(&mut self, at: u32, size: usize) -> Result<bool, AssignError> {
         let outer = self.again;
         self.again |= !self.seen.insert(at);
@@ -126,12 +129,13 @@ impl<'a> Bodies<'a> {
         Ok(outer)
     }
 
-    /// Ends it.
+    /// Ends the reading that [`enter_shared`](Self::enter_shared) began.
     pub(crate) fn leave_shared(&mut self, outer: bool) {
         self.again = outer;
     }
 
-    /// Elements of so many bytes are going to be read, maybe again.
+    /// Accounts for `count` elements of `size` bytes that are about to be read. Fails if repeated reads
+    /// exceed the limit.
     #[inline]
     pub(crate) fn repeat(&mut self, count: usize, size: usize) -> Result<(), AssignError> {
         if !self.again {
@@ -145,11 +149,12 @@ impl<'a> Bodies<'a> {
     }
 }
 
-/// Takes the value of the same type with another storage. Generated types implement it for all pairs of storages.
+/// Assigns the value of the same type with another storage. Generated types implement it for all pairs of
+/// storages.
 ///
-/// If it fails, the target holds a mixture.
+/// If it fails, the target holds a mixture of old and new members.
 pub trait AssignFrom<Source> {
-    /// Assigns the members; bulk members by way of the bodies.
+    /// Assigns the members. Bulk members are copied between the bodies.
     fn assign_parts(&mut self, source: &Source, bodies: &mut Bodies<'_>) -> Result<(), AssignError>;
 
     /// Assigns a message between storages. Neither has a body: bulk members of flat messages must be empty.
@@ -158,7 +163,7 @@ pub trait AssignFrom<Source> {
     }
 }
 
-/// A value that does not depend on the storage.
+/// Copies a value that does not depend on the storage.
 pub fn copy<T: Value>(target: &mut T, source: &T) -> Result<(), AssignError> {
     match (dense_bytes_mut(std::slice::from_mut(target)), dense_bytes(std::slice::from_ref(source))) {
         (Some(target), Some(source)) => target.copy_from_slice(source),
@@ -167,7 +172,7 @@ pub fn copy<T: Value>(target: &mut T, source: &T) -> Result<(), AssignError> {
     Ok(())
 }
 
-/// A string.
+/// Converts a string.
 pub fn text<T: Text>(target: &mut T, source: &impl Text) -> Result<(), AssignError> {
     Ok(match source.to_text() {
         Cow::Borrowed(text) => target.try_assign(text),
@@ -175,20 +180,20 @@ pub fn text<T: Text>(target: &mut T, source: &impl Text) -> Result<(), AssignErr
     }?)
 }
 
-/// A wide string.
+/// Converts a wide string.
 pub fn wide<T: WideText>(target: &mut T, source: &[u16]) -> Result<(), AssignError> {
     Ok(target.try_assign(source)?)
 }
 
-/// A sequence of values that do not depend on the storage.
+/// Converts a sequence of values that do not depend on the storage.
 pub fn list_of_copies<T: Value>(target: &mut impl List<T>, source: &impl List<T>) -> Result<(), AssignError> {
     Ok(target.try_assign(source.elements()?)?)
 }
 
-/// How the elements of a container are converted.
+/// Converts one element of a container.
 type Convert<T, S> = fn(&mut T, &S, &mut Bodies<'_>) -> Result<(), AssignError>;
 
-/// A sequence.
+/// Converts a sequence.
 pub fn list<T: Value, S: Value>(
     target: &mut impl List<T>,
     source: &impl List<S>,
@@ -200,7 +205,7 @@ pub fn list<T: Value, S: Value>(
     array(target, source, bodies, convert)
 }
 
-/// An array.
+/// Converts an array.
 pub fn array<T, S>(
     target: &mut [T],
     source: &[S],
@@ -213,7 +218,7 @@ pub fn array<T, S>(
     Ok(())
 }
 
-/// An optional member.
+/// Converts an optional member.
 pub fn maybe<T: Value, S: Value>(
     target: &mut impl Maybe<T>,
     source: &impl Maybe<S>,
@@ -229,7 +234,7 @@ pub fn maybe<T: Value, S: Value>(
     }
 }
 
-/// A map.
+/// Converts a map.
 pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
     target: &mut impl Table<K, V>,
     source: &impl Table<SK, SV>,
@@ -247,7 +252,7 @@ pub fn map<K: Key, V: Value, SK: Key, SV: Value>(
     Ok(())
 }
 
-/// A bulk member.
+/// Converts a bulk member.
 pub fn bulk<T: Plain, B: BulkField<T>>(
     target: &mut B,
     source: &impl BulkField<T>,
@@ -263,7 +268,7 @@ pub fn bulk<T: Plain, B: BulkField<T>>(
     }
 }
 
-/// A bulk member from its elements.
+/// Converts a bulk member from its elements.
 pub(crate) fn bulk_elements<T: Plain, B: BulkField<T>>(
     target: &mut B,
     elements: &[T],
@@ -273,7 +278,7 @@ pub(crate) fn bulk_elements<T: Plain, B: BulkField<T>>(
     Ok(target.fill(offset, elements, bodies.target)?)
 }
 
-/// Where so many elements of a bulk member belong in the body of the target.
+/// The offset of `count` elements of a bulk member in the body of the target.
 fn bulk_room<T: Plain, B: BulkField<T>>(count: usize, bodies: &mut Bodies<'_>) -> Result<u64, AssignError> {
     let too_long = BoundError::new(B::BOUND, count);
     if count > B::BOUND {

@@ -1,4 +1,4 @@
-//! Bulk members: big arrays that lie in the body of a message, and the descriptors in its head.
+//! Bulk members: big arrays in the body of a message, and their descriptors in its head.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,10 +17,10 @@ use crate::visit::{Visitor, VisitorMut};
 /// The alignment of every bulk member within the body, in bytes.
 pub const BULK_ALIGN: usize = 64;
 
-/// The bound of a bulk sequence without one.
+/// The bound of a bulk sequence that has none in the schema.
 pub const UNBOUNDED: usize = usize::MAX;
 
-/// Why a bulk member cannot be had as a slice.
+/// Why a bulk member cannot be read as a slice.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BulkError {
@@ -42,9 +42,9 @@ pub enum BulkError {
     /// An element is not a valid value.
     #[error("bulk element {index} is not valid: {problem}")]
     Invalid {
-        /// Which.
+        /// The index of the element.
         index: usize,
-        /// Why.
+        /// What is wrong with it.
         problem: ValidateProblem,
     },
     /// The data is not aligned for its elements.
@@ -55,10 +55,10 @@ pub enum BulkError {
         /// The alignment the elements need.
         align: usize,
     },
-    /// The elements lie where only ROS can read them.
+    /// The elements are in memory that only ROS can read.
     #[error(transparent)]
     RosidlBuffer(#[from] RosidlBuffer),
-    /// There is no memory for a copy of them.
+    /// There is no memory for a copy of the elements.
     #[error(transparent)]
     NoMemory(#[from] NoMemory),
 }
@@ -70,11 +70,11 @@ pub struct BulkCursor {
 }
 
 impl BulkCursor {
-    /// Makes room for `len` elements and says where they begin; `None` on overflow.
+    /// Reserves the range of `len` elements and returns its offset; `None` on overflow.
     pub fn advance<T>(&mut self, len: usize) -> Option<u64> {
         let start = self.end.checked_next_multiple_of(BULK_ALIGN)?;
         self.end = start.checked_add(len.checked_mul(size_of::<T>())?)?;
-        // The body must be addressable as a slice.
+        // A slice must be able to cover the body.
         isize::try_from(self.end).ok()?;
         u64::try_from(start).ok()
     }
@@ -85,7 +85,7 @@ impl BulkCursor {
     }
 }
 
-/// What a bulk member is stored as: a vector ([`Heap`](crate::Heap)) or a descriptor ([`Flat`](crate::Flat)).
+/// How a bulk member is stored: a vector ([`Heap`](crate::Heap)) or a descriptor ([`Flat`](crate::Flat)).
 pub trait BulkField<T: Plain>: Sized {
     /// The greatest number of elements.
     const BOUND: usize;
@@ -101,24 +101,26 @@ pub trait BulkField<T: Plain>: Sized {
     /// The elements, given the message's body (which vectors ignore).
     fn elements<'a>(&'a self, body: &'a [u8]) -> Result<&'a [T], BulkError>;
 
-    /// The elements' bytes in the message's body, which another process may change meanwhile; nothing if they lie in the member itself.
+    /// The bytes of the elements in the message's body, which another process may change at any time. `None`
+    /// if the elements lie in the member itself.
     fn in_body<'a>(&self, body: SharedBytes<'a>) -> Result<Option<SharedBytes<'a>>, BulkError> {
         let _ = body;
         Ok(None)
     }
 
-    /// The elements, to be changed, given the message's body (which vectors ignore).
+    /// The elements as a mutable slice, given the message's body (which vectors ignore).
     fn elements_mut<'a>(&'a mut self, body: &'a mut [u8]) -> Result<&'a mut [T], BulkError>;
 
-    /// Makes the member hold copies of these elements, no more than its bound, at `offset` in the body. Vectors copy them
-    /// into fresh memory without writing defaults first.
+    /// Makes the member hold copies of these elements, at most its bound, at `offset` in the body. Vectors
+    /// copy them into fresh memory without writing defaults first.
     fn fill(&mut self, offset: u64, elements: &[T], body: &mut [u8]) -> Result<(), BulkError> {
         self.place(offset, elements.len());
         self.elements_mut(body)?.copy_from_slice(elements);
         Ok(())
     }
 
-    /// The same from the bytes of `count` elements, which another process may change meanwhile: what is looked at is a copy.
+    /// As [`fill`](Self::fill), from the bytes of `count` elements that another process may change at any
+    /// time. The check reads the copy.
     fn fill_with_copies(
         &mut self,
         offset: u64,
@@ -132,7 +134,7 @@ pub trait BulkField<T: Plain>: Sized {
     }
 }
 
-/// Appends copies of `count` elements, which are valid: dense ones always, others are looked at.
+/// Appends copies of `count` elements. Dense elements are always valid; others are validated in the copy.
 fn append_copies<T: Plain>(
     list: &mut impl List<T>,
     count: usize,
@@ -154,7 +156,7 @@ fn append_copies<T: Plain>(
         }
         Ok(())
     };
-    // SAFETY: there are as many bytes as the elements have, so all are written, and they are valid.
+    // SAFETY: the source has the bytes of all elements, so all are written, and they are valid.
     unsafe { list.try_extend_with(count, fill) }.map_err(|error: CopyError| match error {
         CopyError::Bulk(error) => error,
         CopyError::Bound(error) => {
@@ -175,7 +177,7 @@ impl From<BoundError> for CopyError {
     }
 }
 
-/// A bulk member in the head of a flat message: where its elements lie in the body, and how many there are.
+/// A bulk member in the head of a flat message: the offset of its elements in the body, and their number.
 ///
 /// Two descriptors are equal when they name the same range; compare the slices to compare the elements.
 #[repr(C)]
@@ -186,12 +188,12 @@ pub struct BulkRef<T, const N: usize = UNBOUNDED> {
 }
 
 impl<T: Plain, const N: usize> BulkRef<T, N> {
-    /// A descriptor; it is checked against the body when it is used.
+    /// Makes a descriptor. Each use checks it against the body.
     pub const fn new(offset: u64, len: u64) -> Self {
         Self { offset, len, element: PhantomData }
     }
 
-    /// Where the elements begin, in bytes from the start of the body.
+    /// The offset of the elements, in bytes from the start of the body.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
@@ -216,7 +218,7 @@ impl<T: Plain, const N: usize> BulkRef<T, N> {
         if end > body { Err(outside()) } else { Ok(start..end) }
     }
 
-    /// Fails unless the first element lies at its alignment.
+    /// Fails unless the first element is aligned.
     fn check_aligned(&self, start: *const T) -> Result<(), BulkError> {
         if start.is_aligned() {
             Ok(())
@@ -225,8 +227,8 @@ impl<T: Plain, const N: usize> BulkRef<T, N> {
         }
     }
 
-    /// The elements in the message's body. Fails if the body is another message's, or if an element is not valid (which
-    /// is looked at for types that have invalid bit patterns, such as booleans).
+    /// The elements in the message's body. Fails if the body belongs to another message, or if an element is
+    /// not valid. Only types that have invalid bit patterns, such as booleans, need the second check.
     pub fn slice<'b>(&self, body: &'b [u8]) -> Result<&'b [T], BulkError> {
         if self.is_empty() {
             return Ok(&[]);
@@ -241,13 +243,14 @@ impl<T: Plain, const N: usize> BulkRef<T, N> {
                     .map_err(|error| BulkError::Invalid { index, problem: error.problem })?;
             }
         }
-        // SAFETY: the range lies within the body and covers len elements, the start is aligned, the bytes are
-        // initialized, and the elements are valid: dense ones always, others were looked at. The lifetime is the body's.
+        // SAFETY: the range lies within the body and covers len elements, the start is aligned, and the bytes
+        // are initialized. The elements are valid: dense ones always, others were validated. The lifetime is
+        // the body's.
         Ok(unsafe { std::slice::from_raw_parts(start, self.len()) })
     }
 
-    /// The elements in the message's body, to be changed. Elements that are not valid, as fresh memory may be, become
-    /// the default.
+    /// The elements in the message's body as a mutable slice. Elements that are not valid, as in fresh
+    /// memory, become the default.
     pub fn slice_mut<'b>(&self, body: &'b mut [u8]) -> Result<&'b mut [T], BulkError> {
         if self.is_empty() {
             return Ok(&mut []);
@@ -258,8 +261,8 @@ impl<T: Plain, const N: usize> BulkRef<T, N> {
         self.check_aligned(start)?;
         if !T::DENSE {
             for index in 0..self.len() {
-                // SAFETY: the range covers len elements, aligned, and the bytes of the body are initialized and
-                // exclusively borrowed.
+                // SAFETY: the range covers len elements, aligned, and the bytes of the body are initialized
+                // and exclusively borrowed.
                 unsafe {
                     if T::validate_at(start.add(index), &Validation { body_len }).is_err() {
                         T::default_at(start.add(index));
@@ -310,7 +313,7 @@ impl<T: Plain, const N: usize> BulkField<T> for BoundedVec<T, N> {
     }
 
     fn place(&mut self, _offset: u64, len: usize) {
-        // measure_bulk has checked the bound; a vector that stays shorter is safe in any case.
+        // `measure_bulk` has checked the bound; a vector that stays shorter is safe in any case.
         let within_bound = self.try_resize(len);
         debug_assert!(within_bound.is_ok());
     }
@@ -387,7 +390,7 @@ unsafe impl<T: Plain, const N: usize> InPlace for BulkRef<T, N> {
 
 impl<T: Plain, const N: usize> Value for BulkRef<T, N> {
     unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError> {
-        // SAFETY: the caller promises initialized, aligned bytes; any two u64 are a descriptor.
+        // SAFETY: the caller promises initialized, aligned bytes; any two u64 form a descriptor.
         let Self { offset, len, .. } = unsafe { src.read() };
         if len > N as u64 {
             return Err(ValidateProblem::TooLong { length: len, bound: N as u64 }.into());

@@ -1,4 +1,4 @@
-//! Errors of the containers and of validation, and the path to the member they speak of.
+//! Errors of the containers and of validation, and the path to the member concerned.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct BoundError {
 }
 
 impl BoundError {
-    /// An error of a container that does not know which member it is.
+    /// An error of a container that does not know the name of its member.
     pub const fn new(bound: usize, size: usize) -> Self {
         Self { field: None, bound, size }
     }
@@ -59,21 +59,21 @@ pub enum Segment {
     Element(usize),
 }
 
-/// The way from a message to one of its parts, such as `fields[3].name`.
+/// The path from a message to one of its parts, such as `fields[3].name`.
 ///
-/// It is built from the inside outwards while an error travels up, so that success costs nothing.
+/// It is built from the inside outwards while an error propagates, so that success costs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldPath {
     inside_out: Vec<Segment>,
 }
 
 impl FieldPath {
-    /// Adds the member that holds what the path named so far.
+    /// Prepends the member that contains the part named so far.
     pub fn enter_member(&mut self, name: &'static str) {
         self.inside_out.push(Segment::Member(name));
     }
 
-    /// Adds the index of the element that holds what the path named so far.
+    /// Prepends the index of the element that contains the part named so far.
     pub fn enter_element(&mut self, index: usize) {
         self.inside_out.push(Segment::Element(index));
     }
@@ -126,7 +126,7 @@ pub enum ValidateProblem {
     /// A string is not UTF-8.
     #[error("the text is not UTF-8 from byte {valid_up_to} on")]
     NotUtf8 {
-        /// How many bytes are well formed.
+        /// The number of leading bytes that are well formed.
         valid_up_to: usize,
     },
     /// A string or wide string lacks the terminating zero after its last character.
@@ -146,7 +146,7 @@ pub enum ValidateProblem {
     OutsideBody {
         /// Where the data claims to begin.
         offset: u64,
-        /// How many bytes it claims; saturated.
+        /// The claimed size in bytes, saturated.
         bytes: u64,
         /// The size of the body.
         body: u64,
@@ -181,14 +181,14 @@ impl From<ValidateProblem> for ValidateError {
 }
 
 impl ValidateError {
-    /// Says that the fault lies within this member.
+    /// Adds the enclosing member to the path.
     #[must_use]
     pub fn in_member(mut self, name: &'static str) -> Self {
         self.path.enter_member(name);
         self
     }
 
-    /// Says that the fault lies within this element.
+    /// Adds the index of the enclosing element to the path.
     #[must_use]
     pub fn in_element(mut self, index: usize) -> Self {
         self.path.enter_element(index);

@@ -1,4 +1,5 @@
-//! What the macros ask of a member whose type they are not told: they show a function from the structure to the member.
+//! Properties of a member whose type the macros do not have. The macros pass a function from the structure to
+//! the member, from which the compiler infers the type.
 
 use std::fmt;
 
@@ -11,7 +12,7 @@ pub const fn is_dense<S, T: InPlace>(_: fn(&S) -> &T) -> bool {
     T::DENSE
 }
 
-/// Whether the member is copied by copying its bytes.
+/// Whether the member may be copied by copying its bytes.
 pub const fn is_bitwise<S, T: InPlace>(_: fn(&S) -> &T) -> bool {
     T::BITWISE
 }
@@ -36,7 +37,7 @@ pub fn measure_bulk<S, T: Message>(
     T::measure_bulk(lengths, cursor)
 }
 
-/// Prints the names of the flags that are set, and what else is set as a number.
+/// Prints the names of the flags that are set, and any remaining bits as a number.
 pub fn fmt_flags(
     f: &mut fmt::Formatter<'_>,
     name: &str,

@@ -1,12 +1,13 @@
-//! Text that another process wrote, made fit for a terminal.
+//! Makes text that another process wrote safe to print on a terminal.
 //!
-//! Names of nodes, programs and topics, and texts of errors, come from other processes. Printed as they are, they could
-//! move the cursor, set the title, write to the clipboard, or turn the order of a line's letters around.
+//! Names of nodes, programs and topics, and texts of errors, come from other processes. Printed unchanged,
+//! they could move the cursor, set the title, write to the clipboard, or reverse the order of the letters in
+//! a line.
 
 use std::fmt::{self, Display, Write};
 
-/// Whether a character does something instead of being seen: control characters (C0, DEL, C1), separators of lines,
-/// what changes the direction of text, and what is invisible.
+/// Whether a character controls the display instead of being shown. Such characters are control characters
+/// (C0, DEL, C1), line separators, marks that change the direction of text, and invisible characters.
 pub fn is_steering(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -16,12 +17,13 @@ pub fn is_steering(letter: char) -> bool {
         )
 }
 
-/// Whether a text can name a node or a topic: 1 to `most` characters, none of which does something.
+/// Whether a text may name a node or a topic: 1 to `most` characters, none of which controls the display.
 pub fn is_name(text: &str, most: usize) -> bool {
     !text.is_empty() && text.chars().nth(most).is_none() && !text.chars().any(is_steering)
 }
 
-/// Shows a text that another process wrote: what would do something stands there as `\u{1b}`.
+/// Displays a text that another process wrote. Characters that control the display appear as escapes such as
+/// `\u{1b}`.
 #[derive(Clone, Copy, Debug)]
 pub struct Foreign<'a>(pub &'a str);
 
@@ -42,7 +44,7 @@ impl Display for Foreign<'_> {
     }
 }
 
-/// Shows a text of several lines, each as [`Foreign`] does.
+/// Displays a text of several lines, each as [`Foreign`] does.
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignLines<'a>(pub &'a str);
 
@@ -58,8 +60,9 @@ impl Display for ForeignLines<'_> {
     }
 }
 
-/// Lines in which nothing but styles steers a terminal. `style` tells how many bytes behind an escape are a style that is
-/// kept; `None` for any other sequence, which is shown.
+/// Keeps line breaks and style sequences of a text, and shows all other control characters as escapes.
+/// `style` returns the number of bytes after an escape character that form a style to keep; `None` means any
+/// other sequence.
 pub fn keep_styles(text: &str, style: impl Fn(&str) -> Option<usize>) -> String {
     let mut parts = text.split('\u{1b}');
     let mut fit = ForeignLines(parts.next().unwrap_or_default()).to_string();

@@ -1,14 +1,20 @@
 //! The bytes of a Situ message: storage policies, containers, in-place construction and validation.
 //!
-//! A message type is generated once and is generic over its [`Storage`]: [`Heap`] keeps variable-length parts in
-//! ordinary vectors and strings, [`Flat`] keeps them inline, so that the message is one block of plain memory with the
-//! same bytes in every language (`spec/flat.md`), and [`Ros`] makes it the struct that ROS 2's C code has (`spec/ros.md`). This crate knows no operating system and no threads.
+//! A message type is generated once and is generic over its [`Storage`]:
 //!
-//! - [`Message`] and [`FlatMessage`] are what generated types implement and what a transport builds on.
-//! - [`Value`] is what every member of a message implements.
-//! - [`visit`] is the one pass over members on which encodings are built.
+//! - [`Heap`] keeps variable-length parts in ordinary vectors and strings.
+//! - [`Flat`] keeps them inline. The message is one block of plain memory with the same bytes in every
+//!   language (`spec/flat.md`).
+//! - [`Ros`] makes the message the struct that ROS 2's C code has (`spec/ros.md`).
+//!
+//! This crate uses no operating system and no threads.
+//!
+//! - [`Message`] and [`FlatMessage`] are implemented by generated types and used by a transport.
+//! - [`Value`] is implemented by every type that can be a member of a message.
+//! - [`visit`] is the pass over the members on which encodings are built.
 //! - [`region`] holds data that grows, in memory that is the message (`spec/region.md`).
-//! - [`flat`] and [`heap`] hold the containers behind the two policies; [`api`] the operations they share.
+//! - [`flat`] and [`heap`] hold the containers of the two policies; [`api`] has the operations that they
+//!   share.
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!(

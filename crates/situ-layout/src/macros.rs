@@ -1,4 +1,5 @@
-//! The macros that generated code is made of: they implement the traits of this crate for a type that stands beside them.
+//! The macros that generated code consists of. They implement the traits of this crate for a type that is
+//! defined beside them.
 //!
 //! Generated files define each type in plain Rust, with its documentation, and then list its members once:
 //!
@@ -11,9 +12,9 @@
 //! }
 //! ```
 //!
-//! The type's parameter is `S: Storage`, `S: Unbounded` (it has members without a bound, so it has no flat form), or is left
-//! out (nothing in it depends on the storage; the type is `Copy`). A member's kind says how it is converted between
-//! storages and how its default is written:
+//! The type's parameter is `S: Storage` or `S: Unbounded`; the latter has members without a bound, so it has
+//! no flat form. A type without a parameter does not depend on the storage and is `Copy`. A member's kind
+//! says how the member is converted between storages and how its default is written:
 //!
 //! | kind | member |
 //! |---|---|
@@ -25,14 +26,15 @@
 //! | `(maybe kind)` | an optional member |
 //! | `bulk` | a bulk sequence |
 //!
-//! `ros` in front of the name says that the type is a message of ROS, which can be lent to C ([`Lend`](crate::ros::Lend)): it has no
-//! base, no maps and no optional members.
+//! `ros` in front of the name marks a message of ROS, which can be lent to C ([`Lend`](crate::ros::Lend)).
+//! Such a message has no base, no maps and no optional members.
 //!
-//! In brackets behind the kind stand the flags of [`MemberInfo`](crate::visit::MemberInfo), behind `=` the default. A structure with a
-//! base has a section for it in front: `base base: nested { 0 "x" [key] x; }`, naming what the base brings.
+//! The flags of [`MemberInfo`](crate::visit::MemberInfo) follow the kind in brackets; the default follows
+//! `=`. A structure with a base begins with a section that names the members of the base: `base base: nested
+//! { 0 "x" [key] x; }`.
 
-/// Implements [`Structure`](crate::visit::Structure) and all that it builds on, the conversion between storages, and the
-/// standard traits (of a plain structure, these are derived).
+/// Implements [`Structure`](crate::visit::Structure) and its supertraits, the conversion between storages,
+/// and the standard traits. A plain structure derives the standard traits instead.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! structure {
@@ -59,7 +61,7 @@ macro_rules! structure {
         $crate::__structure! { $name {} {} : $($rest)* }
         $crate::__self_contained! { {$name} : $($rest)* }
 
-        // SAFETY: the members are self-contained, which is checked above, and the structure is plain.
+        // SAFETY: the check above proves that the members are self-contained, and the structure is plain.
         unsafe impl $crate::Plain for $name {}
 
         impl ::core::default::Default for $name {
@@ -83,7 +85,7 @@ macro_rules! structure {
     };
 }
 
-/// What structures of all storages have.
+/// Implements the traits that structures of all storages have.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __structure {
@@ -94,7 +96,8 @@ macro_rules! __structure {
         })?
         $($id:literal $member_name:tt $member:ident: $kind:tt $([$($flag:ident)*])? $(= $default:expr)?;)*
     ) => {
-        // SAFETY: every member is written, and none unwinds. The structure is dense if its members are and leave no gaps.
+        // SAFETY: every member is written, and none unwinds. The structure is dense if its members are and
+        // leave no gaps.
         unsafe impl<$($params)*> $crate::InPlace for $name<$($args)*> {
             type CTail = $crate::ros::NoTail;
 
@@ -204,7 +207,7 @@ macro_rules! __structure {
     };
 }
 
-/// The standard traits of structures that depend on the storage.
+/// Implements the standard traits of structures that depend on the storage.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __owned {
@@ -242,7 +245,7 @@ macro_rules! __owned {
     };
 }
 
-/// Conversion from the same structure with another storage.
+/// Implements the conversion from the same structure with another storage.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __assign {
@@ -288,7 +291,7 @@ macro_rules! __assign {
     };
 }
 
-/// Takes one value over by its kind; what cannot change hands is copied.
+/// Takes over one value by its kind. A value whose memory cannot be handed over is copied.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __take_kind {
@@ -364,7 +367,7 @@ macro_rules! __assign_kind {
     };
 }
 
-/// How a message is lent as its C struct.
+/// Implements lending a message as its C struct.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __lend {
@@ -372,7 +375,7 @@ macro_rules! __lend {
         $name:ident {$($params:tt)*} {$($args:tt)*} {$($ros:tt)*} $extensibility:ident $full:literal;
         $($id:literal $member_name:tt $member:ident: $kind:tt $([$($flag:ident)*])? $(= $default:expr)?;)*
     ) => {
-        // SAFETY: every member is written, and points to what is borrowed or lies in the block.
+        // SAFETY: every member is written, and points into the borrowed source or into the block.
         unsafe impl $($params)* $crate::ros::Lend for $name $($args)* {
             type C = $name $($ros)*;
 
@@ -463,7 +466,7 @@ macro_rules! __default {
     };
 }
 
-/// Marks the flat form as self-contained, and has every member checked for it.
+/// Marks the flat form as self-contained, and checks that every member is.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __self_contained {
@@ -482,8 +485,8 @@ macro_rules! __self_contained {
     };
 }
 
-/// Implements [`Message`](crate::Message), and [`FlatMessage`](crate::FlatMessage) for the flat form, whose layout is held to the
-/// numbers that the schema gives.
+/// Implements [`Message`](crate::Message), and [`FlatMessage`](crate::FlatMessage) for the flat form. The
+/// layout of the flat form is compared with the numbers of the schema at compile time.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! message {
@@ -502,7 +505,7 @@ macro_rules! message {
     };
 }
 
-/// The implementation of [`Message`](crate::Message).
+/// Implements [`Message`](crate::Message).
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __message {
@@ -540,7 +543,7 @@ macro_rules! __message {
     };
 }
 
-/// The parts of [`Message`](crate::Message) that speak of bulk members.
+/// The parts of [`Message`](crate::Message) that concern bulk members.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __bulk {
@@ -569,7 +572,7 @@ macro_rules! __bulk {
     };
 }
 
-/// The length of a bulk member, or the lengths within a member that has such.
+/// The type of a bulk member's length, or of the lengths within a member that has bulk members.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __bulk_length {
@@ -596,7 +599,7 @@ macro_rules! __measure_bulk {
     };
 }
 
-/// Gives a bulk member, or those within a member, its place.
+/// Sets the place of a bulk member, or of those within a member.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __place_bulk {
@@ -611,7 +614,7 @@ macro_rules! __place_bulk {
     };
 }
 
-/// The parts of [`Message`](crate::Message) that speak of the flat form.
+/// The parts of [`Message`](crate::Message) that concern the flat form.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __flat_form {
@@ -641,7 +644,7 @@ macro_rules! __flat_form {
     };
 }
 
-/// Marks the flat form as a flat message and holds its layout to the schema's.
+/// Marks the flat form as a flat message and compares its layout with that of the schema.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __flat_message {
@@ -654,8 +657,8 @@ macro_rules! __flat_message {
         layout: { size: $size:literal, align: $align:literal $(; $($member:ident: $offset:literal),* $(,)?)? },
         $($rest:tt)*
     ) => {
-        // SAFETY: the members are self-contained, which `structure!` checks, and the layout is the schema's, or the
-        // constants below would not compile.
+        // SAFETY: `structure!` checks that the members are self-contained. If the layout were not the
+        // schema's, the constants below would not compile.
         unsafe impl $crate::FlatMessage for $flat {}
 
         $crate::__layout! { {$flat} $size $align $($($member: $offset)*)? }

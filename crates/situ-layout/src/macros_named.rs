@@ -1,6 +1,7 @@
-//! The macros that generated enums, bitmasks and unions are made of; see `macros.rs`.
+//! The macros that generated enums, bitmasks and unions consist of; see `macros.rs`.
 
-/// Implements the traits of a generated enum, an open newtype over `i32`: the default, then all names.
+/// Implements the traits of a generated enum, an open newtype over `i32`. The arguments are the default, then
+/// all names.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! enumeration {
@@ -50,8 +51,8 @@ macro_rules! enumeration {
     };
 }
 
-/// Implements the traits and operators of a generated bitmask, a newtype over an unsigned integer: all flags and their
-/// positions.
+/// Implements the traits and operators of a generated bitmask, a newtype over an unsigned integer. The
+/// arguments are all flags and their positions.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! bitmask {
@@ -67,17 +68,17 @@ macro_rules! bitmask {
                 self.0 == 0
             }
 
-            /// Whether all flags of the other are set.
+            /// Whether all flags of `other` are set.
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
             }
 
-            /// Sets the flags of the other.
+            /// Sets the flags of `other`.
             pub const fn insert(&mut self, other: Self) {
                 self.0 |= other.0;
             }
 
-            /// Clears the flags of the other.
+            /// Clears the flags of `other`.
             pub const fn remove(&mut self, other: Self) {
                 self.0 &= !other.0;
             }
@@ -169,12 +170,12 @@ macro_rules! bitmask {
     };
 }
 
-/// What enums and bitmasks share.
+/// Implements the traits that enums and bitmasks share.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __newtype {
     ($name:ident($bits:ident) $visit:ident $default:expr) => {
-        // SAFETY: both functions write a whole value; any bytes are one, as they are a number.
+        // SAFETY: both functions write a whole value; any bytes are valid, as they form a number.
         unsafe impl $crate::InPlace for $name {
             type CTail = $crate::ros::NoTail;
 
@@ -229,8 +230,8 @@ macro_rules! __newtype {
     };
 }
 
-/// Implements the traits and methods of a generated union, a structure of a discriminator and a union, and the enum of
-/// references through which it is read.
+/// Implements the traits and methods of a generated union, and the enum of references through which it is
+/// read. The union is a structure of a discriminator and a union.
 ///
 /// ```text
 /// situ::layout::union! {
@@ -258,7 +259,7 @@ macro_rules! union {
         $crate::__union! { $name {} {} : $($rest)* }
         $crate::__flat_union! { {$name} : $($rest)* }
 
-        // SAFETY: the cases are self-contained, which is checked above, and the union is plain.
+        // SAFETY: the check above proves that the cases are self-contained, and the union is plain.
         unsafe impl $crate::Plain for $name {}
 
         impl $crate::AssignFrom<$name> for $name {
@@ -276,7 +277,7 @@ macro_rules! union {
     };
 }
 
-/// What unions of all storages have.
+/// Implements the traits and methods that unions of all storages have.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __union {
@@ -293,18 +294,18 @@ macro_rules! __union {
                 self.discriminator
             }
 
-            /// Chooses the case of a discriminator. A case that was not held before begins with its default value.
+            /// Selects the case of a discriminator. A newly selected case begins with its default value.
             pub fn select(&mut self, discriminator: $discriminator) {
                 let old = $crate::visit::Union::discriminator(self);
                 if Self::index(old) != Self::index(discriminator) {
                     self.end();
-                    // SAFETY: what the union held was dropped, and self is valid for writes.
+                    // SAFETY: the previous case was dropped, and self is valid for writes.
                     unsafe { Self::begin(self, discriminator) };
                 }
                 self.discriminator = discriminator;
             }
 
-            /// What the union holds.
+            /// A reference to the value of the current case.
             pub fn case(&self) -> $case<'_ $(, $args)*> {
                 // SAFETY: the discriminator says which case is initialized.
                 #[allow(unreachable_patterns)]
@@ -384,9 +385,10 @@ macro_rules! __union {
                 }
             }
 
-            /// Drops what the union holds; the discriminator is left for the caller to set.
+            /// Drops the value of the current case. The caller must set the discriminator afterwards.
             fn end(&mut self) {
-                // SAFETY: the discriminator says which case is initialized; no caller uses the case any more.
+                // SAFETY: the discriminator says which case is initialized; no caller uses the case
+                // afterwards.
                 #[allow(unreachable_patterns)]
                 unsafe {
                     match $crate::visit::Discriminator::raw(self.discriminator) {
@@ -426,7 +428,8 @@ macro_rules! __union {
                 src: *const Self,
                 validation: &$crate::Validation,
             ) -> ::core::result::Result<(), $crate::ValidateError> {
-                // SAFETY: the parts lie within the caller's bytes; the discriminator is read once it is valid.
+                // SAFETY: the parts lie within the caller's bytes; the discriminator is read once it is
+                // valid.
                 #[allow(unreachable_patterns)]
                 unsafe {
                     let discriminator = &raw const (*src).discriminator;
@@ -535,7 +538,7 @@ macro_rules! __union {
     };
 }
 
-/// What unions that depend on the storage have besides.
+/// Implements the further traits of unions that depend on the storage.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __owned_union {
@@ -554,7 +557,7 @@ macro_rules! __owned_union {
     };
 }
 
-/// Conversion from the same union with another storage.
+/// Implements the conversion from the same union with another storage.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __assign_union {
@@ -588,7 +591,7 @@ macro_rules! __assign_union {
     };
 }
 
-/// Marks the flat form of a union as self-contained and holds its layout to the schema's.
+/// Marks the flat form of a union as self-contained and compares its layout with that of the schema.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __flat_union {
@@ -599,7 +602,8 @@ macro_rules! __flat_union {
             $kind:tt [$($label:tt)*] = $first:literal;)*
         layout { size: $size:literal, align: $align:literal, payload: $offset:literal }
     ) => {
-        // SAFETY: the discriminator and every case are self-contained, or the constant below would not compile.
+        // SAFETY: the discriminator and every case are self-contained, or the constant below would not
+        // compile.
         unsafe impl $crate::SelfContained for $flat {}
 
         const _: () = {

@@ -1,4 +1,4 @@
-//! What generated message types implement, and what a transport needs to know of them.
+//! The traits that generated message types implement and that a transport uses.
 
 use std::fmt::Debug;
 use std::mem::MaybeUninit;
@@ -18,7 +18,8 @@ use crate::visit::Structure;
 pub trait Message: Structure + Default {
     /// The fully qualified name, such as `sensor_msgs::msg::Image`.
     const NAME: &'static str;
-    /// The canonical schema of the type and of all types it depends on; readers without compiled-in types go by it.
+    /// The canonical schema of the type and of all types it depends on. Readers without compiled-in types use
+    /// it.
     const SCHEMA: &'static str;
     /// The hash of the schema; the same for every storage (`spec/signature.md`).
     const SCHEMA_HASH: u64;
@@ -29,41 +30,42 @@ pub trait Message: Structure + Default {
     /// The flat form of the type, whatever its own storage; `None` if it has members without a bound.
     const FLAT_FORM: Option<FlatForm> = None;
 
-    /// How many elements each bulk member holds; a structure with one `usize` per bulk member, or `()` if there are none.
+    /// The number of elements of each bulk member: a structure with one `usize` per bulk member, or `()` if
+    /// there are none.
     type BulkLengths: Copy + Default + PartialEq + Debug + Send + Sync + 'static;
 
-    /// How many elements each bulk member of this message holds.
+    /// The number of elements that each bulk member of this message holds.
     fn bulk_lengths(&self) -> Self::BulkLengths {
         Self::BulkLengths::default()
     }
 
-    /// Moves the cursor over the bulk members, in order; `None` if a length exceeds its bound or the size overflows.
+    /// Moves the cursor over the bulk members, in order; `None` if a length exceeds its bound or the size
+    /// overflows.
     #[doc(hidden)]
     fn measure_bulk(_lengths: &Self::BulkLengths, _cursor: &mut BulkCursor) -> Option<()> {
         Some(())
     }
 
-    /// Gives every bulk member its place behind the cursor.
+    /// Sets the place of every bulk member, from the cursor on.
     ///
     /// # Safety
     /// `dst` points to a valid, writable value, and `measure_bulk` succeeded for the same lengths.
     #[doc(hidden)]
     unsafe fn place_bulk(_dst: *mut Self, _lengths: &Self::BulkLengths, _cursor: &mut BulkCursor) {}
 
-    /// The size of the body that holds bulk members of these lengths; `None` if a length exceeds its bound or the size
-    /// overflows.
+    /// The size of the body that holds bulk members of these lengths; `None` if a length exceeds its bound or
+    /// the size overflows.
     fn body_size(lengths: &Self::BulkLengths) -> Option<usize> {
         let mut cursor = BulkCursor::default();
         Self::measure_bulk(lengths, &mut cursor)?;
         Some(cursor.end())
     }
 
-    /// Constructs the message at an address: default values, and bulk members of the given lengths. Touches no
-    /// unoccupied bytes.
+    /// Constructs the message at an address, with default values and bulk members of the given lengths. Does
+    /// not touch unoccupied bytes.
     ///
-    /// # Safety
-    /// `dst` is valid for writes of `Self` and aligned, what lies there is overwritten and not dropped, and
-    /// [`body_size`](Self::body_size) of `lengths` is not `None`.
+    /// # Safety `dst` is valid for writes of `Self` and aligned. Its current bytes are overwritten and not
+    /// dropped. [`body_size`](Self::body_size) of `lengths` is not `None`.
     unsafe fn init_at(dst: *mut Self, lengths: &Self::BulkLengths) {
         // SAFETY: the caller's promises are those of the two functions.
         unsafe {
@@ -72,8 +74,8 @@ pub trait Message: Structure + Default {
         }
     }
 
-    /// Checks that bytes which another process wrote are a valid message: lengths, booleans, UTF-8, and that bulk
-    /// members lie within a body of `body_len` bytes. Fails for types with heap storage.
+    /// Checks that bytes which another process wrote are a valid message. Checks lengths, booleans and UTF-8,
+    /// and that bulk members lie within a body of `body_len` bytes. Fails for types with heap storage.
     ///
     /// # Safety
     /// `src` is aligned and valid for reads of `size_of::<Self>()` initialized bytes.
@@ -82,16 +84,17 @@ pub trait Message: Structure + Default {
         unsafe { Self::validate_at(src, &Validation { body_len }) }
     }
 
-    /// Reads the message from its region form: an image, of which a private copy is made and checked. Bulk members of a message that is
-    /// flat go to `own_body`.
+    /// Reads the message from its region form, an image. Makes a private copy of the image and checks the
+    /// copy. Bulk members of a flat message are written to `own_body`.
     fn read_region(&mut self, own_body: &mut [u8], image: SharedBytes<'_>) -> Result<(), RegionFormError> {
         let (_, _) = (own_body, image);
         Err(RegionFormError::None { name: Self::NAME })
     }
 
-    /// Reads the message from its flat form: the `head`, whose size is that of [`FLAT_FORM`](Self::FLAT_FORM), and the `body`. What is
-    /// validated is a private copy of the head, and the elements of bulk members where they were copied to. Bulk members of a message
-    /// that is flat itself go to `own_body`; a message with heap storage needs none.
+    /// Reads the message from its flat form: the `head`, whose size is that of
+    /// [`FLAT_FORM`](Self::FLAT_FORM), and the `body`. Validates a private copy of the head. Validates the
+    /// elements of bulk members after they are copied. Bulk members of a message that is flat itself are
+    /// written to `own_body`; a message with heap storage needs none.
     fn read_flat(
         &mut self,
         own_body: &mut [u8],
@@ -102,9 +105,9 @@ pub trait Message: Structure + Default {
         Err(FlatFormError::None { name: Self::NAME })
     }
 
-    /// Writes the message in its flat form: to the `head`, and to a `body` of [`body_size`](Self::body_size) of
-    /// [`bulk_lengths`](Self::bulk_lengths) bytes, which begins at a multiple of 64. Bulk members of a message that is flat itself come
-    /// from `own_body`; a message with heap storage has none.
+    /// Writes the message in its flat form: to the `head`, and to a `body` of [`body_size`](Self::body_size)
+    /// of [`bulk_lengths`](Self::bulk_lengths) bytes, which begins at a multiple of 64. Bulk members of a
+    /// message that is flat itself are read from `own_body`; a message with heap storage has none.
     ///
     /// # Safety
     /// `head` is valid for writes of the size of [`FLAT_FORM`](Self::FLAT_FORM), and has its alignment.
@@ -119,7 +122,8 @@ pub trait Message: Structure + Default {
     }
 }
 
-/// The flat form of a message type, to be compared with what another process says of its memory.
+/// The flat form of a message type, for comparison with the values that another process states for its
+/// memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlatForm {
     /// The layout hash.
@@ -131,7 +135,7 @@ pub struct FlatForm {
 }
 
 impl FlatForm {
-    /// That of a flat message.
+    /// The flat form of a flat message.
     pub const fn of<T: FlatMessage>() -> Self {
         Self { layout_hash: T::LAYOUT_HASH, size: size_of::<T>(), align: align_of::<T>() }
     }
@@ -147,7 +151,7 @@ pub enum FlatFormError {
         /// The type.
         name: &'static str,
     },
-    /// The memory is not that of the flat form.
+    /// The memory does not have the size of the flat form.
     #[error(
         "a head of {size} bytes is not that of {name}, which has {expected}; is it a message of this type?"
     )]
@@ -188,7 +192,7 @@ pub enum RegionFormError {
     DoesNotFit(#[from] AssignError),
 }
 
-/// A private copy of an image, aligned as one to be viewed.
+/// A private copy of an image, aligned for viewing.
 struct Image {
     blocks: Vec<u128>,
     len: usize,
@@ -200,7 +204,7 @@ impl Image {
         let count = len.div_ceil(size_of::<u128>());
         blocks.try_reserve_exact(count).map_err(|_| NoMemory { bytes: len })?;
         let room = &mut blocks.spare_capacity_mut()[..count];
-        // What the image leaves of the last block.
+        // The rest of the last block, after the image.
         if let Some(last) = room.last_mut() {
             last.write(0);
         }
@@ -226,7 +230,7 @@ pub fn read_region<T, R: LoadInto<T>>(
     let copy = Image::copy_of(image)?;
     match view::<R>(copy.bytes()) {
         Ok(root) => Ok(root.load_into(message, own_body)?),
-        // What an older version has not gets its default in a copy.
+        // The copy gives the defaults to members that an older version lacks.
         Err(error) if matches!(error.problem, InvalidProblem::OtherVersion { .. }) => {
             Ok(Region::<R>::adopt(copy.bytes())?.root().load_into(message, own_body)?)
         }
@@ -234,7 +238,7 @@ pub fn read_region<T, R: LoadInto<T>>(
     }
 }
 
-/// Up to which size a private copy of a head lies on the stack.
+/// The greatest size of a head whose private copy lies on the stack.
 const SMALL: usize = 4096;
 
 /// Reads a message from the head and the body of its flat form.
@@ -255,8 +259,8 @@ where
     }
     let read = |copy: &mut MaybeUninit<F>, message: &mut T, own_body: &mut [u8]| {
         head.copy_to_uninit(std::slice::from_mut(copy));
-        // SAFETY: the copy has F's size and alignment, its bytes were all written, and nobody else has it; once it is valid, it is
-        // an F.
+        // SAFETY: the copy has F's size and alignment, all its bytes were written, and no other code has
+        // access to it. Once it is valid, it is an F.
         let flat = unsafe {
             F::validate(copy.as_ptr(), body.len())?;
             copy.assume_init_ref()
@@ -296,7 +300,8 @@ where
     Ok(())
 }
 
-/// A message that is one block of plain memory: it may be built in shared memory and read there by other processes.
+/// A message that is one block of plain memory. It may be built in shared memory and read there by other
+/// processes.
 ///
 /// # Safety
 /// Every member is [`SelfContained`], the layout is that of `spec/flat.md`, and `LAYOUT_HASH` is not 0.
@@ -310,11 +315,11 @@ pub unsafe trait FlatMessage: Message + SelfContained {}
 pub trait Action {
     /// The fully qualified name, such as `example_interfaces::action::Fibonacci`.
     const NAME: &'static str;
-    /// What is to be reached.
+    /// The goal.
     type Goal: Message;
-    /// What was reached.
+    /// The result.
     type Result: Message;
-    /// How it goes.
+    /// The feedback.
     type Feedback: Message;
     /// The service that takes a goal.
     type SendGoal: Service;

@@ -6,7 +6,7 @@ use crate::visit::{Discriminator, Element, Number, Shape, Visitor, VisitorMut};
 
 macro_rules! numbers {
     ($($number:ty),*) => {$(
-        // SAFETY: both functions write a whole value; any bytes are a number.
+        // SAFETY: both functions write a whole value; any bytes form a number.
         unsafe impl InPlace for $number {
             type CTail = crate::ros::PrimitiveTail;
 
@@ -194,7 +194,7 @@ impl<T: Value, const N: usize> Value for [T; N] {
     }
 }
 
-// SAFETY: an array holds nothing but its elements.
+// SAFETY: an array consists of its elements only.
 unsafe impl<T: SelfContained, const N: usize> SelfContained for [T; N] {}
-// SAFETY: an array is its elements.
+// SAFETY: an array consists of its elements only.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}

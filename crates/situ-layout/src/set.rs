@@ -1,4 +1,4 @@
-//! What the setters of generated types do: they name the member in the error.
+//! The setters of generated types. They add the member's name to the error.
 
 use crate::api::{List, Table, Text, WideText};
 use crate::error::{BoundError, Bounded};

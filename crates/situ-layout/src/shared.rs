@@ -1,9 +1,9 @@
 //! Bytes that another process may change while they are read.
 //!
-//! A message in shared memory was checked once; nothing keeps a hostile peer from changing it a moment later. A `&[u8]` or
-//! `&str` promises the compiler the opposite. So what reads messages of others takes [`SharedBytes`]: they can be copied
-//! out, and there is no reference to them. What is decoded is the copy, or it is checked while it is copied; each byte
-//! that decides something is read once.
+//! A message in shared memory was checked once, but a hostile peer can change it a moment later. A `&[u8]` or
+//! `&str` promises the compiler the opposite. Code that reads messages of other processes therefore takes
+//! [`SharedBytes`]. These bytes can be copied out, but not borrowed. A decoder reads the copy, or checks the
+//! bytes while it copies them; it reads each byte that decides something once.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,11 +16,11 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("there are no {bytes} bytes of memory for a copy of the message")]
 pub struct NoMemory {
-    /// How many bytes were asked for.
+    /// The size of the copy in bytes.
     pub bytes: usize,
 }
 
-/// Bytes that another process may change at any time: to be copied out, never to be referred to.
+/// Bytes that another process may change at any time. They can be copied out, but not borrowed.
 ///
 /// ```
 /// use situ_layout::SharedBytes;
@@ -37,44 +37,44 @@ pub struct SharedBytes<'a> {
     of: PhantomData<&'a [AtomicU8]>,
 }
 
-// SAFETY: as `&[AtomicU8]`, which only loads are made of.
+// SAFETY: like `&[AtomicU8]` that is only loaded from.
 unsafe impl Send for SharedBytes<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for SharedBytes<'_> {}
 
 impl<'a> SharedBytes<'a> {
-    /// None.
+    /// No bytes.
     pub const EMPTY: Self = Self { start: std::ptr::dangling(), len: 0, of: PhantomData };
 
     /// Bytes of shared memory.
     ///
     /// # Safety
-    /// `start` is valid for reads of `len` bytes as long as `'a` lasts. They may change, but only by writes of other
-    /// processes, or through other mappings: not through Rust references of this program.
+    /// `start` is valid for reads of `len` bytes during `'a`. The bytes may change, but only by writes of
+    /// other processes or through other mappings, not through Rust references of this program.
     #[inline]
     pub const unsafe fn new(start: *const u8, len: usize) -> Self {
         Self { start, len, of: PhantomData }
     }
 
-    /// How many there are.
+    /// The number of bytes.
     #[inline]
     pub const fn len(self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// Where they begin.
+    /// The address of the first byte.
     #[inline]
     pub const fn as_ptr(self) -> *const u8 {
         self.start
     }
 
-    /// `len` of them from `at` on, if there are so many.
+    /// `len` bytes from `at` on; `None` if there are fewer.
     #[inline]
     pub fn get(self, at: usize, len: usize) -> Option<Self> {
         let rest = self.len.checked_sub(at)?;
@@ -82,7 +82,7 @@ impl<'a> SharedBytes<'a> {
         (len <= rest).then(|| Self { start: self.start.wrapping_add(at), len, of: PhantomData })
     }
 
-    /// So many from `at` on, copied; nothing if there are fewer.
+    /// A copy of `N` bytes from `at` on; `None` if there are fewer.
     #[inline]
     pub fn array<const N: usize>(self, at: usize) -> Option<[u8; N]> {
         let part = self.get(at, N)?;
@@ -92,16 +92,17 @@ impl<'a> SharedBytes<'a> {
         Some(to)
     }
 
-    /// Copies as many as both have.
+    /// Copies bytes until either side ends.
     #[inline]
     pub fn copy_to(self, to: &mut [u8]) {
-        // SAFETY: both have so many bytes; those of `to` are exclusively borrowed.
+        // SAFETY: both sides have that number of bytes; those of `to` are exclusively borrowed.
         unsafe { copy(self.start, to.as_mut_ptr(), self.len.min(to.len())) };
     }
 
-    /// Copies them over values of any type, as many bytes as both have.
+    /// Copies bytes over values of any type, until either side ends.
     ///
-    /// The values are as good as these bytes: whether they are initialized, and valid, is for the caller to know.
+    /// The values are only as valid as these bytes. The caller must make sure that they are initialized and
+    /// valid.
     #[inline]
     pub fn copy_to_uninit<T>(self, to: &mut [MaybeUninit<T>]) {
         // SAFETY: as above.
@@ -115,7 +116,7 @@ impl<'a> SharedBytes<'a> {
         Ok(vec)
     }
 
-    /// A private copy in the memory of a vector whose former content does not matter.
+    /// A private copy in the memory of a vector, whose former content is discarded.
     pub fn try_copy_over(self, vec: &mut Vec<u8>) -> Result<(), NoMemory> {
         vec.clear();
         vec.try_reserve_exact(self.len).map_err(|_| NoMemory { bytes: self.len })?;
@@ -125,7 +126,7 @@ impl<'a> SharedBytes<'a> {
         Ok(())
     }
 
-    /// Each of them, read once.
+    /// An iterator over the bytes, each read once.
     pub fn iter(self) -> impl ExactSizeIterator<Item = u8> + 'a {
         (0..self.len).map(move |at| {
             let mut byte = 0;
@@ -176,14 +177,14 @@ impl fmt::Debug for SharedBytes<'_> {
     }
 }
 
-/// From how many bytes on the processor's own instruction for copying is worth its start.
+/// The size in bytes from which the processor's copy instruction is worth its start-up cost.
 const LONG: usize = 512;
 
-/// Copies bytes that others may change meanwhile, each of them read once. The compiler can neither read them again nor conclude
-/// anything from their not changing.
+/// Copies bytes that other processes may change at the same time, and reads each once. The compiler can
+/// neither read them again nor assume that they stay unchanged.
 ///
-/// # Safety
-/// `from` is valid for reads, `to` for writes of `len` bytes, and nobody else uses what `to` points to.
+/// # Safety `from` is valid for reads and `to` for writes of `len` bytes. No other code uses the memory of
+/// `to`.
 #[inline]
 unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     if len > 16 {
@@ -191,7 +192,8 @@ unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
         unsafe { copy_many(from, to, len) };
         return;
     }
-    // SAFETY: the caller's promise; `word` demands no more of `from` than to be readable, and a byte is always aligned.
+    // SAFETY: the caller's promise; `word` requires only that `from` is readable, and a byte is always
+    // aligned.
     unsafe {
         match len {
             8 => word::<u64>(from, to),
@@ -202,7 +204,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies one number: in one piece if it is aligned.
+/// Copies one number, in one access if it is aligned.
 ///
 /// # Safety
 /// As for [`copy`], of the number's size.
@@ -217,7 +219,7 @@ unsafe fn word<T>(from: *const u8, to: *mut u8) {
     }
 }
 
-/// As [`copy`], for more than a few bytes.
+/// As [`copy`], for more than 16 bytes.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -225,8 +227,8 @@ unsafe fn word<T>(from: *const u8, to: *mut u8) {
 unsafe fn copy_many(mut from: *const u8, mut to: *mut u8, mut len: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if len >= LONG {
-        // SAFETY: the caller's promise; the instruction reads and writes so many bytes, upwards, as the direction flag is clear
-        // by the calling convention. To the compiler it is opaque.
+        // SAFETY: the caller's promise. The instruction reads and writes `len` bytes upwards, because the
+        // calling convention keeps the direction flag clear. It is opaque to the compiler.
         unsafe {
             std::arch::asm!(
                 "rep movsb",

@@ -1,4 +1,4 @@
-//! Storage policies: where the variable-length parts of a message live.
+//! Storage policies: where the variable-length parts of a message are stored.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -12,18 +12,18 @@ use crate::value::{Key, Plain, Value};
 /// The storage policies, as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StorageKind {
-    /// Ordinary vectors and strings; travels serialized.
+    /// Ordinary vectors and strings. The message is serialized to travel.
     Heap,
-    /// The strings and sequences of ROS 2's C messages; travels serialized.
+    /// The strings and sequences of ROS 2's C messages. The message is serialized to travel.
     Ros,
     /// Bounded and inline; the memory is the message.
     Flat,
 }
 
-/// Where the variable-length parts of a message live.
+/// Where the variable-length parts of a message are stored.
 ///
-/// Generated types are generic over this trait: `PointCloud2<Flat>` and `PointCloud2<Heap>` have the same members and
-/// the same methods.
+/// Generated types are generic over this trait: `PointCloud2<Flat>` and `PointCloud2<Heap>` have the same
+/// members and the same methods.
 pub trait Storage: Copy + Clone + Default + PartialEq + Eq + Debug + Send + Sync + 'static {
     /// This policy as a value.
     const KIND: StorageKind;
@@ -41,7 +41,7 @@ pub trait Storage: Copy + Clone + Default + PartialEq + Eq + Debug + Send + Sync
     type Bulk<T: Plain, const N: usize>: BulkField<T> + Value;
 }
 
-/// A storage policy that has room for strings, sequences and maps without a bound. `Flat` has none:
+/// A storage policy that supports strings, sequences and maps without a bound. `Flat` does not:
 ///
 /// ```compile_fail
 /// fn text<S: situ_layout::Unbounded>() -> S::UnboundedString {
@@ -64,24 +64,25 @@ pub trait Unbounded: Storage {
     /// `map<K, V>`.
     type UnboundedMap<K: Key, V: Value>: Table<K, V> + Value;
 
-    /// `sequence<T, N>` of something [`Held`].
+    /// `sequence<T, N>` of a [`Held`] container.
     type SequenceOf<H: Held<Self>, const N: usize>: List<H::Type> + Value;
-    /// `map<K, V, N>` of something [`Held`].
+    /// `map<K, V, N>` of a [`Held`] container.
     type MapOf<K: Key, H: Held<Self>, const N: usize>: Table<K, H::Type> + Value;
-    /// `@optional T` of something [`Held`].
+    /// `@optional T` of a [`Held`] container.
     type OptionalOf<H: Held<Self>>: Maybe<H::Type> + Value;
-    /// `sequence<T>` of something [`Held`].
+    /// `sequence<T>` of a [`Held`] container.
     type UnboundedSequenceOf<H: Held<Self>>: List<H::Type> + Value;
-    /// `map<K, V>` of something [`Held`].
+    /// `map<K, V>` of a [`Held`] container.
     type UnboundedMapOf<K: Key, H: Held<Self>>: Table<K, H::Type> + Value;
 }
 
-/// A container within a container of a type that contains itself, such as the `sequence<T>` of `@optional sequence<T>` in `T`.
-/// Generated code names each by a type of its own.
+/// A container within a container of a type that contains itself, such as the `sequence<T>` of `@optional
+/// sequence<T>` in `T`. Generated code names each such container by a type of its own.
 ///
-/// Why it needs a name: to learn the size of `T<Heap>`, the compiler replaces `Heap::Optional<Vec<T<Heap>>>` by what it stands
-/// for, and for that it asks whether `Vec<T<Heap>>` is a [`Value`]. Every implementation for a `Vec` asks whether its element has
-/// a size, and there the circle closes (E0275). That a name is `Held` asks nothing of `T`.
+/// Why it needs a name: to compute the size of `T<Heap>`, the compiler expands
+/// `Heap::Optional<Vec<T<Heap>>>`. For that it must prove that `Vec<T<Heap>>` is a [`Value`]. Every
+/// implementation for a `Vec` requires that its element is sized, which closes the circle (E0275). To prove
+/// that a name is `Held`, the compiler needs nothing of `T`.
 pub trait Held<S: Unbounded> {
     /// The container.
     type Type: Value;

@@ -1,26 +1,28 @@
-//! Conversion between storages by value: what can be handed over is, and is not copied.
+//! Conversion between storages by value. Memory that can be handed over is not copied.
 
 use crate::api::{List, Text};
 use crate::assign::{AssignError, AssignFrom};
 use crate::value::{InPlace, Value};
 
-/// Takes the value of the same type with another storage over. Generated types implement it for all pairs of storages.
+/// Takes over the value of the same type with another storage. Generated types implement it for all pairs of
+/// storages.
 ///
-/// Between [`Heap`](crate::Heap) and [`Ros`](crate::Ros), strings and sequences of plain values change hands with their memory
-/// where [`use_c_allocator!`](crate::use_c_allocator) was said. If it fails, both values hold a mixture.
+/// Between [`Heap`](crate::Heap) and [`Ros`](crate::Ros), strings and sequences of plain values hand over
+/// their memory if the program uses [`use_c_allocator!`](crate::use_c_allocator). If it fails, both values
+/// hold a mixture.
 pub trait TakeFrom<Source>: AssignFrom<Source> {
-    /// Takes the members over. What is left of the source is valid, and not specified.
+    /// Takes over the members. The source stays valid, with unspecified content.
     fn take_from(&mut self, source: &mut Source) -> Result<(), AssignError> {
         self.assign_from(source)
     }
 }
 
-/// A string.
+/// Takes over a string.
 pub fn text<T: Text, S: Text>(target: &mut T, source: &mut S) -> Result<(), AssignError> {
     Ok(target.take(source.give())?)
 }
 
-/// A sequence of values that do not depend on the storage.
+/// Takes over a sequence of values that do not depend on the storage.
 pub fn list_of_copies<T: Value, L: List<T>>(
     target: &mut L,
     source: &mut impl List<T>,
@@ -31,10 +33,10 @@ pub fn list_of_copies<T: Value, L: List<T>>(
     Ok(target.take(source.give())?)
 }
 
-/// How the elements of a container are taken over.
+/// Takes over one element of a container.
 type Take<T, S> = fn(&mut T, &mut S) -> Result<(), AssignError>;
 
-/// A sequence.
+/// Takes over a sequence.
 pub fn list<T: Value, S: Value>(
     target: &mut impl List<T>,
     source: &mut impl List<S>,
@@ -45,7 +47,7 @@ pub fn list<T: Value, S: Value>(
     array(target, source, take)
 }
 
-/// An array.
+/// Takes over an array.
 pub fn array<T, S>(target: &mut [T], source: &mut [S], take: Take<T, S>) -> Result<(), AssignError> {
     for (index, (target, source)) in target.iter_mut().zip(source).enumerate() {
         take(target, source).map_err(|error| error.in_element(index))?;
@@ -53,7 +55,7 @@ pub fn array<T, S>(target: &mut [T], source: &mut [S], take: Take<T, S>) -> Resu
     Ok(())
 }
 
-/// A value of the same type with another storage, every part of which is allocated once at most.
+/// Returns a value of the same type with another storage. Each part is allocated at most once.
 ///
 /// Neither has a body: bulk members of flat messages must be empty.
 pub fn convert<T: InPlace + AssignFrom<S>, S>(source: &S) -> Result<T, AssignError> {
@@ -62,14 +64,14 @@ pub fn convert<T: InPlace + AssignFrom<S>, S>(source: &S) -> Result<T, AssignErr
     Ok(target)
 }
 
-/// A value of the same type with another storage, to which what can be handed over is.
+/// Returns a value of the same type with another storage. Memory that can be handed over is not copied.
 pub fn convert_owned<T: InPlace + TakeFrom<S>, S>(mut source: S) -> Result<T, AssignError> {
     let mut target: T = vacant();
     target.take_from(&mut source)?;
     Ok(target)
 }
 
-/// A value whose members will all be assigned.
+/// Returns a value whose members will all be assigned.
 fn vacant<T: InPlace>() -> T {
     let mut value = std::mem::MaybeUninit::uninit();
     // SAFETY: the pointer is to a whole T, which vacant_at initializes.

@@ -1,4 +1,5 @@
-//! What every member of a message implements, and the marker traits for plain and self-contained memory.
+//! The traits that every member of a message implements, and the marker traits for plain and self-contained
+//! memory.
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::fmt::Debug;
@@ -11,28 +12,29 @@ use crate::visit::{Shape, Visitor, VisitorMut};
 
 /// Construction at an address, without a temporary and without touching unoccupied bytes.
 ///
-/// # Safety
-/// When `default_at` or `clone_at` returns, the destination holds a valid value of the type; `default_at` does not unwind.
-/// If `DENSE` is true, any initialized bytes of the type's size are a valid value, and the type has no padding and no
-/// destructor. If `BITWISE` is true, a copy of a value's bytes, padding included, is a second value, and the type has no
-/// destructor.
+/// # Safety When `default_at` or `clone_at` returns, the destination holds a valid value of the type;
+/// `default_at` does not unwind. If `DENSE` is true, any initialized bytes of the type's size are a valid
+/// value, and the type has no padding and no destructor. If `BITWISE` is true, a copy of a value's bytes,
+/// padding included, is a second value, and the type has no destructor.
 pub unsafe trait InPlace: Sized {
-    /// Whether the type is nothing but numbers without gaps, so that slices of it may be copied as bytes, in and out.
+    /// Whether the type consists of numbers without gaps, so that slices of it may be copied as bytes in both
+    /// directions.
     const DENSE: bool = false;
-    /// Whether values are copied by copying their bytes, gaps and all.
+    /// Whether a value may be copied by copying its bytes, padding included.
     const BITWISE: bool = Self::DENSE;
 
-    /// What ends C sequences of these: [`PrimitiveTail`](crate::ros::PrimitiveTail) for primitives and strings.
+    /// The tail of C sequences of this type: [`PrimitiveTail`](crate::ros::PrimitiveTail) for primitives and
+    /// strings.
     type CTail: SequenceTail;
 
     /// Writes the default value.
     ///
     /// # Safety
-    /// `dst` is valid for writes of `Self` and aligned. What lies there is overwritten, not dropped.
+    /// `dst` is valid for writes of `Self` and aligned. Its current bytes are overwritten, not dropped.
     unsafe fn default_at(dst: *mut Self);
 
-    /// Writes a valid value that owns no memory if the type has one, otherwise the default value: what lies in places that
-    /// will be assigned before anyone sees them.
+    /// Writes a valid value that owns no memory if the type has one, otherwise the default value. The caller
+    /// assigns the value before it is read.
     ///
     /// # Safety
     /// As for [`default_at`](Self::default_at).
@@ -42,23 +44,23 @@ pub unsafe trait InPlace: Sized {
         unsafe { Self::default_at(dst) }
     }
 
-    /// Writes a copy of `self`; of variable-length parts only what is occupied.
+    /// Writes a copy of `self`. Only the occupied part of variable-length members is copied.
     ///
     /// # Safety
     /// As for [`default_at`](Self::default_at), and `dst` does not overlap `self`.
     unsafe fn clone_at(&self, dst: *mut Self);
 }
 
-/// What validation of flat bytes needs to know besides the bytes.
+/// The context that validation of flat bytes needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Validation {
     /// The size of the message's body.
     pub body_len: usize,
 }
 
-/// Anything that can be a member of a message: primitives, containers, and generated types.
+/// Any type that can be a member of a message: primitives, containers, and generated types.
 pub trait Value: InPlace + Clone + PartialEq + Debug + Send + Sync + 'static {
-    /// What encodings need to know about the type before they see a value.
+    /// The properties of the type that encodings need before they see a value.
     const SHAPE: Shape = Shape::OTHER;
 
     /// Checks that the bytes at `src` are a valid value. Types with heap storage always fail.
@@ -67,18 +69,18 @@ pub trait Value: InPlace + Clone + PartialEq + Debug + Send + Sync + 'static {
     /// `src` is aligned and valid for reads of `size_of::<Self>()` initialized bytes.
     unsafe fn validate_at(src: *const Self, validation: &Validation) -> Result<(), ValidateError>;
 
-    /// Calls the method of the visitor that says what this is.
+    /// Calls the visitor's method for this type.
     fn visit<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error>;
 
-    /// Calls the method of the visitor that says what this is, to be changed.
+    /// Calls the visitor's method for this type, with a mutable reference.
     fn visit_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error>;
 }
 
-/// Makes a value the default again, in place.
+/// Resets a value to its default, in place.
 pub fn reset<T: InPlace>(value: &mut T) {
     let at: *mut T = value;
-    // SAFETY: the value is valid and exclusively borrowed; between its end and its new beginning nothing can observe it,
-    // because default_at does not unwind.
+    // SAFETY: the value is valid and exclusively borrowed. Nothing can observe it between its drop and its
+    // new initialization, because default_at does not unwind.
     unsafe {
         std::ptr::drop_in_place(at);
         T::default_at(at);
@@ -87,11 +89,12 @@ pub fn reset<T: InPlace>(value: &mut T) {
 
 /// The bytes of dense values.
 pub fn dense_bytes<T: InPlace>(values: &[T]) -> Option<&[u8]> {
-    // SAFETY: dense values have no padding, so that all their bytes are initialized; the extent is that of the slice.
+    // SAFETY: dense values have no padding, so all their bytes are initialized; the extent is that of the
+    // slice.
     T::DENSE.then(|| unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) })
 }
 
-/// The bytes of dense values, to be changed.
+/// The bytes of dense values, as a mutable slice.
 pub fn dense_bytes_mut<T: InPlace>(values: &mut [T]) -> Option<&mut [u8]> {
     let size = size_of_val(values);
     // SAFETY: as above, and any bytes are valid values.
@@ -103,11 +106,11 @@ pub trait Key: Value + Ord {}
 
 /// Memory without pointers: it means the same in every process that maps it.
 ///
-/// Generated types implement it for their flat form; every member is asked for it at compile time with
-/// [`assert_self_contained`].
+/// Generated types implement it for their flat form. [`assert_self_contained`] checks every member at compile
+/// time.
 ///
-/// # Safety
-/// The type holds no pointer, reference, handle or other thing that is valid in one process only, and has no destructor
+/// # Safety The type holds no pointer, reference, handle or other value that is valid in one process only. It
+/// has no destructor that has an effect.
 /// that does anything.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not self-contained, so it cannot lie in memory that other processes read",
@@ -115,7 +118,7 @@ pub trait Key: Value + Ord {}
 )]
 pub unsafe trait SelfContained {}
 
-/// A value of fixed size without variable-length parts; may be the element of bulk data.
+/// A value of fixed size without variable-length parts. It may be the element of bulk data.
 ///
 /// # Safety
 /// [`Value::validate_at`] of the type accepts valid values only, and the type is [`SelfContained`].
@@ -138,7 +141,7 @@ pub unsafe trait Plain: Value + SelfContained + Copy {}
 /// ```
 pub const fn assert_self_contained<T: SelfContained>() {}
 
-/// The default value of anything that can be a member; arrays of any length included.
+/// The default value of any type that can be a member, including arrays of any length.
 pub fn default_value<T: InPlace>() -> T {
     let mut value = MaybeUninit::uninit();
     // SAFETY: the pointer is to a whole T, which default_at initializes.
@@ -148,7 +151,7 @@ pub fn default_value<T: InPlace>() -> T {
     }
 }
 
-/// A copy of any value; arrays of any length included.
+/// A copy of any value, including arrays of any length.
 pub fn clone_value<T: InPlace>(value: &T) -> T {
     let mut copy = MaybeUninit::uninit();
     // SAFETY: the pointer is to a whole T, which clone_at initializes.
@@ -158,7 +161,7 @@ pub fn clone_value<T: InPlace>(value: &T) -> T {
     }
 }
 
-/// A default value on the heap, built there; however large the type, it never lies on the stack.
+/// A default value on the heap, built there. It never lies on the stack, however large the type is.
 pub fn boxed<T: InPlace>() -> Box<T> {
     let layout = Layout::new::<T>();
     let memory = if layout.size() == 0 {
@@ -168,8 +171,8 @@ pub fn boxed<T: InPlace>() -> Box<T> {
         let memory = unsafe { alloc(layout) }.cast::<T>();
         NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
     };
-    // SAFETY: the memory is fresh, of T's size and alignment, and comes from the global allocator with T's layout, so a
-    // Box may own it once it is initialized.
+    // SAFETY: the memory is fresh, of T's size and alignment, and comes from the global allocator with T's
+    // layout, so a Box may own it once it is initialized.
     unsafe {
         T::default_at(memory.as_ptr());
         Box::from_raw(memory.as_ptr())

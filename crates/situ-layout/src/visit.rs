@@ -1,8 +1,9 @@
-//! Visitors: one pass over the members of any message, on which CDR, printing and conversion are built once.
+//! Visitors: one pass over the members of any message, on which CDR, printing and conversion are built.
 //!
-//! A type says what it is by calling one method of the visitor: a number calls [`Visitor::number`], a sequence
-//! [`Visitor::sequence`], a generated structure [`Visitor::structure`], and so on. A visitor that wants to know what is
-//! inside hands its own visitor on. [`Structure::visit_members`] lists the members once, for reading and for writing.
+//! A value calls the visitor's method for its type: a number calls [`Visitor::number`], a sequence
+//! [`Visitor::sequence`], a generated structure [`Visitor::structure`], and so on. A visitor that needs the
+//! parts of a value passes a visitor to them. [`Structure::visit_members`] lists the members once, for
+//! reading and for writing.
 
 use crate::api::{List, Maybe, Table, Text, WideText};
 use crate::bulk::BulkRef;
@@ -12,28 +13,28 @@ use crate::value::{Key, Plain, Value};
 /// How a type may change over time, which decides how CDR encodes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extensibility {
-    /// Never.
+    /// The type never changes.
     Final,
     /// Members may be added at the end.
     Appendable,
-    /// Members may come, go and change places.
+    /// Members may be added, removed and reordered.
     Mutable,
 }
 
-/// What is known about a member of a structure or a case of a union.
+/// The schema's properties of a member of a structure or a case of a union.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberInfo {
-    /// Its name in the schema.
+    /// The name in the schema.
     pub name: &'static str,
-    /// Its member id.
+    /// The member id.
     pub id: u32,
-    /// Whether it is part of the key.
+    /// Whether the member is part of the key.
     pub key: bool,
-    /// Whether it may be absent.
+    /// Whether the member may be absent.
     pub optional: bool,
-    /// Whether a reader that does not know it must refuse the message.
+    /// Whether a reader that does not know the member must refuse the message.
     pub must_understand: bool,
-    /// Whether it lies in the body of a flat message.
+    /// Whether the member lies in the body of a flat message.
     pub bulk: bool,
 }
 
@@ -46,28 +47,28 @@ impl MemberInfo {
         Self { name, id, key: false, optional: false, must_understand: false, bulk: false }
     }
 
-    /// Part of the key.
+    /// Marks the member as part of the key.
     #[must_use]
     pub const fn key(mut self) -> Self {
         self.key = true;
         self
     }
 
-    /// It may be absent.
+    /// Marks the member as one that may be absent.
     #[must_use]
     pub const fn optional(mut self) -> Self {
         self.optional = true;
         self
     }
 
-    /// A reader that does not know it must refuse the message.
+    /// Marks the member as one for which a reader that does not know it must refuse the message.
     #[must_use]
     pub const fn must_understand(mut self) -> Self {
         self.must_understand = true;
         self
     }
 
-    /// It lies in the body of a flat message.
+    /// Marks the member as one that lies in the body of a flat message.
     #[must_use]
     pub const fn bulk(mut self) -> Self {
         self.bulk = true;
@@ -75,18 +76,18 @@ impl MemberInfo {
     }
 }
 
-/// What is known about a structure or a union.
+/// The schema's properties of a structure or a union.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeInfo {
-    /// Its fully qualified name in the schema.
+    /// The fully qualified name in the schema.
     pub name: &'static str,
-    /// How it may change.
+    /// How the type may change.
     pub extensibility: Extensibility,
-    /// Its members, those of its bases first; of a union, its cases.
+    /// The members, those of the bases first; of a union, the cases.
     pub members: &'static [MemberInfo],
 }
 
-/// The innermost element of a value, arrays looked through.
+/// The innermost element of a value. The element of an array is that of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
     /// An integer, a floating-point number or a character.
@@ -99,10 +100,10 @@ pub enum Element {
     Other,
 }
 
-/// What encodings need to know about a type before they see a value.
+/// The properties of a type that encodings need before they see a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Whether it is an array.
+    /// Whether the type is an array.
     pub is_array: bool,
     /// The innermost element.
     pub element: Element,
@@ -111,7 +112,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Anything that is not made of numbers.
+    /// Any type that is not made of numbers.
     pub const OTHER: Self = Self { is_array: false, element: Element::Other, size: 0 };
 
     /// A type that is one element.
@@ -119,7 +120,7 @@ impl Shape {
         Self { is_array: false, element, size }
     }
 
-    /// An array of these.
+    /// An array of this type.
     #[must_use]
     pub const fn array(self) -> Self {
         Self { is_array: true, ..self }
@@ -138,29 +139,29 @@ impl Shape {
 
 /// An integer, a floating-point number or a character.
 pub trait Number: Plain {
-    /// Reads it from exactly as many bytes as it has, in this machine's byte order.
+    /// Reads the number from exactly as many bytes as it has, in this machine's byte order.
     fn from_ne_slice(bytes: &[u8]) -> Option<Self>;
 
-    /// Writes it to exactly as many bytes as it has, in this machine's byte order.
+    /// Writes the number to exactly as many bytes as it has, in this machine's byte order.
     fn with_ne_bytes<R>(self, write: impl FnOnce(&[u8]) -> R) -> R;
 
-    /// The number with its bytes in the other order.
+    /// The number with its bytes in the opposite order.
     #[must_use]
     fn swapped(self) -> Self;
 }
 
-/// A generated enum: any 32-bit value is one, some have names.
+/// A generated enum. Any 32-bit value is valid; some values have names.
 pub trait Enumeration: Value + Copy {
     /// The names, in the order of the schema.
     const NAMES: &'static [(i32, &'static str)];
 
-    /// From its value.
+    /// Converts from the enum's value.
     fn from_value(value: i32) -> Self;
 
-    /// Its value.
+    /// The enum's value.
     fn value(self) -> i32;
 
-    /// Its name, if it has one.
+    /// The name of the value, if it has one.
     fn name(self) -> Option<&'static str> {
         let value = self.value();
         Self::NAMES.iter().find(|(of, _)| *of == value).map(|(_, name)| *name)
@@ -169,43 +170,43 @@ pub trait Enumeration: Value + Copy {
 
 /// A generated bitmask.
 pub trait Bitmask: Value + Copy {
-    /// The unsigned integer that stores it.
+    /// The unsigned integer that stores the flags.
     type Bits: Number;
 
     /// The names of the flags and their positions, in the order of the schema.
     const FLAGS: &'static [(u8, &'static str)];
 
-    /// From its bits.
+    /// Converts from the bits.
     fn from_bits(bits: Self::Bits) -> Self;
 
-    /// Its bits.
+    /// The bits.
     fn bits(self) -> Self::Bits;
 }
 
-/// A type that may say which case a union holds.
+/// A type that can select the case of a union.
 pub trait Discriminator: Value + Copy + PartialEq {
-    /// The value as a number that labels can be compared with.
+    /// The value as a number that can be compared with labels.
     fn raw(self) -> i128;
 
-    /// From the number of a label.
+    /// Converts from the number of a label.
     fn from_raw(raw: i128) -> Self;
 }
 
 /// A generated structure.
 pub trait Structure: Value {
-    /// What is known about it.
+    /// The schema's properties of the structure.
     const INFO: &'static TypeInfo;
 
-    /// Calls the visitor for every member, in the order of the schema, those of bases first.
+    /// Calls the visitor for every member, in the order of the schema. Members of bases come first.
     fn visit_members<V: MemberVisitor<Self>>(visitor: &mut V) -> Result<(), V::Error>;
 }
 
-/// Is called for each member of a structure.
+/// A visitor for the members of a structure.
 pub trait MemberVisitor<S> {
-    /// What ends the visit early.
+    /// The error that ends the visit early.
     type Error;
 
-    /// One member, and how to get at it.
+    /// Visits one member. The functions access the member in a structure.
     fn member<T: Value>(
         &mut self,
         info: &'static MemberInfo,
@@ -216,31 +217,31 @@ pub trait MemberVisitor<S> {
 
 /// A generated union.
 pub trait Union: Value {
-    /// What is known about it.
+    /// The schema's properties of the union.
     const INFO: &'static TypeInfo;
 
-    /// The type that says which case it holds: a number, a boolean or an enum.
+    /// The type of the discriminator: a number, a boolean or an enum.
     type Discriminator: Discriminator;
 
-    /// Which case it holds.
+    /// The discriminator of the current case.
     fn discriminator(&self) -> Self::Discriminator;
 
     /// The case that a discriminator selects, if any, and the shape of its value.
     fn case_of(discriminator: Self::Discriminator) -> Option<(&'static MemberInfo, Shape)>;
 
-    /// Visits the value of the case it holds; nothing if the discriminator selects none.
+    /// Visits the value of the current case. Does nothing if the discriminator selects none.
     fn visit_case<V: Visitor>(&self, visitor: &mut V) -> Result<(), V::Error>;
 
-    /// Chooses the case of a discriminator. A case that was not held before begins with its default value.
+    /// Selects the case of a discriminator. A newly selected case begins with its default value.
     fn select(&mut self, discriminator: Self::Discriminator);
 
-    /// Visits the value of the case it holds, to change it.
+    /// Visits the value of the current case, with a mutable reference.
     fn visit_case_mut<V: VisitorMut>(&mut self, visitor: &mut V) -> Result<(), V::Error>;
 }
 
-/// Sees values.
+/// A visitor that reads values.
 pub trait Visitor {
-    /// What ends the visit early.
+    /// The error that ends the visit early.
     type Error;
 
     /// A boolean.
@@ -268,7 +269,7 @@ pub trait Visitor {
     /// A sequence.
     fn sequence<T: Value>(&mut self, elements: &[T]) -> Result<(), Self::Error>;
 
-    /// A sequence of bytes that lie where only ROS can read them: nothing that could be shown or encoded.
+    /// A sequence of bytes in memory that only ROS can read. They can be neither shown nor encoded.
     fn rosidl_buffer(&mut self, buffer: RosidlBuffer) -> Result<(), Self::Error>;
 
     /// An array; its elements may be arrays.
@@ -290,9 +291,9 @@ pub trait Visitor {
     fn bulk<T: Plain, const N: usize>(&mut self, reference: &BulkRef<T, N>) -> Result<(), Self::Error>;
 }
 
-/// Sees values and may change them.
+/// A visitor that may change values.
 pub trait VisitorMut {
-    /// What ends the visit early.
+    /// The error that ends the visit early.
     type Error;
 
     /// A boolean.
