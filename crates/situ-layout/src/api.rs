@@ -173,7 +173,7 @@ pub trait Table<K: Key, V: Value>: Default {
     /// Sets the value of a key and returns the previous value.
     fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, BoundError>;
 
-    /// A reference to the value of a key. A missing key gets the default value, built in place.
+    /// Sets the value of a key to the default, in place, and returns a reference to it.
     fn try_entry(&mut self, key: K) -> Result<&mut V, BoundError>;
 
     /// Removes a key and returns its value.

@@ -44,7 +44,7 @@ impl<K: Key, V: Value, const N: usize> FlatMap<K, V, N> {
         self.entries.iter().map(|entry| (&entry.key, &entry.value))
     }
 
-    /// Where the key is, or where it would be.
+    /// The index of the key (`Ok`), or the index where it belongs.
     fn search(&self, key: &K) -> Result<usize, usize> {
         self.entries.binary_search_by(|entry| entry.key.cmp(key))
     }
@@ -54,17 +54,17 @@ impl<K: Key, V: Value, const N: usize> FlatMap<K, V, N> {
         self.search(key).ok().map(|index| &self.entries[index].value)
     }
 
-    /// The value of a key, to be changed.
+    /// A mutable reference to the value of a key.
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         self.search(key).ok().map(|index| &mut self.entries[index].value)
     }
 
-    /// Sets the value of a key and returns the value it had.
+    /// Sets the value of a key and returns the previous value.
     pub fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, BoundError> {
         match self.search(&key) {
             Ok(index) => Ok(Some(std::mem::replace(&mut self.entries[index].value, value))),
             Err(index) => {
-                // Entries usually come in order: append, then turn the tail into place.
+                // Entries usually come in order: append first, then rotate the new entry into place.
                 self.entries.try_push(Entry { key, value })?;
                 self.entries[index..].rotate_right(1);
                 Ok(None)
@@ -72,7 +72,7 @@ impl<K: Key, V: Value, const N: usize> FlatMap<K, V, N> {
         }
     }
 
-    /// The value of a key, which becomes the default value, in place.
+    /// Sets the value of a key to the default, in place, and returns a reference to it.
     pub fn try_entry(&mut self, key: K) -> Result<&mut V, BoundError> {
         let index = match self.search(&key) {
             Ok(index) => {
@@ -157,10 +157,10 @@ impl<K: Key, V: Value> Structure for Entry<K, V> {
     }
 }
 
-// SAFETY: nothing but two self-contained parts.
+// SAFETY: an entry consists of two self-contained parts.
 unsafe impl<K: SelfContained, V: SelfContained> SelfContained for Entry<K, V> {}
 
-// SAFETY: the entries' own promises.
+// SAFETY: the entries keep the promises.
 unsafe impl<K: Key, V: Value, const N: usize> InPlace for FlatMap<K, V, N> {
     type CTail = crate::ros::NoTail;
 

@@ -1,8 +1,8 @@
 //! The containers of flat storage: bounded, inline, without pointers (`spec/flat.md`).
 //!
-//! All are `repr(C)`, begin with their length, and leave unoccupied memory alone: constructing one writes its length,
-//! copying one copies what is occupied. A length read from memory that another process can write is clamped to the bound
-//! at each access, so that memory safety never depends on that process.
+//! All are `repr(C)` and begin with their length. Unoccupied memory is not touched: construction writes the
+//! length only, and a copy contains only the occupied part. A length in memory that another process can write
+//! is clamped to the bound at each access, so memory safety never depends on that process.
 
 mod map;
 mod optional;

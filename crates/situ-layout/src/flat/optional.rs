@@ -46,7 +46,7 @@ impl<T> FlatOptional<T> {
         }
     }
 
-    /// The value, if there is one, to be changed.
+    /// A mutable reference to the value, if there is one.
     pub const fn as_mut(&mut self) -> Option<&mut T> {
         if self.is_some() {
             // SAFETY: the value is initialized while it is present.
@@ -69,7 +69,7 @@ impl<T> FlatOptional<T> {
             return None;
         }
         self.present = 0;
-        // SAFETY: it was present, and is given up by the flag.
+        // SAFETY: the value was present, and the cleared flag gives it up.
         Some(unsafe { self.value.assume_init_read() })
     }
 
@@ -80,10 +80,10 @@ impl<T> FlatOptional<T> {
 }
 
 impl<T: Value> FlatOptional<T> {
-    /// Makes it present with a default value, built in place, and lends it.
+    /// Makes it present with a default value, built in place, and returns a reference to it.
     pub fn set_default(&mut self) -> &mut T {
         self.clear();
-        // SAFETY: the pointer is to a whole value, which default_at initializes before the flag says so.
+        // SAFETY: the pointer is to a whole value, and default_at initializes it before the flag is set.
         unsafe { T::default_at(self.value.as_mut_ptr()) };
         self.present = 1;
         // SAFETY: initialized above.
@@ -133,7 +133,7 @@ impl<T: Value> Value for FlatOptional<T> {
     }
 }
 
-// SAFETY: a flag and a value that is self-contained itself.
+// SAFETY: a flag and a value that is self-contained.
 unsafe impl<T: SelfContained> SelfContained for FlatOptional<T> {}
 
 impl<T: Value> Maybe<T> for FlatOptional<T> {

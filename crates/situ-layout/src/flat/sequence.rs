@@ -49,7 +49,7 @@ impl<T, const N: usize> FlatSequence<T, N> {
         unsafe { std::slice::from_raw_parts((&raw const self.elements).cast::<T>(), self.len()) }
     }
 
-    /// The elements, to be changed.
+    /// The elements as a mutable slice.
     pub const fn as_mut_slice(&mut self) -> &mut [T] {
         let len = self.len();
         // SAFETY: as above.
@@ -95,7 +95,7 @@ impl<T, const N: usize> FlatSequence<T, N> {
         self.len = 0;
     }
 
-    /// The place for the elements behind the occupied ones.
+    /// The memory after the occupied elements.
     fn spare(&mut self) -> &mut [MaybeUninit<T>] {
         let len = self.len();
         &mut self.elements[len..]
@@ -111,11 +111,12 @@ impl<T: Value, const N: usize> FlatSequence<T, N> {
         Ok(sequence)
     }
 
-    /// Appends a default element, built in place, and lends it.
+    /// Appends a default element, built in place, and returns a reference to it.
     pub fn try_push_default(&mut self) -> Result<&mut T, BoundError> {
         let len = self.len();
         check(Some(N), len + 1)?;
-        // SAFETY: the pointer is to a whole element, which default_at initializes before the length covers it.
+        // SAFETY: the pointer is to a whole element, which default_at initializes before the length covers
+        // it.
         unsafe { T::default_at(self.elements[len].as_mut_ptr()) };
         self.len = len as u32 + 1;
         // SAFETY: initialized above.
@@ -127,7 +128,7 @@ impl<T: Value, const N: usize> FlatSequence<T, N> {
         let len = self.len();
         let new_len = len.saturating_add(elements.len());
         check(Some(N), new_len)?;
-        // SAFETY: there is room for them behind the occupied elements.
+        // SAFETY: there is room for them after the occupied elements.
         unsafe { clone_elements(elements, self.spare().as_mut_ptr().cast::<T>()) };
         self.len = new_len as u32;
         Ok(())
@@ -140,7 +141,7 @@ impl<T: Value, const N: usize> FlatSequence<T, N> {
         self.try_extend_from_slice(elements)
     }
 
-    /// Appends everything an iterator gives; on failure keeps what fitted.
+    /// Appends all elements of an iterator. On failure, keeps those that fitted.
     pub fn try_extend(&mut self, elements: impl IntoIterator<Item = T>) -> Result<(), BoundError> {
         elements.into_iter().try_for_each(|element| self.try_push(element))
     }
@@ -156,10 +157,10 @@ impl<T: Value, const N: usize> FlatSequence<T, N> {
     }
 }
 
-/// Copies elements to fresh memory; in one block if they are dense.
+/// Copies elements to fresh memory, in one block if they are dense.
 ///
 /// # Safety
-/// `dst` is aligned, valid for writes of as many elements, and does not overlap `src`.
+/// `dst` is aligned, valid for writes of `src.len()` elements, and does not overlap `src`.
 unsafe fn clone_elements<T: Value>(src: &[T], dst: *mut T) {
     if T::DENSE {
         // SAFETY: the caller promises room; dense values are copied as bytes.
@@ -172,7 +173,7 @@ unsafe fn clone_elements<T: Value>(src: &[T], dst: *mut T) {
     }
 }
 
-// SAFETY: both functions write the length and what it covers; the rest may be uninitialized.
+// SAFETY: both functions write the length and the elements it covers; the rest may be uninitialized.
 unsafe impl<T: Value, const N: usize> InPlace for FlatSequence<T, N> {
     type CTail = crate::ros::NoTail;
 
@@ -221,7 +222,7 @@ impl<T: Value, const N: usize> Value for FlatSequence<T, N> {
     }
 }
 
-// SAFETY: a length and elements that are self-contained themselves.
+// SAFETY: a length and elements that are self-contained.
 unsafe impl<T: SelfContained, const N: usize> SelfContained for FlatSequence<T, N> {}
 
 impl<T: Value, const N: usize> List<T> for FlatSequence<T, N> {

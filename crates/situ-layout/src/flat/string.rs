@@ -26,7 +26,8 @@ use crate::visit::{Visitor, VisitorMut};
 pub struct FlatString<const N: usize> {
     len: u32,
     bytes: [MaybeUninit<u8>; N],
-    // The place of the terminating zero when all N bytes are in use; `bytes` and this are one array of N + 1 in C.
+    // The place of the terminating zero when all N bytes are in use. In C, `bytes` and this field are one
+    // array of N + 1.
     last: MaybeUninit<u8>,
 }
 
@@ -97,11 +98,12 @@ impl<const N: usize> FlatString<N> {
         self.write(0, "");
     }
 
-    /// Writes text that fits behind the first `at` bytes, then the terminating zero, then the length.
+    /// Writes text that fits after the first `at` bytes, then the terminating zero, then the length.
     fn write(&mut self, at: usize, text: &str) {
         let end = at + text.len();
         debug_assert!(end <= N);
-        // SAFETY: the pointer has the provenance of the whole string; at + text.len() <= N, and N + 1 bytes lie there.
+        // SAFETY: the pointer has the provenance of the whole string; at + text.len() <= N, and N + 1 bytes
+        // lie there.
         unsafe {
             let start = ptr::from_mut(self).cast::<u8>().add(Self::BYTES_OFFSET);
             ptr::copy_nonoverlapping(text.as_ptr(), start.add(at), text.len());
@@ -111,7 +113,8 @@ impl<const N: usize> FlatString<N> {
     }
 }
 
-// SAFETY: both functions write the length, what it covers, and the terminating zero; the rest may be uninitialized.
+// SAFETY: both functions write the length, the text it covers, and the terminating zero; the rest may be
+// uninitialized.
 unsafe impl<const N: usize> InPlace for FlatString<N> {
     type CTail = crate::ros::NoTail;
 

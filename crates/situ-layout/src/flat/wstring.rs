@@ -14,12 +14,13 @@ use crate::visit::{Visitor, VisitorMut};
 
 /// Text of at most `N` 16-bit units, inline: `{u32 len; u16[N + 1]}`, with a terminating zero for C.
 ///
-/// The units are UTF-16 by convention; nothing depends on their being well formed.
+/// The units are UTF-16 by convention; no code requires that they are well formed.
 #[repr(C)]
 pub struct FlatWString<const N: usize> {
     len: u32,
     units: [MaybeUninit<u16>; N],
-    // The place of the terminating zero when all N units are in use; `units` and this are one array of N + 1 in C.
+    // The place of the terminating zero when all N units are in use. In C, `units` and this field are one
+    // array of N + 1.
     last: MaybeUninit<u16>,
 }
 
@@ -102,7 +103,8 @@ impl<const N: usize> FlatWString<N> {
     }
 }
 
-// SAFETY: both functions write the length, what it covers, and the terminating zero; the rest may be uninitialized.
+// SAFETY: both functions write the length, the text it covers, and the terminating zero; the rest may be
+// uninitialized.
 unsafe impl<const N: usize> InPlace for FlatWString<N> {
     type CTail = crate::ros::NoTail;
 

@@ -21,12 +21,12 @@ impl<K: Key, V: Value, const N: usize> BoundedMap<K, V, N> {
         N
     }
 
-    /// The value of a key, to be changed.
+    /// A mutable reference to the value of a key.
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         self.entries.get_mut(key)
     }
 
-    /// Sets the value of a key and returns the value it had.
+    /// Sets the value of a key and returns the previous value.
     pub fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, BoundError> {
         if self.entries.len() >= N && !self.entries.contains_key(&key) {
             check(Some(N), self.entries.len() + 1)?;
@@ -34,7 +34,7 @@ impl<K: Key, V: Value, const N: usize> BoundedMap<K, V, N> {
         Ok(self.entries.insert(key, value))
     }
 
-    /// The value of a key, which becomes the default value.
+    /// Sets the value of a key to the default and returns a reference to it.
     pub fn try_entry(&mut self, key: K) -> Result<&mut V, BoundError> {
         if self.entries.len() >= N && !self.entries.contains_key(&key) {
             check(Some(N), self.entries.len() + 1)?;
@@ -250,7 +250,7 @@ impl<K, V, const N: usize> Default for BoundedMap<K, V, N> {
     }
 }
 
-/// All the reading methods of the standard map.
+/// Gives all reading methods of the standard map.
 impl<K, V, const N: usize> Deref for BoundedMap<K, V, N> {
     type Target = BTreeMap<K, V>;
 

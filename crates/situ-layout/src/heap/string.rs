@@ -29,7 +29,7 @@ impl<const N: usize> BoundedString<N> {
         &self.text
     }
 
-    /// The string itself.
+    /// Returns the inner string.
     pub fn into_string(self) -> String {
         self.text
     }
@@ -97,7 +97,7 @@ impl Text for String {
     #[inline]
     fn try_assign(&mut self, text: &str) -> Result<(), BoundError> {
         if self.capacity() < text.len() {
-            // Memory of exactly this size, and nothing that lies in the old one is moved there.
+            // Allocates memory of exactly this size, and moves no bytes of the old text.
             *self = Self::from(text);
         } else {
             self.clear();

@@ -30,13 +30,13 @@ impl<T, const N: usize> BoundedVec<T, N> {
         Self { elements: Vec::new() }
     }
 
-    /// Takes a vector over.
+    /// Takes over a vector.
     pub fn try_from_vec(elements: Vec<T>) -> Result<Self, BoundError> {
         check(Some(N), elements.len())?;
         Ok(Self { elements })
     }
 
-    /// The vector itself.
+    /// Returns the inner vector.
     pub fn into_vec(self) -> Vec<T> {
         self.elements
     }
@@ -51,7 +51,7 @@ impl<T, const N: usize> BoundedVec<T, N> {
         &self.elements
     }
 
-    /// The elements, to be changed.
+    /// The elements as a mutable slice.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.elements
     }
@@ -63,7 +63,7 @@ impl<T, const N: usize> BoundedVec<T, N> {
         Ok(())
     }
 
-    /// Appends everything an iterator gives; on failure keeps what fitted.
+    /// Appends all elements of an iterator. On failure, keeps those that fitted.
     pub fn try_extend(&mut self, elements: impl IntoIterator<Item = T>) -> Result<(), BoundError> {
         elements.into_iter().try_for_each(|element| self.try_push(element))
     }
@@ -91,7 +91,7 @@ impl<T: Value, const N: usize> BoundedVec<T, N> {
         Ok(Self { elements: elements.to_vec() })
     }
 
-    /// Appends a default element and lends it.
+    /// Appends a default element and returns a reference to it.
     pub fn try_push_default(&mut self) -> Result<&mut T, BoundError> {
         check(Some(N), self.elements.len() + 1)?;
         List::try_push_default(&mut self.elements)
@@ -178,7 +178,7 @@ impl<T: Value> List<T> for Vec<T> {
     #[inline]
     fn try_reserve(&mut self, additional: usize) -> Result<(), NoMemory> {
         let bytes = || additional.saturating_mul(size_of::<T>());
-        // The inherent method of the same name.
+        // This calls the inherent method of the same name.
         Vec::try_reserve(self, additional).map_err(|_| NoMemory { bytes: bytes() })
     }
 

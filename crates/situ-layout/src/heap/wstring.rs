@@ -12,7 +12,8 @@ use crate::visit::{Visitor, VisitorMut};
 /// A string of 16-bit units; UTF-16 by convention.
 pub type WString = BoundedWString<{ usize::MAX }>;
 
-/// A string of at most `N` 16-bit units; UTF-16 by convention, but nothing depends on its being well formed.
+/// A string of at most `N` 16-bit units. They are UTF-16 by convention; no code requires that they are well
+/// formed.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BoundedWString<const N: usize> {
     units: Vec<u16>,

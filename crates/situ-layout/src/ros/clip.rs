@@ -1,5 +1,5 @@
-//! Makes what C wrote fit to be converted: cuts what exceeds its bound, which ROS's middleware lets pass in strings, and empties
-//! what only ROS can read.
+//! Prepares messages that C code wrote for conversion. Shortens strings and sequences to their bounds, which
+//! ROS's middleware does not enforce for strings, and empties sequences that only ROS can read.
 
 use crate::api::{List, Maybe, Table, Text, WideText};
 use crate::assign::AssignError;
@@ -7,15 +7,16 @@ use crate::bulk::BulkRef;
 use crate::value::{Key, Plain, Value};
 use crate::visit::{MemberInfo, MemberVisitor, Number, Structure, Union, VisitorMut};
 
-/// Shortens every string and sequence of a message that is longer than its bound. A message that came over the network may
-/// have such strings, because the middleware does not look; after this, it converts to any storage, unless elements are in a
-/// [buffer](super::RosidlBuffer), which stays.
+/// Shortens every string and sequence of a message that is longer than its bound. A message from the network
+/// may have such strings, because the middleware does not check them. Afterwards the message converts to any
+/// storage, unless elements are in a [buffer](super::RosidlBuffer), which is kept.
 pub fn clip<T: Structure>(message: &mut T) {
     let clipped = Clip { empties_buffers: false }.structure(message);
     debug_assert!(clipped.is_ok(), "it fails where it empties a buffer");
 }
 
-/// As [`clip`], but if elements are in a buffer, it lets that go, which leaves none, and says so at once.
+/// As [`clip`], but releases the first buffer that it meets, which leaves the sequence empty, and returns an
+/// error at once.
 pub(super) fn clip_or_empty<T: Structure>(message: &mut T) -> Result<(), AssignError> {
     Clip { empties_buffers: true }.structure(message)
 }
@@ -24,7 +25,7 @@ struct Clip {
     empties_buffers: bool,
 }
 
-/// The members of one message.
+/// Visits the members of one message.
 struct Members<'a, T> {
     clip: &'a mut Clip,
     message: &'a mut T,
@@ -102,7 +103,7 @@ impl VisitorMut for Clip {
     }
 
     fn map<K: Key, V: Value, M: Table<K, V>>(&mut self, _: &mut M) -> Result<(), AssignError> {
-        // ROS has no maps; they keep their bound themselves.
+        // ROS has no maps. Situ's maps enforce their bound themselves.
         Ok(())
     }
 

@@ -1,11 +1,13 @@
-//! What one container hands over to another of a different storage: its memory, or a look at it.
+//! Values that one container hands over to another of a different storage: its memory, or a reference to its
+//! content.
 
 use std::borrow::Cow;
 
 use super::{RosSequence, RosString};
 use crate::value::InPlace;
 
-/// The text; if U+FFFD took the place of what was not UTF-8, which may be shorter, as much of it as the bound allows.
+/// Shortens an owned text to the bound. The text is owned if U+FFFD replaced bytes that were not UTF-8, which
+/// may have made it longer than the bound.
 pub(crate) fn within(text: Cow<'_, str>, bound: Option<usize>) -> Cow<'_, str> {
     match (text, bound) {
         (Cow::Owned(mut text), Some(bound)) => {
@@ -19,16 +21,16 @@ pub(crate) fn within(text: Cow<'_, str>, bound: Option<usize>) -> Cow<'_, str> {
 /// A text that is handed over.
 #[derive(Debug)]
 pub enum GivenText<'a> {
-    /// It stays where it is.
+    /// The text stays in the source.
     Lent(Cow<'a, str>),
-    /// Rust's memory.
+    /// The text is in Rust's memory.
     Rust(String),
-    /// C's memory.
+    /// The text is in C's memory.
     C(RosString),
 }
 
 impl GivenText<'_> {
-    /// The text, with U+FFFD for what is not UTF-8.
+    /// The text, with U+FFFD in place of bytes that are not UTF-8.
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {
             Self::Lent(text) => Cow::Borrowed(text),
@@ -37,7 +39,7 @@ impl GivenText<'_> {
         }
     }
 
-    /// As [`into_string`](Self::into_string), of at most `bound` bytes if it was not UTF-8.
+    /// As [`into_string`](Self::into_string), but shortened to `bound` bytes if the text was not UTF-8.
     pub fn into_string_within(self, bound: usize) -> String {
         match self {
             Self::C(text) if std::str::from_utf8(text.as_bytes()).is_err() => {
@@ -47,7 +49,7 @@ impl GivenText<'_> {
         }
     }
 
-    /// The text in Rust's memory; copied unless it lies there, or C's memory may become Rust's.
+    /// The text in Rust's memory. It is copied unless it lies there already, or C's memory may become Rust's.
     pub fn into_string(self) -> String {
         match self {
             Self::Lent(text) => text.into_owned(),
@@ -60,11 +62,11 @@ impl GivenText<'_> {
 /// The elements of a sequence that are handed over.
 #[derive(Debug)]
 pub enum GivenList<'a, T: InPlace> {
-    /// They stay where they are.
+    /// The elements stay in the source.
     Lent(&'a [T]),
-    /// Rust's memory.
+    /// The elements are in Rust's memory.
     Rust(Vec<T>),
-    /// C's memory.
+    /// The elements are in C's memory.
     C(RosSequence<T>),
 }
 

@@ -1,5 +1,5 @@
-//! Lends a message of another storage as a C struct that is only read: sequences of plain values stay where they are, everything
-//! else that C reaches by an address lies in one block.
+//! Lends a message of another storage as a C struct that is only read. Sequences of plain values stay in the
+//! source. All other data that C reaches through pointers lies in one block.
 
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -12,11 +12,11 @@ use crate::assign::AssignError;
 use crate::bulk::BulkField;
 use crate::value::{InPlace, Plain, Value};
 
-/// What blocks are aligned to, which is enough for all that C structs of ROS consist of.
+/// The alignment of blocks. It is enough for all members of ROS's C structs.
 type Word = u64;
 
-/// A C struct that borrows from a message of another storage: it may be published, and must neither be changed nor finalized,
-/// which it cannot be, as it is seen by a shared reference alone.
+/// A C struct that borrows from a message of another storage. It may be published. It must not be changed or
+/// finalized; the type ensures this, because it gives access through a shared reference only.
 ///
 /// ```
 /// # use situ_layout::{Heap, Storage, Unbounded, ros, structure};
@@ -36,7 +36,7 @@ type Word = u64;
 /// # Ok::<(), situ_layout::AssignError>(())
 /// ```
 ///
-/// It lives no longer than what it borrows from:
+/// It cannot outlive the message that it borrows from:
 ///
 /// ```compile_fail,E0505
 /// # use situ_layout::{Heap, Storage, Unbounded, ros, structure};
@@ -56,9 +56,9 @@ type Word = u64;
 /// ```
 #[derive(Debug)]
 pub struct Lent<'a, C> {
-    // Never dropped: of what its members point to, it owns nothing.
+    // Never dropped: it does not own the memory that its members point to.
     message: ManuallyDrop<C>,
-    // What they point to, unless that is the source.
+    // The memory that the members point to, unless they point into the source.
     _block: Vec<MaybeUninit<Word>>,
     source: PhantomData<&'a ()>,
 }
@@ -74,13 +74,13 @@ impl<C> Deref for Lent<'_, C> {
 /// A message of ROS that can be lent as its C struct. Generated types implement it.
 ///
 /// # Safety
-/// When [`lend_at`](Self::lend_at) returns `Ok`, the destination is a value that is valid as long as the message and the block
-/// are, if nobody changes or drops it.
+/// When [`lend_at`](Self::lend_at) returns `Ok`, the destination holds a valid value. It stays valid while
+/// the message and the block do, if no code changes or drops it.
 pub unsafe trait Lend {
     /// The C struct.
     type C;
 
-    /// Writes the C struct of the message, and puts into the block what it points to.
+    /// Writes the C struct of the message, and puts the data it points to into the block.
     ///
     /// # Safety
     /// `dst` is valid for writes of the struct and aligned.
@@ -88,33 +88,34 @@ pub unsafe trait Lend {
     unsafe fn lend_at(&self, dst: *mut Self::C, block: &mut Block<'_>) -> Result<(), AssignError>;
 }
 
-/// Lends a message as its C struct, with one allocation at most. Flat messages with bulk members are lent by [`lend_with_body`].
+/// Lends a message as its C struct, with at most one allocation. For flat messages with bulk members, use
+/// [`lend_with_body`].
 pub fn lend<T: Lend>(message: &T) -> Result<Lent<'_, T::C>, AssignError> {
     lend_with_body(message, &[])
 }
 
-/// Lends a message whose bulk members lie in a body as its C struct, with one allocation at most.
+/// Lends a message whose bulk members lie in a body as its C struct, with at most one allocation.
 pub fn lend_with_body<'a, T: Lend>(message: &'a T, body: &'a [u8]) -> Result<Lent<'a, T::C>, AssignError> {
     let mut lent = MaybeUninit::uninit();
     let mut measured = Block { start: ptr::null_mut(), end: 0, used: 0, body };
-    // SAFETY: it is the place of a struct. Nothing of the block is written while it is measured.
+    // SAFETY: the pointer is to a place for a struct. Nothing is written to the block while it is measured.
     unsafe { message.lend_at(lent.as_mut_ptr(), &mut measured)? };
     let mut memory = Vec::<MaybeUninit<Word>>::with_capacity(measured.used.div_ceil(size_of::<Word>()));
     let mut block = Block { start: memory.as_mut_ptr().cast(), end: measured.used, used: 0, body };
     if measured.used > 0 {
-        // SAFETY: as above; the memory is as large as was measured.
+        // SAFETY: as above; the memory has the measured size.
         unsafe { message.lend_at(lent.as_mut_ptr(), &mut block)? };
     }
-    // SAFETY: it was written, with the addresses of what is going to stay where it is: the source is borrowed for 'a, and the
-    // memory of a vector does not move with it.
+    // SAFETY: it was written, with addresses that stay valid: the source is borrowed for 'a, and the memory
+    // of a vector does not move with the vector.
     let message = ManuallyDrop::new(unsafe { lent.assume_init() });
     Ok(Lent { message, _block: memory, source: PhantomData })
 }
 
-/// Memory for what a C struct points to: first measured, then filled in the same order.
+/// Memory for the data that a C struct points to. It is measured first, then filled in the same order.
 #[derive(Debug)]
 pub struct Block<'a> {
-    /// Null while it is measured.
+    /// Null during measuring.
     start: *mut u8,
     end: usize,
     used: usize,
@@ -122,7 +123,7 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// The place of `count` values, to be written; null while it is measured.
+    /// The place of `count` values that the caller writes; null during measuring.
     fn place<T>(&mut self, count: usize) -> *mut T {
         const { assert!(align_of::<T>() <= align_of::<Word>(), "C structs of ROS have an alignment up to 8") };
         let at = self.used.next_multiple_of(align_of::<T>());
@@ -130,18 +131,18 @@ impl Block<'_> {
         if self.start.is_null() {
             return ptr::null_mut();
         }
-        // Sources do not change between the two looks at them. If one of a storage that is not Situ's does, nothing is
-        // written beyond the end.
+        // A source does not change between the two passes. If a message in another library's storage changes
+        // nevertheless, the assertion prevents a write beyond the end.
         assert!(self.used <= self.end, "a message changed while it was lent");
         // SAFETY: the place lies within the memory.
         unsafe { self.start.add(at).cast() }
     }
 
-    /// Values that are read until a zero, and where they lie.
+    /// Copies values followed by a zero into the block. Returns their place.
     fn text<T: Copy + Default>(&mut self, values: &[T]) -> *mut T {
         let data = self.place::<T>(values.len().saturating_add(1));
         if !data.is_null() {
-            // SAFETY: there is a place for the values and one more, in memory that is nobody else's.
+            // SAFETY: there is a place for the values and one more, in memory that no other code uses.
             unsafe {
                 ptr::copy_nonoverlapping(values.as_ptr(), data, values.len());
                 data.add(values.len()).write(T::default());
@@ -151,10 +152,10 @@ impl Block<'_> {
     }
 }
 
-/// A value that does not depend on the storage.
+/// Writes a value that does not depend on the storage.
 ///
 /// # Safety
-/// `dst` is valid for writes and aligned; as for all functions here.
+/// `dst` is valid for writes and aligned. The same holds for all functions of this module.
 pub unsafe fn copy<T: InPlace>(source: &T, dst: *mut T) -> Result<(), AssignError> {
     const { assert!(T::BITWISE, "a value that does not depend on the storage is its bytes") };
     // SAFETY: the caller's promise; a copy of the bytes is a value.
@@ -162,7 +163,7 @@ pub unsafe fn copy<T: InPlace>(source: &T, dst: *mut T) -> Result<(), AssignErro
     Ok(())
 }
 
-/// A string.
+/// Lends a string.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -177,7 +178,7 @@ pub unsafe fn text<const N: usize>(
     Ok(())
 }
 
-/// A wide string.
+/// Lends a wide string.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -191,7 +192,7 @@ pub unsafe fn wide<const N: usize>(
     Ok(())
 }
 
-/// A sequence of values that do not depend on the storage: they stay where they are.
+/// Lends a sequence of values that do not depend on the storage. They stay in the source.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -204,7 +205,7 @@ pub unsafe fn list_of_copies<T: Value, const N: usize>(
     Ok(())
 }
 
-/// A bulk member: its elements stay where they are.
+/// Lends a bulk member. Its elements stay in the source.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -218,13 +219,13 @@ pub unsafe fn bulk<T: Plain, const N: usize>(
     Ok(())
 }
 
-/// How an element is lent.
+/// Lends one element.
 type Each<S, T> = fn(&S, *mut T, &mut Block<'_>) -> Result<(), AssignError>;
 
-/// A sequence.
+/// Lends a sequence.
 ///
 /// # Safety
-/// As for [`copy`]. `each` writes the value whose place it is given.
+/// As for [`copy`]. `each` writes the value at the place that it receives.
 pub unsafe fn list<S: Value, T: InPlace, const N: usize>(
     source: &impl List<S>,
     dst: *mut RosSequence<T, N>,
@@ -245,7 +246,7 @@ pub unsafe fn list<S: Value, T: InPlace, const N: usize>(
     Ok(())
 }
 
-/// An array.
+/// Lends an array.
 ///
 /// # Safety
 /// As for [`list`].
@@ -256,7 +257,7 @@ pub unsafe fn array<S, T, const N: usize>(
     each: Each<S, T>,
 ) -> Result<(), AssignError> {
     for (index, element) in source.iter().enumerate() {
-        // SAFETY: the array has so many places.
+        // SAFETY: the array has `N` places.
         let at = unsafe { dst.cast::<T>().add(index) };
         each(element, at, block).map_err(|error| error.in_element(index))?;
     }

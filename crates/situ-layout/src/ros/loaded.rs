@@ -1,11 +1,11 @@
-//! What the libraries of ROS say that the program has loaded, compared with what was compiled.
+//! Compares the layout of messages in the ROS libraries that the program has loaded with the compiled layout.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Mutex, PoisonError};
 
 use super::tail::{Finalize, SEQUENCES_HAVE_FLAGS, set_finalize};
 
-/// Says `unchecked` if a program must run where the layout of messages cannot be looked up.
+/// Set to `unchecked` if a program must run although the layout of messages cannot be looked up.
 const OVERRIDE: &str = "SITU_ROS_LAYOUT";
 
 /// The beginning of a `rosidl_message_type_support_t`.
@@ -25,22 +25,24 @@ struct Members {
     size: usize,
 }
 
-/// How C names the type support that knows a message's size.
+/// The identifier of the type support that has a message's size.
 const INTROSPECTION: &CStr = c"rosidl_typesupport_introspection_c";
 
-/// Looking for a type support may load a library, and writes down where it is.
+/// A lookup of a type support may load a library and stores its handle, so lookups must not run at the same
+/// time.
 static LOOKING: Mutex<()> = Mutex::new(());
 
-/// The type support `handle` of a message, after it was seen that the loaded library's struct is as large as `T`.
+/// Returns the type support `handle` of a message. First checks that the loaded library's struct has the size
+/// of `T`.
 ///
-/// # Panics
-/// If it is not: the program was built for another release of ROS, or for another version of the package. And if the library
-/// `<package>__rosidl_typesupport_introspection_c`, which knows, is not there, unless the environment says
+/// # Panics If the sizes differ: the program was built for another release of ROS, or for another version of
+/// the package. Also panics if the library `<package>__rosidl_typesupport_introspection_c`, which has the
+/// size, is not installed, unless the environment variable `SITU_ROS_LAYOUT` is `unchecked`.
 /// `SITU_ROS_LAYOUT=unchecked`.
 ///
 /// # Safety
-/// `handle` is what the function `rosidl_typesupport_c__get_message_type_support_handle__…` of a message returned, and
-/// `finalize` is `rosidl_runtime_c__uint8__Sequence__fini`.
+/// `handle` is what the function `rosidl_typesupport_c__get_message_type_support_handle__…` of a message
+/// returned, and `finalize` is `rosidl_runtime_c__uint8__Sequence__fini`.
 pub unsafe fn checked_type_support<T>(
     handle: *const c_void,
     name: &str,
@@ -67,14 +69,14 @@ pub unsafe fn checked_type_support<T>(
     handle
 }
 
-/// The size of a message in C; `None` if no type support tells.
+/// The size of a message in C; `None` if no type support has it.
 ///
 /// # Safety
 /// `handle` is null, or a message's type support.
 unsafe fn size_of_message(handle: *const TypeSupport) -> Option<usize> {
     let _alone = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: type supports are constant and begin as the struct says; the function takes them with a C string. What it returns
-    // is null or the type support of that name, whose data are the members.
+    // SAFETY: type supports are constant and begin as the struct says; the function takes them with a C
+    // string. It returns null or the type support of that name, whose data are the members.
     unsafe {
         let found = (handle.as_ref()?.find?)(handle, INTROSPECTION.as_ptr()).as_ref()?;
         if found.identifier.is_null() || CStr::from_ptr(found.identifier) != INTROSPECTION {
@@ -94,7 +96,7 @@ mod tests {
     unsafe extern "C" fn nothing(_: *mut c_void) {}
 
     unsafe extern "C" fn find(asked: *const TypeSupport, name: *const c_char) -> *const TypeSupport {
-        // SAFETY: both are given by the code above.
+        // SAFETY: the code above provides both.
         unsafe { if CStr::from_ptr(name) == INTROSPECTION { (*asked).data.cast() } else { ptr::null() } }
     }
 
@@ -102,7 +104,8 @@ mod tests {
         ptr::null()
     }
 
-    /// Asks a library in which the message is so large, if it tells.
+    /// Checks against a library in which the message has this size; `None` is a library that does not give
+    /// it.
     fn check<T>(size: Option<usize>) -> Result<(), String> {
         let members =
             Members { namespace: ptr::null(), name: ptr::null(), count: 0, size: size.unwrap_or_default() };

@@ -1,4 +1,5 @@
-//! Memory of the C library's allocator, and whether Rust's own vectors and strings have such memory too.
+//! Memory of the C library's allocator. Detects whether Rust's own vectors and strings use the same
+//! allocator.
 
 use std::alloc::{GlobalAlloc, Layout, handle_alloc_error};
 use std::ffi::c_void;
@@ -13,25 +14,26 @@ unsafe extern "C" {
     fn free(memory: *mut c_void);
 }
 
-/// What `malloc` aligns to on the 64-bit machines that Situ runs on.
+/// The alignment that `malloc` guarantees on the 64-bit machines that Situ runs on.
 const MALLOC_ALIGN: usize = 16;
 
-/// Whether the program's global allocator was seen to be [`CAllocator`].
+/// Whether a [`CAllocator`] was found to be the program's global allocator.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
-/// Whether vectors and strings of this program have memory of the C library's allocator, so that they become ROS sequences
-/// and strings, and the other way, without a copy. See [`use_c_allocator!`](crate::use_c_allocator).
+/// Whether vectors and strings of this program use the C library's allocator. If so, they become ROS
+/// sequences and strings, and the reverse, without a copy. See [`use_c_allocator!`](crate::use_c_allocator).
 pub fn shares_memory_with_c() -> bool {
-    // It is set once, and nothing is published by it: memory that a thread was handed was allocated before.
+    // The flag is set once and publishes no other data: a thread that was handed memory got it after the
+    // allocation.
     IN_USE.load(Ordering::Relaxed)
 }
 
-/// Whether a vector of these can change hands with C: their memory is C's, and `malloc` would align it as well.
+/// Whether a vector of `T` can be handed to C and back: its memory is C's, and `malloc` gives its alignment.
 pub(super) fn may_change_hands<T>() -> bool {
     shares_memory_with_c() && size_of::<T>() != 0 && align_of::<T>() <= MALLOC_ALIGN
 }
 
-/// The size of `count` elements, at least 1, which `malloc` is not asked for less than.
+/// The size of `count` elements, at least 1, because the code never asks `malloc` for 0 bytes.
 fn size<T>(count: usize) -> usize {
     const { assert!(align_of::<T>() <= MALLOC_ALIGN, "C sequences hold elements of an alignment up to 16") };
     let size = count.checked_mul(size_of::<T>()).filter(|size| isize::try_from(*size).is_ok());
@@ -39,22 +41,23 @@ fn size<T>(count: usize) -> usize {
         .max(1)
 }
 
-/// Ends the program for want of memory.
+/// Aborts the program because memory is exhausted.
 fn out_of_memory(size: usize, align: usize) -> ! {
     handle_alloc_error(Layout::from_size_align(size, align).unwrap_or(Layout::new::<u8>()))
 }
 
-/// The same elements in memory for `count` of them, if there is so much. Otherwise `memory` is as it was.
+/// Resizes memory to `count` elements and keeps the elements. On failure, `memory` is unchanged.
 ///
 /// # Safety
-/// `memory` is null or of the C allocator; if there is other memory, it is not used any more.
+/// `memory` is null or of the C allocator. If the function returns memory, the old pointer is not used any
+/// more.
 pub(super) unsafe fn try_resize<T>(memory: *mut T, count: usize) -> Option<NonNull<T>> {
     let size = count.checked_mul(size_of::<T>()).filter(|size| isize::try_from(*size).is_ok())?;
     // SAFETY: the caller's promise.
     NonNull::new(unsafe { realloc(memory.cast(), size.max(1)) }.cast())
 }
 
-/// Memory for `count` elements, not initialized; to be freed with [`release`].
+/// Allocates uninitialized memory for `count` elements. Free it with [`release`].
 pub(super) fn allocate<T>(count: usize) -> NonNull<T> {
     let size = size::<T>(count);
     // SAFETY: malloc takes any size.
@@ -62,10 +65,10 @@ pub(super) fn allocate<T>(count: usize) -> NonNull<T> {
     NonNull::new(memory.cast()).unwrap_or_else(|| out_of_memory(size, align_of::<T>()))
 }
 
-/// The same elements in memory for `count` of them.
+/// Resizes memory to `count` elements and keeps the elements.
 ///
 /// # Safety
-/// `memory` is null or of the C allocator; it is not used any more.
+/// `memory` is null or of the C allocator; the old pointer is not used any more.
 pub(super) unsafe fn resize<T>(memory: *mut T, count: usize) -> NonNull<T> {
     let size = size::<T>(count);
     // SAFETY: the caller's promise.
@@ -82,23 +85,25 @@ pub(super) unsafe fn release<T>(memory: *mut T) {
     unsafe { free(memory.cast()) }
 }
 
-/// The C library's allocator as the program's own. Install it with [`use_c_allocator!`](crate::use_c_allocator).
+/// The C library's allocator as the program's allocator. Install it with
+/// [`use_c_allocator!`](crate::use_c_allocator).
 #[derive(Debug)]
 pub struct CAllocator {
     _private: (),
 }
 
 impl CAllocator {
-    /// The allocator.
+    /// Creates the allocator.
     ///
-    /// # Safety
-    /// It is the program's `#[global_allocator]`, or that one passes every call on to it unchanged.
+    /// # Safety It is the program's `#[global_allocator]`, or the global allocator passes every call on to it
+    /// unchanged.
     pub const unsafe fn new() -> Self {
         Self { _private: () }
     }
 }
 
-// SAFETY: the memory is that of the C library: of the size asked for, aligned, disjoint, and valid until it is freed.
+// SAFETY: the memory is that of the C library: of the size asked for, aligned, disjoint, and valid until it
+// is freed.
 unsafe impl GlobalAlloc for CAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !IN_USE.load(Ordering::Relaxed) {
@@ -109,7 +114,8 @@ unsafe impl GlobalAlloc for CAllocator {
             return unsafe { malloc(layout.size()) }.cast();
         }
         let mut memory = ptr::null_mut();
-        // SAFETY: the alignment is a power of two and a multiple of a pointer's size; `memory` is written on success only.
+        // SAFETY: the alignment is a power of two and a multiple of a pointer's size; `memory` is written on
+        // success only.
         unsafe { posix_memalign(&raw mut memory, layout.align().max(size_of::<usize>()), layout.size()) };
         memory.cast()
     }
@@ -119,7 +125,7 @@ unsafe impl GlobalAlloc for CAllocator {
             // SAFETY: calloc takes any size.
             return unsafe { calloc(1, layout.size()) }.cast();
         }
-        // SAFETY: the caller's promise; what is not null has the layout's size.
+        // SAFETY: the caller's promise; memory that is not null has the layout's size.
         unsafe {
             let memory = self.alloc(layout);
             if !memory.is_null() {
@@ -139,7 +145,8 @@ unsafe impl GlobalAlloc for CAllocator {
             // SAFETY: the memory was handed out above, and realloc keeps the alignment of malloc.
             return unsafe { realloc(memory.cast(), new_size) }.cast();
         }
-        // SAFETY: the caller promises that the new size suits the alignment; both blocks are valid for the smaller size.
+        // SAFETY: the caller promises that the new size suits the alignment; both blocks are valid for the
+        // smaller size.
         unsafe {
             let moved = self.alloc(Layout::from_size_align_unchecked(new_size, layout.align()));
             if !moved.is_null() {
@@ -151,8 +158,9 @@ unsafe impl GlobalAlloc for CAllocator {
     }
 }
 
-/// Makes the C library's allocator that of the program, where Rust has it by default on Linux but does not promise it. Then
-/// vectors and strings become ROS sequences and strings, and the other way, by handing their memory over, without a copy.
+/// Makes the C library's allocator the program's global allocator. Rust uses it by default on Linux, but does
+/// not promise to. With this macro, vectors and strings become ROS sequences and strings, and the reverse,
+/// without a copy: they hand over their memory.
 ///
 /// ```
 /// situ_layout::use_c_allocator!();

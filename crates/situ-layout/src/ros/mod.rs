@@ -1,6 +1,8 @@
-//! ROS storage: strings and sequences as ROS 2's C code has them (`spec/ros.md`), so that a message is the C struct itself.
+//! ROS storage: strings and sequences with the layout of ROS 2's C code (`spec/ros.md`). A message is the C
+//! struct itself.
 //!
-//! Their memory comes from the C library's allocator: C code may free what Rust wrote, and Rust what C wrote.
+//! Their memory comes from the C library's allocator, so C code may free memory that Rust code allocated, and
+//! the reverse.
 
 mod clip;
 mod given;
@@ -32,19 +34,20 @@ pub use string::RosString;
 pub use tail::{BufferFlags, Finalize, NoTail, PrimitiveTail, SEQUENCES_HAVE_FLAGS, SequenceTail};
 pub use wstring::RosWString;
 
-/// The bound of a string or sequence without one.
+/// The bound of a string or sequence that has none in the schema.
 const NO_BOUND: usize = usize::MAX;
 
-/// The bound as the containers' traits have it.
+/// The bound in the form that the containers' traits use.
 const fn bound(of: usize) -> Option<usize> {
     if of == NO_BOUND { None } else { Some(of) }
 }
 
-/// The strings and sequences of ROS 2's C messages. Sequences are those of the release that `ROS_DISTRO` names when Situ is built: up to
-/// Kilted, as without it, or from Lyrical on. A message of a ROS package is bit for bit the
-/// struct that `rosidl_generator_c` makes of it, and may be handed to C code by its address.
+/// The strings and sequences of ROS 2's C messages. `ROS_DISTRO` selects the layout of sequences when Situ is
+/// built: that of releases up to Kilted, which is also the default, or that of Lyrical and later. A message
+/// of a ROS package is bit for bit the struct that `rosidl_generator_c` generates, and may be passed to C
+/// code by its address.
 ///
-/// Maps and optional members, which ROS does not have, are those of [`Heap`](crate::Heap).
+/// ROS has no maps and no optional members. Situ uses those of [`Heap`](crate::Heap).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ros;
 

@@ -1,4 +1,4 @@
-//! What the crates for rclrs call: between the message that a program holds and the C struct that the middleware takes.
+//! Conversions that the crates for rclrs call, between the program's message and the middleware's C struct.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,10 +12,10 @@ use crate::value::InPlace;
 use crate::visit::Structure;
 use crate::{AssignError, AssignFrom};
 
-/// The C struct of a message; one that is given away gives its memory where it can.
+/// Converts a message to its C struct. An owned message hands over its memory where possible.
 ///
 /// # Panics
-/// If a member exceeds its bound, which containers with a bound never do.
+/// If a member exceeds its bound. Containers with a bound never do.
 pub fn native<T, R>(message: Cow<'_, T>) -> R
 where
     T: Clone,
@@ -27,13 +27,12 @@ where
     })
 }
 
-/// The message of a C struct without bounds, which gives its memory where it can.
+/// Converts a C struct without bounds to its message. The struct hands over its memory where possible.
 ///
-/// A member whose elements are in a [`RosidlBuffer`](super::RosidlBuffer) is empty in it, because nobody could be given an
-/// error; standard error is told so, once for each type of message.
+/// A member whose elements are in a [`RosidlBuffer`](super::RosidlBuffer) is empty in the message, because
+/// the caller cannot receive an error. A warning goes to standard error, once for each type of message.
 ///
-/// # Panics
-/// If a member exceeds its bound. Use [`idiomatic_clipped`] if there are any.
+/// # Panics If a member exceeds its bound. Use [`idiomatic_clipped`] if the type has bounds.
 pub fn idiomatic<R, T>(mut message: R) -> T
 where
     R: Structure,
@@ -45,7 +44,7 @@ where
     fits(convert_owned(message))
 }
 
-/// As [`idiomatic`], after cutting what exceeds its bound, which the middleware lets pass.
+/// As [`idiomatic`], but first shortens members to their bounds, which the middleware does not enforce.
 pub fn idiomatic_clipped<R, T>(mut message: R) -> T
 where
     R: Structure,
@@ -55,14 +54,14 @@ where
     fits(convert_owned(message))
 }
 
-/// Cuts what exceeds its bound, and empties what lies in buffers.
+/// Shortens members to their bounds, and empties members that are buffers.
 fn clip_and_tell<R: Structure>(message: &mut R) {
     static TOLD: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    // Each time that it fails, it has let one buffer go.
+    // Each failure has released one buffer.
     while let Err(error) = clip_or_empty(message) {
         let name = R::INFO.name;
         if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
-            // A program without standard error goes on as well.
+            // A program without standard error continues.
             let _ = writeln!(
                 std::io::stderr(),
                 "situ: a message {name} came without some of its elements. {error}. Or subscribe to the C struct, the type in \
@@ -72,7 +71,7 @@ fn clip_and_tell<R: Structure>(message: &mut R) {
     }
 }
 
-/// The message, which fits because source and target have the same bounds.
+/// Returns the message. It fits because source and target have the same bounds.
 fn fits<T>(converted: Result<T, AssignError>) -> T {
     converted.unwrap_or_else(|error| panic!("a message does not fit its own type: {error}"))
 }

@@ -1,4 +1,4 @@
-//! Sequences as ROS 2's C code has them: `{T* data; size_t size; size_t capacity}`.
+//! Sequences with the layout of ROS 2's C code: `{T* data; size_t size; size_t capacity}`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -25,12 +25,13 @@ use crate::visit::{Visitor, VisitorMut};
      library of the buffer's vendor, or subscribe without accepting buffers"
 )]
 pub struct RosidlBuffer {
-    /// The size that C says the sequence has.
+    /// The size in the C sequence.
     pub size: usize,
 }
 
-/// A sequence of at most `N` elements in memory of the C allocator; bit for bit a `rosidl_runtime_c__T__Sequence`, or a
-/// `package__msg__T__Sequence`. Bounded and unbounded ones are the same in C.
+/// A sequence of at most `N` elements in memory of the C allocator. It is bit for bit a
+/// `rosidl_runtime_c__T__Sequence` or a `package__msg__T__Sequence`. Bounded and unbounded sequences are the
+/// same in C.
 ///
 /// ```
 /// let mut ranges = situ_layout::RosSequence::<f32, 2>::default();
@@ -39,8 +40,9 @@ pub struct RosidlBuffer {
 /// assert_eq!(ranges[1], 2.0);
 /// # Ok::<(), situ_layout::BoundError>(())
 /// ```
-// Unless the tail says that it is a buffer, `data` is null, and the numbers are 0, or it is C memory for `capacity` elements, of which the first `size` are the
-// sequence. C code finalizes all `capacity` elements, so of types with a destructor the spare ones are valid values too.
+// Unless the tail marks a buffer, there are two states. Either `data` is null and both numbers are 0, or
+// `data` is C memory for `capacity` elements, and the first `size` are the sequence. C code finalizes all
+// `capacity` elements, so the spare elements of types with a destructor are valid values too.
 #[repr(C)]
 pub struct RosSequence<T: InPlace, const N: usize = NO_BOUND> {
     data: *mut T,
@@ -49,7 +51,7 @@ pub struct RosSequence<T: InPlace, const N: usize = NO_BOUND> {
     tail: T::CTail,
 }
 
-// SAFETY: a sequence owns its elements, and has no interior mutability of its own.
+// SAFETY: a sequence owns its elements and adds no interior mutability.
 unsafe impl<T: InPlace + Send, const N: usize> Send for RosSequence<T, N> {}
 // SAFETY: as above.
 unsafe impl<T: InPlace + Sync, const N: usize> Sync for RosSequence<T, N> {}
@@ -65,7 +67,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         Self { data, size, capacity, tail: T::CTail::default() }
     }
 
-    /// A sequence of elements that are not its own: to be read, and not to be dropped.
+    /// A sequence of elements that it does not own. It may be read and must not be dropped.
     pub(super) fn lent(elements: *const [T]) -> Self {
         match elements.len() {
             0 => Self::new(),
@@ -73,26 +75,27 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         }
     }
 
-    /// Whether C has put a `rosidl::Buffer` in the place of elements, which since Lyrical it may do in sequences of `uint8` if
-    /// a subscription asks for it. Such a buffer may lie in the memory of a device. It reads as an empty sequence, is
-    /// published as the buffer that it is, and is let go through ROS when it is dropped or written to.
+    /// Whether C has stored a `rosidl::Buffer` instead of elements. From Lyrical on, C may do so in sequences
+    /// of `uint8` if a subscription asks for it. Such a buffer may lie in the memory of a device. It reads as
+    /// an empty sequence and is published as the buffer that it is. Dropping the sequence or writing to it
+    /// releases the buffer through ROS.
     pub fn is_rosidl_buffer(&self) -> bool {
         self.tail.is_buffer()
     }
 
-    /// The elements; an error if they are in a [buffer](Self::is_rosidl_buffer).
+    /// The elements. Fails if they are in a [buffer](Self::is_rosidl_buffer).
     pub fn try_as_slice(&self) -> Result<&[T], RosidlBuffer> {
         if self.is_rosidl_buffer() { Err(RosidlBuffer { size: self.size }) } else { Ok(self.as_slice()) }
     }
 
-    /// Lets a buffer go, before the sequence is written to.
+    /// Releases a buffer before the sequence is written to.
     fn let_buffer_go(&mut self) {
         if self.is_rosidl_buffer() {
             *self = Self::new();
         }
     }
 
-    /// The address of a buffer; null for elements.
+    /// The address of a buffer; null if the sequence has elements.
     fn buffer(&self) -> *const T {
         if self.is_rosidl_buffer() { self.data } else { ptr::null() }
     }
@@ -106,7 +109,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         unsafe { std::slice::from_raw_parts(self.data, self.size) }
     }
 
-    /// The elements, to be changed.
+    /// The elements as a mutable slice.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         if self.data.is_null() || self.is_rosidl_buffer() {
             return &mut [];
@@ -115,13 +118,14 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         unsafe { std::slice::from_raw_parts_mut(self.data, self.size) }
     }
 
-    /// The greatest number of elements that its memory has room for, as in C.
+    /// The number of elements that fit into its memory, as in C.
     pub const fn memory_capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The elements as a vector: the same memory if [`use_c_allocator!`](crate::use_c_allocator) was said, otherwise new
-    /// memory into which they are moved in one block. Of a [buffer](Self::is_rosidl_buffer), it has none.
+    /// The elements as a vector. The vector has the same memory if the program uses
+    /// [`use_c_allocator!`](crate::use_c_allocator), otherwise new memory into which the elements are moved
+    /// in one block. For a [buffer](Self::is_rosidl_buffer), the vector is empty.
     pub fn into_vec(mut self) -> Vec<T> {
         self.let_buffer_go();
         let this = ManuallyDrop::new(self);
@@ -136,12 +140,12 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
             }
         }
         if may_change_hands::<T>() {
-            // SAFETY: the memory has room for capacity elements, size of which are valid, and the program's allocator is
-            // the one it came from, which frees without being told the layout.
+            // SAFETY: the memory has room for capacity elements, size of which are valid. It came from the
+            // program's allocator, which frees memory without its layout.
             return unsafe { Vec::from_raw_parts(data, size, capacity) };
         }
         let mut elements = Vec::with_capacity(size);
-        // SAFETY: both have room for size elements; they move, and the memory they leave is freed.
+        // SAFETY: both have room for size elements. The elements move, and their old memory is freed.
         unsafe {
             ptr::copy_nonoverlapping(data, elements.as_mut_ptr(), size);
             elements.set_len(size);
@@ -150,17 +154,17 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         elements
     }
 
-    /// The same sequence with another bound.
+    /// The same sequence with a different bound.
     pub fn try_with_bound<const M: usize>(self) -> Result<RosSequence<T, M>, BoundError> {
         check(bound(M), self.size)?;
         let this = ManuallyDrop::new(self);
         Ok(RosSequence { data: this.data, size: this.size, capacity: this.capacity, tail: this.tail })
     }
 
-    /// Drops what lies in a spare place, before it is written anew.
+    /// Drops the spare element at `index` before the place is overwritten.
     ///
-    /// # Safety
-    /// `index` is at least the size and less than the capacity; the place is written before anyone sees it.
+    /// # Safety `index` is at least the size and less than the capacity. The place is written before it is
+    /// read.
     unsafe fn vacate(&mut self, index: usize) {
         if needs_drop::<T>() {
             // SAFETY: the place lies within the memory and holds a valid value, which is not used again.
@@ -170,8 +174,8 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
 }
 
 impl<T: InPlace, const N: usize> RosSequence<T, N> {
-    /// Takes a vector over: its memory if [`use_c_allocator!`](crate::use_c_allocator) was said, otherwise its elements,
-    /// which are moved in one block.
+    /// Takes over a vector. Takes its memory if the program uses
+    /// [`use_c_allocator!`](crate::use_c_allocator), otherwise moves its elements in one block.
     pub fn try_from_vec(elements: Vec<T>) -> Result<Self, BoundError> {
         check(bound(N), elements.len())?;
         if elements.capacity() == 0 || elements.is_empty() {
@@ -189,7 +193,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
             return Ok(Self::of(data, size, capacity));
         }
         let memory = allocate::<T>(size).as_ptr();
-        // SAFETY: both have room for size elements; they move, and the vector is freed without them.
+        // SAFETY: both have room for size elements. They move, and the vector is freed without them.
         unsafe {
             ptr::copy_nonoverlapping(data, memory, size);
             elements.set_len(0);
@@ -198,7 +202,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         Ok(Self::of(memory, size, size))
     }
 
-    /// Makes room for `additional` more elements, or for twice as many as there are.
+    /// Reserves memory for `additional` more elements, or for twice the current number if that is more.
     fn reserve(&mut self, additional: usize) {
         let needed = self.size.saturating_add(additional);
         if needed > self.capacity {
@@ -206,14 +210,14 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         }
     }
 
-    /// Makes room for `capacity` elements, which are more than there is room for.
+    /// Grows the memory to `capacity` elements, which is more than the current capacity.
     fn grow(&mut self, capacity: usize) {
         // SAFETY: data is null or of the C allocator; elements may be moved as bytes.
         let data = unsafe { resize(self.data, capacity) };
         self.grown(data, capacity);
     }
 
-    /// Goes on with memory for `capacity` elements, in which those lie that there were.
+    /// Continues with memory for `capacity` elements that already contains the current elements.
     fn grown(&mut self, data: NonNull<T>, capacity: usize) {
         self.data = data.as_ptr();
         if needs_drop::<T>() {
@@ -239,7 +243,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         Ok(())
     }
 
-    /// Appends a default element and lends it.
+    /// Appends a default element and returns a reference to it.
     pub fn try_push_default(&mut self) -> Result<&mut T, BoundError> {
         self.let_buffer_go();
         let last = self.size;
@@ -279,7 +283,7 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         }
     }
 
-    /// Shortens to `len` elements; does nothing if there are no more. The memory stays.
+    /// Shortens to `len` elements; does nothing if there are no more. The memory is kept.
     pub fn truncate(&mut self, len: usize) {
         self.let_buffer_go();
         if !needs_drop::<T>() {
@@ -290,19 +294,19 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         }
     }
 
-    /// Removes all elements. The memory stays.
+    /// Removes all elements. The memory is kept.
     pub fn clear(&mut self) {
         self.truncate(0);
     }
 
-    /// Appends copies of all elements: in one block if their bytes are all there is to them.
+    /// Appends copies of all elements, in one block if they may be copied as bytes.
     pub fn try_extend_from_slice(&mut self, elements: &[T]) -> Result<(), BoundError> {
         self.let_buffer_go();
         check(bound(N), self.size.saturating_add(elements.len()))?;
         self.reserve(elements.len());
         if T::BITWISE {
-            // SAFETY: there is room; copies of the bytes are values; the slice is not borrowed from this sequence, which
-            // is borrowed exclusively.
+            // SAFETY: there is room, and copies of the bytes are values. The slice does not borrow from this
+            // sequence, because the sequence is borrowed exclusively.
             unsafe {
                 if !elements.is_empty() {
                     ptr::copy_nonoverlapping(elements.as_ptr(), self.data.add(self.size), elements.len());
@@ -324,8 +328,8 @@ impl<T: InPlace, const N: usize> RosSequence<T, N> {
         Ok(())
     }
 
-    /// Replaces the elements by copies of these: by one block, into memory that nobody has written before, if their bytes
-    /// are all there is to them.
+    /// Replaces the elements by copies of these. Elements that may be copied as bytes are copied in one
+    /// block, into memory that was not written before.
     pub fn try_assign(&mut self, elements: &[T]) -> Result<(), BoundError> {
         check(bound(N), elements.len())?;
         if T::BITWISE && elements.len() > self.capacity {
@@ -390,10 +394,11 @@ impl<T: Value, const N: usize> List<T> for RosSequence<T, N> {
         self.reserve(additional);
         let (data, size, capacity) = (self.data, self.size, self.capacity);
         for index in size..size + additional {
-            // SAFETY: there is room; until they are written again, nobody sees the places, because the sequence is empty.
+            // SAFETY: there is room. The places are not read before they are written again, because the
+            // sequence is empty.
             unsafe { self.vacate(index) };
         }
-        // If `fill` unwinds, the sequence is empty, and its memory is lost.
+        // If `fill` unwinds, the sequence is empty, and its memory leaks.
         mem::forget(mem::take(self));
         // SAFETY: the memory has room for the additional elements.
         let places = unsafe { std::slice::from_raw_parts_mut(data.add(size).cast(), additional) };
@@ -406,7 +411,7 @@ impl<T: Value, const N: usize> List<T> for RosSequence<T, N> {
         }
         self.data = data;
         self.capacity = capacity;
-        // The caller promises that the places are initialized when all went well.
+        // The caller promises that the places are initialized if `fill` succeeded.
         self.size = if filled.is_ok() { size + additional } else { size };
         filled
     }
@@ -421,7 +426,8 @@ impl<T: Value, const N: usize> List<T> for RosSequence<T, N> {
         self.reserve(len - self.size);
         while self.size < len {
             if !needs_drop::<T>() {
-                // SAFETY: there is room for len elements. Of types with a destructor, a valid value lies there already.
+                // SAFETY: there is room for len elements. For types with a destructor, the place already
+                // holds a valid value.
                 unsafe { T::vacant_at(self.data.add(self.size)) };
             }
             self.size += 1;
@@ -470,7 +476,7 @@ impl<T: Plain, const N: usize> BulkField<T> for RosSequence<T, N> {
     }
 
     fn place(&mut self, _offset: u64, len: usize) {
-        // measure_bulk has checked the bound; a sequence that stays shorter is safe in any case.
+        // `measure_bulk` has checked the bound; a sequence that stays shorter is safe in any case.
         let within_bound = self.try_resize(len);
         debug_assert!(within_bound.is_ok());
     }
@@ -527,13 +533,14 @@ impl<T: Value, const N: usize> Value for RosSequence<T, N> {
 impl<T: InPlace, const N: usize> Drop for RosSequence<T, N> {
     fn drop(&mut self) {
         if self.is_rosidl_buffer() {
-            // SAFETY: the flags say so, and nobody uses the sequence after.
+            // SAFETY: the flags say so, and the sequence is not used afterwards.
             return unsafe { finalize(ptr::from_mut(self).cast()) };
         }
         if self.data.is_null() {
             return;
         }
-        // SAFETY: of types with a destructor, all capacity elements are valid; the memory is C's, and nobody uses it after.
+        // SAFETY: for types with a destructor, all capacity elements are valid. The memory is C's and is not
+        // used afterwards.
         unsafe {
             if needs_drop::<T>() {
                 ptr::drop_in_place(ptr::slice_from_raw_parts_mut(self.data, self.capacity));
@@ -546,7 +553,7 @@ impl<T: InPlace, const N: usize> Drop for RosSequence<T, N> {
 impl<T: InPlace, const N: usize> Clone for RosSequence<T, N> {
     fn clone(&self) -> Self {
         let mut copy = Self::new();
-        // C code may have written more than the bound; a copy has as many as fit.
+        // C code may have written more than the bound. The copy has at most the bound.
         let len = self.len().min(N);
         let copied = copy.try_extend_from_slice(&self.as_slice()[..len]);
         debug_assert!(copied.is_ok());

@@ -1,4 +1,5 @@
-//! Strings as ROS 2's C code has them: `{char* data; size_t size; size_t capacity}`, where the capacity counts the NUL.
+//! Strings with the layout of ROS 2's C code: `{char* data; size_t size; size_t capacity}`. The capacity
+//! includes the NUL.
 
 use std::borrow::{Borrow, Cow};
 use std::cmp::Ordering;
@@ -18,11 +19,12 @@ use crate::shared::NoMemory;
 use crate::value::{InPlace, Key, Validation, Value};
 use crate::visit::{Visitor, VisitorMut};
 
-/// The least memory that is asked for, in bytes. The C library gives no less for a string of one byte, which is what a
-/// default string needs: C code that writes messages wants the terminating NUL even of an empty string.
+/// The smallest allocation, in bytes. A default string needs one byte, because C code that writes messages
+/// expects the terminating NUL even of an empty string. The C library gives at least this many bytes for an
+/// allocation of one byte.
 const LEAST: usize = 16;
 
-/// The text that the bytes are. Names are mostly ASCII, which is seen many bytes at a time.
+/// The text of the bytes. Names are mostly ASCII, which is checked many bytes at a time.
 fn checked(bytes: &[u8]) -> Result<&str, Utf8Error> {
     if bytes.is_ascii() {
         // SAFETY: ASCII is UTF-8.
@@ -32,7 +34,7 @@ fn checked(bytes: &[u8]) -> Result<&str, Utf8Error> {
     }
 }
 
-/// Text of at most `N` bytes in memory of the C allocator; bit for bit a `rosidl_runtime_c__String`.
+/// Text of at most `N` bytes in memory of the C allocator. It is bit for bit a `rosidl_runtime_c__String`.
 ///
 /// ```
 /// let mut name = situ_layout::RosString::<5>::try_from_str("front")?;
@@ -40,8 +42,8 @@ fn checked(bytes: &[u8]) -> Result<&str, Utf8Error> {
 /// assert_eq!(name.try_push_str("s").unwrap_err().size, 6);
 /// # Ok::<(), situ_layout::BoundError>(())
 /// ```
-// `data` is null, and the numbers are 0, or it is C memory for `capacity` bytes, of which the first `size` are the text, and
-// the next one is a NUL.
+// There are two states. Either `data` is null and both numbers are 0, or `data` is C memory for `capacity`
+// bytes. Then the first `size` bytes are the text, and the next byte is a NUL.
 #[repr(C)]
 pub struct RosString<const N: usize = NO_BOUND> {
     data: *mut u8,
@@ -49,16 +51,17 @@ pub struct RosString<const N: usize = NO_BOUND> {
     capacity: usize,
 }
 
-// SAFETY: a string owns its bytes, and has no interior mutability.
+// SAFETY: a string owns its bytes and has no interior mutability.
 unsafe impl<const N: usize> Send for RosString<N> {}
 // SAFETY: as above.
 unsafe impl<const N: usize> Sync for RosString<N> {}
 
 impl<const N: usize> RosString<N> {
-    /// Without memory; not yet a string that C code writes.
+    /// A string without memory. C code must not receive it.
     const VACANT: Self = Self { data: ptr::null_mut(), size: 0, capacity: 0 };
 
-    /// A string of memory that is not its own, for the text and a NUL: to be read, and not to be dropped.
+    /// A string in memory that it does not own, with room for the text and a NUL. It may be read and must not
+    /// be dropped.
     pub(super) const fn lent(data: *mut u8, size: usize) -> Self {
         Self { data, size, capacity: size + 1 }
     }
@@ -89,28 +92,30 @@ impl<const N: usize> RosString<N> {
         }
     }
 
-    /// The text, with U+FFFD for what is not UTF-8.
+    /// The text, with U+FFFD in place of bytes that are not UTF-8.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
-        // Looking at all of it at once is faster than the search for what is not UTF-8.
+        // Checking the whole text at once is faster than searching for the first byte that is not UTF-8.
         match checked(self.as_bytes()) {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => String::from_utf8_lossy(self.as_bytes()),
         }
     }
 
-    /// The text in a string of Rust's: in the same memory if [`use_c_allocator!`](crate::use_c_allocator) was said,
-    /// otherwise a copy. What is not UTF-8 becomes U+FFFD.
+    /// The text as a Rust string. It has the same memory if the program uses
+    /// [`use_c_allocator!`](crate::use_c_allocator), otherwise it is a copy. U+FFFD replaces bytes that are
+    /// not UTF-8.
     pub fn into_string(self) -> String {
         if !may_change_hands::<u8>() || self.data.is_null() || checked(self.as_bytes()).is_err() {
             return self.to_string_lossy().into_owned();
         }
         let this = ManuallyDrop::new(self);
-        // SAFETY: the memory has capacity bytes, the first size of which are UTF-8, and the program's allocator is the one
-        // it came from, which frees without being told the layout.
+        // SAFETY: the memory has capacity bytes, and the first size bytes are UTF-8. It came from the
+        // program's allocator, which frees memory without its layout.
         unsafe { String::from_raw_parts(this.data, this.size, this.capacity) }
     }
 
-    /// Takes a string over: its memory if [`use_c_allocator!`](crate::use_c_allocator) was said, otherwise a copy.
+    /// Takes over a string: its memory if the program uses [`use_c_allocator!`](crate::use_c_allocator),
+    /// otherwise a copy.
     pub fn try_from_string(text: String) -> Result<Self, BoundError> {
         check(bound(N), text.len())?;
         if !may_change_hands::<u8>() || text.capacity() == 0 {
@@ -129,7 +134,7 @@ impl<const N: usize> RosString<N> {
         N
     }
 
-    /// The bytes that its memory has room for, the NUL among them, as in C.
+    /// The number of bytes that fit into its memory, including the NUL, as in C.
     pub const fn memory_capacity(&self) -> usize {
         self.capacity
     }
@@ -160,7 +165,7 @@ impl<const N: usize> RosString<N> {
         Ok(())
     }
 
-    /// Makes the text empty. The memory stays.
+    /// Makes the text empty. The memory is kept.
     pub fn clear(&mut self) {
         if self.data.is_null() {
             *self = Self::default();
@@ -168,11 +173,12 @@ impl<const N: usize> RosString<N> {
         self.write(0, "");
     }
 
-    /// Writes text behind the first `at` bytes, then the NUL, for both of which there is room.
+    /// Writes text after the first `at` bytes, then the NUL. There is room for both.
     fn write(&mut self, at: usize, text: &str) {
         let end = at + text.len();
         debug_assert!(end < self.capacity);
-        // SAFETY: there is room for end + 1 bytes, and the text does not lie there: this string is borrowed exclusively.
+        // SAFETY: there is room for end + 1 bytes. The text does not lie there, because this string is
+        // borrowed exclusively.
         unsafe {
             ptr::copy_nonoverlapping(text.as_ptr(), self.data.add(at), text.len());
             self.data.add(end).write(0);
@@ -192,7 +198,7 @@ impl<const N: usize> Default for RosString<N> {
 
 impl<const N: usize> Drop for RosString<N> {
     fn drop(&mut self) {
-        // SAFETY: the memory is null or C's, and nobody uses it after.
+        // SAFETY: the memory is null or C's, and is not used afterwards.
         unsafe { release(self.data) }
     }
 }

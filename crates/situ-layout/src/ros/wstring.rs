@@ -1,5 +1,5 @@
-//! Wide strings as ROS 2's C code has them: `{uint16_t* data; size_t size; size_t capacity}`, where the capacity counts the
-//! terminating zero.
+//! Wide strings with the layout of ROS 2's C code: `{uint16_t* data; size_t size; size_t capacity}`. The
+//! capacity includes the terminating zero.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,14 +15,15 @@ use crate::shared::NoMemory;
 use crate::value::{InPlace, Key, Validation, Value};
 use crate::visit::{Visitor, VisitorMut};
 
-/// The least memory that is asked for, in 16-bit units.
+/// The smallest allocation, in 16-bit units.
 const LEAST: usize = 8;
 
-/// Text of at most `N` 16-bit units in memory of the C allocator; bit for bit a `rosidl_runtime_c__U16String`.
+/// Text of at most `N` 16-bit units in memory of the C allocator. It is bit for bit a
+/// `rosidl_runtime_c__U16String`.
 ///
-/// The units are UTF-16 by convention; nothing depends on their being well formed.
-// `data` is null, and the numbers are 0, or it is C memory for `capacity` units, of which the first `size` are the text, and
-// the next one is 0.
+/// The units are UTF-16 by convention; no code requires that they are well formed.
+// There are two states. Either `data` is null and both numbers are 0, or `data` is C memory for `capacity`
+// units. Then the first `size` units are the text, and the next unit is 0.
 #[repr(C)]
 pub struct RosWString<const N: usize = NO_BOUND> {
     data: *mut u16,
@@ -30,16 +31,17 @@ pub struct RosWString<const N: usize = NO_BOUND> {
     capacity: usize,
 }
 
-// SAFETY: a string owns its units, and has no interior mutability.
+// SAFETY: a string owns its units and has no interior mutability.
 unsafe impl<const N: usize> Send for RosWString<N> {}
 // SAFETY: as above.
 unsafe impl<const N: usize> Sync for RosWString<N> {}
 
 impl<const N: usize> RosWString<N> {
-    /// Without memory; not yet a string that C code writes.
+    /// A string without memory. C code must not receive it.
     const VACANT: Self = Self { data: ptr::null_mut(), size: 0, capacity: 0 };
 
-    /// A string of memory that is not its own, for the units and a zero: to be read, and not to be dropped.
+    /// A string in memory that it does not own, with room for the units and a zero. It may be read and must
+    /// not be dropped.
     pub(super) const fn lent(data: *mut u16, size: usize) -> Self {
         Self { data, size, capacity: size + 1 }
     }
@@ -65,7 +67,7 @@ impl<const N: usize> RosWString<N> {
         N
     }
 
-    /// The units that its memory has room for, the terminating zero among them, as in C.
+    /// The number of units that fit into its memory, including the terminating zero, as in C.
     pub const fn memory_capacity(&self) -> usize {
         self.capacity
     }
@@ -74,7 +76,8 @@ impl<const N: usize> RosWString<N> {
     pub fn try_assign(&mut self, units: &[u16]) -> Result<(), BoundError> {
         check(bound(N), units.len())?;
         self.make_room(units.len());
-        // SAFETY: there is room for the units, and they do not lie there: this string is borrowed exclusively.
+        // SAFETY: there is room for the units. They do not lie there, because this string is borrowed
+        // exclusively.
         unsafe { ptr::copy_nonoverlapping(units.as_ptr(), self.data, units.len()) };
         self.end(units.len());
         Ok(())
@@ -96,13 +99,13 @@ impl<const N: usize> RosWString<N> {
         Ok(())
     }
 
-    /// Makes the text empty. The memory stays.
+    /// Makes the text empty. The memory is kept.
     pub fn clear(&mut self) {
         self.make_room(0);
         self.end(0);
     }
 
-    /// Makes room for `len` units and the zero; what was there may be lost.
+    /// Makes room for `len` units and the zero. The current text may be lost.
     fn make_room(&mut self, len: usize) {
         if len >= self.capacity {
             let capacity = len.saturating_add(1).max(LEAST);
@@ -124,7 +127,7 @@ impl<const N: usize> RosWString<N> {
         self.end(len);
     }
 
-    /// Ends the text behind `len` units, which are written.
+    /// Ends the text after `len` units, which are written already.
     fn end(&mut self, len: usize) {
         // SAFETY: there is room for len units and the zero.
         unsafe { self.data.add(len).write(0) };
@@ -211,7 +214,7 @@ impl<const N: usize> Default for RosWString<N> {
 
 impl<const N: usize> Drop for RosWString<N> {
     fn drop(&mut self) {
-        // SAFETY: the memory is null or C's, and nobody uses it after.
+        // SAFETY: the memory is null or C's, and is not used afterwards.
         unsafe { release(self.data) }
     }
 }
@@ -219,7 +222,7 @@ impl<const N: usize> Drop for RosWString<N> {
 impl<const N: usize> Clone for RosWString<N> {
     fn clone(&self) -> Self {
         let mut copy = Self::VACANT;
-        // C code may have written more than the bound; a copy has as many units as fit.
+        // C code may have written more than the bound. The copy has at most the bound.
         let copied = copy.try_assign(&self.as_slice()[..self.size.min(N)]);
         debug_assert!(copied.is_ok());
         copy
