@@ -13,13 +13,14 @@
 // The rooms of bus/, from the bottom up:
 //
 //   c_abi/   values that cross into C: errors, quality of service, type descriptions, owned handles
-//   raii/    untyped objects over C handles: node, device, interrupter, raw loan, any subscriber, waiting
+//   raii/    untyped objects over C handles: node, device, interrupter, raw loan, any publisher and more
 //   typed/   publisher, loan, subscriber and sample of a generated message type
 //   region/  the same four for messages with storage in regions
 #pragma once
 
 #include "situ/bus/c_abi/error.hpp"
 #include "situ/bus/c_abi/qos.hpp"
+#include "situ/bus/raii/any_publisher.hpp"
 #include "situ/bus/raii/any_subscriber.hpp"
 #include "situ/bus/raii/device.hpp"
 #include "situ/bus/raii/guard.hpp"

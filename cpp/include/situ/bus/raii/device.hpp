@@ -4,10 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
-#include <type_traits>
-#include <utility>
 
 #include "situ.h"
 #include "situ/bus/c_abi/error.hpp"

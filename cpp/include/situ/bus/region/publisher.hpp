@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "situ/bus/c_abi/error.hpp"
-#include "situ/bus/c_abi/handle.hpp"
-#include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/c_abi/type.hpp"
+#include "situ/bus/raii/any_publisher.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/region/loan.hpp"
 #include "situ/bus/region/sample.hpp"
@@ -26,13 +25,13 @@ namespace situ {
 /// Publishes regions of type T. May move between threads while it has no loan, but only one thread may use it
 /// at a time.
 template <region_message T>
-class publisher<T> {
+class publisher<T> : public any_publisher {
  public:
   /// Joins a topic.
   publisher(const node& on, const std::string& topic, const publisher_qos& qos = {},
             const placement& where = {}) {
     detail::failed why;
-    create(on, topic, qos, where, why);
+    join(on, topic, qos, where, why);
     detail::raise_if(why);
   }
   /// As the constructor, without an exception.
@@ -41,7 +40,7 @@ class publisher<T> {
                                                            const placement& where = {}) {
     detail::failed why;
     publisher made;
-    made.create(on, topic, qos, where, why);
+    made.join(on, topic, qos, where, why);
     return detail::result_of(std::move(made), std::move(why));
   }
 
@@ -96,33 +95,16 @@ class publisher<T> {
     return lent.publish();
   }
 
-  /// Gives the memory of free slots back to the system, and returns the number of bytes; see
-  /// situ_publisher_trim.
-  std::uint64_t trim() noexcept { return situ_publisher_trim(handle_.get()); }
-
-  /// Memory in use, subscribers, and missed deadlines.
-  [[nodiscard]] publisher_statistics statistics() const noexcept {
-    return situ_publisher_get_statistics(handle_.get());
-  }
-  /// The handle for the C interface.
-  [[nodiscard]] situ_publisher* handle() const noexcept { return handle_.get(); }
-
  private:
   friend class situ::loan<T>;
   /// Two pages, allocator state included. Only this much is touched; more can be mapped.
   static constexpr std::size_t min_room = 8192;
 
   publisher() = default;
-  void create(const node& on, const std::string& topic, const publisher_qos& qos, const placement& where,
-              detail::failed& why) {
-    situ_error raw;
-    situ_publisher* made = nullptr;
-    const situ_publisher_qos terms = detail::to_c(qos);
-    const situ_placement place = detail::to_c(where);
-    auto type = detail::type_description::of_region<T>(region_detail::layout_hash<T>());
-    const situ_status status =
-        situ_publisher_create_in(on.handle(), topic.c_str(), type.get(), &terms, &place, &made, &raw);
-    if (detail::succeeded(status, raw, why)) handle_.reset(made);
+  void join(const node& on, const std::string& topic, const publisher_qos& qos, const placement& where,
+            detail::failed& why) {
+    create(on, topic, qos, where, detail::type_description::of_region<T>(region_detail::layout_hash<T>()),
+           why);
   }
   void lend(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
     if (bytes > region_detail::max_size) {
@@ -140,7 +122,7 @@ class publisher<T> {
   bool lend_memory(situ::loan<T>& lent, std::size_t bytes, detail::failed& why) {
     constexpr std::size_t max_room = region_detail::max_size + std::size_t{region_detail::max_size} / 64;
     const std::size_t room = std::clamp(bytes * 8, std::size_t{SITU_GROWING_ROOM}, max_room);
-    return lent.raw_.lend_growing(handle_.get(), bytes, room, why);
+    return lent.raw_.lend_growing(handle(), bytes, room, why);
   }
   void edit(situ::loan<T>& lent, const sample<T>& from, detail::failed& why) {
     region_invalid problem{};
@@ -172,7 +154,6 @@ class publisher<T> {
   /// Notes how much memory an image needed. The hint rises at once, and falls by an eighth of the difference.
   void learn(std::size_t needed) noexcept { hint_ = needed > hint_ ? needed : hint_ - (hint_ - needed) / 8; }
 
-  detail::owner<situ_publisher> handle_;
   std::size_t hint_ = min_room;
   /// The bitmap of the last large message that was edited, kept for its memory.
   std::vector<std::uint64_t> for_large_;

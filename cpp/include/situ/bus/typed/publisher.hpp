@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <string>
@@ -11,10 +10,8 @@
 #include <utility>
 
 #include "situ/bus/c_abi/error.hpp"
-#include "situ/bus/c_abi/handle.hpp"
-#include "situ/bus/c_abi/qos.hpp"
 #include "situ/bus/c_abi/type.hpp"
-#include "situ/bus/raii/interrupt.hpp"
+#include "situ/bus/raii/any_publisher.hpp"
 #include "situ/bus/raii/node.hpp"
 #include "situ/bus/typed/loan.hpp"
 #include "situ/cdr.hpp"
@@ -23,12 +20,9 @@
 
 namespace situ {
 
-/// What the library counts for a publisher; see situ.h.
-using publisher_statistics = situ_publisher_statistics;
-
 /// Publishes messages of type T. May move between threads, but only one thread may use it at a time.
 template <message T>
-class publisher {
+class publisher : public any_publisher {
  public:
   /// The numbers of elements in the bulk fields of a message: `{.data = 640 * 480}`.
   using bulk_lengths = typename T::bulk_lengths;
@@ -37,7 +31,7 @@ class publisher {
   publisher(const node& on, const std::string& topic, const publisher_qos& qos = {},
             const placement& where = {}) {
     detail::failed why;
-    create(on, topic, qos, where, why);
+    create(on, topic, qos, where, detail::type_description::of<T>(), why);
     detail::raise_if(why);
   }
   /// As the constructor, without an exception.
@@ -46,7 +40,7 @@ class publisher {
                                                            const placement& where = {}) {
     detail::failed why;
     publisher made;
-    made.create(on, topic, qos, where, why);
+    made.create(on, topic, qos, where, detail::type_description::of<T>(), why);
     return detail::result_of(std::move(made), std::move(why));
   }
 
@@ -88,39 +82,10 @@ class publisher {
     return detail::result_of(std::move(sequence), std::move(why));
   }
 
-  /// Sets an interrupter that ends this publisher's waits for subscribers without room: publishing then fails
-  /// with `errc::interrupted`, and a loan stays valid. Null removes it.
-  void set_interrupter(const interrupter* stop) noexcept {
-    situ_publisher_set_interrupter(handle_.get(), stop != nullptr ? stop->handle() : nullptr);
-  }
-
-  /// Gives the memory of free slots back to the system, and returns the number of bytes; see
-  /// situ_publisher_trim.
-  std::uint64_t trim() noexcept { return situ_publisher_trim(handle_.get()); }
-
-  /// Memory in use, subscribers, and missed deadlines.
-  [[nodiscard]] publisher_statistics statistics() const noexcept {
-    return situ_publisher_get_statistics(handle_.get());
-  }
-  /// The handle for the C interface.
-  [[nodiscard]] situ_publisher* handle() const noexcept { return handle_.get(); }
-
  private:
   static constexpr bool has_bulk = !std::is_same_v<bulk_lengths, no_bulk>;
 
   publisher() = default;
-  void create(const node& on, const std::string& topic, const publisher_qos& qos, const placement& where,
-              detail::failed& why) {
-    situ_error raw;
-    situ_publisher* made = nullptr;
-    const situ_publisher_qos terms = detail::to_c(qos);
-    const situ_placement place = detail::to_c(where);
-    auto type = detail::type_description::of<T>();
-    const situ_status status =
-        situ_publisher_create_in(on.handle(), topic.c_str(), type.get(), &terms, &place, &made, &raw);
-    if (detail::succeeded(status, raw, why)) handle_.reset(made);
-  }
-
   bool lend(situ::loan<T>& lent, const bulk_lengths& lengths, detail::failed& why) {
     static_assert(alignof(T) <= 64);
     const auto body = T::body_size(lengths);
@@ -130,7 +95,7 @@ class publisher {
                       " cannot be lent: a bulk length exceeds its bound or the address space");
       return false;
     }
-    if (!lent.raw_.lend(handle_.get(), sizeof(T), alignof(T), *body, why)) return false;
+    if (!lent.raw_.lend(handle(), sizeof(T), alignof(T), *body, why)) return false;
     T::init_at(lent.raw_.head(), lengths);
     return true;
   }
@@ -143,7 +108,7 @@ class publisher {
       static_assert(!has_bulk,
                     "the bulk fields of a flat message lie in its body: use loan() and fill its body");
       detail::raw_loan lent;
-      if (!lent.lend(handle_.get(), sizeof(T), alignof(T), 0, why)) return 0;
+      if (!lent.lend(handle(), sizeof(T), alignof(T), 0, why)) return 0;
       ::new (lent.head()) T(value);
       situ_count_copy(sizeof(T));
       return lent.publish(why);
@@ -170,14 +135,12 @@ class publisher {
     const auto size = encoded_size(value);
     if (!size) return refuse(size.error());
     detail::raw_loan lent;
-    if (!lent.lend(handle_.get(), 0, 1, *size, why)) return 0;
+    if (!lent.lend(handle(), 0, 1, *size, why)) return 0;
     const auto written = encode(value, lent.body());
     if (!written) return refuse(written.error());
     situ_count_copy(*written);
     return lent.publish(why);
   }
-
-  detail::owner<situ_publisher> handle_;
 };
 
 }  // namespace situ

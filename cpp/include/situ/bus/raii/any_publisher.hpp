@@ -1,0 +1,62 @@
+// The part of a publisher that does not depend on its message type.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "situ.h"
+#include "situ/bus/c_abi/error.hpp"
+#include "situ/bus/c_abi/handle.hpp"
+#include "situ/bus/c_abi/qos.hpp"
+#include "situ/bus/c_abi/type.hpp"
+#include "situ/bus/raii/device.hpp"
+#include "situ/bus/raii/interrupt.hpp"
+#include "situ/bus/raii/node.hpp"
+
+namespace situ {
+
+/// What the library counts for a publisher; see situ.h.
+using publisher_statistics = situ_publisher_statistics;
+
+/// Base of all publishers: memory, interruption and statistics.
+class any_publisher {
+ public:
+  /// Sets an interrupter that ends this publisher's waits for subscribers without room: publishing then fails
+  /// with `errc::interrupted`, and a loan stays valid. Null removes it.
+  void set_interrupter(const interrupter* stop) noexcept {
+    situ_publisher_set_interrupter(handle_.get(), stop != nullptr ? stop->handle() : nullptr);
+  }
+
+  /// Gives the memory of free slots back to the system, and returns the number of bytes; see
+  /// situ_publisher_trim.
+  std::uint64_t trim() noexcept { return situ_publisher_trim(handle_.get()); }
+
+  /// Memory in use, subscribers, and missed deadlines.
+  [[nodiscard]] publisher_statistics statistics() const noexcept {
+    return situ_publisher_get_statistics(handle_.get());
+  }
+  /// The handle for the C interface.
+  [[nodiscard]] situ_publisher* handle() const noexcept { return handle_.get(); }
+
+ protected:
+  any_publisher() = default;
+  any_publisher(any_publisher&&) noexcept = default;
+  any_publisher& operator=(any_publisher&&) noexcept = default;
+  ~any_publisher() = default;
+
+  void create(const node& on, const std::string& topic, const publisher_qos& qos, const placement& where,
+              detail::type_description type, detail::failed& why) {
+    situ_error raw;
+    situ_publisher* made = nullptr;
+    const situ_publisher_qos terms = detail::to_c(qos);
+    const situ_placement place = detail::to_c(where);
+    const situ_status status =
+        situ_publisher_create_in(on.handle(), topic.c_str(), type.get(), &terms, &place, &made, &raw);
+    if (detail::succeeded(status, raw, why)) handle_.reset(made);
+  }
+
+ private:
+  detail::owner<situ_publisher> handle_;
+};
+
+}  // namespace situ
