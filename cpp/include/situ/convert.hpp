@@ -89,7 +89,7 @@ class converter {
     } else if constexpr (message_union<From>) {
       return convert_union(from, to);
     } else {
-      // One of them may be a struct that others have generated, with members of the same names.
+      // One of them may be a struct of another generator, with members of the same names.
       using described = std::conditional_t<message<From>, From, To>;
       return described::situ_members(
           [&](const member_info& info, const auto& a, auto& b) { return convert(a, b) || enter(info.name); },
@@ -136,7 +136,7 @@ class converter {
     if constexpr (is_bounded_vector<To>::value) {
       return to.try_resize(count) || fail(To::bound, count);
     } else {
-      // Vectors of others may be bounded.
+      // Vectors of other generators may be bounded.
       if (count > to.max_size()) return fail(to.max_size(), count);
       to.resize(count);
       return true;

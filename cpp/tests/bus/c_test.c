@@ -404,7 +404,7 @@ static void note_wait(const situ_wait_info* wait, void* context) {
   found->count++;
 }
 
-/* A publisher in another process that has no room is listed, with the node that it waits for. */
+/* Lists a publisher without room in another process, with the node that it waits for. */
 static void lists_waits(const situ_root* root) {
   situ_error error;
   situ_node* node = NULL;
@@ -453,7 +453,7 @@ static void lists_waits(const situ_root* root) {
   situ_node_destroy(node);
 }
 
-/* Applies `change` to every file below a directory whose name ends so. */
+/* Applies `change` to each file below a directory whose name has this ending. */
 static void each_file(const char* directory, const char* ending, int (*change)(const char* path)) {
   DIR* all = opendir(directory);
   CHECK(all != NULL);
@@ -475,7 +475,7 @@ static void each_file(const char* directory, const char* ending, int (*change)(c
 
 static int empty(const char* path) { return truncate(path, 0); }
 
-/* With the guard, a process lives though the files that it uses lose their contents, and is told. */
+/* With the guard, a process survives when the files that it uses lose their contents, and gets errors. */
 static void survives(const situ_root* root) {
   situ_error error;
   const pid_t child = fork();
@@ -512,7 +512,7 @@ static void survives(const situ_root* root) {
   }
   int status = -1;
   CHECK(waitpid(child, &status, 0) == child && status == 0);
-  /* What was emptied belongs to nobody that could be recognized. */
+  /* The node of an emptied file cannot be recognized. */
   char command[512];
   snprintf(command, sizeof command, "rm -rf %s/topics/* %s/nodes/*", root->path, root->path);
   CHECK(system(command) == 0);

@@ -1,4 +1,4 @@
-// Files that are removed, or made shorter, under those who use them: errors of a kind of their own.
+// Files that are removed or made shorter while in use: a separate kind of error.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-/// Makes every file below a directory empty whose path ends so; how many those are.
+/// Truncates each file below a directory whose path has this ending. Returns their number.
 int empty_all(const std::string& directory, std::string_view ending) {
   int count = 0;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
@@ -28,7 +28,7 @@ int empty_all(const std::string& directory, std::string_view ending) {
   return count;
 }
 
-/// The error of an operation that is tried again until there is one.
+/// Repeats an operation until it fails, and returns the error.
 template <class Operation>
 situ::error eventual_error_of(Operation&& operation) {
   const auto end = std::chrono::steady_clock::now() + 20s;
@@ -56,7 +56,7 @@ TEST_F(Bus, a_removed_root_is_an_error_of_its_own) {
   EXPECT_NE(std::string(refused.what()).find(root_.path), std::string::npos) << refused.what();
 }
 
-/// What a child comes to that uses a topic whose publisher's memory is taken away.
+/// The exit status of a child that uses a topic whose publisher's memory is removed.
 int shortened(const situ::root& where, bool guarded) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// Windows of regions in programs that lock their memory: they hold what is used, not what could be.
+// Windows of regions in programs that lock their memory: only used memory is locked.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t mib = 1 << 20;
 
-/// The memory of this process, in bytes.
+/// The memory of this process in bytes.
 std::size_t resident() {
   std::ifstream pages("/proc/self/statm");
   std::size_t all = 0, here = 0;
@@ -32,11 +32,11 @@ void take(int count) {
   }
 }
 
-/// What a child comes to that takes so many windows, locks its memory, and takes a hundred more.
+/// The exit status of a child that takes `before` windows, locks its memory, and takes a hundred more.
 int locks(int before, int flags) {
   const pid_t child = ::fork();
   if (child == 0) {
-    // What goes wrong must not take the machine's memory: without a limit, it would be 16 GiB.
+    // A defect must not take the machine's memory: without a limit, it would take 16 GiB.
     const rlimit limit{2048 * mib, 2048 * mib};
     ::setrlimit(RLIMIT_AS, &limit);
     take(before);

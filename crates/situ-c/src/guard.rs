@@ -1,4 +1,4 @@
-//! The guard against files of shared memory that are made shorter, for programs in C that ask for it.
+//! The guard against files of shared memory that are made shorter, for C programs that install it.
 
 use situ_memory::guard::install;
 

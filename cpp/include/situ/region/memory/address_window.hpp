@@ -98,8 +98,8 @@ class address_window_pool {
   }
 
  private:
-  /// At least so much becomes writable at a time, and as much as is writable already. Not more:
-  /// mlockall(MCL_CURRENT) finds memory for everything that is writable.
+  /// At least this number of bytes becomes writable at a time, and as much as is writable already. Not more:
+  /// mlockall(MCL_CURRENT) allocates memory for everything that is writable.
   static constexpr std::size_t least_step = std::size_t{16} << 20;
   static constexpr std::uint32_t keep_resident = std::uint32_t{64} << 10;
 
@@ -107,10 +107,10 @@ class address_window_pool {
     return static_cast<std::size_t>(std::countr_zero(size) - std::countr_zero(smallest));
   }
 
-  /// Has the pages of a range locked as they are used, if it is locked as a whole, as mlockall(MCL_FUTURE)
-  /// locks it: the kernel would find memory for all of it as soon as it becomes writable.
+  /// If the range is locked as a whole, as mlockall(MCL_FUTURE) locks it, locks its pages only when they are
+  /// used. Otherwise the kernel would allocate all of it as soon as it becomes writable.
   static bool lock_as_used(std::byte* begin, std::size_t bytes) noexcept {
-    // Asking to invalidate private pages changes nothing, and is refused where they are locked.
+    // A request to invalidate private pages changes nothing. It is refused for locked pages.
     if (msync(begin, smallest, MS_INVALIDATE) == 0 || errno != EBUSY) return true;
 #if defined(MLOCK_ONFAULT)
     if (mlock2(begin, bytes, MLOCK_ONFAULT) == 0) return true;
