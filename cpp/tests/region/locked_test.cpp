@@ -26,7 +26,7 @@ std::size_t resident() {
 /// Takes windows of the smallest size, and uses the first bytes of each.
 void take(int count) {
   for (int i = 0; i < count; ++i) {
-    const auto window = situ::region_detail::window_pool::instance().take(1 << 20);
+    const auto window = situ::region_detail::address_window_pool::instance().take(1 << 20);
     ASSERT_NE(window.begin, nullptr);
     std::memset(window.begin, 1, 100);
   }
