@@ -1,17 +1,18 @@
-//! Who decides which granules of a region a block takes: a bitmap behind caches by default, or an [`Allocator`] of one's own.
+//! Decides which granules of a region a block takes: by a bitmap with caches by default, or by a user's
+//! [`Allocator`].
 
 use std::fmt;
 
 use super::memory::{GRANULE, Memory};
 
-/// Which allocator a region has.
+/// The allocator of a region.
 #[derive(Clone, Copy, Default)]
 pub enum Allocation {
-    /// Freed blocks of up to 128 bytes are used again at once, seven of each size; larger ones by the first run of free granules
-    /// that is long enough.
+    /// Reuses a freed block of up to 128 bytes at once and keeps up to seven of each size. A larger block
+    /// takes the first run of free granules that is long enough.
     #[default]
     Bitmap,
-    /// Another one, such as [`Monotonic`].
+    /// A user's allocator, such as [`Monotonic`].
     By(&'static dyn Allocator),
 }
 
@@ -19,7 +20,7 @@ impl PartialEq for Allocation {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Bitmap, Self::Bitmap) => true,
-            // Allocators hold nothing, so that two of one name do the same.
+            // Allocators have no state, so two with the same name behave alike.
             (Self::By(a), Self::By(b)) => a.name() == b.name(),
             _ => false,
         }
@@ -37,24 +38,26 @@ impl fmt::Debug for Allocation {
     }
 }
 
-/// Decides which granules, of 16 bytes, a block takes. It holds nothing itself: all it knows are the [`Granules`], of which one can
-/// be taken only while it is free. So a wrong allocator finds no room, or wastes it. (One that returned what it took from another
-/// region could spoil values, but not memory: all access is checked.)
+/// Decides which granules, of 16 bytes each, a block takes. An allocator has no state of its own. It reads
+/// the [`Granules`], of which only free ones can be taken, so a wrong allocator finds no room or wastes it.
+/// An allocator that returned granules of another region could corrupt values, but not memory, because all
+/// access is checked.
 pub trait Allocator: Sync {
-    /// What it is called.
+    /// The name of the allocator.
     fn name(&self) -> &'static str;
 
-    /// Takes `count` granules one behind the other, by [`Granules::take`] or [`Granules::grow`]; the first of them.
+    /// Takes `count` consecutive granules by [`Granules::take`] or [`Granules::grow`], and returns them.
     fn take(&self, granules: &mut Granules<'_>, count: u32) -> Option<Taken>;
 
-    /// Granules are no longer in use. They are free when this is called, and the image may have become shorter.
+    /// Called when granules are no longer in use. They are free at that time, and the image may have become
+    /// shorter.
     fn freed(&self, _granules: &mut Granules<'_>, _from: u32, _count: u32) {}
 }
 
-/// The granules of a region: those of the image, and which of them are in use.
+/// The granules of a region's image, with their state.
 pub struct Granules<'a>(pub(super) &'a mut Memory);
 
-/// Granules that were taken, to be returned.
+/// Granules that an allocator has taken and returns.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Taken {
     pub(super) from: u32,
@@ -63,7 +66,7 @@ pub struct Taken {
 }
 
 impl Granules<'_> {
-    /// How many granules the image has.
+    /// The number of granules of the image.
     pub fn end(&self) -> u32 {
         self.0.size() / GRANULE
     }
@@ -78,7 +81,7 @@ impl Granules<'_> {
         self.0.next(from, true, self.end())
     }
 
-    /// Takes `count` granules from `from` on, if they are all free, within the image.
+    /// Takes `count` granules from `from` on, if all of them are free and lie within the image.
     pub fn take(&mut self, from: u32, count: u32) -> Option<Taken> {
         let to = from.checked_add(count).filter(|to| *to <= self.end())?;
         (count != 0 && self.next_used(from) >= to).then(|| {
@@ -87,7 +90,7 @@ impl Granules<'_> {
         })
     }
 
-    /// Makes the image longer by `count` granules, and takes them. None if it may not become so long.
+    /// Makes the image longer by `count` granules and takes them; `None` if the limit does not allow it.
     pub fn grow(&mut self, count: u32) -> Option<Taken> {
         let from = self.end();
         self.0.extend_end(count).ok()?;
@@ -95,8 +98,9 @@ impl Granules<'_> {
     }
 }
 
-/// Takes each block behind the last one, and none that was freed: the fewest instructions, for regions that are built, sent and
-/// thrown away. Freed memory at the end is used again; the rest comes back when the region is compacted.
+/// Takes each block after the last one and reuses no freed block. This needs the fewest instructions and
+/// suits regions that are built, sent and discarded. Freed memory at the end is reused; compaction recovers
+/// the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Monotonic;
 

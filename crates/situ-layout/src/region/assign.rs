@@ -1,4 +1,4 @@
-//! Values that become copies of others, in whatever region those lie.
+//! Assigns values that are copies of others, from any region.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::memory::{MemoryMut, in_granules};
 use super::place::Region;
 use super::stored::{Assign, Stored, relocate};
 
-/// Somebody else may write to the image of a [`Ref`] while it is read.
+/// Panics because another process wrote to the image of a [`Ref`] while it was read.
 #[cold]
 #[inline(never)]
 fn changed() -> ! {
@@ -17,9 +17,9 @@ fn changed() -> ! {
 }
 
 impl<T: Stored> Assign<Ref<'_, T>> for T {
-    /// All of what is needed is taken before anything changes. Both values have room for that time.
+    /// Takes all memory that is needed before anything changes. For that time there is room for both values.
     fn assign(MemoryMut(memory): MemoryMut<'_>, at: u32, from: Ref<'_, T>) -> Result<(), Full> {
-        // A block for the value itself, and those that belong to it behind that: as in a canonical image.
+        // One block for the value itself, and after it the blocks that belong to it, as in a canonical image.
         let own = in_granules(u64::from(T::SIZE)) as u32;
         let mut writer = Writer::new(from.image(), &mut [], 0);
         T::write(&mut writer, from.at(), 0);
@@ -35,7 +35,7 @@ impl<T: Stored> Assign<Ref<'_, T>> for T {
         let mut writer = Writer::behind(from.image(), &mut memory.bytes_mut()[..end as usize], fresh + own);
         T::write(&mut writer, from.at(), fresh);
         if writer.end() != end {
-            // Nothing leads to it yet.
+            // No link leads to it yet.
             memory.zero(fresh, own + blocks);
             memory.free(fresh, u64::from(own) + u64::from(blocks));
             changed();
@@ -58,7 +58,7 @@ impl<T: Stored> Ref<'_, T> {
 }
 
 impl<'a> Writer<'a> {
-    /// Copies from an image into another one, in which blocks are put from `end` on.
+    /// Copies from an image into another one. Blocks are placed from `end` on.
     fn behind(from: &'a [u8], to: &'a mut [u8], end: u32) -> Self {
         Self { from, to, end, shared: HashMap::new(), versions: None }
     }

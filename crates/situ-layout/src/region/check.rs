@@ -1,4 +1,5 @@
-//! Checking that bytes are a region before any of them is believed: canonical images with one cursor, live ones with a bitmap.
+//! Checks that bytes are a region before any of them is used: canonical images with one cursor, live ones
+//! with a bitmap.
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -10,40 +11,41 @@ use super::memory::{GRANULE, MAX_SIZE, ROOT, halves_at, in_granules, is_zero_beh
 use super::stored::Stored;
 use super::versions::{TABLE_AT, Versions, compare, table_of};
 
-/// How many links may lead from one to the next.
+/// The greatest number of links in a chain.
 const MAX_DEPTH: u32 = 64;
 pub(super) const MAGIC: u32 = 0x4e47_5253;
 pub(super) const VERSION: u8 = 1;
 
-/// A shared value that a check has met.
+/// A shared value that a check has reached.
 struct Met {
     of: TypeId,
-    /// The links that led to it, and those it counts.
+    /// The number of links that led to it, and the number it states.
     links: u32,
     count: u32,
-    /// It is still being checked: a link to it lies within it.
+    /// Its check is still in progress; a link to it now would lie within it.
     open: bool,
-    /// How many links lead from one to the next within it.
+    /// The greatest number of links in a chain within it.
     height: u32,
 }
 
-/// A check that is under way, of a canonical image or of a live one.
+/// A check in progress, of a canonical or a live image.
 pub struct Check<'a, const CANONICAL: bool> {
     image: &'a [u8],
-    /// Which granules belong to something, of a live image.
+    /// The granules of a live image that belong to a block.
     bits: &'a mut [u64],
-    /// Where the next block belongs, in a canonical image.
+    /// The place of the next block in a canonical image.
     cursor: u32,
     depth: u32,
     /// The greatest depth so far of the shared value that is being checked.
     deepest: u32,
-    /// By their blocks.
+    /// The shared values, by their blocks.
     shared: BTreeMap<u32, Met>,
-    /// If the image is of another version.
+    /// The versions, if the image has others than this program.
     versions: Option<&'a Versions>,
 }
 
-// What nearly every value needs is inlined by force: a call and what is saved around it take as long as the check itself.
+// Functions that nearly every value needs are always inlined: a call with its saved registers takes as long
+// as the check.
 impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
     #[inline]
     fn new(image: &'a [u8], bits: &'a mut [u64]) -> Self {
@@ -58,7 +60,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         self.image.len() as u32
     }
 
-    /// There may be blocks of which this program knows nothing.
+    /// Whether the image may contain blocks that this program does not know.
     #[inline]
     fn newer(&self) -> bool {
         self.versions.is_some_and(|versions| versions.newer)
@@ -71,7 +73,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         to == cursor || (self.newer() && to >= cursor && to % i64::from(GRANULE) == 0)
     }
 
-    /// The members that the image has of an appendable struct, and its size there.
+    /// The number of members of an appendable struct in the image, and its size there.
     pub fn version_of<T: Stored>(&self, at: u32) -> Result<(u32, u32), Invalid> {
         match self.versions {
             None => Ok((u32::MAX, T::SIZE)),
@@ -82,7 +84,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         }
     }
 
-    /// The size of what a link leads to.
+    /// The size of the value that a link leads to.
     pub(super) fn size_of<T: Stored>(&self, at: u32) -> Result<u32, Invalid> {
         if T::APPENDABLE { Ok(self.version_of::<T>(at)?.1) } else { Ok(T::SIZE) }
     }
@@ -102,7 +104,8 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         invalid(at, InvalidProblem::WrongBackLink { found: found as i32 })
     }
 
-    /// What all containers of 16 bytes have: length and capacity. `trimmed` is the capacity of a canonical one of a length.
+    /// Checks the common part of all containers of 16 bytes and returns length and capacity. `trimmed` gives
+    /// the canonical capacity for a length.
     #[inline]
     pub(super) fn container(&self, at: u32, trimmed: impl Fn(u32) -> u32) -> Result<(u32, u32), Invalid> {
         let [_, len, cap, back] = numbers(self.image, at);
@@ -121,7 +124,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         Ok((len, cap))
     }
 
-    /// That the link at `at` leads nowhere.
+    /// Checks that the link at `at` leads nowhere.
     #[inline]
     pub(super) fn no_block(&self, at: u32) -> Result<(), Invalid> {
         match u32_at(self.image, at) as i32 {
@@ -133,7 +136,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         }
     }
 
-    /// Where the link at `at` leads, to a block of at least `bytes`, which is not claimed yet.
+    /// The target of the link at `at`, a block of at least `bytes` bytes. The block is not claimed yet.
     #[inline]
     pub(super) fn peek(&self, at: u32, bytes: u64) -> Result<u32, Invalid> {
         let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
@@ -149,8 +152,8 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         Ok(to as u32)
     }
 
-    /// The granules of the next block of a canonical image, if it has `bytes` and the link at `at`, which is `link`, leads to it. They are
-    /// then still to be taken.
+    /// The granules of the next block of a canonical image. The block must have `bytes` bytes, and the link
+    /// at `at`, whose value is `link`, must lead to it. The caller still has to take them.
     #[inline]
     pub(super) fn next(&self, at: u32, link: u32, bytes: u32) -> Option<&'a [[u8; GRANULE as usize]]> {
         if !CANONICAL || at.wrapping_add(link) != self.cursor {
@@ -161,13 +164,13 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         Some(block.as_chunks().0)
     }
 
-    /// Takes the block that [`next`](Self::next) has shown.
+    /// Takes the block that [`next`](Self::next) returned.
     #[inline]
     pub(super) fn take_next(&mut self, bytes: u32) {
         self.cursor += in_granules(u64::from(bytes)) as u32;
     }
 
-    /// The block of `bytes` to which the link at `at` leads, of which `used` hold something.
+    /// Claims the block of `bytes` bytes to which the link at `at` leads. The first `used` bytes hold data.
     #[inline]
     pub(super) fn claim(&mut self, at: u32, bytes: u64, used: u64) -> Result<u32, Invalid> {
         let to = i64::from(at) + i64::from(u32_at(self.image, at) as i32);
@@ -202,10 +205,11 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         Ok(())
     }
 
-    /// In canonical images, that bytes that belong to nothing are zero.
+    /// In canonical images, checks that bytes outside of all values are zero.
     #[inline(always)]
     pub fn zero(&self, from: u32, to: u32) -> Result<(), Invalid> {
-        // Mostly, how many these are is known when this is compiled (of the difference, not of the two ends as indices), and it is none.
+        // The count is mostly a compile-time constant, and zero. The compiler sees this from the difference,
+        // not from the two ends as indices.
         let (begin, count) = (from as usize, to.wrapping_sub(from) as usize);
         if count == 0 || !CANONICAL || any_bits(&self.image[begin..begin + count]) == 0 {
             return Ok(());
@@ -213,7 +217,8 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         self.not_zero(from)
     }
 
-    /// That the block that ends at the cursor is zero from `used` on: mostly, that is a part of its last granule.
+    /// Checks that the block that ends at the cursor is zero from `used` on. Mostly, this is a part of its
+    /// last granule.
     #[inline]
     fn rest_is_zero(&self, used: u32) -> Result<(), Invalid> {
         let rest = self.cursor - used;
@@ -227,7 +232,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         self.zero(used, self.cursor)
     }
 
-    /// Names the first byte from `at` on that is not zero.
+    /// Reports the first byte from `from` on that is not zero.
     #[cold]
     #[inline(never)]
     fn not_zero(&self, from: u32) -> Result<(), Invalid> {
@@ -236,7 +241,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         invalid(at, InvalidProblem::NotZero { at })
     }
 
-    /// What a link leads to is one deeper than the link.
+    /// Runs a check one level deeper, for the value that a link leads to.
     #[inline]
     pub(super) fn deeper(
         &mut self,
@@ -253,7 +258,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         checked
     }
 
-    /// Whether the link at `at` leads to a shared value that was met before.
+    /// Whether the link at `at` leads to a shared value that was reached before.
     pub(super) fn shared_again<T: Stored>(&mut self, at: u32, block: u32) -> Result<bool, Invalid> {
         let Some(met) = self.shared.get_mut(&block) else { return Ok(false) };
         if met.of != TypeId::of::<T>() {
@@ -270,7 +275,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         Ok(true)
     }
 
-    /// Checks a shared value that is met for the first time, behind the link at `at`.
+    /// Checks a shared value that is reached for the first time, through the link at `at`.
     pub(super) fn shared_first<T: Stored>(
         &mut self,
         at: u32,
@@ -290,7 +295,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         checked
     }
 
-    /// That shared values count the links that were met.
+    /// Checks that the stated link counts of shared values equal the numbers of links found.
     fn links_are_counted(&self) -> Result<(), Invalid> {
         for (block, met) in &self.shared {
             if met.count != met.links && !(self.newer() && met.count > met.links) {
@@ -310,13 +315,13 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
         if T::LINKS { self.deeper(at, each) } else { each(self) }
     }
 
-    /// A vector without a block, or one with which something is wrong.
+    /// Checks a vector without a block; reports an error for any other.
     #[inline(never)]
     fn without_block(&self, at: u32) -> Result<(), Invalid> {
         self.container(at, |len| len).map(drop)
     }
 
-    /// A vector of T, or what is made of one. Its block, and its length.
+    /// Checks a vector of `T`, or a container built on one. Returns its block and its length.
     #[inline(always)]
     pub(super) fn vector<T: Stored>(&mut self, at: u32) -> Result<(u32, u32), Invalid> {
         let [link, len, cap, back] = numbers(self.image, at);
@@ -333,7 +338,7 @@ impl<'a, const CANONICAL: bool> Check<'a, CANONICAL> {
 }
 
 impl Check<'_, false> {
-    /// Whether a place lies in the value at `value`, or in what belongs to it. If that cannot be known, it does.
+    /// Whether a place lies in the value at `value` or in its blocks. True if this cannot be determined.
     pub(super) fn holds<T: Stored>(image: &[u8], value: u32, place: u32) -> bool {
         let mut bits = vec![0_u64; words(image.len() as u32)];
         let (first, last) = (value / GRANULE, (value + T::SIZE - 1) / GRANULE);
@@ -344,30 +349,30 @@ impl Check<'_, false> {
     }
 }
 
-/// An image that was checked.
+/// A checked image.
 pub(super) struct Checked<'a, 'b> {
-    /// Without what may follow it.
+    /// The image, without bytes that may follow it.
     pub image: &'a [u8],
-    /// The granules in use, of a live image.
+    /// The granules in use, for a live image.
     pub bits: Option<&'b [u64]>,
-    /// If the image is of another version.
+    /// The versions, if the image has others than this program.
     pub versions: Option<Versions>,
 }
 
-/// The schema hash that stands in images of a type. What can be appended to has none: its schema changes.
+/// The schema hash in images of a type. It is 0 for an appendable type, because its schema changes.
 pub(super) fn schema_hash<T: Stored>(facts: &Facts) -> u64 {
     if facts.table.is_empty() { T::SCHEMA_HASH } else { 0 }
 }
 
 thread_local! {
-    /// A bitmap that was used, and whose memory is used again: checking what was received allocates nothing.
+    /// A used bitmap kept for reuse, so that checking received images does not allocate each time.
     static SPARE: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
 }
 
-/// Images of up to 16 KiB need so many words of bitmap.
+/// The number of words of bitmap for images of up to 16 KiB.
 const SMALL: usize = 16;
 
-/// The bitmap of a check. That of a small image lies in the caller's frame.
+/// The bitmap of a check. For a small image, it lies in the caller's stack frame.
 #[derive(Default)]
 pub(super) struct Bitmap {
     small: [u64; SMALL],
@@ -375,7 +380,7 @@ pub(super) struct Bitmap {
 }
 
 impl Bitmap {
-    /// So many words, which are zero. None if there is no memory for them.
+    /// `count` zeroed words; `None` if there is no memory for them.
     #[inline]
     fn words(&mut self, count: usize) -> Option<&mut [u64]> {
         if count <= SMALL { self.small.get_mut(..count) } else { self.large_words(count) }
@@ -394,20 +399,20 @@ impl Drop for Bitmap {
     #[inline]
     fn drop(&mut self) {
         if self.large.capacity() != 0 {
-            // A thread that ends keeps nothing.
+            // A thread that is ending keeps no bitmap.
             let _ = SPARE.try_with(|spare| spare.set(std::mem::take(&mut self.large)));
         }
     }
 }
 
-/// The four numbers of a container of 16 bytes, the last of which leads back to the header.
+/// The four numbers of a container of 16 bytes. The last is the link back to the header.
 #[inline(always)]
 fn numbers(image: &[u8], at: u32) -> [u32; 4] {
     let header = &image[at as usize..at as usize + 16];
     [u32_at(header, 0), u32_at(header, 4), u32_at(header, 8), u32_at(header, 12)]
 }
 
-/// Marks granules, of which there is at least one; false, and they are marked, if one was marked before.
+/// Most blocks lie in one word.
 #[inline(always)]
 fn mark(bits: &mut [u64], from: u32, count: u32) -> bool {
     let last = from.wrapping_add(count).wrapping_sub(1);
@@ -427,7 +432,7 @@ fn mark_word(word: &mut u64, mask: u64) -> bool {
     before & mask == 0
 }
 
-/// The same from a granule to another one, in several words.
+/// As [`mark`], for granules in several words.
 #[inline(never)]
 fn mark_words(bits: &mut [u64], (from, head): (u32, u64), (last, tail): (u32, u64)) -> bool {
     match bits.get_mut(from as usize / 64..=last as usize / 64) {
@@ -439,11 +444,11 @@ fn mark_words(bits: &mut [u64], (from, head): (u32, u64), (last, tail): (u32, u6
     }
 }
 
-/// The bits that are set in any of these bytes, in any of eight places.
+/// The union of the bits in all bytes, as eight bytes by their position modulo eight.
 #[inline]
 pub(super) fn any_bits(bytes: &[u8]) -> u64 {
     if let Some(last) = bytes.last_chunk() {
-        // The last word may begin within the one before it.
+        // The last word may overlap the one before it.
         let words = bytes.as_chunks().0;
         return words.iter().fold(u64::from_le_bytes(*last), |any, word| any | u64::from_le_bytes(*word));
     }
@@ -453,14 +458,14 @@ pub(super) fn any_bits(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |any, byte| any | u64::from(*byte))
 }
 
-/// Checks an image of a `T`, wherever it lies. The bitmap is a new one.
+/// Checks an image of a `T` at any address, with a new bitmap.
 pub(super) fn check_image<'a, 'b, T: Stored>(
     image: &'a [u8],
     bitmap: &'b mut Bitmap,
 ) -> Result<Checked<'a, 'b>, Invalid> {
     let facts = T::facts();
     let there = image.len() as u64;
-    // The least that an image of a type has; the root of another version may be smaller.
+    // The smallest size of an image of the type. The root of another version may be smaller.
     let least = u64::from(ROOT) + if T::APPENDABLE { 0 } else { in_granules(u64::from(T::SIZE)) };
     let header = image.first_chunk::<{ ROOT as usize }>().filter(|_| there >= least);
     let Some(header) = header else {
@@ -502,7 +507,7 @@ pub(super) fn check_image<'a, 'b, T: Stored>(
     Ok(Checked { image, bits: Some(bits), versions })
 }
 
-/// Reads the table of versions. Where it is, and its size in bytes.
+/// Reads the table of versions. Returns its place and its size in bytes.
 #[inline(never)]
 fn read_versions(
     image: &[u8],
@@ -516,7 +521,7 @@ fn read_versions(
     Ok((at, bytes))
 }
 
-/// Checks what lies behind a good header. The versions of the image, if they are others.
+/// Checks the part of an image after a valid header. Returns the versions of the image if they differ.
 #[inline]
 fn check_form<T: Stored, const CANONICAL: bool>(
     image: &[u8],

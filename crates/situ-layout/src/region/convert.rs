@@ -1,5 +1,6 @@
-//! Conversion between regions and the other storages of a generated type, member by member. Generated code says how each member
-//! is converted ([`region_type`](crate::region_type)); this is what its words stand for.
+//! Conversion between regions and the other storages of a generated type, member by member. Generated code
+//! states how each member is converted ([`region_type`](crate::region_type)); this module implements the
+//! conversions.
 
 use thiserror::Error;
 
@@ -37,12 +38,12 @@ pub enum StoreError {
         /// What is wrong with it.
         problem: BulkError,
     },
-    /// A member of the message lies where only ROS can read it.
+    /// A member of the message is in memory that only ROS can read.
     #[error("{path}: {buffer}")]
     RosidlBuffer {
         /// The member.
         path: FieldPath,
-        /// What it is.
+        /// The buffer.
         buffer: RosidlBuffer,
     },
 }
@@ -63,7 +64,7 @@ impl From<BulkError> for StoreError {
 }
 
 impl StoreError {
-    /// The member at fault; none if it is the region.
+    /// The path of the member at fault; `None` if the region is at fault.
     fn path_mut(&mut self) -> Option<&mut FieldPath> {
         match self {
             Self::Full(_) => None,
@@ -71,7 +72,7 @@ impl StoreError {
         }
     }
 
-    /// Says that it happened within this member.
+    /// Adds the enclosing member to the path.
     #[doc(hidden)]
     #[must_use]
     pub fn in_member(mut self, name: &'static str) -> Self {
@@ -79,7 +80,7 @@ impl StoreError {
         self
     }
 
-    /// Says that it happened within this element.
+    /// Adds the index of the enclosing element to the path.
     #[must_use]
     fn in_element(mut self, index: usize) -> Self {
         self.path_mut().into_iter().for_each(|path| path.enter_element(index));
@@ -87,38 +88,39 @@ impl StoreError {
     }
 }
 
-/// What lies in a region as `Self` takes the value of a message with another storage. If it fails, what is there is valid, and
-/// a mixture.
+/// A type whose values in a region can be assigned from a message with another storage. If it fails, the
+/// value in the region is valid and a mixture of old and new members.
 pub trait StoreFrom<V>: Stored {
     /// Stores the members of a message whose bulk members lie in `body`.
     fn store(memory: MemoryMut<'_>, at: u32, from: &V, body: &[u8]) -> Result<(), StoreError>;
 }
 
-/// What lies in a region as `Self` is read into a message with another storage. If it fails, that holds a mixture.
+/// A type whose values in a region can be read into a message with another storage. If it fails, the message
+/// holds a mixture.
 pub trait LoadInto<V>: Stored {
-    /// Reads the members; bulk members go to the bodies.
+    /// Reads the members. Bulk members are written to the bodies.
     fn load(from: Ref<'_, Self>, to: &mut V, bodies: &mut Bodies<'_>) -> Result<(), AssignError>;
 }
 
-/// What lies in a region as `Self` is a `V` that depends on no storage.
+/// A type whose values in a region correspond to a `V` that does not depend on the storage.
 pub trait Copied<V>: Stored {
-    /// Writes it.
+    /// Writes a value.
     fn put(memory: MemoryMut<'_>, at: u32, value: &V);
-    /// Reads it.
+    /// Reads a value.
     fn get(from: Ref<'_, Self>) -> V;
-    /// Writes several, one behind the other.
+    /// Writes several consecutive values.
     fn put_all(MemoryMut(memory): MemoryMut<'_>, at: u32, values: &[V]) {
         for (i, value) in (0..).zip(values) {
             Self::put(MemoryMut(memory), at + i * Self::SIZE, value);
         }
     }
-    /// Several, one behind the other, where they lie, if their bytes are those of `V`.
+    /// Several consecutive values in place, if their bytes are those of `V`.
     fn slice(_image: &[u8], _at: u32, _count: u32) -> Option<&[V]> {
         None
     }
 }
 
-/// Implements [`Copied`] for plain types, which are the same within regions and without.
+/// Implements [`Copied`] for plain types, which are the same within regions and outside.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_copied_plain {
@@ -142,7 +144,7 @@ macro_rules! __region_copied_plain {
 
 __region_copied_plain! { u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 }
 
-/// Plain values, one behind the other, where they lie.
+/// Consecutive plain values, in place.
 #[doc(hidden)]
 pub fn plain_values<T: Plain>(image: &[u8], at: u32, count: u32) -> &[T] {
     plain_slice(image, at, count)
@@ -175,14 +177,14 @@ impl<R: Copied<V>, V: value::Value + Copy, const N: usize> Copied<[V; N]> for [R
     }
 }
 
-/// A vector or set, and what its elements are.
+/// A container and the type of its elements.
 #[doc(hidden)]
 pub trait Holds: Stored {
     /// The elements.
     type Element: Stored;
 }
 
-/// A map, and what it holds.
+/// A map and the types of its keys and values.
 #[doc(hidden)]
 pub trait Maps: Stored {
     /// The keys.
@@ -191,27 +193,27 @@ pub trait Maps: Stored {
     type Value: Stored;
     /// Removes all entries.
     fn clear(memory: MemoryMut<'_>, at: u32);
-    /// Where the value of a key is, which is made if there is none.
+    /// The place of a key's value. A missing key gets a default value.
     fn entry(memory: MemoryMut<'_>, at: u32, key: <Self::Key as Key>::View<'_>) -> Result<u32, Full>;
-    /// Calls for each entry.
+    /// Calls a function for each entry.
     fn each<'r, E>(
         from: Ref<'r, Self>,
         call: impl FnMut(<Self::Key as Key>::View<'r>, Ref<'r, Self::Value>) -> Result<(), E>,
     ) -> Result<(), E>;
 }
 
-/// What holds a value or none.
+/// A container that holds one value or none.
 #[doc(hidden)]
 pub trait Holds01: Holds {
-    /// Whether others may hold the same value.
+    /// Whether other links may lead to the same value.
     const SHARES: bool = false;
-    /// Where the value is, which is made if there is none.
+    /// The place of the value. If there is none, a default value is made.
     fn fill_at(memory: MemoryMut<'_>, at: u32) -> Result<u32, Full>;
     /// The value.
     fn value(from: Ref<'_, Self>) -> Option<Ref<'_, Self::Element>>;
 }
 
-/// A set, by its keys.
+/// A set and its operations on keys.
 #[doc(hidden)]
 pub trait Sets: Holds {
     /// Removes all keys.
@@ -298,7 +300,7 @@ macro_rules! keyed {
 }
 keyed! { FlatSet FlatMap HashSet HashMap OrderedSet OrderedMap }
 
-/// An iterator of which it is known how much it gives.
+/// An iterator with a known length.
 struct Counted<I> {
     left: usize,
     inner: I,
@@ -332,16 +334,16 @@ impl<T: Stored> Holds01 for Shared<T> {
     }
 }
 
-/// A key of a message as one that is looked up in a region, and back.
+/// A conversion between a key of a message and a key of a region.
 #[doc(hidden)]
 pub trait KeyOf<V>: Key {
-    /// To be looked up.
+    /// The view for a lookup in the region.
     fn view_of(key: &V) -> Self::View<'_>;
-    /// As the message has it.
+    /// Reads a view into a key of the message.
     fn read(view: Self::View<'_>, to: &mut V) -> Result<(), AssignError>;
 }
 
-/// Implements [`KeyOf`] for keys that are the same within regions and without.
+/// Implements [`KeyOf`] for keys that are the same within regions and outside.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_key_of_self {
@@ -369,35 +371,35 @@ impl<V: api::Text> KeyOf<V> for Text {
     }
 }
 
-/// How what lies within something else is stored.
+/// Stores the value of a nested member or element.
 type Stores<V> = fn(MemoryMut<'_>, u32, &V, &[u8]) -> Result<(), StoreError>;
-/// How what lies within something else is read.
+/// Reads the value of a nested member or element.
 type Loads<R, V> = fn(Ref<'_, R>, &mut V, &mut Bodies<'_>) -> Result<(), AssignError>;
 
-/// Makes what lies there the default, in zeroed memory.
+/// Replaces a value by the default, in zeroed memory.
 fn renew<R: Stored>(memory: &mut Memory, at: u32) {
     R::release(MemoryMut(memory), at);
     memory.zero(at, R::SIZE);
     R::begin(MemoryMut(memory), at);
 }
 
-/// A value that depends on no storage.
+/// Stores a value that does not depend on the storage.
 pub fn store_copy<R: Copied<V>, V>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
     R::put(memory, at, from);
     Ok(())
 }
 
-/// A string.
+/// Stores a string.
 pub fn store_text<V: api::Text>(memory: MemoryMut<'_>, at: u32, from: &V) -> Result<(), StoreError> {
     Ok(Text::assign(memory, at, &*from.to_text())?)
 }
 
-/// A wide string.
+/// Stores a wide string.
 pub fn store_wide(MemoryMut(memory): MemoryMut<'_>, at: u32, from: &[u16]) -> Result<(), StoreError> {
     store_slice::<u16, u16>(memory, at, from)
 }
 
-/// A sequence of values that depend on no storage.
+/// Stores a sequence of values that do not depend on the storage.
 pub fn store_copies<R: Copied<V>, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
@@ -406,7 +408,7 @@ pub fn store_copies<R: Copied<V>, V: Value>(
     store_slice::<R, V>(memory, at, from.elements()?)
 }
 
-/// Values that depend on no storage, as a vector.
+/// Stores values that do not depend on the storage as a vector.
 fn store_slice<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &[V]) -> Result<(), StoreError> {
     let count = u32::try_from(from.len()).map_err(|_| memory.full())?;
     let mut to = Mut::<Vector<R>>::new(memory, at);
@@ -417,7 +419,7 @@ fn store_slice<R: Copied<V>, V>(memory: &mut Memory, at: u32, from: &[V]) -> Res
     Ok(())
 }
 
-/// A sequence.
+/// Stores a sequence.
 pub fn store_list<R: Stored, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
@@ -436,7 +438,7 @@ pub fn store_list<R: Stored, V: Value>(
     Ok(())
 }
 
-/// A sequence that is a set in regions.
+/// Stores a sequence that is a set in regions.
 pub fn store_set<R: Sets, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
@@ -450,7 +452,7 @@ where
     from.iter().try_for_each(|key| Ok(R::add(MemoryMut(memory), at, R::Element::view_of(key))?))
 }
 
-/// An array.
+/// Stores an array.
 pub fn store_array<R: Stored, V, const N: usize>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
@@ -463,7 +465,7 @@ pub fn store_array<R: Stored, V, const N: usize>(
     })
 }
 
-/// A map.
+/// Stores a map.
 pub fn store_map<R: Maps, K: value::Key, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
@@ -481,7 +483,7 @@ where
     })
 }
 
-/// An optional member.
+/// Stores an optional member.
 pub fn store_maybe<R: Holds01, V: Value>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
@@ -497,7 +499,7 @@ pub fn store_maybe<R: Holds01, V: Value>(
     store(MemoryMut(memory), place, value, body)
 }
 
-/// A bulk member.
+/// Stores a bulk member.
 pub fn store_bulk<R: Copied<V>, V: value::Plain>(
     MemoryMut(memory): MemoryMut<'_>,
     at: u32,
@@ -507,13 +509,13 @@ pub fn store_bulk<R: Copied<V>, V: value::Plain>(
     store_slice::<R, V>(memory, at, from.elements(body)?)
 }
 
-/// A value that depends on no storage.
+/// Reads a value that does not depend on the storage.
 pub fn load_copy<R: Copied<V>, V>(from: Ref<'_, R>, to: &mut V) -> Result<(), AssignError> {
     *to = R::get(from);
     Ok(())
 }
 
-/// A string.
+/// Reads a string.
 pub fn load_text<V: api::Text>(
     from: Ref<'_, Text>,
     to: &mut V,
@@ -523,7 +525,7 @@ pub fn load_text<V: api::Text>(
     Ok(to.try_assign(&within(str_at(from.image(), from.at()).into(), V::BOUND))?)
 }
 
-/// A wide string.
+/// Reads a wide string.
 pub fn load_wide<V: api::WideText>(
     from: Ref<'_, Vector<u16>>,
     to: &mut V,
@@ -533,7 +535,7 @@ pub fn load_wide<V: api::WideText>(
     Ok(to.try_assign(from.as_slice())?)
 }
 
-/// A sequence of values that depend on no storage.
+/// Reads a sequence of values that do not depend on the storage.
 pub fn load_copies<R: Copied<V>, V: Value>(
     from: Ref<'_, Vector<R>>,
     to: &mut impl api::List<V>,
@@ -553,7 +555,7 @@ pub fn load_copies<R: Copied<V>, V: Value>(
     Ok(())
 }
 
-/// A sequence.
+/// Reads a sequence.
 pub fn load_list<R: Stored, V: Value>(
     from: Ref<'_, Vector<R>>,
     to: &mut impl api::List<V>,
@@ -569,7 +571,7 @@ pub fn load_list<R: Stored, V: Value>(
     Ok(())
 }
 
-/// A sequence that is a set in regions.
+/// Reads a sequence that is a set in regions.
 pub fn load_set<R: Sets, V: Value>(
     from: Ref<'_, R>,
     to: &mut impl api::List<V>,
@@ -588,7 +590,7 @@ where
     Ok(())
 }
 
-/// An array.
+/// Reads an array.
 pub fn load_array<R: Stored, V, const N: usize>(
     from: Ref<'_, [R; N]>,
     to: &mut [V; N],
@@ -601,7 +603,7 @@ pub fn load_array<R: Stored, V, const N: usize>(
     Ok(())
 }
 
-/// A map.
+/// Reads a map.
 pub fn load_map<R: Maps, K: value::Key, V: Value>(
     from: Ref<'_, R>,
     to: &mut impl api::Table<K, V>,
@@ -623,7 +625,7 @@ where
     })
 }
 
-/// An optional member.
+/// Reads an optional member.
 pub fn load_maybe<R: Holds01, V: Value>(
     from: Ref<'_, R>,
     to: &mut impl api::Maybe<V>,
@@ -645,7 +647,7 @@ pub fn load_maybe<R: Holds01, V: Value>(
     }
 }
 
-/// A bulk member.
+/// Reads a bulk member.
 pub fn load_bulk<R: Copied<V>, V: value::Plain, B: BulkField<V>>(
     from: Ref<'_, Vector<R>>,
     to: &mut B,
@@ -664,7 +666,7 @@ pub fn load_bulk<R: Copied<V>, V: value::Plain, B: BulkField<V>>(
     }
 }
 
-/// What lies in a region as `Self` can begin with a default that needs no memory besides.
+/// A type whose values in a region can begin with a default that needs no further memory.
 #[doc(hidden)]
 pub trait BeginWith<V>: Stored {
     fn begin_with(memory: MemoryMut<'_>, at: u32, value: V);
@@ -676,7 +678,7 @@ impl<R: Copied<V>, V> BeginWith<V> for R {
     }
 }
 
-/// Text of up to 11 bytes.
+/// Supports text of up to 11 bytes.
 impl BeginWith<&'static str> for Text {
     fn begin_with(memory: MemoryMut<'_>, at: u32, value: &'static str) {
         let assigned = Self::assign(memory, at, value);
@@ -684,7 +686,7 @@ impl BeginWith<&'static str> for Text {
     }
 }
 
-/// Writes the default of a member over the one that every value of its type begins with.
+/// Writes the default of a member over the default of its type.
 #[doc(hidden)]
 pub fn begin_with<R: BeginWith<V>, V>(memory: MemoryMut<'_>, at: u32, value: V) {
     R::begin_with(memory, at, value);

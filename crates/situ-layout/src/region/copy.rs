@@ -1,4 +1,4 @@
-//! The canonical image of a value: a compacting copy, depth first, one cursor, all padding zero.
+//! Writes the canonical image of a value: a compacting copy, depth first, with one cursor and zero padding.
 
 use std::collections::HashMap;
 
@@ -7,20 +7,20 @@ use super::place::Region;
 use super::stored::Stored;
 use super::versions::Versions;
 
-/// Copies from an image into a canonical one. What does not fit is not written, but counted: so the size that would have been
-/// needed is known at the end, and copying into nothing measures.
+/// Copies from an image into a canonical one. Data that does not fit is counted but not written, so the end
+/// gives the needed size. Copying into an empty buffer measures.
 pub struct Writer<'a> {
     pub(super) from: &'a [u8],
     pub(super) to: &'a mut [u8],
     pub(super) end: u32,
-    /// Where the blocks of shared values went.
+    /// The new places of the blocks of shared values.
     pub(super) shared: HashMap<u32, u32>,
-    /// If the image is of another version.
+    /// The versions, if the image has others than this program.
     pub(super) versions: Option<&'a Versions>,
 }
 
 impl<'a> Writer<'a> {
-    /// The first `begin` bytes become zero.
+    /// Starts a copy whose first `begin` bytes are zero.
     pub(super) fn new(from: &'a [u8], to: &'a mut [u8], begin: u32) -> Self {
         let mut writer = Self { from, to, end: begin, shared: HashMap::new(), versions: None };
         writer.zero(0, begin);
@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// One more link leads to a shared value.
+    /// Counts one more link to a shared value.
     pub(super) fn count_link(&mut self, block: u32) {
         if let Some(to) = self.to.get_mut(block as usize..block as usize + 4) {
             let links = u32::from_le_bytes([to[0], to[1], to[2], to[3]]);
@@ -78,12 +78,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// How many members of an appendable struct there are to copy.
+    /// The number of members of an appendable struct to copy.
     pub fn members_of<T: Stored>(&self) -> u32 {
         self.versions.and_then(Versions::of::<T>).map_or(u32::MAX, |(members, _)| members)
     }
 
-    /// Writes a new value, over which `set` may put another default.
+    /// Writes a default value. `set` may then write another default over it.
     pub fn default_value<T: Stored>(&mut self, to: u32, set: impl FnOnce(MemoryMut<'_>, u32)) {
         let mut made = Region::<T>::new();
         let mut root = made.root_mut();
@@ -96,7 +96,7 @@ impl<'a> Writer<'a> {
         T::write(&mut writer, at, to);
     }
 
-    /// A container of 16 bytes, still without its link.
+    /// Writes a container of 16 bytes, without its link.
     #[inline]
     pub(super) fn container(&mut self, at: u32, len: u32, cap: u32) {
         self.put_u32(at + 4, len);
@@ -104,7 +104,7 @@ impl<'a> Writer<'a> {
         self.put_u32(at + 12, at.wrapping_neg());
     }
 
-    /// The next block, of `bytes` zeros, to which the link at `at` leads.
+    /// Places the next block, of `bytes` zeros, and sets the link at `at` to it.
     #[inline]
     pub(super) fn place(&mut self, at: u32, bytes: u64) -> u32 {
         let block = self.next(at, bytes);
@@ -112,7 +112,7 @@ impl<'a> Writer<'a> {
         block
     }
 
-    /// The next block, of which the caller writes the first `bytes`.
+    /// Places the next block. The caller writes its first `bytes` bytes.
     #[inline]
     pub(super) fn place_dense(&mut self, at: u32, bytes: u64) -> u32 {
         let block = self.next(at, bytes);
@@ -138,7 +138,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A vector of T, or what is made of one.
+    /// Writes a vector of `T`, or a container built on one.
     pub(super) fn vector<T: Stored>(&mut self, from: u32, to: u32) {
         let len = u32_at(self.from, from + 4);
         self.container(to, len, len);

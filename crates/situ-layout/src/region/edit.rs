@@ -1,4 +1,4 @@
-//! What vectors can do besides growing: become shorter, lose elements, and put them into another order.
+//! Operations that shorten vectors, remove elements and reorder them.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::memory::{Memory, MemoryMut};
 use super::stored::Stored;
 use super::vector::{Vector, close, element, extent};
 
-/// Puts elements, of which there are `order.len()`, into an order: at each place the one whose index is given.
+/// Reorders `order.len()` elements. Each place gets the element whose index `order` gives.
 fn reorder<T: Stored>(memory: &mut Memory, first: u32, order: &[u32]) {
     let size = T::SIZE as usize;
     let bytes = &mut memory.bytes_mut()[first as usize..][..extent::<T>(order.len() as u32)];
@@ -26,13 +26,14 @@ fn reorder<T: Stored>(memory: &mut Memory, first: u32, order: &[u32]) {
 }
 
 impl<T: Stored> Mut<'_, Vector<T>> {
-    /// Removes the elements from `count` on; the room stays.
+    /// Removes the elements from `count` on; the capacity is kept.
     pub fn truncate(&mut self, count: usize) {
         let len = self.len();
         self.remove_range(count.min(len)..len);
     }
 
-    /// Removes elements, or appends default ones, so that there are `count`. When there is no room for them, nothing changes.
+    /// Removes elements or appends default ones, so that there are `count`. If there is no room for them,
+    /// nothing changes.
     pub fn resize_default(&mut self, count: usize) -> Result<(), Full> {
         let before = self.len();
         self.truncate(count);
@@ -48,7 +49,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         Ok(())
     }
 
-    /// Removes the elements of a range of indices; false if they are not all there.
+    /// Removes the elements of a range of indices; false if some of them do not exist.
     pub fn remove_range(&mut self, indices: Range<usize>) -> bool {
         let there = indices.start <= indices.end && indices.end <= self.len();
         if there {
@@ -57,7 +58,8 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         there
     }
 
-    /// Removes the elements of which `is_kept` is false. It is asked once for each, in the reverse order. How many were removed.
+    /// Removes the elements for which `is_kept` is false. Calls it once for each element, in reverse order.
+    /// Returns the number of removed elements.
     pub fn retain(&mut self, mut is_kept: impl FnMut(Ref<'_, T>) -> bool) -> usize {
         let before = self.len();
         let mut end = before;
@@ -67,13 +69,13 @@ impl<T: Stored> Mut<'_, Vector<T>> {
             let Some(last) = (0..end).rev().find(|index| is_gone(*index)) else { break };
             let first = (0..last).rev().find(|index| !is_gone(*index)).map_or(0, |kept| kept + 1);
             self.remove_range(first..last + 1);
-            // The one before the run is kept.
+            // The element before the run is kept.
             end = first.saturating_sub(1);
         }
         before - self.len()
     }
 
-    /// Exchanges two elements; false if they are not both there.
+    /// Exchanges two elements; false if one of them does not exist.
     pub fn swap(&mut self, a: usize, b: usize) -> bool {
         let (first, last) = (a.min(b), a.max(b));
         if last >= self.len() {
@@ -93,7 +95,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         true
     }
 
-    /// Sorts the elements; those that are equal stay in their order. Takes memory of the heap, for their bytes.
+    /// Sorts the elements; equal ones keep their order. Allocates memory on the heap for their bytes.
     pub fn sort_by(&mut self, mut compare: impl FnMut(Ref<'_, T>, Ref<'_, T>) -> Ordering) {
         let at = self.at();
         let values = self.as_ref();

@@ -1,18 +1,19 @@
-//! Going through the entries of a map to change their values.
+//! Visits the entries of a map to change their values.
 
 use super::handle::{Mut, Ref};
 use super::key::{Entry, Key};
 use super::keyed::{Engine, Map};
 use super::stored::Stored;
 
-/// The entries of a map, one after the other. Not an iterator: of the values one can be changed at a time.
+/// The entries of a map, in turn. It is not an iterator, because only one value can be borrowed for a change
+/// at a time.
 pub struct Entries<'r, K, V, H> {
     map: Mut<'r, Map<K, V, H>>,
-    /// Where those are that are still to come, the next one last: they stay while values are changed.
+    /// The places of the remaining entries, the next one last. They do not change while values are changed.
     left: Vec<u32>,
 }
 
-/// An entry of a map: its key, and its value to be changed.
+/// An entry of a map: its key, and its value as a mutable handle.
 pub struct EntryMut<'r, K, V>(Mut<'r, Entry<K, V>>);
 
 impl<K: Key, V: Stored, H: Engine> Entries<'_, K, V, H> {
@@ -30,14 +31,14 @@ impl<K: Key, V: Stored> EntryMut<'_, K, V> {
         Entry::both(self.0.as_ref()).0
     }
 
-    /// The value.
+    /// The value, as a mutable handle.
     pub fn value(&mut self) -> Mut<'_, V> {
         self.0.part(Entry::<K, V>::VALUE)
     }
 }
 
 impl<K: Key, V: Stored, H: Engine> Mut<'_, Map<K, V, H>> {
-    /// The entries, ascending, or of a hash map in no order. Takes memory of the heap, four bytes for each.
+    /// The entries: ascending, or in no order for a hash map. Allocates four bytes on the heap for each.
     ///
     /// ```
     /// # use situ_layout::region::{FlatMap, Region};

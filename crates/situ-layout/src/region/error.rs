@@ -1,4 +1,4 @@
-//! The errors of regions: no room, a buffer that will not do, and bytes that are no region.
+//! The errors of regions: a full region, an unsuitable buffer, and bytes that are not a region.
 
 use std::ops::Deref;
 
@@ -24,14 +24,14 @@ pub enum BufferError {
     /// The buffer is too small.
     #[error("the buffer has {found} bytes, and {least} are needed")]
     TooSmall {
-        /// The bytes there are.
+        /// The size of the buffer in bytes.
         found: usize,
         /// The bytes needed.
         least: usize,
     },
 }
 
-/// A shared link cannot lead there.
+/// A shared link cannot lead to the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ShareError {
@@ -41,7 +41,7 @@ pub enum ShareError {
     /// The value would hold a link to itself.
     #[error("the link lies in the value that it would lead to; links make no cycles")]
     Cycle,
-    /// There are as many links as can be counted.
+    /// The link count of the value is at its maximum.
     #[error("too many links lead to the value")]
     TooMany,
     /// The region is full.
@@ -65,16 +65,16 @@ pub enum AdoptError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidProblem {
-    /// There is no memory for a copy, or for what the check has to remember.
+    /// There is no memory for a copy, or for the data of the check.
     #[error("there is no memory for {bytes} bytes")]
     NoMemory {
-        /// How much was asked for.
+        /// The size of the allocation that failed.
         bytes: u64,
     },
     /// There are fewer bytes than header and root need.
     #[error("{found} bytes are too few; header and root need {least}")]
     TooSmall {
-        /// The bytes there are.
+        /// The number of bytes present.
         found: u64,
         /// The bytes needed.
         least: u64,
@@ -93,7 +93,8 @@ pub enum InvalidProblem {
         /// The form found.
         form: u8,
     },
-    /// The image holds another type. (It has hashes, and no name: the other type's is not known.)
+    /// The image holds another type. The image has hashes and no name, so the name of the other type is not
+    /// known.
     #[error(
         "the image is not of {name}{as_here}: its {which} hash is {found:016x}, that of {name} {wanted:016x}; generate both \
          programs from the same schema", as_here = if *which == "layout" { " as it is laid out here" } else { "" }
@@ -108,18 +109,18 @@ pub enum InvalidProblem {
         /// The hash of the type asked for.
         wanted: u64,
     },
-    /// The size in the header is not one that the bytes have.
+    /// The size in the header is not the number of bytes present.
     #[error("the header says {found} bytes, but there are {there}")]
     WrongSize {
         /// The size in the header.
         found: u32,
-        /// The bytes there are.
+        /// The number of bytes present.
         there: u64,
     },
     /// A link leads out of the image.
     #[error("offset {to} outside the image of {size} bytes")]
     Outside {
-        /// Where it leads, or where its block would end.
+        /// The target of the link, or the end of its block.
         to: i64,
         /// The size of the image.
         size: u32,
@@ -127,21 +128,21 @@ pub enum InvalidProblem {
     /// A block of a canonical image is not in its place.
     #[error("offset {to} is not the canonical one, {wanted}")]
     Misplaced {
-        /// Where the link leads.
+        /// The target of the link.
         to: i64,
-        /// Where it must lead.
+        /// The required target.
         wanted: u32,
     },
     /// A block does not begin at a multiple of 16.
     #[error("offset {to} is no multiple of 16")]
     Unaligned {
-        /// Where the link leads.
+        /// The target of the link.
         to: u32,
     },
     /// Two blocks share bytes.
     #[error("the block at offset {to} is part of another one")]
     Overlap {
-        /// The second block.
+        /// The offset of the second block.
         to: u32,
     },
     /// A container's link to the header leads elsewhere.
@@ -175,7 +176,7 @@ pub enum InvalidProblem {
     /// Text is not UTF-8.
     #[error("the text is not UTF-8 from byte {valid_up_to} on")]
     NotUtf8 {
-        /// How many bytes are well formed.
+        /// The number of leading bytes that are well formed.
         valid_up_to: usize,
     },
     /// Keys do not ascend.
@@ -190,120 +191,120 @@ pub enum InvalidProblem {
         /// The first wrong slot.
         slot: u32,
     },
-    /// A hash table does not have as many entries as it says.
+    /// A hash table does not have the number of entries that it states.
     #[error("length {len}, but {occupied} slots are occupied")]
     WrongCount {
         /// The length.
         len: u32,
-        /// Occupied slots seen.
+        /// The number of occupied slots found.
         occupied: u32,
     },
     /// A tree has more or fewer levels than it may have.
     #[error("the tree has {found} levels instead of {wanted}")]
     WrongLevels {
-        /// The levels it says it has.
+        /// The stated number of levels.
         found: u32,
-        /// The least for its length.
+        /// The smallest number of levels for its length.
         wanted: u32,
     },
-    /// A node of a tree holds, or has room for, more or less than it may.
+    /// A node of a tree holds, or has room for, more or fewer keys than allowed.
     #[error(
         "the node holds {len} keys and has room for {cap}; room for {least} to {most} is allowed, and at least one key"
     )]
     BadNode {
-        /// The keys it holds.
+        /// The number of keys in it.
         len: u32,
-        /// Its room.
+        /// The number of keys that it has room for.
         cap: u32,
-        /// The least room allowed.
+        /// The smallest room allowed.
         least: u32,
-        /// The most room allowed.
+        /// The greatest room allowed.
         most: u32,
     },
-    /// The nodes of a tree do not hold as many keys as it says.
+    /// The nodes of a tree do not hold the number of keys that it states.
     #[error("length {len}, but the nodes hold {found} keys")]
     WrongTotal {
         /// The length.
         len: u32,
-        /// The keys seen.
+        /// The number of keys found.
         found: u32,
     },
     /// A shared link leads to a value within which it lies.
     #[error("the shared value at offset {to} holds this link to itself")]
     Cycle {
-        /// Where the value's block is.
+        /// The offset of the value's block.
         to: u32,
     },
     /// A shared link leads to a value of another type.
     #[error("the shared value at offset {to} is of another type")]
     OtherShared {
-        /// Where the value's block is.
+        /// The offset of the value's block.
         to: u32,
     },
-    /// A shared value does not count the links to it.
+    /// The link count of a shared value is wrong.
     #[error("the shared value counts {count} links, but {found} lead to it")]
     WrongLinks {
         /// What it counts.
         count: u32,
-        /// The links seen.
+        /// The number of links found.
         found: u32,
     },
-    /// An appendable struct has not grown out of, or into, this program's.
+    /// An appendable struct is neither an extension nor a prefix of this program's struct.
     #[error("the image has another {name}: member {number}, here {member}, differs")]
     OtherHistory {
         /// The struct.
         name: &'static str,
         /// Which member differs, counted from 1.
         number: u32,
-        /// Its name in this program.
+        /// The name of that member in this program.
         member: &'static str,
     },
-    /// There is no table of versions, or not a good one.
+    /// There is no valid table of versions.
     #[error("the table of versions at offset {at} is not good")]
     BadVersions {
-        /// Where it should be.
+        /// The offset at which it should be.
         at: u32,
     },
-    /// The image can be read, but not where it lies.
+    /// The image can be read, but not in place.
     #[error("the image has {found} members of {name}, this program {here}; adopt a copy")]
     OtherVersion {
         /// The struct.
         name: &'static str,
-        /// The members it has in the image.
+        /// The number of members in the image.
         found: u32,
-        /// The members it has in this program.
+        /// The number of members in this program.
         here: u32,
     },
     /// The data is nested too deeply.
     #[error("more than 64 links lead from one to the next")]
     TooDeep,
-    /// A byte that belongs to nothing is not zero, in a canonical image.
+    /// A byte outside of all values is not zero, in a canonical image.
     #[error("the byte at offset {at} belongs to nothing and is not zero")]
     NotZero {
-        /// Where it is.
+        /// The offset of the byte.
         at: u32,
     },
-    /// A canonical image has bytes behind its last block.
+    /// A canonical image has bytes after its last block.
     #[error("the image has {size} bytes, but its parts end at {end}")]
     LeftOver {
         /// The size in the header.
         size: u32,
-        /// Where the last block ends.
+        /// The end of the last block.
         end: u32,
     },
 }
 
-/// Bytes that claim to be a region are none.
+/// Bytes that claim to be a region are not one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {} (at offset {})", .0.path, .0.problem, .0.offset)]
 pub struct Invalid(Box<InvalidPlace>);
 
-/// What is wrong, and where.
+/// The problem and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidPlace {
     /// The member at fault.
     pub path: FieldPath,
-    /// Where in the image it lies, in bytes from the header.
+    /// The offset of the member in the image, in bytes from the header.
     pub offset: u32,
     /// What is wrong.
     pub problem: InvalidProblem,
@@ -317,7 +318,7 @@ impl Deref for Invalid {
 }
 
 impl Invalid {
-    /// Says that the fault lies within this member.
+    /// Adds the enclosing member to the path.
     #[cold]
     #[inline(never)]
     #[must_use]
@@ -326,7 +327,7 @@ impl Invalid {
         self
     }
 
-    /// Says that the fault lies within this element.
+    /// Adds the index of the enclosing element to the path.
     #[cold]
     #[inline(never)]
     #[must_use]
@@ -336,7 +337,7 @@ impl Invalid {
     }
 }
 
-/// An error at an offset. It is a pointer, so that a check that finds nothing carries little around.
+/// An error at an offset. It is a pointer, so that a successful check moves little data.
 #[cold]
 #[inline(never)]
 pub(super) fn invalid<T>(offset: u32, problem: InvalidProblem) -> Result<T, Invalid> {

@@ -20,10 +20,10 @@ pub enum Sorted {}
 /// A sorted set.
 pub type FlatSet<K> = Set<K, Sorted>;
 
-/// A sorted map; best up to some hundred entries.
+/// A sorted map; best for up to some hundred entries.
 pub type FlatMap<K, V> = Map<K, V, Sorted>;
 
-/// Where a key is (`Ok`) or belongs, among elements that begin with their keys.
+/// The index of a key (`Ok`), or the index where it belongs, among elements that begin with their keys.
 #[inline]
 fn search<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Result<u32, u32> {
     let [link, count, _] = vector::header(image, at);
@@ -147,7 +147,7 @@ fn range<'r, E: Stored, K: Key>(
     keys: &impl RangeBounds<K::View<'r>>,
 ) -> Values<'r, E> {
     let count = vector::len(image, at);
-    // The first element that is not before the bound; with `behind`, the first one behind it.
+    // The first element that is not before the bound; with `behind`, the first one after it.
     let edge = |bound: Bound<&K::View<'r>>, behind: bool| match bound {
         Bound::Unbounded => count * u32::from(behind),
         Bound::Included(key) => {
@@ -162,14 +162,15 @@ fn range<'r, E: Stored, K: Key>(
 }
 
 impl<'r, K: Key> Ref<'r, FlatSet<K>> {
-    /// The keys of a range, ascending; `range(..)` are all, from both ends.
+    /// The keys of a range, ascending, as a double-ended iterator; `range(..)` gives all keys.
     pub fn range(self, keys: impl RangeBounds<K::View<'r>>) -> impl DoubleEndedIterator<Item = K::View<'r>> {
         range::<K, K>(self.image(), self.at(), &keys).map(K::of)
     }
 }
 
 impl<'r, K: Key, V: Stored> Ref<'r, FlatMap<K, V>> {
-    /// The keys of a range and their values, ascending; `range(..)` are all, from both ends.
+    /// The keys of a range and their values, ascending, as a double-ended iterator; `range(..)` gives all
+    /// entries.
     pub fn range(
         self,
         keys: impl RangeBounds<K::View<'r>>,

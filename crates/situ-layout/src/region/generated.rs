@@ -1,5 +1,5 @@
-//! The macros that generated region types are made of; see `macros.rs` of this crate for the words that say how members are
-//! converted.
+//! The macros that generated region types consist of. See `macros.rs` of this crate for the kinds of members
+//! that select a conversion.
 
 use crate::message::Message;
 
@@ -16,8 +16,8 @@ pub trait RegionMessage: Stored + LoadInto<Self::Message> + StoreFrom<Self::Mess
     const SCHEMA: &'static str = <Self::Message as Message>::SCHEMA;
 }
 
-/// The region form of a generated structure: accessors for its members, which two traits add to [`Ref`](super::Ref) and
-/// [`Mut`](super::Mut), for a type that is a name for what lies in regions.
+/// The region form of a generated structure. Two traits add accessors for its members to [`Ref`](super::Ref)
+/// and [`Mut`](super::Mut). The type itself is only a name for values in regions.
 ///
 /// ```text
 /// situ::layout::region_type! {
@@ -46,8 +46,8 @@ macro_rules! region_type {
     };
 }
 
-/// The same for a structure that depends on no storage, and lies in regions under its own name. `plain` says that it has neither
-/// padding nor booleans, so that it is seen as a Rust value there.
+/// As `region_type`, for a structure that does not depend on the storage and lies in regions under its own
+/// name. `plain` states that it has neither padding nor booleans, so it is accessible as a Rust value there.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! region_value {
@@ -84,8 +84,8 @@ macro_rules! region_value {
                 PLACES[__Member::$member as usize] == ::core::mem::offset_of!($name, $field) as u32
             );)*
 
-            // SAFETY: the struct's members are plain, lie where the region's do, leave no padding, and give it its alignment, as is
-            // asserted above.
+            // SAFETY: the assertions above prove that the struct's members are plain, have the region's
+            // offsets, leave no padding, and give the struct its alignment.
             unsafe impl $crate::region::Plain for $name {}
 
             $crate::__region_copied_plain! { $name }
@@ -117,7 +117,7 @@ macro_rules! region_value {
     };
 }
 
-/// What depends on no storage, and is no plain value in regions, is assigned by copying it.
+/// Assigns a value that does not depend on the storage, and is not plain in regions, by copying it.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_assigned_copy {
@@ -135,7 +135,7 @@ macro_rules! __region_assigned_copy {
     };
 }
 
-/// A structure that depends on no storage is converted by copying it.
+/// Converts a structure that does not depend on the storage by copying it.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_conversions_of_value {
@@ -163,7 +163,7 @@ macro_rules! __region_conversions_of_value {
     };
 }
 
-/// Conversion between the region form of a structure and its other storages.
+/// Implements the conversion between the region form of a structure and its other storages.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! region_conversion {
@@ -175,7 +175,7 @@ macro_rules! region_conversion {
     };
 }
 
-/// The conversion itself.
+/// The implementation of `region_conversion`.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_conversion {
@@ -222,7 +222,7 @@ macro_rules! __region_conversion {
     };
 }
 
-/// The conversion of a union, case by case, by its functions.
+/// Implements the conversion of a union, case by case, through its functions.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! region_union_conversion {
@@ -231,7 +231,7 @@ macro_rules! region_union_conversion {
     };
 }
 
-/// The conversion itself.
+/// The implementation of `region_union_conversion`.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_union_conversion {
@@ -278,7 +278,7 @@ macro_rules! __region_union_conversion {
     };
 }
 
-/// A union that depends on no storage: it is converted by copying it.
+/// Implements the conversion of a union that does not depend on the storage, by copying it.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! region_union_value {
@@ -288,7 +288,7 @@ macro_rules! region_union_value {
 
         impl $crate::region::Copied<$name> for $name {
             fn put(mut memory: $crate::region::MemoryMut<'_>, at: u32, value: &$name) {
-                // It has no blocks, so what was there before needs no end.
+                // It has no blocks, so the previous value needs no release.
                 let place = $crate::region::union_begin_at::<$name>(memory.reborrow(), at, value.discriminator());
                 match value.case() {
                     $($case::$variant(value) => {
@@ -463,7 +463,7 @@ macro_rules! __region_load {
     };
 }
 
-/// Enums and bitmasks lie in regions as their integers, under their own names.
+/// Stores enums and bitmasks in regions as their integers, under their own names.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_newtype {
@@ -501,14 +501,15 @@ macro_rules! __region_newtype {
                 && ::core::mem::align_of::<$name>() == ::core::mem::align_of::<$bits>()
         );
 
-        // SAFETY: the type holds nothing but a plain value, whose size and alignment it has, as is asserted above.
+        // SAFETY: the type holds only a plain value, and the assertions above prove that it has its size and
+        // alignment.
         unsafe impl $crate::region::Plain for $name where $bits: $crate::region::Plain {}
 
         $crate::__region_copied_plain! { $name }
     };
 }
 
-/// Enums are keys in regions, as their integers are.
+/// Makes enums usable as keys in regions, like their integers.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_enumeration {

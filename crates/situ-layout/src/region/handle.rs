@@ -1,10 +1,12 @@
-//! Handles to what lies in a region: an image or its memory, and an offset. There are no references to containers, which must
-//! not be moved or exchanged; numbers and plain structs are seen as Rust values.
+//! Handles to values in a region: an image or its memory, and an offset. There are no references to
+//! containers, because containers must not be moved or exchanged. Numbers and plain structs are accessible as
+//! Rust values.
 //!
-//! That a value lies within the image, at a multiple of its alignment, is checked when a handle to it is made: at the root, and behind
-//! each link that is followed. Its members lie within it, so that they need no second look. A handle can therefore never read or
-//! write outside of the region's memory, not even one that was made for a wrong type. Nor can that memory become another one meanwhile:
-//! what others implement gets it as a [`MemoryMut`].
+//! Making a handle checks that its value lies within the image, at a multiple of its alignment. This happens
+//! at the root, and for each link that is followed. Members lie within their value, so they need no second
+//! check. A handle can therefore never read or write outside of the region's memory, not even a handle of a
+//! wrong type. The memory cannot be exchanged for another one either: implementations of the traits receive
+//! it as a [`MemoryMut`].
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -16,7 +18,7 @@ use super::memory::{GRANULE, Memory, MemoryMut};
 use super::stored::{Assign, Bool, Plain, Stored};
 use crate::assign::{AssignError, Bodies};
 
-/// What lies at an offset of an image, to be read.
+/// A handle to read the value at an offset of an image.
 pub struct Ref<'r, T> {
     image: &'r [u8],
     /// The value lies within the image, and its address is a multiple of its alignment.
@@ -38,7 +40,7 @@ fn ends_within(at: u32, size: u32, image: usize) -> bool {
     u64::from(at) + u64::from(size) <= image as u64
 }
 
-/// A handle would leave its image.
+/// Panics because a handle would leave its image.
 #[cold]
 #[inline(never)]
 fn outside(at: u32, size: u32, image: usize) -> ! {
@@ -47,7 +49,8 @@ fn outside(at: u32, size: u32, image: usize) -> ! {
     )
 }
 
-/// Whether an `M` at `offset` of a `T` lies within it, at a multiple of its alignment. All of this is known when it is compiled.
+/// Whether an `M` at `offset` of a `T` lies within it, at a multiple of its alignment. The compiler evaluates
+/// all of this.
 #[inline]
 const fn is_part<T: Stored, M: Stored>(offset: u32) -> bool {
     offset <= T::SIZE
@@ -56,24 +59,23 @@ const fn is_part<T: Stored, M: Stored>(offset: u32) -> bool {
         && T::ALIGN.is_multiple_of(M::ALIGN)
 }
 
-/// The first numbers of a container. They are read one by one, because a processor waits long for a number that was just written if it
-/// reads another one with it.
+/// Reads the first numbers of a container, one by one. A processor stalls on a number that was just written
+/// if one load reads it together with another number.
 ///
-/// # Safety
-/// There are so many, aligned, and nobody changes them meanwhile.
+/// # Safety There are `N` aligned numbers, and no other code changes them during the call.
 #[inline]
 unsafe fn read_numbers<const N: usize>(first: *const u32) -> [u32; N] {
-    // SAFETY: the caller says so.
+    // SAFETY: the caller's promise.
     std::array::from_fn(|i| u32::from_le(unsafe { first.add(i).read() }))
 }
 
-/// Whether a container begins with so many numbers, aligned as it is.
+/// Whether a container begins with `count` numbers at its alignment.
 const fn begins_with_numbers<T: Stored>(count: usize) -> bool {
     count * 4 <= T::SIZE as usize && T::ALIGN.is_multiple_of(4)
 }
 
 impl<'r, T: Stored> Ref<'r, T> {
-    /// The value at an offset, which lies within the image.
+    /// A handle to the value at an offset. The value must lie within the image.
     #[inline]
     pub(super) fn new(image: &'r [u8], at: u32) -> Self {
         let address = image.as_ptr().addr().wrapping_add(at as usize);
@@ -95,11 +97,12 @@ impl<'r, T: Stored> Ref<'r, T> {
     #[inline]
     pub(super) fn numbers<const N: usize>(self) -> [u32; N] {
         const { assert!(begins_with_numbers::<T>(N)) };
-        // SAFETY: the value, which begins with them, lies within the image.
+        // SAFETY: the value begins with the numbers and lies within the image.
         unsafe { read_numbers(self.image.as_ptr().add(self.at as usize).cast()) }
     }
 
-    /// The value as a message with another storage, whose bulk members go to `body` if it is flat.
+    /// Reads the value into a message with another storage. Bulk members of a flat message are written to
+    /// `body`.
     pub fn load_into<M>(self, message: &mut M, body: &mut [u8]) -> Result<(), AssignError>
     where
         T: LoadInto<M>,
@@ -107,7 +110,7 @@ impl<'r, T: Stored> Ref<'r, T> {
         T::load(self, message, &mut Bodies::new(&[], body))
     }
 
-    /// The value as a message on the heap.
+    /// Reads the value into a new message on the heap.
     pub fn to_message<M: Default>(self) -> Result<M, AssignError>
     where
         T: LoadInto<M>,
@@ -117,7 +120,7 @@ impl<'r, T: Stored> Ref<'r, T> {
         Ok(message)
     }
 
-    /// A part of the value; for the accessors that [`region_struct`](crate::region_struct) makes.
+    /// A part of the value, for the accessors that [`region_struct`](crate::region_struct) makes.
     #[doc(hidden)]
     #[inline]
     pub fn part<M: Stored>(self, offset: u32) -> Ref<'r, M> {
@@ -126,18 +129,19 @@ impl<'r, T: Stored> Ref<'r, T> {
     }
 }
 
-/// What lies at an offset of a region, to be changed.
+/// A handle to change the value at an offset of a region.
 pub struct Mut<'r, T> {
     memory: &'r mut Memory,
-    /// The value lay within the image when the handle was made. The image may become shorter since, if a region's bytes are not what they
-    /// should be; so it is the memory's room in which the value lies, which never becomes less. This is a multiple of the value's alignment,
-    /// and the memory begins at one of 16.
+    /// The value lay within the image when the handle was made. The image may become shorter if a region's
+    /// bytes are corrupt. The guarantee is therefore about the memory's room, which never shrinks: the value
+    /// lies within it. The offset is a multiple of the value's alignment, and the memory begins at a multiple
+    /// of 16.
     at: u32,
     of: PhantomData<fn() -> T>,
 }
 
 impl<'r, T: Stored> Mut<'r, T> {
-    /// The value at an offset, which lies within the image.
+    /// A handle to the value at an offset. The value must lie within the image.
     #[inline]
     pub(super) fn new(memory: &'r mut Memory, at: u32) -> Self {
         const { assert!(GRANULE.is_multiple_of(T::ALIGN), "what lies in a region is aligned to 16 at most") };
@@ -156,7 +160,7 @@ impl<'r, T: Stored> Mut<'r, T> {
         self.at
     }
 
-    /// Where the value is.
+    /// The address of the value.
     #[inline]
     fn place(&self) -> NonNull<u8> {
         // SAFETY: the value lies within the memory's room.
@@ -167,11 +171,11 @@ impl<'r, T: Stored> Mut<'r, T> {
     #[inline]
     pub(super) fn numbers<const N: usize>(&self) -> [u32; N] {
         const { assert!(begins_with_numbers::<T>(N)) };
-        // SAFETY: the value, which begins with them, lies within the room.
+        // SAFETY: the value begins with the numbers and lies within the room.
         unsafe { read_numbers(self.place().as_ptr().cast()) }
     }
 
-    /// The container, to be changed together with what it leads to.
+    /// The container, for changes together with the block it leads to.
     #[inline]
     pub(super) fn open(&mut self) -> Open<'_> {
         const { assert!(begins_with_numbers::<T>(4)) };
@@ -179,19 +183,20 @@ impl<'r, T: Stored> Mut<'r, T> {
         Open { first, at: self.at, base, size, memory: self.memory }
     }
 
-    /// The same, to be read.
+    /// A handle to read the same value.
     #[inline]
     pub fn as_ref(&self) -> Ref<'_, T> {
         Ref::new(self.memory.bytes(), self.at)
     }
 
-    /// The same for a shorter time, so that this handle can be used again.
+    /// A handle with a shorter lifetime, so that this one can be used again.
     #[inline]
     pub fn reborrow(&mut self) -> Mut<'_, T> {
         Mut { memory: self.memory, at: self.at, of: PhantomData }
     }
 
-    /// Assigns a value: a number, a boolean, text, a slice, a plain struct. When there is no room, what is there is still valid.
+    /// Assigns a value: a number, a boolean, text, a slice, a plain struct. If there is no room, the current
+    /// value stays valid.
     #[inline]
     pub fn set<V>(&mut self, value: V) -> Result<(), Full>
     where
@@ -208,19 +213,20 @@ impl<'r, T: Stored> Mut<'r, T> {
         T::store(MemoryMut(self.memory), self.at, message, body)
     }
 
-    /// A part of the value; for the accessors that [`region_struct`](crate::region_struct) makes.
+    /// A part of the value, for the accessors that [`region_struct`](crate::region_struct) makes.
     #[doc(hidden)]
     #[inline]
     pub fn part<M: Stored>(&mut self, offset: u32) -> Mut<'_, M> {
         assert!(is_part::<T, M>(offset), "a part lies within the whole");
-        // SAFETY: the part lies within the value, which lies within the room, and that is less than 4 GiB.
+        // SAFETY: the part lies within the value, the value lies within the room, and the room is less than 4
+        // GiB.
         let at = unsafe { self.at.unchecked_add(offset) };
         Mut { memory: self.memory, at, of: PhantomData }
     }
 }
 
-/// A container that is changed together with what it leads to. Where the memory is and how large is looked up once for both: to do it
-/// again behind each number that is written takes as long as the change.
+/// A container that is changed together with the block it leads to. The address and size of the memory are
+/// loaded once for both. To load them again after each written number would take as long as the change.
 pub(super) struct Open<'m> {
     /// The first of its four numbers, which lie within the room.
     first: NonNull<u32>,
@@ -245,17 +251,18 @@ impl Open<'_> {
         const { assert!(I < 4) };
         // SAFETY: there are four, and the memory is borrowed exclusively.
         unsafe { self.first.add(I).write(value.to_le()) };
-        // For all that the compiler knows, this was where the memory is, or how large; and that it is told of the former, the number. So that
-        // what comes next need not look them up again, nor wait for the number:
+        // The compiler must assume that this write changed the memory's address or size, and that the next
+        // line changes the number. Both statements below tell it otherwise, so that later code need not load
+        // these values again or wait for the number.
         self.memory.stays_at(self.base);
         let size = self.memory.bytes().len();
         // SAFETY: there are four.
         let number = unsafe { self.first.add(I).read() };
-        // SAFETY: what was written lies in the image, and not in what knows of it.
+        // SAFETY: the write went to the image, not to the fields of the memory.
         unsafe { std::hint::assert_unchecked(size == self.size && number == value.to_le()) };
     }
 
-    /// Where a link of this distance leads.
+    /// The target of a link with this distance.
     #[inline]
     pub(super) fn target(&self, link: u32) -> u32 {
         self.at.wrapping_add(link)
@@ -264,12 +271,12 @@ impl Open<'_> {
     /// The image.
     #[inline]
     pub(super) fn image(&mut self) -> &mut [u8] {
-        // SAFETY: these are the memory's, which is borrowed exclusively as long as this is.
+        // SAFETY: these are the address and size of the memory, which this borrows exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.size) }
     }
 }
 
-/// Values one behind the other, which lie within the image.
+/// Consecutive values that lie within the image.
 #[doc(hidden)]
 pub struct Values<'r, T> {
     image: &'r [u8],
@@ -324,17 +331,19 @@ pub(super) fn plain_slice<T: Plain>(image: &[u8], at: u32, count: u32) -> &[T] {
     let bytes = &image[at as usize..at as usize + count as usize * size_of::<T>()];
     let first = bytes.as_ptr().cast::<T>();
     assert!(first.is_aligned(), "the image lies at a multiple of 16, and numbers at one of their alignment");
-    // SAFETY: the bytes are there, aligned as the line before says, and borrowed as long as the slice; any bytes are values.
+    // SAFETY: the bytes exist, are aligned as checked above, and are borrowed as long as the slice; any bytes
+    // are values.
     unsafe { std::slice::from_raw_parts(first, count as usize) }
 }
 
-/// The same, to be changed.
+/// As [`plain_slice`], mutable.
 #[inline]
 pub(super) fn plain_slice_mut<T: Plain>(image: &mut [u8], at: u32, count: u32) -> &mut [T] {
     let bytes = &mut image[at as usize..at as usize + count as usize * size_of::<T>()];
     let first = bytes.as_mut_ptr().cast::<T>();
     assert!(first.is_aligned(), "the image lies at a multiple of 16, and numbers at one of their alignment");
-    // SAFETY: as above, and the bytes are borrowed exclusively; whatever is written is initialized, as there is no padding.
+    // SAFETY: as above, and the bytes are borrowed exclusively. Written bytes are initialized, as there is no
+    // padding.
     unsafe { std::slice::from_raw_parts_mut(first, count as usize) }
 }
 
@@ -342,8 +351,8 @@ impl<T: Plain> Deref for Ref<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the value lies within the image, at a multiple of its alignment, and is borrowed as long as the image; any bytes are
-        // one.
+        // SAFETY: the value lies within the image, at a multiple of its alignment, and is borrowed as long as
+        // the image. Any bytes are a value.
         unsafe { &*self.image.as_ptr().add(self.at as usize).cast() }
     }
 }
@@ -352,8 +361,8 @@ impl<T: Plain> Deref for Mut<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the value lies within the room, all of which is initialized, at a multiple of its alignment; any bytes are one, and
-        // the memory is borrowed as long as the reference.
+        // SAFETY: the value lies within the initialized room, at a multiple of its alignment. Any bytes are a
+        // value, and the memory is borrowed as long as the reference.
         unsafe { self.place().cast().as_ref() }
     }
 }
@@ -361,13 +370,14 @@ impl<T: Plain> Deref for Mut<'_, T> {
 impl<T: Plain> DerefMut for Mut<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and the memory is borrowed exclusively; whatever is written is initialized, as there is no padding.
+        // SAFETY: as above, and the memory is borrowed exclusively. Written bytes are initialized, as there
+        // is no padding.
         unsafe { self.place().cast().as_mut() }
     }
 }
 
 impl Ref<'_, Bool> {
-    /// The boolean.
+    /// The value of the boolean.
     #[inline]
     pub fn get(self) -> bool {
         self.image[self.at as usize] != 0

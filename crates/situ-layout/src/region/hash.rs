@@ -1,5 +1,5 @@
-//! Hash sets and maps within a region. Their bytes are a function of what they hold and of their capacity, whatever was
-//! inserted and removed before; `spec/region.md` says how.
+//! Hash sets and maps within a region. Their bytes depend only on their content and capacity, not on the
+//! history of insertions and removals; `spec/region.md` says how.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -31,7 +31,7 @@ fn fits(count: u32, cap: u32) -> bool {
     u64::from(count) * 8 <= u64::from(cap) * 7
 }
 
-/// The smallest capacity for so many entries.
+/// The smallest capacity for `count` entries.
 fn capacity_for(count: u32) -> u32 {
     if count == 0 {
         return 0;
@@ -47,7 +47,7 @@ fn block_bytes<S: Stored>(cap: u32) -> u64 {
     u64::from(cap) * (4 + u64::from(S::SIZE))
 }
 
-/// Where a table's block is, and its capacity, a power of two.
+/// The place of a table's block, and its capacity, a power of two.
 #[derive(Clone, Copy)]
 struct Table {
     block: u32,
@@ -75,7 +75,7 @@ impl Table {
         slot & (self.cap - 1)
     }
 
-    /// How far an entry is from its home.
+    /// The distance of an entry from its home slot.
     fn away(self, image: &[u8], slot: u32) -> u32 {
         self.wrap(slot.wrapping_sub(self.hash(image, slot)))
     }
@@ -84,7 +84,7 @@ impl Table {
         (0..self.cap).filter(move |slot| self.hash(image, *slot) != 0)
     }
 
-    /// Where a key is (`Ok`) or belongs. The table has an empty slot.
+    /// The slot of a key (`Ok`), or the slot where it belongs. The table has an empty slot.
     fn locate<S: Stored, K: Key>(self, image: &[u8], hash: u32, key: K::View<'_>) -> Result<u32, u32> {
         let mut here = self.wrap(hash);
         for away in 0.. {
@@ -107,7 +107,7 @@ impl Table {
         Err(here)
     }
 
-    /// Moves the run from a slot on by one, into the next empty slot.
+    /// Moves the run that begins at a slot by one, into the next empty slot.
     fn make_gap<S: Stored>(self, memory: &mut Memory, at: u32) {
         let mut empty = at;
         while self.hash(memory.bytes(), empty) != 0 {
@@ -155,7 +155,7 @@ fn change_capacity<S: Stored, K: Key>(memory: &mut Memory, at: u32, cap: u32) ->
     Ok(())
 }
 
-/// The slot of a key, and whether it is new. When there is no room, the set is as it was.
+/// The slot of a key, and whether it is new. If there is no room, the set is unchanged.
 fn insert<S: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> Result<(u32, bool), Full> {
     if let Some(slot) = find::<S, K>(memory.bytes(), at, key) {
         return Ok((Table::of(memory.bytes(), at).slot::<S>(slot), false));
@@ -180,7 +180,7 @@ fn insert<S: Stored, K: Key>(memory: &mut Memory, at: u32, key: K::View<'_>) -> 
     Ok((slot, true))
 }
 
-/// Removes what is in a slot, and moves those behind it that are not at home.
+/// Removes the entry in a slot, and moves back the entries after it that are not in their home slots.
 fn remove_slot<S: Stored>(memory: &mut Memory, at: u32, slot: u32) {
     let table = Table::of(memory.bytes(), at);
     S::release(MemoryMut(memory), table.slot::<S>(slot));
@@ -214,7 +214,8 @@ fn release<S: Stored>(memory: &mut Memory, at: u32) {
     memory.zero(at, 12);
 }
 
-/// A table keeps its capacity, unless it is empty: a smaller one has another order, which keys decide.
+/// Keeps the capacity of a table unless it is empty: a smaller table has another order, which depends on the
+/// keys.
 fn slide<S: Stored>(slide: &mut Slide<'_>, at: u32) {
     if let Some(memory) = slide.trims()
         && vector::len(memory.bytes(), at) == 0
@@ -242,7 +243,7 @@ fn write<S: Stored, K: Key>(writer: &mut Writer<'_>, from: u32, to: u32) {
     }
     let old = Table::of(image, from);
     let new = Table { block: writer.place(to, block_bytes::<S>(cap)), cap };
-    // Which slot of the old table each slot of the new one is, by ordered insertion: see `locate`.
+    // The slot of the old table for each slot of the new one, by ordered insertion; see `locate`.
     let mut order: Vec<Option<u32>> = vec![None; cap as usize];
     for slot in old.full(image) {
         let (mut carried, mut away) = (slot, 0);
@@ -300,7 +301,8 @@ fn check<S: Stored, K: Key, const CANONICAL: bool>(
         if occupied != len {
             return invalid(at, InvalidProblem::WrongCount { len, occupied });
         }
-        // All keys are known to be good now. Each entry follows what it must follow; so all are found, and none twice.
+        // All keys are valid here. Each entry follows the entry that it must follow, so lookups find all, and
+        // none occurs twice.
         for slot in table.full(image) {
             let away = table.away(image, slot);
             let mut good = table.hash(image, slot) == K::hash(K::view(image, table.slot::<S>(slot)));

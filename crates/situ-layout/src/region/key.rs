@@ -1,4 +1,4 @@
-//! The keys of sets and maps in a region: their order and their hash, which the format fixes; and entries of maps.
+//! The keys of sets and maps in a region, with the order and hash that the format fixes; and entries of maps.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -15,32 +15,33 @@ use super::text::{Text, assign, bytes_at, str_at};
 
 /// A type that can be the key of a set or map: an integer or text.
 pub trait Key: Stored {
-    /// What keys are looked up by, and shown as.
+    /// The type by which keys are looked up and returned.
     type View<'a>: Copy;
-    /// Writes all bytes of a key. There is one where no key needs memory besides.
+    /// Writes all bytes of a key. It is `Some` for keys that need no further memory.
     #[doc(hidden)]
     const PUT: Option<PutKey<Self>> = None;
 
     /// The key at an offset.
     #[doc(hidden)]
     fn view(image: &[u8], at: u32) -> Self::View<'_>;
-    /// A key that is known to lie in its image.
+    /// The key of a handle, which is known to lie in its image.
     #[doc(hidden)]
     #[inline]
     fn of(key: Ref<'_, Self>) -> Self::View<'_> {
         Self::view(key.image(), key.at())
     }
-    /// The key at an offset, compared with another.
+    /// Compares the key at an offset with another.
     #[doc(hidden)]
     fn compare(image: &[u8], at: u32, other: Self::View<'_>) -> Ordering;
-    /// The 32 bits that a table keeps of a key, never 0.
+    /// The 32 bits of a key's hash that a table stores, never 0.
     #[doc(hidden)]
     fn hash(key: Self::View<'_>) -> u32;
-    /// Writes a key where a default one is.
+    /// Writes a key over a default one.
     #[doc(hidden)]
     fn put(memory: MemoryMut<'_>, at: u32, key: Self::View<'_>) -> Result<(), Full>;
-    /// Where a key is (`Ok`) or belongs, among `count` keys, `stride` bytes apart from `first` on. One that is to be added is compared with
-    /// the last one first, which it is greater than where keys are added in their order.
+    /// The index of a key (`Ok`), or the index where it belongs, among `count` keys, `stride` bytes apart
+    /// from `first` on. A key to add is compared with the last one first, because it is greater than that if
+    /// keys are added in order.
     #[doc(hidden)]
     #[inline]
     fn search<const TO_ADD: bool>(
@@ -53,7 +54,8 @@ pub trait Key: Stored {
         let compare = |index| Self::compare(image, first + index * stride, key);
         search_by::<TO_ADD>(count, |index| compare(index) != Ordering::Greater, compare)
     }
-    /// The first of `count` keys, `stride` bytes apart from `first` on, that is not greater than the one before it.
+    /// The first of `count` keys, `stride` bytes apart from `first` on, that is not greater than the one
+    /// before it.
     #[doc(hidden)]
     #[inline]
     fn not_ascending(image: &[u8], first: u32, stride: u32, count: u32) -> Option<u32> {
@@ -62,7 +64,7 @@ pub trait Key: Stored {
             Self::compare_in(image, place - stride, place) != Ordering::Less
         })
     }
-    /// Two keys of one image, compared.
+    /// Compares two keys of one image.
     #[doc(hidden)]
     #[inline]
     fn compare_in(image: &[u8], a: u32, b: u32) -> Ordering {
@@ -73,8 +75,9 @@ pub trait Key: Stored {
 /// Writes a key into an image.
 pub type PutKey<K> = for<'k> fn(&mut [u8], u32, <K as Key>::View<'k>);
 
-/// Where what is looked for is (`Ok`) or belongs, among `count` elements: an element, whose index is less than `count`, compares with it
-/// as `compare` says, and is less or equal as `is_at_most` says.
+/// The index of an element (`Ok`), or the index where it belongs, among `count` elements. `compare` compares
+/// an element with the wanted one, and `is_at_most` says whether an element is less or equal. Both receive an
+/// index less than `count`.
 #[inline]
 fn search_by<const TO_ADD: bool>(
     count: u32,
@@ -99,7 +102,7 @@ fn search_by<const TO_ADD: bool>(
     if found == Ordering::Equal { Ok(first) } else { Err(first + u32::from(found == Ordering::Less)) }
 }
 
-/// The finalizer of SplitMix64: each bit of the result depends on each of the argument.
+/// The finalizer of SplitMix64: each bit of the result depends on each bit of the argument.
 #[inline]
 const fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -107,7 +110,7 @@ const fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Where hashing begins: the golden ratio's fraction, as SplitMix64 has it.
+/// The start value of hashing: the fraction of the golden ratio, as in SplitMix64.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 #[inline]
 const fn upper(h: u64) -> u32 {
@@ -121,7 +124,7 @@ macro_rules! integer {
             const PUT: Option<PutKey<Self>> = Some(|image, at, key| put_in(image, at, std::slice::from_ref(&key)));
             #[inline]
             fn view(image: &[u8], at: u32) -> $type {
-                // An image that is being checked lies anywhere.
+                // An image that is being checked may have any alignment.
                 let mut bytes = [0; size_of::<$type>()];
                 bytes.copy_from_slice(&image[at as usize..at as usize + size_of::<$type>()]);
                 <$type>::from_le_bytes(bytes)
@@ -156,7 +159,8 @@ macro_rules! integer {
                 assert!(stride >= size_of::<$type>(), "elements begin with their keys");
                 let elements = &image[first as usize..][..stride.saturating_mul(count as usize)];
                 let own = |index: u32| {
-                    // SAFETY: there are `count` elements of `stride` bytes, and the index is less than `count`.
+                    // SAFETY: there are `count` elements of `stride` bytes, and the index is less than
+                    // `count`.
                     let element = unsafe { elements.as_ptr().add(index as usize * stride) };
                     // SAFETY: an element has at least as many bytes as a key.
                     <$type>::from_le_bytes(unsafe { element.cast::<[u8; size_of::<$type>()]>().read() })
@@ -168,7 +172,7 @@ macro_rules! integer {
                 let stride = stride as usize;
                 let (head, others) = image[first as usize..][..stride * count as usize].split_at_checked(stride)?;
                 let mut before = Self::view(head, 0);
-                // One pass without a way out first: nearly always, all keys ascend.
+                // One pass without an early exit first: nearly always, all keys ascend.
                 let mut wrong = 0_u32;
                 let mut fours = others.chunks_exact(4 * stride);
                 for four in &mut fours {

@@ -1,4 +1,4 @@
-//! Sets and maps, whatever holds their keys: what is common to sorted vectors, hash tables and trees.
+//! The common part of sets and maps, whether a sorted vector, a hash table or a tree holds their keys.
 
 use std::marker::PhantomData;
 
@@ -13,10 +13,10 @@ use super::slide::Slide;
 use super::stored::{Assign, Stored};
 use super::vector;
 
-/// How keys, or entries that begin with their keys, are held by a container of 16 bytes.
+/// How a container of 16 bytes holds keys, or entries that begin with their keys.
 #[doc(hidden)]
 pub trait Engine: 'static {
-    /// The kinds of a set and of a map.
+    /// The kind names of a set and of a map.
     const KINDS: [&'static str; 2];
     /// The elements, in their order.
     type Elements<'a, E: Stored>: Iterator<Item = Ref<'a, E>>;
@@ -24,13 +24,13 @@ pub trait Engine: 'static {
     fn elements<E: Stored>(image: &[u8], at: u32) -> Self::Elements<'_, E>;
     /// The element of a key.
     fn find<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> Option<u32>;
-    /// The element of a key, and whether it is new. When there is no room, the container holds what it held.
+    /// The element of a key, and whether it is new. If there is no room, the content is unchanged.
     fn insert<E: Stored, K: Key>(
         memory: MemoryMut<'_>,
         at: u32,
         key: K::View<'_>,
     ) -> Result<(u32, bool), Full>;
-    /// Sets the value of a key. When there is no room, a key that was not there is not there.
+    /// Sets the value of a key. If there is no room, a missing key is still missing.
     #[inline]
     fn set<K: Key, V: Assign<X>, X>(
         MemoryMut(memory): MemoryMut<'_>,
@@ -51,7 +51,7 @@ pub trait Engine: 'static {
     ) -> Result<(), Invalid>;
 }
 
-/// Sets the value of a key, for either of which memory may be needed.
+/// Sets the value of a key, if key or value may need memory.
 pub(super) fn set_in<H: Engine + ?Sized, K: Key, V: Assign<X>, X>(
     memory: &mut Memory,
     at: u32,
@@ -66,17 +66,17 @@ pub(super) fn set_in<H: Engine + ?Sized, K: Key, V: Assign<X>, X>(
     assigned
 }
 
-/// What can make room ahead, and give it back.
+/// An engine that can reserve memory and release it.
 #[doc(hidden)]
 pub trait Reserve: Engine {
     fn reserve<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32, count: u32) -> Result<(), Full>;
     fn shrink<E: Stored, K: Key>(memory: MemoryMut<'_>, at: u32) -> Result<(), Full>;
 }
 
-/// A set within a region. A name for what lies there: see the methods of [`Ref`] and [`Mut`].
+/// A set within a region. The type is only a name; see the methods of [`Ref`] and [`Mut`].
 pub struct Set<K, H>(PhantomData<(K, H)>);
 
-/// A map within a region. A name for what lies there: see the methods of [`Ref`] and [`Mut`].
+/// A map within a region. The type is only a name; see the methods of [`Ref`] and [`Mut`].
 pub struct Map<K, V, H>(PhantomData<(K, V, H)>);
 
 macro_rules! keyed {
@@ -118,19 +118,19 @@ macro_rules! keyed {
         }
 
         impl<$($parameter: Stored,)* H: Engine> Ref<'_, $name<$($parameter,)* H>> where K: Key {
-            /// How many keys there are.
+            /// The number of keys.
             #[inline]
             pub fn len(self) -> usize {
                 vector::len(self.image(), self.at()) as usize
             }
 
-            /// Whether there are none.
+            /// Whether there are no keys.
             #[inline]
             pub fn is_empty(self) -> bool {
                 self.len() == 0
             }
 
-            /// Whether there is this key.
+            /// Whether the key exists.
             #[inline]
             pub fn contains(self, key: K::View<'_>) -> bool {
                 H::find::<$element, K>(self.image(), self.at(), key).is_some()
@@ -138,26 +138,26 @@ macro_rules! keyed {
         }
 
         impl<$($parameter: Stored,)* H: Engine> Mut<'_, $name<$($parameter,)* H>> where K: Key {
-            /// How many keys there are.
+            /// The number of keys.
             #[inline]
             pub fn len(&self) -> usize {
                 self.as_ref().len()
             }
 
-            /// Whether there are none.
+            /// Whether there are no keys.
             #[inline]
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
 
-            /// Removes a key; false if there is none.
+            /// Removes a key; false if it does not exist.
             #[inline]
             pub fn remove(&mut self, key: K::View<'_>) -> bool {
                 let at = self.at();
                 H::remove::<$element, K>(MemoryMut(self.memory()), at, key)
             }
 
-            /// Removes all keys. A sorted vector keeps its room.
+            /// Removes all keys. A sorted vector keeps its capacity.
             pub fn clear(&mut self) {
                 let at = self.at();
                 H::clear::<$element>(MemoryMut(self.memory()), at);
@@ -165,14 +165,14 @@ macro_rules! keyed {
         }
 
         impl<$($parameter: Stored,)* H: Reserve> Mut<'_, $name<$($parameter,)* H>> where K: Key {
-            /// Makes room for so many keys in all.
+            /// Reserves memory for `count` keys in total.
             pub fn reserve(&mut self, count: usize) -> Result<(), Full> {
                 let at = self.at();
                 let count = u32::try_from(count).map_err(|_| self.memory().full())?;
                 H::reserve::<$element, K>(MemoryMut(self.memory()), at, count)
             }
 
-            /// Gives back the room that is not used. A hash table needs memory for a smaller one beside it.
+            /// Releases unused memory. A hash table needs memory for a smaller table beside it.
             pub fn shrink_to_fit(&mut self) -> Result<(), Full> {
                 let at = self.at();
                 H::shrink::<$element, K>(MemoryMut(self.memory()), at)
@@ -185,7 +185,7 @@ keyed!(Set<K>, K, 0);
 keyed!(Map<K, V>, Entry<K, V>, 1);
 
 impl<'r, K: Key, H: Engine> Ref<'r, Set<K, H>> {
-    /// The keys: ascending, or of a hash set in no order.
+    /// The keys: ascending, or in no order for a hash set.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = K::View<'r>> + use<'r, K, H> {
         H::elements::<K>(self.image(), self.at()).map(K::of)
@@ -193,7 +193,7 @@ impl<'r, K: Key, H: Engine> Ref<'r, Set<K, H>> {
 }
 
 impl<K: Key, H: Engine> Mut<'_, Set<K, H>> {
-    /// Adds a key; false if it is there already. When there is no room, nothing changes.
+    /// Adds a key; false if it exists already. If there is no room, nothing changes.
     #[inline]
     pub fn insert(&mut self, key: K::View<'_>) -> Result<bool, Full> {
         let at = self.at();
@@ -209,7 +209,7 @@ impl<'r, K: Key, V: Stored, H: Engine> Ref<'r, Map<K, V, H>> {
         Some(Ref::new(self.image(), place + Entry::<K, V>::VALUE))
     }
 
-    /// Keys and values: ascending, or of a hash map in no order.
+    /// Keys and values: ascending, or in no order for a hash map.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = (K::View<'r>, Ref<'r, V>)> + use<'r, K, V, H> {
         H::elements::<Entry<K, V>>(self.image(), self.at()).map(Entry::both)
@@ -217,14 +217,14 @@ impl<'r, K: Key, V: Stored, H: Engine> Ref<'r, Map<K, V, H>> {
 }
 
 impl<'r, K: Key, V: Stored, H: Engine> Mut<'r, Map<K, V, H>> {
-    /// The value of a key, if there is one.
+    /// The value of a key, if it exists, as a mutable handle.
     #[inline]
     pub fn get_mut(&mut self, key: K::View<'_>) -> Option<Mut<'_, V>> {
         let at = self.as_ref().get(key)?.at();
         Some(Mut::new(self.memory(), at))
     }
 
-    /// The value of a key, which is made if there is none.
+    /// The value of a key, as a mutable handle. A missing key gets a default value.
     #[inline]
     pub fn entry(&mut self, key: K::View<'_>) -> Result<Mut<'_, V>, Full> {
         let at = self.at();
@@ -232,7 +232,7 @@ impl<'r, K: Key, V: Stored, H: Engine> Mut<'r, Map<K, V, H>> {
         Ok(Mut::new(self.memory(), place + Entry::<K, V>::VALUE))
     }
 
-    /// Sets the value of a key. When there is no room, a key that was not there is not there.
+    /// Sets the value of a key. If there is no room, a missing key is still missing.
     #[inline]
     pub fn insert<X>(&mut self, key: K::View<'_>, value: X) -> Result<(), Full>
     where

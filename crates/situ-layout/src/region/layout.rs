@@ -1,5 +1,5 @@
-//! The layout hash of what lies in a region: SHA-256 of a text that names every member with its place and kind; and what else is
-//! known of a type as a whole.
+//! The layout hash of a type in regions, and other facts of a type as a whole. The hash is the SHA-256 of a
+//! text that lists every member with its place and kind.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -8,13 +8,13 @@ use std::sync::{PoisonError, RwLock};
 use super::stored::Stored;
 use super::versions::{Version, table, twin};
 
-/// The lines of a type's layout while they are written.
+/// The lines of a type's layout during their construction.
 #[derive(Default)]
 pub struct Lines {
     text: String,
     named: Vec<Named>,
     shares: bool,
-    /// What is found behind structs that can be appended to, of which the lines say nothing.
+    /// The appendable structs found so far. The lines do not describe their members.
     versions: Option<Vec<Version>>,
 }
 
@@ -22,38 +22,38 @@ pub struct Lines {
 pub(super) struct Named {
     of: TypeId,
     name: String,
-    /// What it is called in the lines.
+    /// Its name in the lines.
     text: String,
     /// Whether its own lines are written.
     written: bool,
 }
 
 impl Lines {
-    /// A line, without the further lines of the type.
+    /// Writes a line, without the further lines of the type.
     pub fn line(&mut self, path: &str, offset: u32, size: u32, align: u32, kind: &str) {
         self.text.push_str(&format!("{path} {offset} {size} {align} {kind}\n"));
     }
 
-    /// The lines of a member, element, key or value.
+    /// Writes the lines of a member, element, key or value.
     pub fn value<T: Stored>(&mut self, path: &str, offset: u32) {
         let kind = self.kind::<T>();
         self.line(path, offset, T::SIZE, T::ALIGN, &kind);
         T::inner(self, path);
     }
 
-    /// The lines of a member of a struct of that name.
+    /// Writes the lines of a member of a struct of that name.
     pub fn member<T: Stored>(&mut self, of: &str, name: &str, offset: u32) {
         self.value::<T>(&format!("{of}.{name}"), offset);
     }
 
-    /// The lines of a union's member.
+    /// Writes the lines of a union's member.
     pub fn case<T: Stored>(&mut self, of: &str, name: &str, offset: u32, labels: &str) {
         let (path, kind) = (format!("{of}.{name}"), self.kind::<T>());
         self.line(&path, offset, T::SIZE, T::ALIGN, &format!("{labels}:{kind}"));
         T::inner(self, &path);
     }
 
-    /// The lines of what a link leads to.
+    /// Writes the lines of the value that a link leads to.
     pub(super) fn pointee<T: Stored>(&mut self, path: &str, offset: u32) {
         if T::APPENDABLE {
             let kind = self.kind::<T>();
@@ -63,13 +63,13 @@ impl Lines {
         }
     }
 
-    /// What stands for a type in a line.
+    /// The text for a type in a line.
     fn kind<T: Stored>(&mut self) -> String {
         if T::NAMED { self.named(TypeId::of::<T>(), &T::kind()).text.clone() } else { T::kind() }
     }
 
-    /// What is known of a struct or union. Of several types of one name, from two modules, all but the one that is named first have a
-    /// number behind it.
+    /// The record of a struct or union. If types of several modules have the same name, each one after the
+    /// first gets a number appended.
     pub(super) fn named(&mut self, of: TypeId, name: &str) -> &mut Named {
         let known = self.named.iter().position(|each| each.of == of).unwrap_or_else(|| {
             let number = 1 + self.named.iter().filter(|each| each.name == name).count();
@@ -80,13 +80,14 @@ impl Lines {
         &mut self.named[known]
     }
 
-    /// What a struct or union is called in the lines, if its own are still to be written; they are then counted as written.
+    /// The name of a struct or union in the lines if its own lines are not written yet. Marks them as
+    /// written.
     pub fn begin_struct<T: Stored>(&mut self) -> Option<String> {
         let named = self.named(TypeId::of::<T>(), &T::kind());
         (!std::mem::replace(&mut named.written, true)).then(|| named.text.clone())
     }
 
-    /// An appendable struct, if anybody wants to know of it.
+    /// Records an appendable struct, if the lines collect versions.
     pub fn version(&mut self, version: impl FnOnce() -> Version) -> bool {
         if let Some(versions) = &mut self.versions {
             versions.push(version());
@@ -94,7 +95,7 @@ impl Lines {
         self.versions.is_some()
     }
 
-    /// There are shared links.
+    /// Records that there are shared links.
     pub(super) fn share(&mut self) {
         self.shares = true;
     }
@@ -111,22 +112,22 @@ pub fn layout_text<T: Stored>() -> String {
     format!("region-v1 {}\n{}", T::kind(), lines.text)
 }
 
-/// What is known of a type as a root.
+/// The facts of a type as a root.
 #[derive(Debug)]
 pub struct Facts {
     pub(super) layout: u64,
-    /// Whether there are shared links in its values.
+    /// Whether its values have shared links.
     pub(super) shares: bool,
     pub(super) versions: Vec<Version>,
-    /// The table of versions that stands in its images.
+    /// The table of versions in its images.
     pub(super) table: Vec<u8>,
 }
 
 impl Facts {
-    /// Works out the facts of a type.
+    /// Computes the facts of a type.
     ///
-    /// # Panics
-    /// If two structs of one name, from two modules, can be appended to: images are compared by their names.
+    /// # Panics If two appendable structs from two modules have the same name: images are compared by these
+    /// names.
     pub fn work_out<T: Stored>() -> Self {
         let mut lines = Lines { versions: Some(Vec::new()), ..Lines::default() };
         T::needed(&mut lines);
@@ -145,7 +146,7 @@ impl Facts {
     }
 }
 
-/// The facts of types that have no place of their own for them: those are kept for good, one for each type.
+/// The facts of types that have no static of their own for them. They are kept forever, once for each type.
 pub(super) fn facts_of_any<T: Stored>() -> &'static Facts {
     static KNOWN: RwLock<Option<HashMap<TypeId, &'static Facts>>> = RwLock::new(None);
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);

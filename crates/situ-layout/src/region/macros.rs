@@ -1,7 +1,7 @@
-//! The macros that describe what lies in a region: structs with containers, and plain structs.
+//! The macros that describe the types of values in a region: structs with containers, and plain structs.
 
-/// Describes a struct of which values lie in regions, with accessors for its members on [`Ref`](crate::region::Ref) and
-/// [`Mut`](crate::region::Mut): two traits, whose names stand behind the struct's.
+/// Describes a struct whose values lie in regions. Two traits, named after the struct's name, add accessors
+/// for its members to [`Ref`](crate::region::Ref) and [`Mut`](crate::region::Mut).
 ///
 /// ```
 /// use situ_layout::region::{FlatMap, Region, Text, Vector};
@@ -29,9 +29,10 @@
 /// # Ok::<(), situ_layout::region::Full>(())
 /// ```
 ///
-/// A base is a first member called `base`. Written `appendable struct`, a struct may get more members at its end, and images
-/// with and without them are understood on both sides; it can be the root, or lie behind a
-/// [`Unique`](crate::region::Unique) or [`Shared`](crate::region::Shared) link, and nowhere else.
+/// A base is a first member called `base`. A struct written `appendable struct` may get more members at its
+/// end. Programs with and without these members understand each other's images. Such a struct can be the
+/// root, or lie behind a [`Unique`](crate::region::Unique) or [`Shared`](crate::region::Shared) link, and
+/// nowhere else.
 ///
 /// ```
 /// use situ_layout::region::{Region, Text};
@@ -48,7 +49,8 @@
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A struct has at least one member, and an array at least one element: what takes no place could not be counted by its bytes.
+/// A struct has at least one member, and an array at least one element: values without bytes could not be
+/// counted by bytes.
 ///
 /// ```compile_fail,E0080
 /// situ_layout::region_struct! { struct Nothing: NothingRef, NothingMut {} }
@@ -59,7 +61,7 @@
 /// let r = situ_layout::region::Region::<Nothing>::new();
 /// ```
 ///
-/// Nor has an array more elements than 32 bits count.
+/// An array has at most as many elements as 32 bits can count.
 ///
 /// ```compile_fail,E0080
 /// let r = situ_layout::region::Region::<[u8; (1 << 32) + 1]>::new();
@@ -84,18 +86,18 @@ macro_rules! region_struct {
     };
 }
 
-/// The accessors of members.
+/// Defines the accessors of members.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_accessors {
     ([$visible:vis] $name:ident $ref:ident $mut:ident $($member:ident: $type:ty),*) => {
-        /// The members of the struct in a region, to be read.
+        /// Read access to the members of the struct in a region.
         #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
         $visible trait $ref<'r> {
             $(fn $member(self) -> $crate::region::Ref<'r, $type>;)*
         }
 
-        /// The members of the struct in a region, to be changed.
+        /// Mutable access to the members of the struct in a region.
         #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
         $visible trait $mut {
             $(fn $member(&mut self) -> $crate::region::Mut<'_, $type>;)*
@@ -121,7 +123,7 @@ macro_rules! __region_accessors {
     };
 }
 
-/// How a struct lies in a region: one that is `final`, or one that is `appendable`.
+/// Implements the layout of a struct in a region, for `final` and for `appendable` structs.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_stored {
@@ -221,7 +223,7 @@ macro_rules! __region_stored {
                         <$type as $crate::region::Stored>::check(check, place).map_err(|error| error.in_member($label))?;
                         end = place + <$type as $crate::region::Stored>::SIZE;
                     })*
-                    // What is behind the members that this program knows may be others.
+                    // The image may have other members after those that this program knows.
                     if members <= COUNT as u32 || size == Self::SIZE {
                         check.zero(end, at + size)
                     } else {
@@ -233,7 +235,7 @@ macro_rules! __region_stored {
     };
 }
 
-/// What structs do alike, whether they can be appended to or not.
+/// The common part of `final` and `appendable` structs.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_common {
@@ -267,7 +269,7 @@ macro_rules! __region_common {
     };
 }
 
-/// Where members lie.
+/// Computes the places of members.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_members {
@@ -278,13 +280,14 @@ macro_rules! __region_members {
         const COUNT: usize = SIZES.len();
         const _: () = assert!(COUNT != 0, "a struct of a region has at least one member");
         const ALIGNMENT: u32 = $crate::region::alignment(SIZES);
-        /// Behind the last member's place stands the size of the struct.
+        /// The entry after the last member is the size of the struct.
         const PLACES: [u32; COUNT + 1] = $crate::region::places::<{ COUNT + 1 }>(SIZES);
     };
 }
 
-/// Describes a struct of numbers without padding, which is seen as a Rust value where it lies in a region. Compilation fails if
-/// it has padding, or a member that is not plain; or if an attribute makes its alignment another one than its members have.
+/// Describes a struct of numbers without padding, which is accessible as a Rust value in a region.
+/// Compilation fails if it has padding or a member that is not plain, or if an attribute changes its
+/// alignment from that of its members.
 ///
 /// ```compile_fail,E0080
 /// situ_layout::region_plain! { #[repr(align(16))] struct Pair { first: u64, second: u64 } }
@@ -337,7 +340,8 @@ macro_rules! region_plain {
                 }
             }
 
-            // SAFETY: the struct is repr(C), and its members are plain, leave no padding, and give it its alignment, as is asserted above.
+            // SAFETY: the struct is repr(C). The assertions above prove that its members are plain, leave no
+            // padding, and give the struct its alignment.
             unsafe impl $crate::region::Plain for $name {}
         };
     };

@@ -1,8 +1,8 @@
 //! The macro that describes unions in regions.
 
-/// Describes a union: what its discriminator is, and which member each of its values selects. The members are reached through
-/// two traits, whose names stand behind the union's. `select` chooses a value of the discriminator: a member that was not
-/// selected before begins with its default value.
+/// Describes a union: the type of its discriminator, and the member that each of its values selects. Two
+/// traits, named after the union's name, give access to the members. `select` sets the discriminator; a newly
+/// selected member begins with its default value.
 ///
 /// ```
 /// use situ_layout::region::{Region, Text, Vector};
@@ -28,7 +28,7 @@
 /// # Ok::<(), situ_layout::region::Full>(())
 /// ```
 ///
-/// A member that has labels may be the default as well: `4 | 5 default => ...`.
+/// A member with labels may also be the default: `4 | 5 default => ...`.
 #[macro_export]
 macro_rules! region_union {
     ($(#[$attribute:meta])* $visible:vis union $name:ident: $ref:ident, $mut:ident ($discriminator:ty) { $($cases:tt)* }) => {
@@ -38,7 +38,7 @@ macro_rules! region_union {
     };
 }
 
-/// Makes of each case `[labels] [default or nothing] "member" member: type`, one by one.
+/// Converts the cases to the form `[labels] [default or nothing] "member" member: type`, one by one.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_cases {
@@ -61,8 +61,8 @@ macro_rules! __region_cases {
     };
 }
 
-/// The region form of a generated union, for a type that is a name for what lies in regions: the discriminator that a new one has
-/// stands behind its type.
+/// The region form of a generated union. The type is only a name for values in regions. The discriminator of
+/// a new value follows the discriminator's type.
 ///
 /// ```text
 /// situ::layout::region_union_type! {
@@ -85,21 +85,21 @@ macro_rules! region_union_type {
     };
 }
 
-/// The union itself.
+/// The implementation of the union.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __region_union {
     ([$visible:vis] $name:ident: $ref:ident, $mut:ident ($discriminator:ty = $initial:literal), $full:expr;
         $([$($label:literal)*] [$($default:ident)?] [$text:expr] $member:ident: $type:ty;)*
     ) => {
-        /// The members of the union in a region, to be read.
+        /// Read access to the members of the union in a region.
         #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
         $visible trait $ref<'r> {
             fn discriminator(self) -> <$discriminator as $crate::region::Discriminator>::Value;
             $(fn $member(self) -> ::core::option::Option<$crate::region::Ref<'r, $type>>;)*
         }
 
-        /// The members of the union in a region, to be changed.
+        /// Mutable access to the members of the union in a region.
         #[allow(dead_code, missing_docs, clippy::wrong_self_convention, clippy::should_implement_trait)]
         $visible trait $mut {
             fn select(&mut self, discriminator: <$discriminator as $crate::region::Discriminator>::Value);
@@ -111,7 +111,7 @@ macro_rules! __region_union {
             #[derive(PartialEq)]
             enum __Case { $($member,)* __Nothing }
 
-            /// Where the members begin, the size and the alignment.
+            /// The offset of the members, the size and the alignment.
             const LAYOUT: (u32, u32, u32) =
                 $crate::region::union_layout(<$discriminator as $crate::region::Stored>::SIZE, &[$((<$type as $crate::region::Stored>::SIZE, <$type as $crate::region::Stored>::ALIGN)),*]);
 

@@ -1,4 +1,5 @@
-//! A value within a region that may be absent, in place; and a link that owns a value elsewhere in the region.
+//! A value within a region that may be absent, in place; and a link that owns a value elsewhere in the
+//! region.
 
 use std::marker::PhantomData;
 
@@ -11,11 +12,11 @@ use super::memory::{MemoryMut, target, u32_at};
 use super::slide::Slide;
 use super::stored::{Assign, Stored, fixed};
 
-/// A value or none, in place. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
+/// A value or none, in place. The type is only a name; see the methods of [`Ref`] and [`Mut`].
 pub struct Maybe<T>(PhantomData<fn() -> T>);
 
 impl<T: Stored> Maybe<T> {
-    /// Where the value begins.
+    /// The offset of the value.
     const VALUE: u32 = if T::ALIGN > 8 { T::ALIGN } else { 8 };
 }
 
@@ -71,7 +72,7 @@ impl<T: Stored> Stored for Maybe<T> {
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid> {
         let front = &check.image()[at as usize..at as usize + 8];
         let (flag, back) = (u32_at(front, 0), u32_at(front, 4));
-        // Nearly always, three bytes behind the flag are zero.
+        // Nearly always, the three bytes after the flag are zero.
         if flag > 1 || back != at.wrapping_neg() {
             check.flag(at)?;
             check.back_link(at, at + 4)?;
@@ -117,19 +118,19 @@ impl<'r, T: Stored> Ref<'r, Maybe<T>> {
 }
 
 impl<T: Stored> Mut<'_, Maybe<T>> {
-    /// The value, if there is one.
+    /// The value, if there is one, as a mutable handle.
     #[inline]
     pub fn get_mut(&mut self) -> Option<Mut<'_, T>> {
         self.as_ref().get().is_some().then(|| self.part(Maybe::<T>::VALUE))
     }
 
-    /// The value, which is made if there is none.
+    /// The value, as a mutable handle. If there is none, a default value is made.
     pub fn fill(&mut self) -> Mut<'_, T> {
         let at = self.at();
         if self.as_ref().get().is_none() {
             let memory = self.memory();
             memory.bytes_mut()[at as usize] = 1;
-            // In an adopted live image, anything may be where there is no value.
+            // In an adopted live image, the bytes of an absent value may be anything.
             memory.zero(at + Maybe::<T>::VALUE, T::SIZE);
             T::begin(MemoryMut(memory), at + Maybe::<T>::VALUE);
         }
@@ -143,8 +144,8 @@ impl<T: Stored> Mut<'_, Maybe<T>> {
     }
 }
 
-/// A link that owns one value, or none; what trees are made of. A name for what lies in a region: see the methods of [`Ref`]
-/// and [`Mut`].
+/// A link that owns one value, or none; trees are built from it. The type is only a name; see the methods of
+/// [`Ref`] and [`Mut`].
 pub struct Unique<T>(PhantomData<fn() -> T>);
 
 impl<T: Stored> Stored for Unique<T> {
@@ -216,14 +217,14 @@ impl<'r, T: Stored> Ref<'r, Unique<T>> {
 }
 
 impl<T: Stored> Mut<'_, Unique<T>> {
-    /// The value, if there is one.
+    /// The value, if there is one, as a mutable handle.
     #[inline]
     pub fn get_mut(&mut self) -> Option<Mut<'_, T>> {
         let at = target(self.as_ref().image(), self.at());
         (at != self.at()).then(|| Mut::new(self.memory(), at))
     }
 
-    /// The value, which is made if there is none.
+    /// The value, as a mutable handle. If there is none, a default value is made.
     pub fn fill(&mut self) -> Result<Mut<'_, T>, Full> {
         let at = self.at();
         let mut block = target(self.memory().bytes(), at);

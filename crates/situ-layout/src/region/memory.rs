@@ -1,5 +1,5 @@
-//! The memory that a region is edited in: granules in use are bits of a bitmap behind the image, which is neither sent nor
-//! believed; freed blocks of small sizes wait in caches.
+//! The memory in which a region is edited. A bitmap after the image marks the granules in use; it is neither
+//! sent nor read from received images. Freed blocks of small sizes are kept in caches.
 //!
 //! ```text
 //!  base                              size                 room
@@ -13,16 +13,16 @@ use super::allocation::{Allocation, Granules};
 use super::backing::{Backing, Options, Store, room_of, total_for};
 use super::error::Full;
 
-/// What blocks are measured and aligned in, in bytes.
+/// The unit of size and alignment of blocks, in bytes.
 pub const GRANULE: u32 = 16;
 /// The greatest size of a region, in bytes: links have 32 bits and a sign.
 pub const MAX_SIZE: u32 = 0x7fff_fff0;
-/// How large a region may become unless its options say otherwise: the same in each language.
+/// The default limit of a region's size, the same in each language.
 pub const DEFAULT_LIMIT: u32 = 63 << 20;
-/// Where the root begins.
+/// The offset of the root.
 pub(super) const ROOT: u32 = 64;
 
-/// Blocks of up to this many granules are kept in caches when they are freed, so many of each size.
+/// Freed blocks of at most this many granules are kept in caches, up to `CACHE_DEPTH` of each size.
 const CACHED_SIZES: usize = 8;
 const CACHE_DEPTH: usize = 7;
 
@@ -32,7 +32,7 @@ pub(super) const fn in_granules(bytes: u64) -> u64 {
     bytes.div_ceil(GRANULE as u64) * GRANULE as u64
 }
 
-/// Words of a bitmap for so many bytes.
+/// The number of words of a bitmap for `bytes` bytes.
 #[inline]
 pub(super) const fn words(bytes: u32) -> usize {
     (bytes / GRANULE).div_ceil(64) as usize
@@ -45,39 +45,40 @@ struct Cache {
     block: [u32; CACHE_DEPTH],
 }
 
-/// The image of a region that is edited, and which of its granules are in use. It may move when it grows; so what lies in it is
-/// named by offsets.
+/// The image of a region that is edited, and its granules in use. It may move when it grows, so offsets
+/// identify values.
 ///
-/// What handles look up comes first.
+/// The fields that handles read come first.
 #[repr(C)]
 pub struct Memory {
     base: NonNull<u8>,
     size: usize,
-    /// How large the image can become where it lies: never less than it was, as handles rely on it.
+    /// The size to which the image can grow in place. It never shrinks, as handles rely on it.
     room: u32,
     bits: NonNull<u64>,
     limit: u32,
     /// Granules below the image's end whose bits are clear.
     free: u32,
-    /// No bit is clear in the words before this one.
+    /// All bits are set in the words before this one.
     first_word: u32,
-    /// No run of clear bits is this long, as long as nothing is freed.
+    /// No run of clear bits has this length until a block is freed.
     no_run: u32,
     growth_percent: u32,
     zero_on_free: bool,
     allocation: Allocation,
-    /// What lies between the image's end and the bitmap is zero.
+    /// The bytes between the image's end and the bitmap are zero.
     clean: bool,
-    /// The bitmap is an allocation of its own, of so many words.
+    /// The number of words of the bitmap if it is a separate allocation.
     own_bits: usize,
     caches: [Cache; CACHED_SIZES],
     store: Store,
 }
 
-/// The memory of a region, as those get it who implement [`Stored`](super::Stored) and its kin: only to hand it on.
+/// The memory of a region, for implementations of [`Stored`](super::Stored) and related traits. They only
+/// pass it on.
 ///
-/// It goes from hand to hand by value, and what it refers to is private. Whoever has two of them can exchange these with each other, as with
-/// [`std::mem::swap`], but not the memories: handles that were made before rely on them.
+/// It is passed by value, and its reference is private. Code that has two of them can exchange these, as with
+/// [`std::mem::swap`], but not the memories: existing handles rely on the memories.
 ///
 /// ```compile_fail,E0616
 /// fn exchange(one: situ_layout::region::MemoryMut<'_>, other: situ_layout::region::MemoryMut<'_>) {
@@ -87,25 +88,26 @@ pub struct Memory {
 pub struct MemoryMut<'m>(pub(super) &'m mut Memory);
 
 impl MemoryMut<'_> {
-    /// The same for a shorter time, so that this one can be used again.
+    /// The same memory with a shorter lifetime, so that this value can be used again.
     #[inline]
     pub fn reborrow(&mut self) -> MemoryMut<'_> {
         MemoryMut(self.0)
     }
 }
 
-// SAFETY: a memory owns what it points to, or borrows it exclusively, and backings are Send and Sync.
+// SAFETY: a memory owns the bytes it points to, or borrows them exclusively, and backings are Send and Sync.
 unsafe impl Send for Memory {}
 // SAFETY: as above; nothing changes through a shared reference.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// `size` bytes of zeros, all in use, in memory of `total` bytes from `base` on, of which the bitmap takes the end. If `kept`, the
-    /// bytes are those that are there, and the bitmap gets memory of its own where there is none for it.
+    /// Makes a memory of `size` zero bytes, all in use, from `total` bytes at `base`, whose end becomes the
+    /// bitmap. If `kept`, the current bytes are kept, and the bitmap is allocated separately if there is no
+    /// room for it.
     ///
-    /// # Safety
-    /// The memory is a multiple of 16 in place, initialized, at least `size` long, at most [`MAX_SIZE`] and what the bitmap for it takes,
-    /// and nobody else's until the store is dropped.
+    /// # Safety The memory begins at a multiple of 16, is initialized, and has at least `size` bytes. It has
+    /// at most [`MAX_SIZE`] bytes and those of the bitmap for that. No other code uses it until the store is
+    /// dropped.
     #[inline]
     pub(super) unsafe fn over(
         (base, total): (NonNull<u8>, usize),
@@ -157,12 +159,13 @@ impl Memory {
         made.unwrap_or_else(|bytes| std::alloc::handle_alloc_error(heap_layout(bytes)))
     }
 
-    /// The same, where the size comes from outside. The error is how many bytes are not to be had.
+    /// As [`on_heap`](Self::on_heap), for a size that comes from outside. The error is the number of bytes
+    /// that could not be allocated.
     pub(super) fn try_on_heap(size: u32, options: Options) -> Result<Self, usize> {
         let room = size.max(options.reserve.min(options.limit).min(MAX_SIZE));
         let total = total_for(room);
         let base = try_allocate_zeroed(total).ok_or(total)?;
-        // SAFETY: the memory is fresh, zeroed, aligned, and as large as it says.
+        // SAFETY: the memory is fresh, zeroed, aligned, and of the stated size.
         Ok(unsafe { Self::over((base, total), size, false, true, options, Store::Heap(total)) })
     }
 
@@ -179,14 +182,14 @@ impl Memory {
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.size) }
     }
 
-    /// Where the memory begins: at a multiple of 16. All bytes of the room are initialized.
+    /// The address of the memory, a multiple of 16. All bytes of the room are initialized.
     #[inline]
     pub(super) fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// Says where the memory begins, as it does already, to the compiler, which cannot tell what is written to the image from what knows
-    /// of it.
+    /// Restates the address of the memory for the compiler, which cannot distinguish writes to the image from
+    /// writes to these fields.
     #[inline]
     pub(super) fn stays_at(&mut self, base: NonNull<u8>) {
         self.base = base;
@@ -195,7 +198,8 @@ impl Memory {
     /// The words of the bitmap that the image needs.
     #[inline]
     pub(super) fn bits(&self) -> &[u64] {
-        // SAFETY: `set_end` writes each word before the image reaches it; the bitmap is aligned, as the room is a multiple of 16.
+        // SAFETY: `set_end` writes each word before the image reaches it; the bitmap is aligned, as the room
+        // is a multiple of 16.
         unsafe { std::slice::from_raw_parts(self.bits.as_ptr(), words(self.size())) }
     }
     #[inline]
@@ -251,14 +255,14 @@ impl Memory {
         self.bytes_mut().copy_within(from as usize..from as usize + count as usize, to as usize);
     }
 
-    /// How many elements of `element` bytes a container with room for `capacity` shall have room for when it needs `needed`.
+    /// The new capacity of a container with room for `capacity` elements that needs `needed`.
     #[inline]
     pub(super) fn next_capacity(&self, capacity: u32, needed: u32) -> u32 {
         let grown = u64::from(capacity) * u64::from(self.growth_percent) / 100;
         needed.max(u32::try_from(grown).unwrap_or(u32::MAX))
     }
 
-    /// The first granule from `from` on that is in use (or free), or `end`.
+    /// The first granule in use (or free) from `from` on, or `end`.
     #[inline]
     pub(super) fn next(&self, from: u32, used: bool, end: u32) -> u32 {
         let bits = self.bits();
@@ -301,7 +305,8 @@ impl Memory {
         self.size() / GRANULE
     }
 
-    /// A zeroed block; from a cache, or the first run of free granules that is long enough, or else the end.
+    /// Allocates a zeroed block: from a cache, from the first run of free granules that is long enough, or at
+    /// the end.
     #[inline]
     pub(super) fn allocate(&mut self, bytes: u64) -> Result<u32, Full> {
         if bytes > u64::from(MAX_SIZE) {
@@ -361,14 +366,14 @@ impl Memory {
         None
     }
 
-    /// Takes granules that are free.
+    /// Takes free granules.
     #[inline]
     pub(super) fn take_at(&mut self, from: u32, count: u32) {
         self.mark(from, count, true);
         self.free -= count;
     }
 
-    /// Puts all cached blocks back, where neighbours become one.
+    /// Frees all cached blocks, so that neighbours become one run.
     pub(super) fn flush_caches(&mut self) {
         for size in 0..CACHED_SIZES {
             while self.caches[size].count != 0 {
@@ -389,7 +394,7 @@ impl Memory {
         }
     }
 
-    /// Lets the image end behind the last granule in use.
+    /// Moves the image's end to the last granule in use.
     fn shrink_end(&mut self) {
         let last = self.bits().iter().enumerate().rev().find(|(_, word)| **word != 0);
         let end = last.map_or(0, |(i, word)| i as u32 * 64 + 64 - word.leading_zeros());
@@ -401,7 +406,7 @@ impl Memory {
         let (end, size) = (self.end(), u64::from(self.size()) + u64::from(count) * u64::from(GRANULE));
         self.make_room(size)?;
         if !self.clean {
-            // SAFETY: the room is at least `size` now, and nothing lies behind the image.
+            // SAFETY: the room is at least `size` here, and nothing lies after the image.
             unsafe { self.base.add(self.size).write_bytes(0, (count * GRANULE) as usize) };
         }
         self.set_end(size as u32);
@@ -409,7 +414,7 @@ impl Memory {
         Ok(())
     }
 
-    /// The image ends there; the header says so, and no granule behind the end is marked.
+    /// Sets the image's end and the size in its header. No granule after the end is marked.
     fn set_end(&mut self, size: u32) {
         let before = words(self.size());
         self.size = size as usize;
@@ -422,9 +427,9 @@ impl Memory {
         }
     }
 
-    /// Where a word of the bitmap is.
+    /// The address of a word of the bitmap.
     fn bits_of(&self, word: usize) -> Option<NonNull<u64>> {
-        // SAFETY: not behind the last word of the room's bitmap.
+        // SAFETY: it is not after the last word of the room's bitmap.
         (word <= words(self.room)).then(|| unsafe { self.bits.add(word) })
     }
 
@@ -443,7 +448,8 @@ impl Memory {
             Store::Heap(before) => {
                 let total = total_for(wanted.max(size as u32));
                 let fresh = allocate_zeroed(total);
-                // SAFETY: both are at least that large, and the bitmap goes where the old one was; the old memory is freed once.
+                // SAFETY: both have at least that size, and the bitmap takes the place of the old one. The
+                // old memory is freed once.
                 unsafe {
                     fresh.copy_from_nonoverlapping(self.base, self.size);
                     fresh.add(old).copy_from_nonoverlapping(self.bits.cast(), used * 8);
@@ -462,7 +468,8 @@ impl Memory {
         };
         self.base = base;
         self.room = room_of(total).min(self.limit.max(size as u32));
-        // SAFETY: old and new bitmap lie within the memory, and what the old one leaves behind is not in use.
+        // SAFETY: the old and the new bitmap lie within the memory, and the bytes that the old one leaves are
+        // not in use.
         unsafe {
             self.bits = base.add(self.room as usize).cast();
             let left = base.add(old);
@@ -472,7 +479,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes a block back; the image ends behind the last granule in use.
+    /// Frees a block. The image ends after the last granule in use.
     #[inline]
     pub(super) fn free(&mut self, at: u32, bytes: u64) {
         let count = (in_granules(bytes) / u64::from(GRANULE)) as u32;
@@ -496,7 +503,7 @@ impl Memory {
         self.give_back(at / GRANULE, count);
     }
 
-    /// Makes a block longer where it lies, if what lies behind it is free or the end.
+    /// Makes a block longer in place, if the granules after it are free or it lies at the end.
     #[inline]
     pub(super) fn extend(&mut self, at: u32, old: u64, new: u64) -> bool {
         let from = at / GRANULE + (in_granules(old) / u64::from(GRANULE)) as u32;
@@ -522,7 +529,7 @@ impl Memory {
         true
     }
 
-    /// Gives back the end of a block that becomes shorter.
+    /// Frees the end of a block that becomes shorter.
     #[inline]
     pub(super) fn shorten(&mut self, at: u32, old: u64, new: u64) {
         let (old, new) = (in_granules(old), in_granules(new));
@@ -531,7 +538,7 @@ impl Memory {
         }
     }
 
-    /// Marks as in use only what `bits` says; the rest becomes zero.
+    /// Marks exactly the granules in `bits` as in use; zeroes the rest.
     pub(super) fn use_only(&mut self, bits: &[u64]) {
         let end = self.end();
         self.bits_mut().copy_from_slice(bits);
@@ -546,7 +553,7 @@ impl Memory {
         self.shrink_end();
     }
 
-    /// Becomes a copy of another memory of the same size, with what it knows.
+    /// Copies another memory of the same size, with its bitmap and caches.
     pub(super) fn become_copy(&mut self, other: &Memory) {
         self.bytes_mut().copy_from_slice(other.bytes());
         self.bits_mut().copy_from_slice(other.bits());
@@ -554,13 +561,14 @@ impl Memory {
         self.caches = other.caches;
     }
 
-    /// Becomes a copy of an image that is at most as large, all of it in use.
+    /// Copies an image that is at most as large, with all of it in use.
     pub(super) fn become_compact(&mut self, image: &[u8]) {
         self.bytes_mut()[..image.len()].copy_from_slice(image);
         self.end_at(image.len() as u32);
     }
 
-    /// Moves what is in use down over what is free, in its order; the image then ends behind it. The caches are empty.
+    /// Moves the granules in use down over the free ones, in their order. The image then ends after them. The
+    /// caches are empty.
     pub(super) fn close_gaps(&mut self) {
         let end = self.end();
         let (mut from, mut to) = (self.next(0, true, end), 0);
@@ -575,7 +583,7 @@ impl Memory {
         self.end_at(to * GRANULE);
     }
 
-    /// The image ends there, and all of it is in use; what was behind becomes zero.
+    /// Sets the image's end, with all of it in use, and zeroes the bytes after it.
     fn end_at(&mut self, size: u32) {
         let before = self.size();
         self.zero(size, before - size);
@@ -588,7 +596,7 @@ impl Memory {
         self.caches = [Cache::default(); CACHED_SIZES];
     }
 
-    /// Ends the memory. Its backing, which came from a box; none if the memory had none.
+    /// Ends the memory and returns its backing, which came from a box; `None` if it had none.
     pub(super) fn into_backing(mut self) -> Option<NonNull<dyn Backing>> {
         let Store::Other(backing) = self.store else { return None };
         self.store = Store::Borrowed;
@@ -600,7 +608,7 @@ impl Drop for Memory {
     fn drop(&mut self) {
         if self.own_bits != 0 {
             let words = std::ptr::slice_from_raw_parts_mut(self.bits.as_ptr(), self.own_bits);
-            // SAFETY: `over` leaked a box of so many words, and nobody else frees it.
+            // SAFETY: `over` leaked a box of this many words, and no other code frees it.
             drop(unsafe { Box::from_raw(words) });
         }
         match self.store {
@@ -613,7 +621,7 @@ impl Drop for Memory {
     }
 }
 
-/// Memory on the heap is aligned as an image must be; more than that makes allocators slow.
+/// Memory on the heap has the alignment of an image; a greater one makes allocators slow.
 fn heap_layout(total: usize) -> Layout {
     // Sizes are at most those of a region and its bitmap, about 2.02 GiB.
     Layout::from_size_align(total, GRANULE as usize).unwrap_or(Layout::new::<u128>())
@@ -635,13 +643,14 @@ pub(super) fn u32_at(image: &[u8], at: u32) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// Makes bytes of an image zero.
+/// Zeroes bytes of an image.
 #[inline]
 pub(super) fn zero(image: &mut [u8], at: u32, count: u32) {
     image[at as usize..at as usize + count as usize].fill(0);
 }
 
-/// A granule as two numbers. As one of 128 bits, shifting it would take instructions that are slow on many processors.
+/// A granule as two numbers. Shifting one number of 128 bits would take instructions that are slow on many
+/// processors.
 pub(super) type Halves = [u64; 2];
 
 /// The highest bit of each byte.
@@ -661,7 +670,7 @@ pub(super) fn halves_at(image: &[u8], at: u32) -> Halves {
     halves(&bytes)
 }
 
-/// Ones where a granule of which the first 1 to 16 bytes are in use has its other bytes.
+/// A mask of ones for the unused bytes of a granule whose first 1 to 16 bytes are in use.
 #[inline]
 fn unused_mask(used: u32) -> Halves {
     static BYTES: [u8; 2 * GRANULE as usize] = {
@@ -676,14 +685,15 @@ fn unused_mask(used: u32) -> Halves {
     halves_at(&BYTES, (GRANULE - used) % GRANULE)
 }
 
-/// Whether a granule is zero behind the first 1 to 16 bytes.
+/// Whether a granule is zero after its first 1 to 16 bytes.
 #[inline]
 pub(super) fn is_zero_behind(granule: Halves, used: u32) -> bool {
     let unused = unused_mask(used);
     (granule[0] & unused[0]) | (granule[1] & unused[1]) == 0
 }
 
-/// Whether a granule begins with 1 to 16 bytes of ASCII and is zero behind them. So nearly all text is told to be UTF-8.
+/// Whether a granule begins with 1 to 16 bytes of ASCII and is zero after them. This check proves nearly all
+/// text to be UTF-8.
 #[inline]
 pub(super) fn is_ascii_then_zero(granule: Halves, used: u32) -> bool {
     let unused = unused_mask(used);
@@ -697,7 +707,7 @@ pub(super) fn is_ascii(granules: &[[u8; GRANULE as usize]]) -> bool {
     any & HIGHEST_BITS == 0
 }
 
-/// Where the link at `at` leads; `at` itself where there is none.
+/// The target of the link at `at`; `at` itself if there is none.
 #[inline]
 pub(super) fn target(image: &[u8], at: u32) -> u32 {
     at.wrapping_add(u32_at(image, at))

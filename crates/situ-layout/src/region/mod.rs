@@ -1,9 +1,9 @@
 //! Regions: growable, relocatable data whose memory is the message (`spec/region.md`).
 //!
-//! A [`Region`] holds a value with all that belongs to it - text, vectors, sets, maps, trees - in one piece of memory, in the
-//! same bytes in Rust and C++. What lies in it is reached through [`Ref`] and [`Mut`], which are an offset and the memory;
-//! `set`, `push` and `insert` take memory and say [`Full`] when the region's limit is reached. Types are described with
-//! [`region_struct`](crate::region_struct) and [`region_plain`](crate::region_plain).
+//! A [`Region`] holds a value with all its parts - text, vectors, sets, maps, trees - in one piece of memory,
+//! with the same bytes in Rust and C++. [`Ref`] and [`Mut`] are handles to values: an offset and the memory.
+//! `set`, `push` and `insert` take memory and return [`Full`] at the region's limit.
+//! [`region_struct`](crate::region_struct) and [`region_plain`](crate::region_plain) describe types.
 
 mod allocation;
 mod assign;
@@ -92,7 +92,7 @@ pub const fn alignment(sizes: &[(u32, u32)]) -> u32 {
     align
 }
 
-/// Where each member begins, and the size of the struct.
+/// The offset of each member, and the size of the struct.
 #[doc(hidden)]
 pub const fn places<const N: usize>(sizes: &[(u32, u32)]) -> [u32; N] {
     let mut places = [0; N];

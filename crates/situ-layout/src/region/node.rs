@@ -1,4 +1,4 @@
-//! The nodes of trees, as `spec/region.md` lays them out, and the way from one element to the next.
+//! The nodes of trees, as `spec/region.md` lays them out, and the path from one element to the next.
 
 use std::cmp::Ordering;
 
@@ -7,15 +7,15 @@ use super::key::Key;
 use super::memory::{Memory, target, u32_at};
 use super::stored::{Stored, relocate};
 
-/// The most levels that a tree may have.
+/// The greatest number of levels of a tree.
 pub(super) const MAX_LEVELS: u32 = 16;
 
-/// Where elements begin in a node.
+/// The offset of the elements in a node.
 pub(super) const fn first<E: Stored>() -> u32 {
     if E::ALIGN > 4 { E::ALIGN } else { 4 }
 }
 
-/// The most elements of a node.
+/// The greatest number of elements of a node.
 pub(super) const fn most<E: Stored>() -> u32 {
     let count = (256 - first::<E>()) / E::SIZE;
     if count < 8 {
@@ -27,12 +27,13 @@ pub(super) const fn most<E: Stored>() -> u32 {
     }
 }
 
-/// The least room of a node that is not the root, and the fewest elements that a node is left with if there is memory.
+/// The smallest capacity of a node other than the root, and the fewest elements that remain in a node if
+/// there is memory.
 pub(super) const fn least<E: Stored>() -> u32 {
     most::<E>() / 2
 }
 
-/// Where the links of an inner node begin, from the node.
+/// The offset of the links in an inner node.
 const fn links<E: Stored>(cap: u32) -> u32 {
     (first::<E>() + cap * E::SIZE).next_multiple_of(4)
 }
@@ -42,7 +43,7 @@ pub(super) const fn node_bytes<E: Stored>(cap: u32, inner: bool) -> u64 {
     (if inner { links::<E>(cap) + 4 * (cap + 1) } else { first::<E>() + cap * E::SIZE }) as u64
 }
 
-/// The fewest levels for so many elements.
+/// The smallest number of levels for `count` elements.
 pub(super) fn least_levels<E: Stored>(count: u32) -> u32 {
     let (mut levels, mut room) = (0, 1_u64);
     while u64::from(count) >= room {
@@ -52,8 +53,8 @@ pub(super) fn least_levels<E: Stored>(count: u32) -> u32 {
     levels
 }
 
-/// The canonical shape of a subtree of `count` elements and `levels` levels: how many children its root has, which is
-/// 0 for a leaf, and of how many elements the child `index` is.
+/// The canonical shape of a subtree of `count` elements and `levels` levels. It gives the number of children
+/// of its root, which is 0 for a leaf, and the number of elements of the child `index`.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub children: u32,
@@ -77,7 +78,7 @@ impl Shape {
     }
 }
 
-/// A node; what is in it is a matter of the element's type.
+/// A node, by its offset. The element's type decides its content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Node(pub u32);
 
@@ -100,12 +101,12 @@ impl Node {
         memory.set_u32(self.0, len | cap << 16);
     }
 
-    /// Where an element is.
+    /// The offset of an element.
     pub(super) fn element<E: Stored>(self, index: u32) -> u32 {
         self.0 + first::<E>() + index * E::SIZE
     }
 
-    /// Where the link to a child is.
+    /// The offset of the link to a child.
     pub(super) fn link<E: Stored>(self, image: &[u8], index: u32) -> u32 {
         self.0 + links::<E>(self.cap(image)) + 4 * index
     }
@@ -114,7 +115,7 @@ impl Node {
         Self(target(image, self.link::<E>(image, index)))
     }
 
-    /// Where a key is (`Ok`) or belongs in this node.
+    /// The index of a key in this node (`Ok`), or the index where it belongs.
     pub(super) fn search<E: Stored, K: Key>(self, image: &[u8], key: K::View<'_>) -> Result<u32, u32> {
         let (mut low, mut high) = (0, self.len(image));
         while low < high {
@@ -144,7 +145,7 @@ impl Node {
         memory.free(self.0, node_bytes::<E>(cap, inner));
     }
 
-    /// Moves elements of this node to another place, and makes nothing of where they were.
+    /// Moves elements of this node to another place, and zeroes their old place.
     pub(super) fn move_elements<E: Stored>(
         self,
         memory: &mut Memory,
@@ -173,7 +174,8 @@ impl Node {
         if to > from { (0..count).rev().for_each(&mut each) } else { (0..count).for_each(&mut each) }
     }
 
-    /// Makes what is behind the first `len` elements, and their children, zero; and that the length.
+    /// Shortens the node to `len` elements, and zeroes the elements after them and the links to their
+    /// children.
     pub(super) fn cut<E: Stored>(self, memory: &mut Memory, len: u32, inner: bool) {
         let cap = self.cap(memory.bytes());
         memory.zero(self.element::<E>(len), (cap - len) * E::SIZE);
@@ -184,7 +186,7 @@ impl Node {
         self.set_len(memory, len);
     }
 
-    /// Gives back room for elements; there stays room for `least`, which is at least one.
+    /// Reduces the capacity of the node, to `least` at least. There stays room for one element or more.
     pub(super) fn trim<E: Stored>(self, memory: &mut Memory, least: u32, inner: bool) {
         let (len, cap) = self.header(memory.bytes());
         let kept = len.max(least);
@@ -195,7 +197,7 @@ impl Node {
         memory.set_u32(self.0, len | kept << 16);
         if inner {
             let (from, to) = (self.0 + links::<E>(cap), self.0 + links::<E>(kept));
-            // Downwards, each to where no link lies that is still to be moved.
+            // Downwards: no link that still has to be moved is overwritten.
             for i in 0..=len {
                 let child = target(memory.bytes(), from + 4 * i);
                 memory.set_u32(to + 4 * i, child.wrapping_sub(to + 4 * i));
@@ -206,7 +208,7 @@ impl Node {
         memory.shorten(self.0, bytes, node_bytes::<E>(kept, inner));
     }
 
-    /// Opens a place for an element, and for the link of the child behind it. There is room.
+    /// Opens a place for an element, and for the link of the child after it. There is room.
     pub(super) fn open<E: Stored>(self, memory: &mut Memory, index: u32, inner: bool) {
         let len = self.len(memory.bytes());
         self.move_elements::<E>(memory, index, len - index, self, index + 1);
@@ -216,7 +218,7 @@ impl Node {
         self.set_len(memory, len + 1);
     }
 
-    /// Closes the place of an element, and of the link of the child behind it.
+    /// Closes the place of an element, and of the link of the child after it.
     pub(super) fn close<E: Stored>(self, memory: &mut Memory, index: u32, inner: bool) {
         let len = self.len(memory.bytes());
         self.move_elements::<E>(memory, index + 1, len - index - 1, self, index);
@@ -232,11 +234,12 @@ pub(super) fn set_link(memory: &mut Memory, at: u32, to: Node) {
     memory.set_u32(at, to.0.wrapping_sub(at));
 }
 
-/// The way from the root to an element, or to where one belongs: in each node the index of an element, or of a child.
+/// The path from the root to an element, or to the place where one belongs. In each node it has the index of
+/// an element or of a child.
 #[derive(Clone, Copy)]
 pub(super) struct Path {
     pub steps: [(Node, u32); MAX_LEVELS as usize],
-    /// How many of the steps there are; none means behind the last element.
+    /// The number of steps in use; 0 means after the last element.
     pub depth: u32,
     pub levels: u32,
 }
@@ -248,7 +251,7 @@ impl PartialEq for Path {
 }
 
 impl Path {
-    /// Behind the last element of the tree at `at`.
+    /// The path after the last element of the tree at `at`.
     pub(super) fn end(image: &[u8], at: u32) -> Self {
         Self {
             steps: [(Node(0), 0); MAX_LEVELS as usize],
@@ -270,7 +273,7 @@ impl Path {
         self.depth == self.levels
     }
 
-    /// The way to a key, and whether it is there.
+    /// The path to a key, and whether the key exists.
     pub(super) fn to<E: Stored, K: Key>(image: &[u8], at: u32, key: K::View<'_>) -> (Self, bool) {
         let mut path = Self::end(image, at);
         let mut node = Node(target(image, at));
@@ -291,7 +294,7 @@ impl Path {
         (path, false)
     }
 
-    /// The way to the first element.
+    /// The path to the first element.
     pub(super) fn begin<E: Stored>(image: &[u8], at: u32) -> Self {
         let mut path = Self::end(image, at);
         path.go_first::<E>(image, Node(target(image, at)));
@@ -307,7 +310,7 @@ impl Path {
         }
     }
 
-    /// On to the last element of a subtree.
+    /// Continues to the last element of a subtree.
     pub(super) fn go_last<E: Stored>(&mut self, image: &[u8], mut node: Node) {
         while self.depth < self.levels {
             let len = node.len(image);
@@ -319,7 +322,7 @@ impl Path {
         self.steps[self.depth as usize - 1].1 -= 1;
     }
 
-    /// From where an element belongs to the next one there is.
+    /// Continues from the place where an element belongs to the next existing element.
     pub(super) fn settle(mut self, image: &[u8]) -> Self {
         while self.depth != 0 && self.last().1 == self.last().0.len(image) {
             self.depth -= 1;
@@ -327,7 +330,7 @@ impl Path {
         self
     }
 
-    /// On to the next element.
+    /// Continues to the next element.
     pub(super) fn next<E: Stored>(&mut self, image: &[u8]) {
         let (node, index) = self.last();
         self.steps[self.depth as usize - 1].1 = index + 1;
@@ -338,7 +341,7 @@ impl Path {
         }
     }
 
-    /// Back to the element before; there is one.
+    /// Returns to the previous element, which must exist.
     pub(super) fn back<E: Stored>(&mut self, image: &[u8], at: u32) {
         if self.depth == 0 {
             return self.go_last::<E>(image, Node(target(image, at)));
@@ -353,14 +356,14 @@ impl Path {
         self.steps[self.depth as usize - 1].1 -= 1;
     }
 
-    /// Where the element is.
+    /// The offset of the element.
     pub(super) fn place<E: Stored>(&self) -> u32 {
         let (node, index) = self.last();
         node.element::<E>(index)
     }
 }
 
-/// What is wrong with the length and room of a node, if anything.
+/// The problem with the length or capacity of a node, if any.
 pub(super) fn node_problem<E: Stored>(
     len: u32,
     cap: u32,

@@ -1,4 +1,4 @@
-//! What only ordered sets and maps can do: their ends, and ranges of keys.
+//! The operations of ordered sets and maps only: first and last key, and ranges of keys.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -9,7 +9,7 @@ use super::node::Path;
 use super::stored::Stored;
 use super::tree::{Elements, Tree};
 
-/// The first element that is not before the bound; with `behind`, the first one behind it.
+/// The path to the first element that is not before the bound; with `end`, that of the end of a range.
 fn edge<E: Stored, K: Key>(image: &[u8], at: u32, bound: Bound<&K::View<'_>>, end: bool) -> Path {
     let (key, included) = match bound {
         Bound::Unbounded if end => return Path::end(image, at),
@@ -18,7 +18,7 @@ fn edge<E: Stored, K: Key>(image: &[u8], at: u32, bound: Bound<&K::View<'_>>, en
         Bound::Excluded(key) => (*key, false),
     };
     let (mut path, found) = Path::to::<E, K>(image, at, key);
-    // Where it begins, an included key is in the range; where it ends, an excluded one is not.
+    // At the begin of a range, an included key is in the range; at its end, an excluded key is not.
     if found && included == end {
         path.next::<E>(image);
     }
@@ -52,7 +52,7 @@ impl<'r, K: Key> Ref<'r, Set<K, Tree>> {
         self.range(..).next_back()
     }
 
-    /// The keys of a range, ascending; `range(..)` are all, from both ends.
+    /// The keys of a range, ascending, as a double-ended iterator; `range(..)` gives all keys.
     pub fn range(self, keys: impl RangeBounds<K::View<'r>>) -> impl DoubleEndedIterator<Item = K::View<'r>> {
         range::<K, K>(self.image(), self.at(), &keys).map(K::of)
     }
@@ -69,7 +69,8 @@ impl<'r, K: Key, V: Stored> Ref<'r, Map<K, V, Tree>> {
         self.range(..).next_back()
     }
 
-    /// The keys of a range and their values, ascending; `range(..)` are all, from both ends.
+    /// The keys of a range and their values, ascending, as a double-ended iterator; `range(..)` gives all
+    /// entries.
     pub fn range(
         self,
         keys: impl RangeBounds<K::View<'r>>,

@@ -1,4 +1,4 @@
-//! A region: a value, the memory that it is edited in, and its images.
+//! A region: a value, the memory in which it is edited, and its images.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -15,8 +15,8 @@ use super::slide;
 use super::stored::Stored;
 use super::versions::{TABLE_AT, Versions};
 
-/// A value of type `T` with all that belongs to it, in one piece of memory, which is on the heap, in a [`Buffer`], or what
-/// another [`Backing`] hands out.
+/// A value of type `T` with all its parts, in one piece of memory. The memory is on the heap, in a
+/// [`Buffer`], or from another [`Backing`].
 pub struct Region<T, B = Heap> {
     memory: Memory,
     of: PhantomData<(fn() -> T, B)>,
@@ -37,7 +37,7 @@ where
     }
 }
 
-/// Regions that can be cloned, because their memory can be had again.
+/// Regions that can be cloned, because their kind of memory can be allocated again.
 #[doc(hidden)]
 pub trait Copied {
     fn copied(&self) -> Self;
@@ -57,19 +57,21 @@ impl<T: Stored> Region<T> {
         Self::with_options(Options::default())
     }
 
-    /// The default value, in a region that may grow to `limit` bytes (but has at least its root).
+    /// The default value, in a region that may grow to `limit` bytes, or to the size of its root if that is
+    /// greater.
     pub fn with_limit(limit: u32) -> Self {
         Self::with_options(Options { limit, ..Options::default() })
     }
 
-    /// The default value, in a region with policies.
+    /// The default value, in a region with the given options.
     pub fn with_options(options: Options) -> Self {
         let first = first_size::<T>();
         let memory = Memory::on_heap(first, Options { limit: options.limit.max(first), ..options });
         Self { memory, of: PhantomData }.begun()
     }
 
-    /// A region that holds the value of a message with another storage. Bulk members of a flat message lie in its `body`.
+    /// A region with the value of a message with another storage. Bulk members of a flat message lie in its
+    /// `body`.
     pub fn of<M>(message: &M, body: &[u8]) -> Result<Self, StoreError>
     where
         T: StoreFrom<M>,
@@ -79,12 +81,13 @@ impl<T: Stored> Region<T> {
         Ok(region)
     }
 
-    /// A region that begins as a copy of an image, canonical or live, wherever it lies. It is checked first; nothing is decoded.
+    /// A region that begins as a copy of an image at any address, canonical or live. The image is checked
+    /// first; nothing is decoded.
     pub fn adopt(image: &[u8]) -> Result<Self, Invalid> {
         Self::adopt_with(image, Options::default())
     }
 
-    /// The same with policies.
+    /// As [`adopt`](Self::adopt), with options.
     pub fn adopt_with(image: &[u8], options: Options) -> Result<Self, Invalid> {
         let mut bitmap = Bitmap::default();
         let checked = check_image::<T>(image, &mut bitmap)?;
@@ -101,26 +104,27 @@ impl<T: Stored> Region<T> {
 }
 
 impl<'a, T: Stored> Region<T, Buffer<'a>> {
-    /// The default value in a buffer, such as a loan of shared memory. The image lies at the buffer's front and can grow to about
-    /// 127/128 of it; the rest is for what the region knows about its memory.
+    /// The default value in a buffer, such as a loan of shared memory. The image lies at the buffer's front
+    /// and can grow to about 127/128 of it. The rest is for the region's own data about its memory.
     pub fn create(buffer: &'a mut [u8]) -> Result<Self, BufferError> {
         Self::create_with(buffer, Options::default())
     }
 
-    /// The same with policies; the limit is the buffer, or less.
+    /// As [`create`](Self::create), with options. The limit is the buffer's size at most.
     pub fn create_with(buffer: &'a mut [u8], options: Options) -> Result<Self, BufferError> {
         let first = first_size::<T>();
         let memory = memory_in(buffer, first, false, options)?;
         Ok(Self { memory, of: PhantomData }.begun())
     }
 
-    /// A region that goes on where a received image lies: at the front of the buffer, which may be longer. It is checked first;
-    /// nothing is copied. If there is no room behind the image, what is known about the memory lies on the heap.
+    /// A region that continues in place with a received image at the front of the buffer, which may be
+    /// longer. The image is checked first; nothing is copied. If there is no room after the image, the
+    /// region's own data lies on the heap.
     pub fn adopt_in_place(buffer: &'a mut [u8]) -> Result<Self, Invalid> {
         Self::adopt_in_place_with(buffer, Options::default())
     }
 
-    /// The same with policies.
+    /// As [`adopt_in_place`](Self::adopt_in_place), with options.
     pub fn adopt_in_place_with(buffer: &'a mut [u8], options: Options) -> Result<Self, Invalid> {
         if !is_aligned(buffer) {
             return invalid(0, InvalidProblem::MisalignedImage);
@@ -137,7 +141,8 @@ impl<'a, T: Stored> Region<T, Buffer<'a>> {
         Ok(region)
     }
 
-    /// A copy of a region as it stands, in a buffer: for moving on into a larger one. [`total_for`] says how much an image needs.
+    /// A copy of a region's current state in a buffer, for example to continue in a larger one. [`total_for`]
+    /// gives the memory that an image needs.
     pub fn copy_of<B>(from: &Region<T, B>, buffer: &'a mut [u8]) -> Result<Self, BufferError> {
         let mut memory = memory_in(buffer, from.memory.size(), false, from.memory.options())?;
         memory.become_copy(&from.memory);
@@ -151,7 +156,7 @@ impl<T: Stored, B: Backing> Region<T, B> {
         Self::with_boxed(Box::new(backing), options)
     }
 
-    /// The same for a backing in a box, which can be had back, and used again.
+    /// As [`with_backing`](Self::with_backing), for a boxed backing, which can be returned and reused.
     pub fn with_boxed(backing: Box<B>, options: Options) -> Result<Self, BufferError> {
         let memory = memory_of(backing, first_size::<T>(), false, options)?;
         Ok(Self { memory, of: PhantomData }.begun())
@@ -162,7 +167,7 @@ impl<T: Stored, B: Backing> Region<T, B> {
         Self::adopt_into_boxed(Box::new(backing), image, options)
     }
 
-    /// The same for a backing in a box.
+    /// As [`adopt_into`](Self::adopt_into), for a boxed backing.
     pub fn adopt_into_boxed(backing: Box<B>, image: &[u8], options: Options) -> Result<Self, AdoptError> {
         let mut bitmap = Bitmap::default();
         let checked = check_image::<T>(image, &mut bitmap)?;
@@ -175,15 +180,16 @@ impl<T: Stored, B: Backing> Region<T, B> {
         Ok(region)
     }
 
-    /// A region that goes on with the image that lies at the front of a backing's memory, which is checked first.
+    /// A region that continues with the image at the front of a backing's memory. The image is checked first.
     pub fn adopt_boxed(mut backing: Box<B>, options: Options) -> Result<Self, AdoptError> {
         let (base, total) = backing.memory();
-        // SAFETY: the backing's memory is initialized, and nobody else uses it as long as the backing is ours.
+        // SAFETY: the backing's memory is initialized, and no other code uses it while this function owns the
+        // backing.
         let there = unsafe { std::slice::from_raw_parts(base.as_ptr(), total) };
         let mut bitmap = Bitmap::default();
         let checked = check_image::<T>(there, &mut bitmap)?;
         if checked.versions.as_ref().is_some_and(|versions| versions.differs.is_some()) {
-            // Rewritten elsewhere, and then here.
+            // Rewrites the image elsewhere, then copies it here.
             let mut image = zeros(checked.image.len())?;
             image.copy_from_slice(checked.image);
             return Self::adopt_into_boxed(backing, &image, options);
@@ -194,16 +200,18 @@ impl<T: Stored, B: Backing> Region<T, B> {
         Ok(region)
     }
 
-    /// Ends the region: the backing, with the live image at the front of its memory, and the image's size.
+    /// Ends the region. Returns the backing, with the live image at the front of its memory, and the image's
+    /// size.
     pub fn into_backing(self) -> (B, usize) {
         let (backing, size) = self.into_boxed();
         (*backing, size)
     }
 
-    /// The same, in its box.
+    /// As [`into_backing`](Self::into_backing), in its box.
     pub fn into_boxed(mut self) -> (Box<B>, usize) {
         let size = self.trim();
-        // SAFETY: a region of a backing was made by `memory_of`, which gave the memory one of this type, from a box.
+        // SAFETY: `memory_of` made the memory of a region with a backing, and gave it one of this type, from
+        // a box.
         let backing = unsafe {
             let backing = self.memory.into_backing().unwrap_unchecked();
             Box::from_raw(backing.cast::<B>().as_ptr())
@@ -213,35 +221,35 @@ impl<T: Stored, B: Backing> Region<T, B> {
 }
 
 impl<T: Stored, B> Region<T, B> {
-    /// The value, to be read.
+    /// A handle to read the value.
     #[inline]
     pub fn root(&self) -> Ref<'_, T> {
         Ref::new(self.memory.bytes(), ROOT)
     }
 
-    /// The value, to be changed.
+    /// A handle to change the value.
     #[inline]
     pub fn root_mut(&mut self) -> Mut<'_, T> {
         Mut::new(&mut self.memory, ROOT)
     }
 
-    /// The live image: the region as it stands.
+    /// The live image: the current state of the region.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.memory.bytes()
     }
 
-    /// Bytes within the live image that hold nothing.
+    /// The number of bytes within the live image that are not in use.
     pub fn free_bytes(&self) -> usize {
         self.memory.free_bytes() as usize
     }
 
-    /// How large the live image can become where it lies.
+    /// The size to which the live image can grow in place.
     pub fn room(&self) -> usize {
         self.memory.room() as usize
     }
 
-    /// Makes room for a live image of so many bytes, so that it grows up to there without moving.
+    /// Reserves memory for a live image of `bytes` bytes, so that it grows to that size without moving.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Full> {
         match bytes.checked_next_multiple_of(GRANULE as usize) {
             Some(bytes) => self.memory.make_room(bytes as u64),
@@ -249,7 +257,7 @@ impl<T: Stored, B> Region<T, B> {
         }
     }
 
-    /// Lets the live image end behind the last block in use. Its size in bytes.
+    /// Moves the end of the live image to the last block in use. Returns its size in bytes.
     pub fn trim(&mut self) -> usize {
         self.memory.flush_caches();
         self.memory.size() as usize
@@ -263,8 +271,8 @@ impl<T: Stored, B> Region<T, B> {
         image
     }
 
-    /// Writes the canonical image to the front of a buffer, such as a loan, and returns its size in bytes. It seldom is larger
-    /// than the live image; an error says how much is needed.
+    /// Writes the canonical image to the front of a buffer, such as a loan, and returns its size in bytes. It
+    /// is seldom larger than the live image; an error gives the needed size.
     pub fn canonical_into(&self, buffer: &mut [u8]) -> Result<usize, BufferError> {
         let found = buffer.len();
         write_canonical::<T>(self.memory.bytes(), None, buffer)
@@ -276,10 +284,11 @@ impl<T: Stored, B> Region<T, B> {
         write_canonical::<T>(self.memory.bytes(), None, &mut []).unwrap_or_else(|needed| needed)
     }
 
-    /// Becomes the canonical arrangement of itself, without free memory. The memory stays as large as it is.
+    /// Rearranges the region into its canonical form, without free memory. The size of the memory does not
+    /// change.
     ///
-    /// The canonical arrangement of a tree can take more than one whose nodes happen to fill their blocks. Where there is no room for
-    /// that, nothing changes; [`compact_in_place`](Self::compact_in_place) never needs more.
+    /// The canonical form of a tree can need more memory than a tree whose nodes happen to be full. If there
+    /// is no room for it, nothing changes; [`compact_in_place`](Self::compact_in_place) never needs more.
     pub fn compact(&mut self) -> Result<(), Full> {
         let mut image = self.canonical();
         let more = (image.len() as u32).saturating_sub(self.memory.size());
@@ -291,21 +300,24 @@ impl<T: Stored, B> Region<T, B> {
         Ok(())
     }
 
-    /// Closes the gaps between blocks where the region lies, without a second copy of the image: capacities are trimmed, blocks slide
-    /// down in the order in which they lie, and links follow. What the region holds is the same, it is as large as what is in use,
-    /// and what was freed is zero, unless the region leaves what it frees as it is. It is not the canonical arrangement, for which [`compact`](Self::compact) takes memory: trees keep
-    /// their nodes, and hash tables their capacity.
+    /// Closes the gaps between blocks in place, without a second copy of the image. Capacities are trimmed,
+    /// blocks move down in their order, and links are updated. The value is unchanged, and the image has the
+    /// size of the data in use. Freed bytes are zero unless the region's options leave them. The result is
+    /// not the canonical form, for which [`compact`](Self::compact) needs memory: trees keep their nodes, and
+    /// hash tables their capacity.
     ///
-    /// An image of more than a megabyte takes 1/256 of its size from the heap for this; where that is not to be had, it takes longer.
+    /// An image of more than a megabyte needs 1/256 of its size from the heap for this. Without that memory,
+    /// it takes longer.
     ///
-    /// Meanwhile the image is torn, and stays so if the process dies here: links lead to where blocks are going to lie. So memory
-    /// that others can see is compacted only while it is lent to one process, never once it is published; and who finds it after that
-    /// process has died throws it away.
+    /// During compaction the image is inconsistent, and it stays so if the process dies: links already lead
+    /// to the future places of blocks. Memory that other processes can access is therefore compacted only
+    /// while it is lent to one process, never after it is published. A process that finds it after that
+    /// process has died must discard it.
     pub fn compact_in_place(&mut self) {
         slide::compact::<T>(&mut self.memory);
     }
 
-    /// A new region's header and root.
+    /// Writes a new region's header and root.
     fn begun(mut self) -> Self {
         let size = self.memory.size();
         write_header::<T>(self.memory.bytes_mut(), 1, size);
@@ -315,7 +327,7 @@ impl<T: Stored, B> Region<T, B> {
         self
     }
 
-    /// Makes an image that lies in the memory, and was checked, the region's.
+    /// Makes a checked image in the memory the region's image.
     fn adopted(&mut self, bits: Option<&[u64]>) {
         let (size, table) = (self.memory.size(), self.memory.u32(TABLE_AT));
         write_header::<T>(self.memory.bytes_mut(), 1, size);
@@ -329,7 +341,7 @@ impl<T: Stored, B> Region<T, B> {
 }
 
 impl<T: Stored> Region<T> {
-    /// Gives memory back: the region is compacted, and there is room for what is in it only.
+    /// Releases memory: compacts the region, and leaves room for its content only.
     pub fn shrink_to_fit(&mut self) {
         let image = self.canonical();
         let options = Options { reserve: 0, ..self.memory.options() };
@@ -340,7 +352,8 @@ impl<T: Stored> Region<T> {
     }
 }
 
-/// The value of an image, to be read where it lies, after everything in it has been checked. The image begins at a multiple of 16.
+/// The value of an image, to be read in place. Everything in the image is checked first. It must begin at a
+/// multiple of 16.
 pub fn view<T: Stored>(image: &[u8]) -> Result<Ref<'_, T>, Invalid> {
     if !is_aligned(image) {
         return invalid(0, InvalidProblem::MisalignedImage);
@@ -351,8 +364,8 @@ pub fn view<T: Stored>(image: &[u8]) -> Result<Ref<'_, T>, Invalid> {
     Ok(Ref::new(checked.image, ROOT))
 }
 
-/// The value of an image that was checked before, and may have been changed since by who wrote it: reading it then gives other
-/// values, or panics, but never leaves the image.
+/// The value of an image that was checked before. Its writer may have changed it since; reading it then
+/// returns other values or panics, but never leaves the image.
 #[doc(hidden)]
 pub fn checked_root<T: Stored>(image: &[u8]) -> Ref<'_, T> {
     Ref::new(image, ROOT)
@@ -362,7 +375,7 @@ fn is_aligned(image: &[u8]) -> bool {
     image.as_ptr().addr().is_multiple_of(GRANULE as usize)
 }
 
-/// Where the first block of a canonical image lies.
+/// The offset of the first block of a canonical image.
 const fn table_place<T: Stored>() -> u32 {
     ROOT + in_granules(T::SIZE as u64) as u32
 }
@@ -378,7 +391,7 @@ fn first_size<T: Stored>() -> u32 {
     size as u32
 }
 
-/// Refuses an image in a version that will not do.
+/// Returns an error for an image in an unsuitable version.
 fn refuse(version: Option<(&'static str, u32, u32)>) -> Result<(), Invalid> {
     match version {
         None => Ok(()),
@@ -390,7 +403,7 @@ fn no_memory<T>(bytes: usize) -> Result<T, Invalid> {
     invalid(0, InvalidProblem::NoMemory { bytes: bytes as u64 })
 }
 
-/// So many zeros, where the number comes from outside.
+/// `len` zeros, for a length that comes from outside.
 fn zeros(len: usize) -> Result<Vec<u8>, Invalid> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).or_else(|_| no_memory(len))?;
@@ -398,13 +411,13 @@ fn zeros(len: usize) -> Result<Vec<u8>, Invalid> {
     Ok(bytes)
 }
 
-/// The canonical image of an image in another version; its unknown members are not in it.
+/// The canonical image of an image in another version, without its unknown members.
 fn rewritten<T: Stored>(checked: &Checked<'_, '_>) -> Result<Option<Vec<u8>>, Invalid> {
     let Some(versions) = &checked.versions else { return Ok(None) };
     canonical_image::<T, _>(checked.image, Some(versions), zeros).map(Some)
 }
 
-/// The canonical image, in zeros that `make` gives.
+/// The canonical image, in zeroed memory that `make` returns.
 fn canonical_image<T: Stored, E>(
     from: &[u8],
     versions: Option<&Versions>,
@@ -415,7 +428,7 @@ fn canonical_image<T: Stored, E>(
         Ok(size) => size,
         Err(size) => {
             image = make(size)?;
-            // There is room now.
+            // There is room here.
             write_canonical::<T>(from, versions, &mut image).unwrap_or(size)
         }
     };
@@ -423,7 +436,7 @@ fn canonical_image<T: Stored, E>(
     Ok(image)
 }
 
-/// Writes the canonical image. Its size, which is the error if it is more than the buffer has.
+/// Writes the canonical image. Returns its size; if the buffer is smaller, the size is the error.
 fn write_canonical<T: Stored>(
     from: &[u8],
     versions: Option<&Versions>,
@@ -442,24 +455,25 @@ fn write_canonical<T: Stored>(
     Ok(size as usize)
 }
 
-/// Memory over a buffer, for an image of `size` bytes.
+/// Makes a memory over a buffer, for an image of `size` bytes.
 #[inline]
 fn memory_in(buffer: &mut [u8], size: u32, kept: bool, options: Options) -> Result<Memory, BufferError> {
     if !is_aligned(buffer) {
         return Err(BufferError::Misaligned);
     }
-    // What lies beyond the largest region is not used.
+    // Bytes beyond the largest region are not used.
     let total = buffer.len().min(total_for(MAX_SIZE));
     let least = if kept { size as usize } else { total_for(size) };
     if total < least {
         return Err(BufferError::TooSmall { found: total, least });
     }
     let base = NonNull::from(buffer).cast::<u8>();
-    // SAFETY: the buffer is aligned and large enough, and borrowed exclusively for the time that is in the region's type.
+    // SAFETY: the buffer is aligned and large enough, and borrowed exclusively for the lifetime in the
+    // region's type.
     Ok(unsafe { Memory::over((base, total), size, kept, false, options, Store::Borrowed) })
 }
 
-/// Memory of a backing, for an image of `size` bytes.
+/// Makes the memory of a backing, for an image of `size` bytes.
 fn memory_of<B: Backing>(
     mut backing: Box<B>,
     size: u32,
@@ -477,15 +491,17 @@ fn memory_of<B: Backing>(
     }
     total = total.min(total_for(MAX_SIZE));
     let backing: NonNull<dyn Backing + '_> = NonNull::from(Box::leak(backing));
-    // SAFETY: only the lifetime in the type changes. The region is generic over the backing and cannot outlive what it borrows.
+    // SAFETY: only the lifetime in the type changes. The region is generic over the backing and cannot
+    // outlive the backing's borrows.
     let backing =
         unsafe { std::mem::transmute::<NonNull<dyn Backing + '_>, NonNull<dyn Backing + 'static>>(backing) };
     let options = Options { limit: options.limit.max(size), ..options };
-    // SAFETY: the backing's memory is what `Backing` says, and the store keeps it.
+    // SAFETY: the backing's memory has the properties that `Backing` requires, and the store owns the
+    // backing.
     Ok(unsafe { Memory::over((base, total), size, kept, zero, options, Store::Other(backing)) })
 }
 
-/// The header of an image of `size` bytes; everything else in it is zero.
+/// Writes the header of an image of `size` bytes; the rest is zero.
 fn write_header<T: Stored>(image: &mut [u8], form: u8, size: u32) {
     let header = &mut image[..ROOT as usize];
     header.fill(0);

@@ -1,4 +1,4 @@
-//! Several links to one value, which counts them.
+//! Several links to one value, with a count of the links.
 
 use std::marker::PhantomData;
 
@@ -11,12 +11,12 @@ use super::memory::{MemoryMut, target, u32_at};
 use super::slide::Slide;
 use super::stored::Stored;
 
-/// A link to a value that others may link to as well, or to none. The value ends with its last link. A name for what lies in a
-/// region: see the methods of [`Ref`] and [`Mut`], and [`Mut::share`].
+/// A link to a value to which other links may lead as well, or to none. The value is released with its last
+/// link. The type is only a name; see the methods of [`Ref`] and [`Mut`], and [`Mut::share`].
 pub struct Shared<T>(PhantomData<fn() -> T>);
 
 impl<T: Stored> Shared<T> {
-    /// Where the value lies in the block, behind the count.
+    /// The offset of the value in its block, after the count.
     const VALUE: u32 = if T::ALIGN > 4 { T::ALIGN } else { 4 };
 
     fn bytes(size: u32) -> u64 {
@@ -109,13 +109,13 @@ impl<'r, T: Stored> Ref<'r, Shared<T>> {
         (block != self.at()).then(|| Ref::new(self.image(), block + Shared::<T>::VALUE))
     }
 
-    /// How many links lead to the value; 0 if there is none.
+    /// The number of links that lead to the value; 0 if there is none.
     pub fn links(self) -> usize {
         let block = target(self.image(), self.at());
         if block == self.at() { 0 } else { u32_at(self.image(), block) as usize }
     }
 
-    /// Whether both lead to the same value, or both to none.
+    /// Whether both links lead to the same value, or both to none.
     pub fn is_same(self, other: Self) -> bool {
         let leads = |link: Self| link.get().map(|value| (link.image().as_ptr(), value.at()));
         leads(self) == leads(other)
@@ -123,13 +123,13 @@ impl<'r, T: Stored> Ref<'r, Shared<T>> {
 }
 
 impl<T: Stored> Mut<'_, Shared<T>> {
-    /// The value, if there is one. All who link to it see what is changed.
+    /// The value, if there is one, as a mutable handle. Changes are visible through all links to it.
     pub fn get_mut(&mut self) -> Option<Mut<'_, T>> {
         let block = target(self.as_ref().image(), self.at());
         (block != self.at()).then(|| Mut::new(self.memory(), block + Shared::<T>::VALUE))
     }
 
-    /// The value, which is made if there is none.
+    /// The value, as a mutable handle. If there is none, a default value is made.
     pub fn fill(&mut self) -> Result<Mut<'_, T>, Full> {
         let at = self.at();
         let mut block = target(self.memory().bytes(), at);
@@ -142,13 +142,13 @@ impl<T: Stored> Mut<'_, Shared<T>> {
         Ok(Mut::new(self.memory(), block + Shared::<T>::VALUE))
     }
 
-    /// Leads nowhere any longer; the value ends if this was the last link.
+    /// Makes the link lead nowhere. If it was the last link, the value is released.
     pub fn clear(&mut self) {
         let at = self.at();
         Shared::<T>::release(MemoryMut(self.memory()), at);
     }
 
-    /// Leads to another link's value instead; see [`Mut::share`]. When that is refused, nothing changes.
+    /// Makes the link lead to another link's value; see [`Mut::share`]. On an error, nothing changes.
     pub fn link(&mut self, to: Link<'_, T>) -> Result<(), ShareError> {
         let at = self.at();
         let memory = self.memory();
@@ -170,11 +170,11 @@ impl<T: Stored> Mut<'_, Shared<T>> {
     }
 }
 
-/// What a shared link leads to, for as long as [`Mut::share`] lasts.
+/// The target of a shared link during a call of [`Mut::share`].
 pub struct Link<'k, T> {
     memory: *const (),
     block: Option<u32>,
-    /// The time is that of one call only, neither longer nor shorter.
+    /// The lifetime is exactly that of one call, because it is invariant.
     time: PhantomData<fn(&'k ()) -> &'k ()>,
     of: PhantomData<fn() -> T>,
 }
@@ -188,7 +188,8 @@ impl<T> Clone for Link<'_, T> {
 impl<T> Copy for Link<'_, T> {}
 
 impl<S: Stored> Mut<'_, S> {
-    /// Lets several links lead to one value: `from` says where the link is that leads there, and `to` hands it to others.
+    /// Lets several links lead to one value. `from` finds a link to the value, and `to` makes other links
+    /// lead there.
     ///
     /// ```
     /// use situ_layout::region::{Region, Shared, Text, Vector};
@@ -208,7 +209,8 @@ impl<S: Stored> Mut<'_, S> {
     /// ```
     ///
     /// # Errors
-    /// What `to` returns. If `from` finds no link, or one that leads nowhere, what is handed on leads nowhere.
+    /// The errors of `to`. If `from` finds no link, or one that leads nowhere, the link passed to `to` leads
+    /// nowhere.
     pub fn share<T: Stored, R, E>(
         &mut self,
         from: impl for<'f> FnOnce(Ref<'f, S>) -> Option<Ref<'f, Shared<T>>>,
@@ -224,7 +226,7 @@ impl<S: Stored> Mut<'_, S> {
         }
         let block = value.map(|value| value.at() - Shared::<T>::VALUE);
         let memory = std::ptr::from_ref(self.memory()).cast();
-        // Held by a link of its own, so that the value stays whatever `to` does.
+        // A link of its own holds the value, so that it stays during `to`.
         if let Some(block) = block {
             let links = self.memory().u32(block).checked_add(1).ok_or(ShareError::TooMany)?;
             self.memory().set_u32(block, links);
@@ -234,7 +236,7 @@ impl<S: Stored> Mut<'_, S> {
     }
 }
 
-/// The link that holds a value while it is shared; it ends with this, also where that is because of a panic.
+/// The link that holds a value while it is shared. Its drop removes it, also during a panic.
 struct Held<'m, S: Stored, T: Stored> {
     of: Mut<'m, S>,
     block: Option<u32>,

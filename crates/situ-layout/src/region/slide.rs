@@ -1,32 +1,36 @@
-//! Compaction in place: blocks slide down over the gaps between them, in the order in which they lie, and all links follow.
+//! Compaction in place: blocks move down over the gaps between them, in their order, and all links are
+//! updated.
 //!
-//! Three passes. A walk over the value trims capacities. A second walk makes each link what it will be when all blocks have slid
-//! down; how far each goes is counted from the bitmap. Then the bytes are moved. There is no second copy of the image.
+//! There are three passes. The first walk over the value trims capacities. The second walk sets each link to
+//! its future target; the distance of each move is counted from the bitmap. The last pass moves the bytes.
+//! There is no second copy of the image.
 
 use super::memory::{GRANULE, Memory, ROOT, target, u32_at};
 use super::stored::Stored;
 use super::versions::TABLE_AT;
 
-/// For so many parts of an image it is counted on the stack where their blocks go: in an image of up to a megabyte, the parts are
-/// a word of the bitmap.
+/// The number of parts of an image whose future places are counted on the stack. In an image of up to a
+/// megabyte, a part is one word of the bitmap.
 const PARTS: usize = 1024;
 
-/// The highest bit of the count of a shared value, which no count reaches: 2 GiB have no room for so many links. The first walk sets
-/// it in each value that it meets, the second clears it; so both meet each value once, and neither needs memory for that.
+/// The highest bit of the count of a shared value. No count reaches it, because 2 GiB have no room for 2^31
+/// links. The first walk sets it in each value that it reaches, and the second clears it. Both thus visit
+/// each value once, without memory for a list of visited values.
 const MET: u32 = 1 << 31;
 
-/// A walk over all links of a region. It reads no keys: those may lie behind links that say already where they will lead.
+/// A walk over all links of a region. It reads no keys, because keys may lie behind links that already have
+/// future targets.
 pub struct Slide<'a> {
     memory: &'a mut Memory,
-    /// In the second walk.
+    /// The future places; `Some` in the second walk.
     places: Option<Places<'a>>,
 }
 
-/// Where granules will be: behind all that are in use before them.
+/// The future places of granules: after all granules in use before them.
 struct Places<'a> {
-    /// How many are in use before each part.
+    /// The number of granules in use before each part.
     before: &'a [u32],
-    /// The words of a part.
+    /// The number of words of a part.
     part: usize,
 }
 
@@ -41,7 +45,7 @@ impl<'a> Places<'a> {
         Self { before, part }
     }
 
-    /// Where the byte at `at`, whose granule is in use, will be.
+    /// The future offset of the byte at `at`, whose granule is in use.
     fn of(&self, bits: &[u64], at: u32) -> u32 {
         let (word, bit) = ((at / GRANULE / 64) as usize, at / GRANULE % 64);
         let part = word / self.part;
@@ -56,7 +60,7 @@ fn ones(words: &[u64]) -> u32 {
 }
 
 impl Slide<'_> {
-    /// In the first walk, the memory in which to trim.
+    /// The memory in which to trim, in the first walk.
     pub(super) fn trims(&mut self) -> Option<&mut Memory> {
         self.places.is_none().then_some(&mut *self.memory)
     }
@@ -65,7 +69,7 @@ impl Slide<'_> {
         self.memory.bytes()
     }
 
-    /// The block to which the link at `at` leads, where it still lies; none if it leads nowhere.
+    /// The current place of the block to which the link at `at` leads; `None` if it leads nowhere.
     pub(super) fn link(&mut self, at: u32) -> Option<u32> {
         let block = target(self.memory.bytes(), at);
         if block == at {
@@ -79,7 +83,7 @@ impl Slide<'_> {
         Some(block)
     }
 
-    /// The link at `link_at` of the container at `at`, back to the header.
+    /// Updates the link at `link_at` of the container at `at`, which leads back to the header.
     #[doc(hidden)]
     pub fn back_link(&mut self, at: u32, link_at: u32) {
         if let Some(places) = &self.places {
@@ -88,7 +92,7 @@ impl Slide<'_> {
         }
     }
 
-    /// Whether this walk meets the shared value, whose block begins with its count, for the first time.
+    /// Whether this walk reaches a shared value for the first time. Its block begins with the count.
     pub(super) fn meets(&mut self, block: u32) -> bool {
         let count = self.memory.u32(block);
         let first = (count & MET == 0) == self.places.is_none();
@@ -98,7 +102,7 @@ impl Slide<'_> {
         first
     }
 
-    /// Values that lie one behind the other.
+    /// Visits consecutive values.
     pub(super) fn elements<T: Stored>(&mut self, at: u32, count: u32) {
         if T::LINKS {
             (0..count).for_each(|i| T::slide(self, at + i * T::SIZE));
@@ -112,7 +116,7 @@ pub(super) fn compact<T: Stored>(memory: &mut Memory) {
     memory.flush_caches();
     let (mut few, mut many) = ([0; PARTS], Vec::new());
     let words = memory.bits().len();
-    // For larger images, a part for each word, if there is memory for that: 1/256 of the image.
+    // Larger images get a part for each word, if there is memory for it: 1/256 of the image.
     let before = if words > PARTS && many.try_reserve_exact(words).is_ok() {
         many.resize(words, 0);
         &mut many[..]
@@ -134,7 +138,7 @@ mod tests {
 
     #[test]
     fn places_are_the_same_however_large_the_parts_are() {
-        // Of each word, the lowest bits: as many as the word's index.
+        // In each word, the lowest bits are set, as many as the word's index.
         let bits: Vec<u64> = (0..50).map(|i| (1 << i) - 1).collect();
         for parts in [1, 2, 3, 7, 49, 50, 51, 1024] {
             let mut before = vec![0; parts];

@@ -1,5 +1,5 @@
-//! What may lie in a region: types that know their size, how they are moved, freed, copied and checked. None of the containers
-//! is ever a Rust value; their types are names for what lies at an offset.
+//! Types whose values may lie in a region: their size, and how values are moved, freed, copied and checked.
+//! No container is ever a Rust value; the container types are names for values at an offset.
 
 use super::check::{Check, any_bits};
 use super::copy::Writer;
@@ -9,54 +9,54 @@ use super::layout::{Facts, Lines, facts_of_any};
 use super::memory::{Memory, MemoryMut};
 use super::slide::Slide;
 
-/// A type of which values lie in regions. Everything speaks of a value by its offset from the header.
+/// A type whose values lie in regions. All functions identify a value by its offset from the header.
 pub trait Stored: Sized + 'static {
-    /// In bytes, a multiple of the alignment.
+    /// The size in bytes, a multiple of the alignment.
     const SIZE: u32;
-    /// In bytes, at most 16.
+    /// The alignment in bytes, at most 16.
     const ALIGN: u32;
-    /// Whether values hold links, which change when the value lies elsewhere.
+    /// Whether values contain links, which change when the value moves.
     const LINKS: bool;
     /// Whether values may be copied as bytes into a canonical image: no links, no padding.
     const DENSE: bool;
-    /// Whether any bytes are a value.
+    /// Whether any bytes are a valid value.
     const ANY: bool;
     /// The hash of the schema that declares the type; 0 if none does.
     const SCHEMA_HASH: u64 = 0;
 
-    /// Whether members can be appended: a struct that lies behind a link or is the root, and nowhere else.
+    /// Whether members can be appended. Such a struct is the root or lies behind a link.
     const APPENDABLE: bool = false;
 
-    /// Whether the type has lines of its own in the layout, under its name, which is its kind.
+    /// Whether the type has its own lines in the layout under its name, which is its kind.
     #[doc(hidden)]
     const NAMED: bool = false;
 
-    /// What is known of the type as a root.
+    /// The facts of the type as a root.
     #[doc(hidden)]
     fn facts() -> &'static Facts {
         facts_of_any::<Self>()
     }
 
-    /// What stands in the lines of the layout.
+    /// The text for the type in the lines of the layout.
     fn kind() -> String;
-    /// The further lines of a member of this type.
+    /// Writes the further lines of a member of this type.
     fn inner(_lines: &mut Lines, _path: &str) {}
-    /// The lines of the structs that the type needs.
+    /// Writes the lines of the structs that the type needs.
     fn needed(_lines: &mut Lines) {}
 
-    /// Makes zeroed memory the default value: links back to the header.
+    /// Makes zeroed memory the default value: sets the links back to the header.
     fn begin(_memory: MemoryMut<'_>, _at: u32) {}
-    /// Corrects the links of a value whose bytes came from `distance` further up.
+    /// Updates the links of a value whose bytes came from `distance` further up.
     fn moved(_memory: MemoryMut<'_>, _at: u32, _distance: u32) {}
-    /// Trims a value's capacities, or corrects its links before all blocks slide down; see [`Slide`].
+    /// Trims a value's capacities, or updates its links before all blocks move down; see [`Slide`].
     fn slide(_slide: &mut Slide<'_>, _at: u32) {}
-    /// Frees all blocks of a value. Its own bytes are to be overwritten after that.
+    /// Frees all blocks of a value. The caller then overwrites the value's own bytes.
     fn release(_memory: MemoryMut<'_>, _at: u32) {}
     /// Copies a value into a canonical image.
     fn write(writer: &mut Writer<'_>, from: u32, to: u32);
     /// Checks the value at `at`.
     fn check<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32) -> Result<(), Invalid>;
-    /// Checks `count` values, one behind the other; an error says in which it is.
+    /// Checks `count` consecutive values. An error gives the index of the value.
     #[doc(hidden)]
     #[inline]
     fn check_all<const CANONICAL: bool>(
@@ -69,35 +69,36 @@ pub trait Stored: Sized + 'static {
     }
 }
 
-/// Fails to compile if a type can be appended to, which what lies in a place of fixed size cannot be.
+/// Fails to compile if the type is appendable, because the place has a fixed size.
 #[doc(hidden)]
 pub const fn fixed<T: Stored>() {
     assert!(!T::APPENDABLE, "an appendable struct is a root, or lies behind a unique or shared link");
 }
 
-/// Values without links and padding, of which any bytes are one: they may be seen as Rust values where they lie.
+/// Values without links and padding, for which any bytes are valid. They are accessible as Rust values in
+/// place.
 ///
-/// # Safety
-/// The type is `repr(C)` or a number, has the size and alignment that [`Stored`] says, no padding, and any bytes are a valid value.
+/// # Safety The type is `repr(C)` or a number, and has the size and alignment of [`Stored`]. It has no
+/// padding, and any bytes are a valid value.
 pub unsafe trait Plain: Stored + Copy {}
 
-/// A value of type `V` can be assigned to what lies in a region as `Self`.
+/// A type whose values in a region can be assigned from a `V`.
 pub trait Assign<V>: Stored {
-    /// Whether no value needs memory besides, so that there is [`put_all`](Self::put_all).
+    /// Whether values need no further memory. [`put_all`](Self::put_all) is then available.
     #[doc(hidden)]
     const IN_PLACE: bool = false;
 
-    /// Assigns values to what lies one behind the other: all bytes of it, whatever they were.
+    /// Assigns consecutive values. Writes all their bytes, whatever they were.
     #[doc(hidden)]
     fn put_all(_image: &mut [u8], _at: u32, _values: &[V]) {
         unreachable!("only what is assigned in place is");
     }
 
-    /// Assigns it to the valid value at `at`. When there is no room, the value there stays valid.
+    /// Assigns a value to the valid value at `at`. If there is no room, the old value stays valid.
     #[doc(hidden)]
     fn assign(memory: MemoryMut<'_>, at: u32, value: V) -> Result<(), Full>;
 
-    /// The same for a value of which it is known that it lies in the memory.
+    /// As [`assign`](Self::assign), for a handle, whose value is known to lie in the memory.
     #[doc(hidden)]
     #[inline]
     fn set(to: &mut Mut<'_, Self>, value: V) -> Result<(), Full> {
@@ -106,7 +107,7 @@ pub trait Assign<V>: Stored {
     }
 }
 
-/// Moves values within the region. What is left behind is not touched.
+/// Moves values within the region. Their old bytes stay unchanged.
 #[inline]
 pub(super) fn relocate<T: Stored>(memory: &mut Memory, from: u32, to: u32, count: u32) {
     memory.copy_within(from, to, count * T::SIZE);
@@ -144,7 +145,7 @@ macro_rules! number {
             }
         }
 
-        // SAFETY: numbers have no padding, and any bytes are one.
+        // SAFETY: numbers have no padding, and any bytes are valid.
         unsafe impl Plain for $type {}
     )*};
 }
@@ -155,7 +156,7 @@ number! {
     f32, "float"; f64, "double";
 }
 
-/// Writes plain values, one behind the other.
+/// Writes consecutive plain values.
 #[doc(hidden)]
 #[inline]
 pub fn put_plain<T: Plain>(MemoryMut(memory): MemoryMut<'_>, at: u32, values: &[T]) {
@@ -163,7 +164,8 @@ pub fn put_plain<T: Plain>(MemoryMut(memory): MemoryMut<'_>, at: u32, values: &[
 }
 #[inline]
 pub(super) fn put_in<T: Plain>(image: &mut [u8], at: u32, values: &[T]) {
-    // SAFETY: plain values have no padding, so that all bytes are initialized; the extent is that of the slice.
+    // SAFETY: plain values have no padding, so that all bytes are initialized; the extent is that of the
+    // slice.
     let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
     image[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
 }
@@ -187,7 +189,7 @@ impl<T: Plain> Assign<T> for T {
     }
 }
 
-/// A boolean in a region: one byte, 0 or 1. A name for what lies there; see [`Mut::set`](super::Mut::set).
+/// A boolean in a region: one byte, 0 or 1. The type is only a name; see [`Mut::set`](super::Mut::set).
 pub enum Bool {}
 
 impl Stored for Bool {
@@ -213,7 +215,7 @@ impl Stored for Bool {
         at: u32,
         count: u32,
     ) -> Result<(), Invalid> {
-        // All at once first: nearly always, all are booleans.
+        // Checks all at once first: nearly always, all are booleans.
         const ONES: u64 = u64::MAX / 0xff;
         if any_bits(&check.image()[at as usize..][..count as usize]) & !ONES == 0 {
             return Ok(());
@@ -266,7 +268,7 @@ impl Stored for Char {
     }
 }
 
-// SAFETY: a byte has no padding, and any byte is one.
+// SAFETY: a byte has no padding, and any byte is valid.
 unsafe impl Plain for Char {}
 
 impl<T: Stored, const N: usize> Stored for [T; N] {
@@ -314,5 +316,6 @@ impl<T: Stored, const N: usize> Stored for [T; N] {
     }
 }
 
-// SAFETY: an array of values without padding has none, and any bytes are one if that holds for its elements.
+// SAFETY: an array of values without padding has none, and any bytes are valid if that holds for its
+// elements.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}

@@ -18,14 +18,14 @@ use super::stored::{Assign, Stored};
 const INLINE: usize = 11;
 const TAG: u8 = 0x80;
 
-/// UTF-8 text of any length. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
+/// UTF-8 text of any length. The type is only a name; see the methods of [`Ref`] and [`Mut`].
 pub enum Text {}
 #[inline]
 fn tag(image: &[u8], at: u32) -> u8 {
     image[at as usize + INLINE]
 }
 
-/// Where the characters are, how many, and for how many there is room.
+/// The place of the characters, their number, and the capacity.
 #[inline]
 fn extent(image: &[u8], at: u32) -> (u32, u32, u32) {
     let tag = tag(image, at);
@@ -45,7 +45,7 @@ pub(super) fn bytes_at(image: &[u8], at: u32) -> &[u8] {
     &image[begin as usize..][..len as usize]
 }
 
-/// Texts are checked when an image is adopted, and assigned from `str`.
+/// The text as a `str`. It is UTF-8, because adopted images are checked, and text is assigned from `str`.
 #[inline]
 pub(super) fn str_at(image: &[u8], at: u32) -> &str {
     let bytes = bytes_at(image, at);
@@ -56,10 +56,11 @@ pub(super) fn str_at(image: &[u8], at: u32) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Makes the text empty; a block stays.
+/// Makes the text empty; its block is kept.
 fn clear(memory: &mut Memory, at: u32) {
     if !has_block(memory.bytes(), at) {
-        // All in front of the link back: in an adopted live image, anything may be behind the text.
+        // Zeroes all bytes before the back link: in an adopted live image, the bytes after the text may be
+        // anything.
         memory.zero(at, 12);
         return;
     }
@@ -68,7 +69,7 @@ fn clear(memory: &mut Memory, at: u32) {
     memory.zero(begin, before);
 }
 
-/// Makes room for `len` characters, and keeps those there are.
+/// Reserves memory for `len` characters, and keeps the text.
 fn reserve(memory: &mut Memory, at: u32, len: usize) -> Result<(), Full> {
     let (begin, count, cap) = extent(memory.bytes(), at);
     if len <= cap as usize {
@@ -110,7 +111,7 @@ fn append(memory: &mut Memory, at: u32, text: &str) -> Result<(), Full> {
     let (_, before, cap) = extent(memory.bytes(), at);
     let len = before as usize + text.len();
     if len > cap as usize {
-        // More where there is room for it, else what is needed.
+        // Takes the grown capacity if there is room for it, otherwise the needed one.
         let wanted = u32::try_from(len).map_or(len, |len| memory.next_capacity(before, len) as usize);
         reserve(memory, at, wanted).or_else(|_| reserve(memory, at, len))?;
     }
@@ -136,7 +137,7 @@ pub(super) fn assign(memory: &mut Memory, at: u32, text: &str) -> Result<(), Ful
     let (begin, before, cap) = extent(memory.bytes(), at);
     let len = text.len();
     if len <= cap as usize {
-        // Longer text than the string itself has room for fits into a block only.
+        // Text that is longer than the inline room lies in a block.
         memory.bytes_mut()[begin as usize..][..len].copy_from_slice(text.as_bytes());
         memory.set_u32(at + 4, len as u32);
         if before > len as u32 {
@@ -157,7 +158,7 @@ pub(super) fn assign(memory: &mut Memory, at: u32, text: &str) -> Result<(), Ful
     Ok(())
 }
 
-/// The text lies in a block.
+/// Sets the string's numbers for text in a block.
 fn set_block(memory: &mut Memory, at: u32, block: u32, len: u32, cap: u32) {
     memory.set_u32(at, block.wrapping_sub(at));
     memory.set_u32(at + 4, len);
@@ -225,7 +226,7 @@ impl Stored for Text {
         if (high >> 32) as u32 != at.wrapping_neg() {
             return check.back_link(at, at + 12);
         }
-        // Nearly always, the first look is the last.
+        // Nearly always, the first test decides.
         let tag = (high >> 24) as u8;
         if tag & TAG == 0 {
             return check_far(check, at, header);
@@ -238,7 +239,7 @@ impl Stored for Text {
     }
 }
 
-/// Checks text that lies in the string itself.
+/// Checks inline text.
 #[inline(never)]
 fn check_short<const CANONICAL: bool>(
     check: &Check<'_, CANONICAL>,
@@ -255,7 +256,7 @@ fn check_short<const CANONICAL: bool>(
     is_utf8(check.image(), at, at, len)
 }
 
-/// Checks text that does not lie in the string itself: in a canonical image, mostly, it is ASCII in a block that is the next.
+/// Checks text that is not inline. In a canonical image, it is mostly ASCII in the next block.
 #[inline(never)]
 fn check_far<const CANONICAL: bool>(
     check: &mut Check<'_, CANONICAL>,
@@ -289,8 +290,8 @@ fn check_block<const CANONICAL: bool>(check: &mut Check<'_, CANONICAL>, at: u32)
     if is_text(granules.as_chunks().0, len) { Ok(()) } else { is_utf8(check.image(), at, block, len) }
 }
 
-/// Whether these granules hold `len` bytes of ASCII and are zero behind them. In a live image anything may be there; then it is looked at
-/// again.
+/// Whether these granules hold `len` bytes of ASCII followed by zeros. In a live image, other bytes may
+/// follow; the caller then checks the text itself.
 #[inline]
 fn is_text(granules: &[[u8; GRANULE as usize]], len: u32) -> bool {
     let Some((last, whole)) = granules.split_last() else { return true };
@@ -298,7 +299,7 @@ fn is_text(granules: &[[u8; GRANULE as usize]], len: u32) -> bool {
     is_ascii(whole) && is_ascii_then_zero(halves(last), used)
 }
 
-/// Checks the `len` bytes at `begin`, which are the text of the string at `at`.
+/// Checks the `len` bytes at `begin`, the text of the string at `at`.
 #[inline(never)]
 fn is_utf8(image: &[u8], at: u32, begin: u32, len: u32) -> Result<(), Invalid> {
     match std::str::from_utf8(&image[begin as usize..][..len as usize]) {
@@ -370,19 +371,19 @@ impl Mut<'_, Text> {
         append(self.memory(), at, text)
     }
 
-    /// Makes room for so many bytes in all.
+    /// Reserves memory for `bytes` bytes in total.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Full> {
         let at = self.at();
         reserve(self.memory(), at, bytes)
     }
 
-    /// Gives back the room that is not used; short text comes to lie in the string itself.
+    /// Releases unused memory; short text becomes inline.
     pub fn shrink_to_fit(&mut self) {
         let at = self.at();
         shrink(self.memory(), at);
     }
 
-    /// Makes the text empty; the room stays.
+    /// Makes the text empty; the capacity is kept.
     pub fn clear(&mut self) {
         let at = self.at();
         clear(self.memory(), at);

@@ -27,10 +27,10 @@ pub type OrderedSet<K> = Set<K, Tree>;
 /// An ordered map for any number of keys.
 pub type OrderedMap<K, V> = Map<K, V, Tree>;
 
-/// Room for so many elements in the first node.
+/// The number of elements that fit into the first node.
 const FIRST: u32 = 4;
 
-/// Nodes that an insertion needs, given back if there is no memory for all of them.
+/// The new nodes of an insertion. They are freed if there is no memory for all of them.
 struct Fresh {
     nodes: [Node; MAX_LEVELS as usize + 1],
     count: usize,
@@ -45,19 +45,20 @@ impl Fresh {
     }
 }
 
-/// Makes a place for an element where the path ends, in a leaf. When there is no room, nothing changes.
+/// Opens a place for an element at the end of the path, in a leaf. If there is no room, nothing changes.
 fn open<E: Stored>(memory: &mut Memory, at: u32, path: &Path) -> Result<u32, Full> {
     let (levels, most) = (path.levels as usize, most::<E>());
     let is_inner = |level: usize| level + 1 < levels;
     let full = |level: &usize| path.steps[*level].0.len(memory.bytes()) == most;
-    // Full nodes are split, from the leaf up; the first that is not full takes what they give.
+    // Full nodes are split, from the leaf up. The first node that is not full takes the element between the
+    // halves.
     let splits = (0..levels).rev().take_while(full).count();
     if splits == levels && path.levels == MAX_LEVELS {
         return Err(memory.full());
     }
     let takes = (levels - splits).checked_sub(1);
     let mut fresh = Fresh { nodes: [Node(0); MAX_LEVELS as usize + 1], count: 0 };
-    // The first of the fresh nodes is the new root, or the larger node, if there is one.
+    // The first new node is the new root, or the larger node, if there is one.
     let first = match takes {
         None => fresh.add::<E>(memory, most, true).map(|()| 1),
         Some(level) => {
@@ -78,7 +79,8 @@ fn open<E: Stored>(memory: &mut Memory, at: u32, path: &Path) -> Result<u32, Ful
     let first = match all {
         Ok(first) => first,
         Err(error) => {
-            // Which of them are inner nodes: the first one if it is a new root or takes, the others by their level.
+            // Which new nodes are inner ones: the first if it is a new root or a replacement, the others by
+            // their level.
             let begins = usize::from(fresh.count > 0 && fresh_is_first(takes, path, memory));
             for (i, node) in fresh.nodes[..fresh.count].iter().enumerate() {
                 let level = if i < begins { takes } else { Some(levels - splits + i - begins) };
@@ -114,7 +116,7 @@ fn open<E: Stored>(memory: &mut Memory, at: u32, path: &Path) -> Result<u32, Ful
     Ok(slot)
 }
 
-/// Whether an insertion's first fresh node is a new root, or takes the place of a smaller one.
+/// Whether an insertion's first new node is a new root or replaces a smaller one.
 fn fresh_is_first(takes: Option<usize>, path: &Path, memory: &Memory) -> bool {
     takes.is_none_or(|level| {
         let node = path.steps[level].0;
@@ -122,7 +124,7 @@ fn fresh_is_first(takes: Option<usize>, path: &Path, memory: &Memory) -> bool {
     })
 }
 
-/// Where the link to the node of a level is.
+/// The place of the link to the node of a level.
 fn link_to<E: Stored>(image: &[u8], at: u32, path: &Path, level: usize) -> u32 {
     match level.checked_sub(1).map(|above| path.steps[above]) {
         Some((node, index)) => node.link::<E>(image, index),
@@ -130,7 +132,7 @@ fn link_to<E: Stored>(image: &[u8], at: u32, path: &Path, level: usize) -> u32 {
     }
 }
 
-/// Moves what is in a node to a larger one, to which the link leads then.
+/// Moves the content of a node to a larger one, and makes the link lead there.
 fn replace<E: Stored>(memory: &mut Memory, link: u32, old: Node, new: Node, inner: bool) -> Node {
     let len = old.len(memory.bytes());
     old.move_elements::<E>(memory, 0, len, new, 0);
@@ -143,8 +145,9 @@ fn replace<E: Stored>(memory: &mut Memory, link: u32, old: Node, new: Node, inne
     new
 }
 
-/// Splits a full node in two as if there were another element at `index`, with a child behind it. `slot` is the place of the
-/// element between the two. Where the other element belongs, and the link to its child.
+/// Splits a full node in two as if there were another element at `index`, with a child after it. `slot` is
+/// the place of the element between the two. Returns the place of the other element, and that of the link to
+/// its child.
 fn split<E: Stored>(
     memory: &mut Memory,
     (left, index): (Node, u32),
@@ -193,7 +196,7 @@ fn split<E: Stored>(
     }
 }
 
-/// A default element where the path ends.
+/// Inserts a default element at the end of the path.
 fn insert_at<E: Stored>(memory: &mut Memory, at: u32, path: &Path) -> Result<u32, Full> {
     let place = if path.levels == 0 {
         let node = Node::allocate::<E>(memory, FIRST, false)?;
@@ -211,12 +214,12 @@ fn insert_at<E: Stored>(memory: &mut Memory, at: u32, path: &Path) -> Result<u32
     Ok(place)
 }
 
-/// Removes the element to which a path leads.
+/// Removes the element at the end of a path.
 fn remove_at<E: Stored>(memory: &mut Memory, at: u32, mut path: Path) {
     let (node, index) = path.last();
     E::release(MemoryMut(memory), node.element::<E>(index));
     if !path.is_leaf() {
-        // The one before it, which is in a leaf, takes its place.
+        // The previous element, which is in a leaf, takes its place.
         let child = node.child::<E>(memory.bytes(), index);
         path.go_last::<E>(memory.bytes(), child);
         relocate::<E>(memory, path.place::<E>(), node.element::<E>(index), 1);
@@ -247,8 +250,9 @@ fn remove_at<E: Stored>(memory: &mut Memory, at: u32, mut path: Path) {
     }
 }
 
-/// Gives a node that has become too small an element of its neighbour's, or makes one node of the two; then there may be too few
-/// in the node above, and the result is true. Without memory for that, a node stays as it is unless it is empty.
+/// Moves an element from a neighbour to a node that has become too small, or merges the two. After a merge,
+/// the node above may have too few elements; the result is then true. Without memory for this, a node stays
+/// as it is unless it is empty.
 fn fill<E: Stored>(memory: &mut Memory, path: &Path, level: usize) -> bool {
     let inner = level + 1 < path.levels as usize;
     let (above, index) = path.steps[level - 1];
@@ -278,7 +282,8 @@ fn fill<E: Stored>(memory: &mut Memory, path: &Path, level: usize) -> bool {
     let (left_len, right_len) = (left.len(memory.bytes()), right.len(memory.bytes()));
     if left_len + 1 + right_len > left.cap(memory.bytes()) {
         let Ok(larger) = Node::allocate::<E>(memory, most::<E>(), inner) else {
-            // A neighbour with one element would have fitted: no node but the root has room for less than four.
+            // A neighbour with one element would have been merged: every node but the root has room for four
+            // or more.
             if node.len(memory.bytes()) == 0 {
                 borrow(memory, 1);
             }
@@ -298,7 +303,7 @@ fn fill<E: Stored>(memory: &mut Memory, path: &Path, level: usize) -> bool {
     true
 }
 
-/// Moves the last element of the node before it to a node, through the place of the one between them.
+/// Moves the last element of the previous node to a node, through the element between them.
 fn borrow_last<E: Stored>(memory: &mut Memory, from: Node, between: u32, node: Node, inner: bool) {
     let (count, last) = (node.len(memory.bytes()), from.len(memory.bytes()) - 1);
     node.move_elements::<E>(memory, 0, count, node, 1);
@@ -312,7 +317,7 @@ fn borrow_last<E: Stored>(memory: &mut Memory, from: Node, between: u32, node: N
     from.cut::<E>(memory, last, inner);
 }
 
-/// Moves the first element of the node behind it to a node, through the place of the one between them.
+/// Moves the first element of the next node to a node, through the element between them.
 fn borrow_first<E: Stored>(memory: &mut Memory, from: Node, between: u32, node: Node, inner: bool) {
     let (count, rest) = (node.len(memory.bytes()), from.len(memory.bytes()) - 1);
     relocate::<E>(memory, between, node.element::<E>(count), 1);
@@ -349,7 +354,7 @@ fn release<E: Stored>(memory: &mut Memory, at: u32) {
     memory.zero(at, 12);
 }
 
-/// A node, to which the link at `link` leads, and all below it in a walk of a compaction.
+/// Visits the node to which the link at `link` leads, and all nodes below it, in a walk of a compaction.
 fn slide_node<E: Stored>(slide: &mut Slide<'_>, link: u32, levels: u32, least_cap: u32) {
     let Some(node) = slide.link(link).map(Node) else { return };
     let inner = levels > 1;
@@ -386,14 +391,14 @@ fn write_node<E: Stored>(writer: &mut Writer<'_>, next: &mut Path, count: u32, l
     }
 }
 
-/// What a check knows of a tree so far.
+/// The state of a tree's check.
 struct Seen {
     count: u32,
     last: Option<u32>,
     at: u32,
 }
 
-/// Checks the node to which a link leads. `wanted` elements are in the whole subtree, in a canonical image.
+/// Checks the node to which a link leads. In a canonical image, its subtree has `wanted` elements.
 fn check_node<E: Stored, K: Key, const CANONICAL: bool>(
     check: &mut Check<'_, CANONICAL>,
     seen: &mut Seen,
@@ -468,7 +473,7 @@ impl Engine for Tree {
             K::put(MemoryMut(memory), place, key)?;
             return Ok((place, true));
         }
-        // What may need memory is made first, so that nothing has changed when there is none.
+        // Allocates first, so that nothing changes if there is no memory.
         let made = memory.allocate(u64::from(K::SIZE))?;
         K::begin(MemoryMut(memory), made);
         let place = K::put(MemoryMut(memory), made, key).and_then(|()| insert_at::<E>(memory, at, &path));
@@ -529,7 +534,7 @@ impl Engine for Tree {
     }
 }
 
-/// The elements of a tree, from both ends.
+/// The elements of a tree, as a double-ended iterator.
 #[doc(hidden)]
 pub struct Elements<'a, E> {
     image: &'a [u8],
@@ -540,7 +545,7 @@ pub struct Elements<'a, E> {
 }
 
 impl<'a, E: Stored> Elements<'a, E> {
-    /// From one element up to before another.
+    /// The elements from one to before another.
     pub(super) fn new(image: &'a [u8], at: u32, front: Path, behind: Path) -> Self {
         Self { image, at, front, behind, of: PhantomData }
     }

@@ -1,4 +1,4 @@
-//! What unions are made of; `region_union` describes them.
+//! The implementation of unions; `region_union` describes them.
 
 use super::check::Check;
 use super::copy::Writer;
@@ -12,7 +12,7 @@ use crate::visit;
 
 /// A type that can select a union's member: an integer, a character, a boolean or an enum.
 pub trait Discriminator: Stored {
-    /// The value in Rust.
+    /// The Rust type of the discriminator.
     type Value: visit::Discriminator;
     #[doc(hidden)]
     fn get(image: &[u8], at: u32) -> Self::Value;
@@ -56,13 +56,13 @@ impl Discriminator for Bool {
     }
 }
 
-/// Where the link to the header lies in a union with a discriminator of so many bytes.
+/// The offset of the link to the header in a union with a discriminator of `discriminator` bytes.
 #[doc(hidden)]
 pub const fn union_region(discriminator: u32) -> u32 {
     if discriminator > 4 { 8 } else { 4 }
 }
 
-/// Where the members of a union begin, its size and its alignment.
+/// The offset of a union's members, its size and its alignment.
 #[doc(hidden)]
 pub const fn union_layout(discriminator: u32, members: &[(u32, u32)]) -> (u32, u32, u32) {
     let (mut size, mut align, mut i) = (0, 1, 0);
@@ -83,7 +83,7 @@ pub const fn union_layout(discriminator: u32, members: &[(u32, u32)]) -> (u32, u
     (value, (value + size).next_multiple_of(whole), whole)
 }
 
-/// The labels of a union's member as they stand in the lines of the layout.
+/// The labels of a union's member in the lines of the layout.
 #[doc(hidden)]
 pub fn union_labels(labels: &[i128], default: bool) -> String {
     let mut labels = labels.to_vec();
@@ -95,13 +95,13 @@ pub fn union_labels(labels: &[i128], default: bool) -> String {
     all.join(",")
 }
 
-/// A union: what `region_union` knows of one.
+/// A union that `region_union` describes.
 #[doc(hidden)]
 pub trait Union: Stored {
     type Discriminator: Discriminator;
-    /// Where the members begin.
+    /// The offset of the members.
     const VALUE: u32;
-    /// The discriminator of a new one.
+    /// The discriminator of a new union.
     const INITIAL: i128;
 
     fn value_begin(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32);
@@ -109,7 +109,7 @@ pub trait Union: Stored {
     fn value_slide(selected: Selected<Self>, slide: &mut Slide<'_>, at: u32);
     fn value_release(selected: Selected<Self>, memory: MemoryMut<'_>, at: u32);
     fn value_write(selected: Selected<Self>, writer: &mut Writer<'_>, from: u32, to: u32);
-    /// Checks the selected member, and how many bytes it has.
+    /// Checks the selected member. Returns its size in bytes.
     fn value_check<const CANONICAL: bool>(
         selected: Selected<Self>,
         check: &mut Check<'_, CANONICAL>,
@@ -127,7 +127,7 @@ pub fn selected<U: Union>(image: &[u8], at: u32) -> Selected<U> {
     U::Discriminator::get(image, at)
 }
 
-/// The number that labels are compared with.
+/// The number that is compared with labels.
 #[doc(hidden)]
 pub fn union_case<U: Union>(value: Selected<U>) -> i128 {
     visit::Discriminator::raw(value)
@@ -147,13 +147,15 @@ pub fn union_begin<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32) {
     begin_value::<U>(memory, at, visit::Discriminator::from_raw(U::INITIAL));
 }
 
-/// Gives a union whose members' bytes are zero a discriminator, and the member that it selects its default value.
+/// Sets the discriminator of a union with zeroed members, and writes the default value of the selected
+/// member.
 fn begin_value<U: Union>(memory: &mut Memory, at: u32, value: Selected<U>) {
     U::Discriminator::set(MemoryMut(memory), at, value);
     U::value_begin(value, MemoryMut(memory), at + U::VALUE);
 }
 
-/// A new union with this discriminator, whatever bytes are there, which belong to nothing. Where its member is.
+/// Makes a new union with this discriminator over any bytes that own no blocks. Returns the place of its
+/// member.
 #[doc(hidden)]
 pub fn union_begin_at<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, value: Selected<U>) -> u32 {
     memory.zero(at, U::SIZE);
@@ -162,7 +164,7 @@ pub fn union_begin_at<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, value
     at + U::VALUE
 }
 
-/// The same in place of a union. Where its member is.
+/// As [`union_begin_at`], over an existing union. Returns the place of its member.
 #[doc(hidden)]
 pub fn union_renew<U: Union>(MemoryMut(memory): MemoryMut<'_>, at: u32, value: Selected<U>) -> u32 {
     U::release(MemoryMut(memory), at);
@@ -210,8 +212,8 @@ pub fn union_check<U: Union, const CANONICAL: bool>(
     check.zero(at + U::VALUE + size, at + U::SIZE)
 }
 
-/// Chooses a discriminator. Unless it selects the member that is selected already, that one ends, and the new one begins with its
-/// default value.
+/// Sets the discriminator. If it selects another member, the old one is released, and the new one begins with
+/// its default value.
 #[doc(hidden)]
 pub fn union_select<U: Union>(union: &mut Mut<'_, U>, value: Selected<U>, is_same: bool) {
     let at = union.at();

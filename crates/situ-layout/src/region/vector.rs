@@ -11,7 +11,7 @@ use super::memory::{MAX_SIZE, Memory, MemoryMut, in_granules, target, u32_at, ze
 use super::slide::Slide;
 use super::stored::{Assign, Plain, Stored, fixed, relocate};
 
-/// A vector. A name for what lies in a region: see the methods of [`Ref`] and [`Mut`].
+/// A vector. The type is only a name; see the methods of [`Ref`] and [`Mut`].
 pub struct Vector<T>(PhantomData<fn() -> T>);
 #[inline]
 pub(super) fn len(image: &[u8], at: u32) -> u32 {
@@ -25,7 +25,7 @@ pub(super) fn header(image: &[u8], at: u32) -> [u32; 3] {
     [u32_at(header, 0), u32_at(header, 4), u32_at(header, 8)]
 }
 
-/// Makes a gap of zeros before so many bytes, which move up.
+/// Opens a gap of zeros before `behind` bytes, which move up.
 #[inline]
 pub(super) fn open_gap(image: &mut [u8], place: u32, gap: usize, behind: usize) {
     let bytes = &mut image[place as usize..][..gap + behind];
@@ -35,7 +35,7 @@ pub(super) fn open_gap(image: &mut [u8], place: u32, gap: usize, behind: usize) 
     bytes[..gap].fill(0);
 }
 
-/// Closes a gap before so many bytes, which move down; what is behind them then becomes zero.
+/// Closes a gap before `behind` bytes, which move down. The bytes they leave become zero.
 #[inline]
 fn close_gap(image: &mut [u8], place: u32, gap: usize, behind: usize) {
     let bytes = &mut image[place as usize..][..gap + behind];
@@ -45,13 +45,13 @@ fn close_gap(image: &mut [u8], place: u32, gap: usize, behind: usize) {
     bytes[behind..].fill(0);
 }
 
-/// The size of so many elements as this process counts it.
+/// The size of `count` elements as a `usize`.
 #[inline]
 pub(super) fn extent<T: Stored>(count: u32) -> usize {
     (count as usize).saturating_mul(T::SIZE as usize)
 }
 
-/// Where an element is.
+/// The offset of an element.
 #[inline]
 pub(super) fn element<T: Stored>(image: &[u8], at: u32, index: u32) -> u32 {
     target(image, at) + index * T::SIZE
@@ -61,7 +61,8 @@ fn bytes<T: Stored>(count: u32) -> u64 {
     u64::from(count) * u64::from(T::SIZE)
 }
 
-/// Makes room for `needed` elements; if not `exact`, for as many as the growth policy says, where there is memory for them.
+/// Reserves memory for `needed` elements. Unless `exact`, reserves what the growth policy says if there is
+/// memory for it.
 #[inline]
 pub(super) fn reserve<T: Stored>(memory: &mut Memory, at: u32, needed: u32, exact: bool) -> Result<(), Full> {
     let cap = memory.u32(at + 8);
@@ -75,7 +76,7 @@ fn enlarge<T: Stored>(memory: &mut Memory, at: u32, cap: u32, needed: u32, exact
     if wanted == needed { made } else { made.or_else(|_| grow::<T>(memory, at, cap, needed)) }
 }
 
-/// Makes the block of `cap` elements one of at least `wanted`.
+/// Grows the block of `cap` elements to at least `wanted` elements.
 fn grow<T: Stored>(memory: &mut Memory, at: u32, cap: u32, wanted: u32) -> Result<(), Full> {
     const { assert!(T::SIZE != 0, "what lies in a region has at least one byte") };
     let room = in_granules(bytes::<T>(wanted));
@@ -96,7 +97,7 @@ fn grow<T: Stored>(memory: &mut Memory, at: u32, cap: u32, wanted: u32) -> Resul
     Ok(())
 }
 
-/// Gives back the room that is not used.
+/// Releases unused memory.
 pub(super) fn shrink<T: Stored>(memory: &mut Memory, at: u32) {
     let (count, cap) = (len(memory.bytes(), at), memory.u32(at + 8));
     let block = target(memory.bytes(), at);
@@ -114,7 +115,7 @@ pub(super) fn shrink<T: Stored>(memory: &mut Memory, at: u32) {
     memory.set_u32(at + 8, cap);
 }
 
-/// Makes the length one more where there is no room for that yet. Where the block begins, and the length before.
+/// Increments the length of a full vector. Returns the place of the block, and the old length.
 #[cold]
 #[inline(never)]
 fn enlarge_by_one<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32), Full> {
@@ -124,7 +125,7 @@ fn enlarge_by_one<T: Stored>(memory: &mut Memory, at: u32) -> Result<(u32, u32),
     Ok((target(memory.bytes(), at), count))
 }
 
-/// A new default element at an index, which is at most the length. Where it is.
+/// Inserts a default element at an index, which is at most the length. Returns its place.
 #[inline]
 pub(super) fn open<T: Stored>(to: &mut Mut<'_, Vector<T>>, index: u32) -> Result<u32, Full> {
     let at = to.at();
@@ -148,7 +149,8 @@ pub(super) fn open<T: Stored>(to: &mut Mut<'_, Vector<T>>, index: u32) -> Result
     Ok(place)
 }
 
-/// Appends elements for which there is room, whose bytes are zero and which the caller is going to write; where they begin.
+/// Appends elements for which there is room. Their bytes are zero, and the caller writes them. Returns their
+/// place.
 pub(super) fn extend_zeroed<T: Stored>(memory: &mut Memory, at: u32, more: u32) -> u32 {
     let count = len(memory.bytes(), at);
     memory.set_u32(at + 4, count + more);
@@ -183,7 +185,7 @@ pub(super) fn release<T: Stored>(memory: &mut Memory, at: u32) {
     memory.zero(at, 12);
 }
 
-/// What a container of 16 bytes does when its bytes have come from `distance` further up.
+/// Updates a container of 16 bytes whose bytes came from `distance` further up.
 #[inline]
 pub(super) fn moved(memory: &mut Memory, at: u32, distance: u32) {
     if memory.u32(at + 8) != 0 {
@@ -197,7 +199,7 @@ pub(super) fn begin(memory: &mut Memory, at: u32) {
     memory.set_u32(at + 12, at.wrapping_neg());
 }
 
-/// A vector, or what is made of one, in a walk of a compaction.
+/// Visits a vector, or a container built on one, in a walk of a compaction.
 pub(super) fn slide<T: Stored>(slide: &mut Slide<'_>, at: u32) {
     if let Some(memory) = slide.trims() {
         shrink::<T>(memory, at);
@@ -300,7 +302,7 @@ impl<T: Assign<V>, V: Clone> Assign<&Vec<V>> for Vector<T> {
     }
 }
 
-/// Assigns elements that need memory.
+/// Assigns elements that need further memory.
 fn assign_anew<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
     Mut::<Vector<T>>::new(memory, at).clear();
     let wanted = u32::try_from(values.len()).map_err(|_| memory.full())?;
@@ -308,7 +310,8 @@ fn assign_anew<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V
     append::<T, V>(memory, at, values)
 }
 
-/// Appends elements for which there is room. If there is none for what belongs to one, it and those behind it are not assigned.
+/// Appends elements for which there is room. If an element's own parts do not fit, it and those after it are
+/// not assigned.
 fn append<T: Assign<V>, V: Clone>(memory: &mut Memory, at: u32, values: &[V]) -> Result<(), Full> {
     let [link, count, _] = header(memory.bytes(), at);
     if T::IN_PLACE {
@@ -329,13 +332,13 @@ impl<'r, T: Stored> Ref<'r, Vector<T>> {
         self.numbers::<2>()[1] as usize
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// An element, if there is one of that index.
+    /// The element at an index, if it exists.
     #[inline]
     pub fn get(self, index: usize) -> Option<Ref<'r, T>> {
         let [link, count] = self.numbers();
@@ -372,13 +375,13 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         self.numbers::<2>()[1] as usize
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// An element, if there is one of that index.
+    /// The element at an index, if it exists, as a mutable handle.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<Mut<'_, T>> {
         let (at, [link, count]) = (self.at(), self.numbers());
@@ -386,7 +389,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         (index < count as usize).then(|| Mut::new(self.memory(), block + index as u32 * T::SIZE))
     }
 
-    /// A new default element at the end, to be filled.
+    /// Appends a default element and returns a handle to it.
     #[inline]
     pub fn push_default(&mut self) -> Result<Mut<'_, T>, Full> {
         let count = self.len() as u32;
@@ -394,8 +397,8 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         Ok(Mut::new(self.memory(), place))
     }
 
-    /// A new element at the end. When there is no room, nothing changes.
-    // Where only some of several calls are inlined, their arguments lie in memory for the sake of the others.
+    /// Appends an element. If there is no room, nothing changes.
+    // If only some of several calls are inlined, the others force the arguments into memory for all of them.
     #[inline(always)]
     pub fn push<V>(&mut self, value: V) -> Result<(), Full>
     where
@@ -418,7 +421,8 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         Ok(())
     }
 
-    /// A new element at `index`; false if that is greater than the length. When there is no room, nothing changes.
+    /// Inserts an element at `index`; false if that is greater than the length. If there is no room, nothing
+    /// changes.
     pub fn insert<V>(&mut self, index: usize, value: V) -> Result<bool, Full>
     where
         T: Assign<V>,
@@ -429,7 +433,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         self.assign_new(index as u32, value).map(|()| true)
     }
 
-    /// New elements at the end. When there is no room for all of them, nothing changes.
+    /// Appends elements. If there is no room for all of them, nothing changes.
     pub fn extend_from_slice<V: Clone>(&mut self, values: &[V]) -> Result<(), Full>
     where
         T: Assign<V>,
@@ -447,7 +451,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         appended
     }
 
-    /// A new element at an index that is at most the length.
+    /// Inserts an element at an index that is at most the length.
     fn assign_new<V>(&mut self, index: u32, value: V) -> Result<(), Full>
     where
         T: Assign<V>,
@@ -460,7 +464,7 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         assigned
     }
 
-    /// Removes an element; false if there is none of that index.
+    /// Removes an element; false if it does not exist.
     #[inline]
     pub fn remove(&mut self, index: usize) -> bool {
         let there = index < self.len();
@@ -488,26 +492,26 @@ impl<T: Stored> Mut<'_, Vector<T>> {
         true
     }
 
-    /// Removes all elements; the room stays.
+    /// Removes all elements; the capacity is kept.
     pub fn clear(&mut self) {
         let count = self.len() as u32;
         close(self, 0, count);
     }
 
-    /// Gives back the room that is not used.
+    /// Releases unused memory.
     pub fn shrink_to_fit(&mut self) {
         let at = self.at();
         shrink::<T>(self.memory(), at);
     }
 
-    /// Makes room for so many elements in all.
+    /// Reserves memory for `count` elements in total.
     pub fn reserve(&mut self, count: usize) -> Result<(), Full> {
         let at = self.at();
         let count = u32::try_from(count).map_err(|_| self.memory().full())?;
         reserve::<T>(self.memory(), at, count, true)
     }
 
-    /// The elements as Rust values.
+    /// The elements as mutable Rust values.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [T]
     where

@@ -1,5 +1,5 @@
-//! Structs that can be appended to: the history of their members, and the table in an image that says which of them its writer
-//! knew.
+//! Appendable structs: the history of their members, and the table in an image that lists the members that
+//! its writer knew.
 
 use std::any::TypeId;
 
@@ -8,22 +8,22 @@ use super::layout::{Lines, sha256_u64};
 use super::memory::{GRANULE, ROOT, u32_at};
 use super::stored::Stored;
 
-/// Where the header says where the table begins.
+/// The offset in the header of the table's place.
 pub(super) const TABLE_AT: u32 = 60;
 
-/// What this program knows of an appendable struct; made by [`region_struct`](crate::region_struct).
+/// This program's version of an appendable struct; [`region_struct`](crate::region_struct) makes it.
 #[derive(Clone, Debug)]
 pub struct Version {
     of: TypeId,
     name: &'static str,
     members: Vec<&'static str>,
-    /// Of the first `i` members.
+    /// Element `i` is the hash of the first `i` members.
     history: Vec<u64>,
     sizes: Vec<u32>,
 }
 
 impl Version {
-    /// Of a struct, without members yet.
+    /// Starts the version of a struct, without members.
     pub fn of<T: Stored>(name: &'static str) -> Self {
         let begin = sha256_u64(format!("region-appendable-v1 {name}\n").as_bytes());
         Self { of: TypeId::of::<T>(), name, members: Vec::new(), history: vec![begin], sizes: vec![0] }
@@ -53,7 +53,7 @@ pub(super) fn twin(versions: &[Version]) -> Option<&'static str> {
     versions.iter().enumerate().find(is_twin).map(|(_, version)| version.name)
 }
 
-/// The table of versions of an image of these structs; nothing if there are none.
+/// The table of versions of an image with these structs; empty if there are none.
 pub(super) fn table(versions: &[Version]) -> Vec<u8> {
     if versions.is_empty() {
         return Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn table(versions: &[Version]) -> Vec<u8> {
     table
 }
 
-/// How many members of a struct, and how many bytes, an image has.
+/// The number of members of a struct in an image, and its size there.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     of: TypeId,
@@ -82,15 +82,15 @@ struct Known {
     size: u32,
 }
 
-/// In which versions an image has its appendable structs, if they are not this program's.
+/// The versions of an image's appendable structs, if they differ from this program's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Versions {
     known: Vec<Known>,
-    /// One of them has members that this program does not know.
+    /// Whether one of them has members that this program does not know.
     pub newer: bool,
-    /// The first struct whose versions differ, with the numbers of its members in the image and here.
+    /// The first struct that differs, with the numbers of its members in the image and in this program.
     pub differs: Option<(&'static str, u32, u32)>,
-    /// The first of them that has fewer members in the image.
+    /// The first struct with fewer members in the image.
     pub fewer: Option<(&'static str, u32, u32)>,
 }
 
@@ -106,7 +106,7 @@ fn u64_at(image: &[u8], at: u32) -> u64 {
     u64::from(u32_at(image, at)) | u64::from(u32_at(image, at + 4)) << 32
 }
 
-/// Where the table of an image is, and its size in bytes.
+/// The place of an image's table, and its size in bytes.
 pub(super) fn table_of(image: &[u8]) -> Result<(u32, u32), Invalid> {
     let at = u32_at(image, TABLE_AT);
     let bad = || invalid(TABLE_AT, InvalidProblem::BadVersions { at });
@@ -121,7 +121,7 @@ pub(super) fn table_of(image: &[u8]) -> Result<(u32, u32), Invalid> {
     Ok((at, bytes as u32))
 }
 
-/// Reads the table at `at`, of `bytes`, which is not the one that this program would write.
+/// Reads the table at `at` of `bytes` bytes, which differs from the one that this program would write.
 pub(super) fn compare(image: &[u8], (at, bytes): (u32, u32), own: &[Version]) -> Result<Versions, Invalid> {
     let bad = || invalid(TABLE_AT, InvalidProblem::BadVersions { at });
     let end = at + bytes;
