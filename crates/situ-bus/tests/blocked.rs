@@ -107,6 +107,24 @@ fn one_thread_is_told_that_it_waits_for_itself() {
     }
 }
 
+/// The error does not depend on how late the thread looks again.
+#[test]
+fn a_short_limit_always_ends_as_full() {
+    let scratch = Scratch::new();
+    let node = scratch.node("n");
+    let subscriber = subscriber(&node);
+    // The grace within which another thread may begin to use the subscriber.
+    let limit = Duration::from_millis(20);
+    let publisher = publisher(&node, 2, Some(WhenFull::Block(Some(limit))));
+    publish(&publisher, 0, 0);
+    publish(&publisher, 1, 0);
+    assert_eq!(take(&subscriber), Some((0, 0)), "used by this thread");
+    publish(&publisher, 2, 0);
+    let error = try_publish(&publisher, 3).unwrap_err();
+    let PublishError::Full { waiting_for: 1, depth: 2, waited, .. } = error else { panic!("{error:?}") };
+    assert!(waited >= limit, "{waited:?}");
+}
+
 #[test]
 fn a_subscriber_that_went_to_another_thread_is_waited_for() {
     let scratch = Scratch::new();

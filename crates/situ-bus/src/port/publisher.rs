@@ -64,7 +64,8 @@ pub enum PublishError {
         /// Which subscriber that is; nothing if it has gone just now.
         subscriber: Option<Box<SlowSubscriber>>,
     },
-    /// The slowest reliable subscriber was last used by the thread that publishes: while that waits, nobody takes.
+    /// The slowest reliable subscriber was last used by the thread that publishes: while that thread waits, no thread takes.
+    /// A publisher whose limit is 20 ms or less gets `Full` instead.
     #[error(
         "the slowest reliable subscriber of topic {topic:?}, {subscriber}, has not taken message {waiting_for} yet, the depth is \
          {depth}, and it is used by the very thread that publishes, which cannot take while it waits: take before more is \

@@ -23,7 +23,7 @@ const SPINS: u32 = 256;
 /// How often it looks whether the node of whom it waits for is alive, beside asking the kernel which processes have ended.
 const LOOK_NS: u64 = 100_000_000;
 /// How long a subscriber has that was used by this very thread, to be used by another. See [`PublishError::OwnThread`].
-const GRACE_NS: u64 = 20_000_000;
+const GRACE: Duration = Duration::from_millis(20);
 
 /// A number that no other thread of the machine has.
 #[inline]
@@ -150,6 +150,8 @@ impl RawPublisher {
             WhenFull::Fail => return Err(full(inner)),
             WhenFull::Block(limit) => Deadline::after(limit),
         };
+        // A limit within the grace ends as `Full`, however late this thread looks again: the error does not depend on scheduling.
+        let asks_whose = !matches!(self.qos.when_full, WhenFull::Block(Some(limit)) if limit <= GRACE);
         let shown = Shown::new(self.topic.publisher(self.entry), start);
         let mut looked = start;
         let mut spins = 0;
@@ -169,7 +171,8 @@ impl RawPublisher {
             let behind = slowest(&self.topic);
             if let Some(behind) = behind {
                 shown.show(behind);
-                if now_ns().saturating_sub(start) >= GRACE_NS && self.is_own_thread(behind) {
+                let waited = Duration::from_nanos(now_ns().saturating_sub(start));
+                if asks_whose && waited >= GRACE && self.is_own_thread(behind) {
                     return Err(self.own_thread(behind));
                 }
             }
