@@ -27,7 +27,7 @@ TEST(ProfileBefore, the_bytes_are_those_of_the_vectors) {
 
 TEST(ProfileBefore, a_newer_image_shows_what_is_known_of_it) {
   for (const char* form : {"canonical", "live"}) {
-    const auto after = file(std::string("game_profile.after.") + form + ".bin");
+    const auto after = vector_image(std::string("game_profile.after.") + form + ".bin").granules;
     const auto image = std::as_bytes(std::span(after));
     const auto seen = situ::view_region<Profile>(image);
     ASSERT_TRUE(seen) << seen.error().message();
