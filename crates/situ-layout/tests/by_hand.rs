@@ -1,4 +1,5 @@
-//! Message types written by hand, of the parts that generated code is made of, and what a transport does with them.
+//! Message types written by hand with the macros of generated code, and the operations that a transport
+//! applies to them.
 
 use std::mem::{MaybeUninit, offset_of};
 
@@ -7,7 +8,8 @@ use situ_layout::{
     bitmask, boxed, enumeration, message, structure, union,
 };
 
-/// `@flat struct Scan { string<7> frame; @default(TRUE) boolean dense; sequence<uint16, 4> ring; @bulk sequence<float> ranges; };`
+/// `@flat struct Scan { string<7> frame; @default(TRUE) boolean dense; sequence<uint16, 4> ring; @bulk
+/// sequence<float> ranges; };`
 #[repr(C)]
 struct Scan<S: Storage = Flat> {
     frame: S::String<7>,
@@ -24,7 +26,7 @@ structure! {
     3 "ranges" ranges: bulk [bulk];
 }
 
-/// How many elements the bulk members hold.
+/// The number of elements of the bulk members.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct ScanBulkLengths {
     ranges: usize,
@@ -142,7 +144,8 @@ message! {
     }
 }
 
-/// `struct Station : Scan { sequence<Choice, 2> choices; map<string<3>, Plain, 2> plains; @optional string<3> note; };`
+/// `struct Station : Scan { sequence<Choice, 2> choices; map<string<3>, Plain, 2> plains; @optional string<3>
+/// note; };`
 #[repr(C)]
 struct Station<S: Storage = Heap> {
     base: Scan<S>,
@@ -164,7 +167,7 @@ structure! {
     6 "note" note: (maybe text) [optional];
 }
 
-/// How many elements the bulk members hold.
+/// The number of elements of the bulk members.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct StationBulkLengths {
     base: ScanBulkLengths,
@@ -217,7 +220,8 @@ fn hostile_bytes_are_named() {
     let mut words = [0u64; 6];
     let at = words.as_mut_ptr().cast::<u8>();
     let validate = |offset: usize, byte: u8| {
-        // SAFETY: the words are as many initialized bytes as a Scan has, and aligned for it; the offset lies within.
+        // SAFETY: the words are as many initialized bytes as a Scan has, and aligned for it; the offset lies
+        // within.
         unsafe {
             at.add(offset).write(byte);
             let result = Scan::<Flat>::validate(at.cast(), 0);

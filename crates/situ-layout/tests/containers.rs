@@ -1,4 +1,5 @@
-//! The containers of both storages: bounds, order, destruction, and lengths that another process has spoilt.
+//! The containers of both storages: bounds, order, destruction, and lengths that another process has
+//! corrupted.
 
 use std::sync::Arc;
 
@@ -144,7 +145,7 @@ fn what_a_container_holds_is_dropped_once() {
     assert_eq!(count(), 0);
     drop(FlatOptional::some(element.clone()));
     assert_eq!(count(), 0);
-    // In flat sequences of what does not lie flat, which generated types never have.
+    // Flat sequences of types that are not flat, which generated types never contain.
     let mut strings = FlatSequence::<String, 3>::default();
     strings.try_push("a".into()).unwrap();
     strings.try_push("b".into()).unwrap();
@@ -154,7 +155,7 @@ fn what_a_container_holds_is_dropped_once() {
     assert_eq!(*strings, ["c", "d"]);
 }
 
-/// A value whose first bytes, its length, another process has overwritten.
+/// A value whose length, its first bytes, another process has overwritten.
 fn spoilt<T: InPlace>(length: u32) -> Box<T> {
     let mut value = boxed::<T>();
     // SAFETY: flat containers begin with a length, and any length is safe.
@@ -201,7 +202,7 @@ fn lengths_are_clamped_at_every_access() {
 #[test]
 fn validation_says_what_is_wrong() {
     fn check<T: Value>(value: &T) -> String {
-        // SAFETY: a value of T, of which validation looks at what is initialized only.
+        // SAFETY: a value of T; validation reads only its initialized part.
         unsafe { T::validate_at(value, &Validation { body_len: 0 }) }.unwrap_err().to_string()
     }
     assert_eq!(check(&*spoilt::<FlatString<4>>(5)), "message: length 5 exceeds its bound 4");

@@ -1,4 +1,4 @@
-//! Images that need more memory than there is: an error, where the size comes from outside.
+//! Images that need more memory than is available. If the size comes from outside, the result is an error.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -6,14 +6,15 @@ use std::ptr::null_mut;
 
 use situ_layout::region::{InvalidProblem, Region, Vector, view};
 
-/// Has nothing for whoever asks for too much at once.
+/// Refuses allocations above a limit.
 struct Scarce;
 
 thread_local! {
     static MOST: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-// SAFETY: everything is passed on to the system's allocator, or answered as if that had no memory; neither unwinds.
+// SAFETY: every call is passed to the system's allocator, or answered as if that had no memory; neither
+// unwinds.
 unsafe impl GlobalAlloc for Scarce {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() > MOST.try_with(Cell::get).unwrap_or(usize::MAX) {
@@ -32,7 +33,7 @@ unsafe impl GlobalAlloc for Scarce {
 #[global_allocator]
 static ALLOCATOR: Scarce = Scarce;
 
-/// What comes of it where no allocation gets more than so many bytes.
+/// Runs `work` while every allocation of more than `most` bytes fails.
 fn with_at_most<T>(most: usize, work: impl FnOnce() -> T) -> T {
     MOST.set(most);
     let done = work();
@@ -40,7 +41,7 @@ fn with_at_most<T>(most: usize, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The live image of 100,000 numbers: 800,000 bytes, and a bitmap of a 128th of that.
+/// The live image of 100,000 numbers: 800,000 bytes, and a bitmap of 1/128 of that.
 fn image() -> Vec<u128> {
     let mut region = Region::<Vector<u64>>::new();
     for number in 0..100_000 {
@@ -71,7 +72,7 @@ fn an_image_is_not_adopted_where_there_is_no_memory_for_a_copy() {
 #[test]
 fn an_image_is_not_viewed_where_there_is_no_memory_for_its_check() {
     let image = image();
-    // Each thread keeps the memory of its last check.
+    // Each thread keeps the memory of its last check, so this one runs in a new thread.
     std::thread::scope(|scope| {
         let check = || {
             let refused = with_at_most(4000, || view::<Vector<u64>>(bytes(&image)).map(drop)).unwrap_err();

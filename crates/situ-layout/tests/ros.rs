@@ -1,4 +1,4 @@
-//! ROS storage without C: memory, what lies in spare places, and text that C wrote.
+//! ROS storage without C: memory, spare elements, and text that C wrote.
 
 use std::mem::MaybeUninit;
 
@@ -13,7 +13,7 @@ struct Raw<T> {
     capacity: usize,
 }
 
-/// What C sees.
+/// The fields as C sees them.
 fn raw<T, U>(of: &U) -> &Raw<T> {
     assert_eq!((size_of::<U>(), align_of::<U>()), (size_of::<Raw<T>>(), align_of::<Raw<T>>()));
     // SAFETY: the tests hand over strings and sequences of T, which have this layout.
@@ -24,7 +24,7 @@ fn raw<T, U>(of: &U) -> &Raw<T> {
 fn an_empty_string_has_its_nul() {
     let string = RosString::<8>::default();
     let c: &Raw<u8> = raw(&string);
-    // SAFETY: there is memory for one byte at least.
+    // SAFETY: there is memory for at least one byte.
     assert_eq!((c.size, unsafe { *c.data }, c.capacity > c.size), (0, 0, true));
     let wide = RosWString::<8>::default();
     let c: &Raw<u16> = raw(&wide);
@@ -79,7 +79,7 @@ fn spare_places_hold_what_c_may_finalize() {
     words.try_resize(3).unwrap();
     assert_eq!(*words, ["word 0", "", ""]);
     assert!(!raw::<u8, _>(&words[2]).data.is_null(), "a default string has its NUL");
-    // C shrinks by changing the size.
+    // C shrinks a sequence by changing the size.
     // SAFETY: the elements stay valid values.
     unsafe { (&raw mut words).cast::<usize>().add(1).write(1) };
     assert_eq!(*words, ["word 0"]);
@@ -94,7 +94,7 @@ fn elements_that_cannot_be_written_leave_what_was_there() {
         places[0].write("second".into());
         Err(BoundError::new(0, 0))
     };
-    // SAFETY: it fails.
+    // SAFETY: `fill` fails.
     assert!(unsafe { words.try_extend_with(2, fill) }.is_err());
     assert_eq!(*words, ["first"]);
     let fill = |places: &mut [MaybeUninit<RosString>]| {
@@ -103,11 +103,11 @@ fn elements_that_cannot_be_written_leave_what_was_there() {
         }
         Ok::<_, BoundError>(())
     };
-    // SAFETY: it writes all.
+    // SAFETY: `fill` writes all elements.
     unsafe { words.try_extend_with(2, fill) }.unwrap();
     assert_eq!(*words, ["first", "more", "more"]);
     let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        // SAFETY: it unwinds.
+        // SAFETY: `fill` unwinds.
         let _ = unsafe { words.try_extend_with::<BoundError>(1, |_| panic!("as it should")) };
     }));
     assert!(unwound.is_err() && words.is_empty());
@@ -115,7 +115,7 @@ fn elements_that_cannot_be_written_leave_what_was_there() {
 
 #[test]
 fn sequences_become_vectors_by_one_move() {
-    // This program did not say that its vectors have C's memory, so nothing changes hands.
+    // This program does not use `use_c_allocator!`, so no memory is handed over.
     assert!(!shares_memory_with_c());
     let numbers: Vec<u64> = (0..1000).collect();
     let address = numbers.as_ptr();

@@ -1,4 +1,4 @@
-//! Messages that are lent as C structs: what C sees of them, where it lies, and what is refused.
+//! Messages lent as C structs: their content and addresses in C, and refused messages.
 
 use std::ptr;
 
@@ -22,7 +22,8 @@ structure! {
     1 "kind" kind: copy;
 }
 
-/// `struct Piece { string<9> name; @bulk sequence<uint16> samples; sequence<Part, 4> parts; wstring<9> wide; };`
+/// `struct Piece { string<9> name; @bulk sequence<uint16> samples; sequence<Part, 4> parts; wstring<9> wide;
+/// };`
 #[repr(C)]
 struct Piece<S: Storage> {
     name: S::String<9>,
@@ -39,7 +40,8 @@ structure! {
     3 "wide" wide: wide;
 }
 
-/// `struct Whole { uint8 first; Piece one; sequence<Piece> pieces; string names[2]; sequence<string> more; float matrix[2][2]; };`
+/// `struct Whole { uint8 first; Piece one; sequence<Piece> pieces; string names[2]; sequence<string> more;
+/// float matrix[2][2]; };`
 #[repr(C)]
 struct Whole<S: Unbounded> {
     first: u8,
@@ -86,14 +88,14 @@ struct Raw<T> {
     capacity: usize,
 }
 
-/// What C sees.
+/// The fields as C sees them.
 fn raw<T, U>(of: &U) -> &Raw<T> {
     assert!(size_of::<U>() >= size_of::<Raw<T>>());
     // SAFETY: strings and sequences of T begin with these fields.
     unsafe { &*ptr::from_ref(of).cast() }
 }
 
-/// What C reads of a string, with the zero behind it.
+/// The bytes that C reads of a string, including the zero after it.
 fn c_string<const N: usize>(string: &RosString<N>) -> Vec<u8> {
     let raw: &Raw<u8> = raw(string);
     assert_eq!(raw.capacity, raw.size + 1);
@@ -126,7 +128,7 @@ fn c_sees_the_message_where_it_lies() {
         assert_eq!(lent.samples.as_ptr(), source.samples.as_ptr());
         assert_eq!(lent.parts.as_ptr(), source.parts.as_ptr());
     }
-    // It stays what it is wherever it is moved, and is read by others.
+    // The lent struct may be moved and read by other threads.
     let moved = Box::new(lent);
     std::thread::scope(|scope| {
         scope.spawn(|| shows_all(&moved, &source));

@@ -1,7 +1,8 @@
-//! The C sequences of the release that `ROS_DISTRO` names: without flags up to Kilted, with two of them from Lyrical on.
+//! The C sequences of the release that `ROS_DISTRO` names: without flags up to Kilted, with two flags from
+//! Lyrical on.
 //!
-//! The structs below are written from the bindings that rclrs 0.8 has made of both releases' headers (see `spec/ros.md`): the
-//! headers of Lyrical are in no package that could be installed here.
+//! The structs below follow the bindings that rclrs 0.8 generated from both releases' headers (see
+//! `spec/ros.md`). No package with the headers of Lyrical could be installed here.
 
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -11,7 +12,8 @@ use situ_layout::{
     Heap, Ros, RosSequence, RosString, RosWString, Storage, UNBOUNDED, convert, convert_owned, structure,
 };
 
-/// `struct Blob { uint8 kind; sequence<uint8> data; string name; sequence<string> tags; sequence<Part> parts; double end; };`
+/// `struct Blob { uint8 kind; sequence<uint8> data; string name; sequence<string> tags; sequence<Part> parts;
+/// double end; };`
 #[repr(C)]
 struct Blob<S: Storage> {
     kind: u8,
@@ -163,14 +165,14 @@ mod buffers {
         "frames" frames frames: Vector<FrameRegion>, (list nested);
     }
 
-    /// The address of a buffer that nobody may read: it does not exist.
+    /// The address of a buffer that does not exist. No code may read it.
     const BUFFER: usize = 0xDEAD_0000;
     thread_local! {
-        /// How many buffers the test has let go.
+        /// The number of buffers that the test has released.
         static GONE: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// As `rosidl_runtime_c__uint8__Sequence__fini`: only what is owned is destroyed.
+    /// As `rosidl_runtime_c__uint8__Sequence__fini`: destroys only what the sequence owns.
     unsafe extern "C" fn fini(sequence: *mut c_void) {
         // SAFETY: the caller hands over a sequence.
         let sequence = unsafe { &mut *sequence.cast::<Five>() };
@@ -198,7 +200,7 @@ mod buffers {
         asked
     }
 
-    /// Makes the function known, as the type supports of generated crates do.
+    /// Registers the function, as the type supports of generated crates do.
     fn register() {
         let members =
             Members { namespace: ptr::null(), name: ptr::null(), count: 0, size: size_of::<Blob<Ros>>() };
@@ -208,7 +210,8 @@ mod buffers {
         unsafe { checked_type_support::<Blob<Ros>>((&raw const support).cast(), "test/msg/Blob", fini) };
     }
 
-    /// Puts a buffer of 1000 bytes in the place of elements, as the middleware does when a subscription takes buffers.
+    /// Replaces the elements by a buffer of 1000 bytes, as the middleware does when a subscription takes
+    /// buffers.
     fn put_buffer<const N: usize>(sequence: &mut RosSequence<u8, N>) {
         let owned = Five {
             data: ptr::without_provenance_mut(BUFFER),
@@ -231,7 +234,7 @@ mod buffers {
 
     const THE_BUFFER: RosidlBuffer = RosidlBuffer { size: 1000 };
 
-    /// Three frames, the second of which has a buffer in one of its sequences.
+    /// Three frames. The second has a buffer in one of its sequences.
     fn film(put: impl FnOnce(&mut Frame<Ros>)) -> Film<Ros> {
         let mut film: Film<Ros> = Film::default();
         for at in 1..=3 {
@@ -267,12 +270,12 @@ mod buffers {
             let Err(error) = Region::<FilmRegion>::of(&film, &[]) else { panic!("{name} was stored") };
             assert_eq!(error.to_string(), said);
         }
-        // The elements themselves, as code that knows the storage asks for them.
+        // Reads the elements directly, like code that knows the storage.
         let mut film = in_bulk();
         let pixels = &mut film.frames[1].pixels;
         assert_eq!(BulkField::elements(pixels, &[]), Err(BulkError::RosidlBuffer(THE_BUFFER)));
         assert_eq!(BulkField::elements_mut(pixels, &mut []), Err(BulkError::RosidlBuffer(THE_BUFFER)));
-        // What is written takes a buffer's place.
+        // Written elements replace a buffer.
         let mut heap: Frame<Heap> = Frame::default();
         heap.pixels.try_assign(&[5, 6]).unwrap();
         film.frames[1].assign_from(&heap).unwrap();
@@ -290,7 +293,7 @@ mod buffers {
         );
     }
 
-    /// Set in the program that says on standard error what a subscription is told.
+    /// Set in the child program, whose standard error contains the warning to a subscription.
     const IN_CHILD: &str = "SITU_TEST_ROSIDL_BUFFER";
 
     #[test]
@@ -358,7 +361,7 @@ mod buffers {
         assert!(error.to_string().starts_with("data: "), "{error}");
         assert_eq!(gone(), 0);
 
-        // By value it stays what it is among C structs, and is let go once.
+        // By value, the buffer is kept between C structs and is released once.
         let moved: Blob<Ros> = convert_owned(blob).unwrap();
         assert!(moved.data.is_rosidl_buffer());
         let at = ManuallyDrop::new(moved);
@@ -373,7 +376,7 @@ mod buffers {
         drop(moved);
         assert_eq!(gone(), 1);
 
-        // What is written takes its place.
+        // Written elements replace it.
         let mut blob = received();
         blob.data.try_push(7).unwrap();
         assert_eq!((&*blob.data, gone()), (&[7][..], 2));
@@ -386,7 +389,7 @@ mod buffers {
         assert_eq!(received().data.clone().into_vec(), []);
         assert_eq!(gone(), 5);
 
-        // One that is lent by somebody else is not destroyed.
+        // A buffer that another owner lends is not destroyed.
         let blob = received();
         // SAFETY: as above.
         unsafe { (*(&raw const blob.data).cast_mut().cast::<Five>()).owns_rosidl_buffer = false };

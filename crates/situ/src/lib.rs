@@ -1,4 +1,4 @@
-//! The face of Situ: what a Rust program imports. Re-exports, and nothing else.
+//! The crate that a Rust program imports. It contains re-exports only.
 //!
 //! Generated message types refer to this crate by `::situ::layout::…` and `::situ::wire::…`.
 
@@ -8,7 +8,7 @@ pub use situ_bus as bus;
 pub use situ_layout as layout;
 /// Memory domains and their pools.
 pub use situ_memory as memory;
-/// Traces that Perfetto opens. A program takes part with its first node, unless `SITU_TRACE=0`.
+/// Traces that Perfetto opens. A program takes part from its first node on, unless `SITU_TRACE=0`.
 pub use situ_trace as trace;
 /// CDR encoding and decoding.
 pub use situ_wire as wire;

@@ -1,4 +1,4 @@
-//! Allocators of regions: the bitmap's, one that never uses freed memory again, and one of one's own.
+//! Allocators of regions: the bitmap's, one that never reuses freed memory, and a user's own.
 
 use situ_layout::region::{Allocation, Allocator, Granules, Monotonic, Options, Region, Taken, Text, Vector};
 use situ_layout::region_struct;
@@ -29,7 +29,7 @@ impl Allocator for BestFit {
     }
 }
 
-/// Always takes what is in use already.
+/// Always takes granules that are in use already.
 struct Wrong;
 
 impl Allocator for Wrong {
@@ -51,7 +51,7 @@ fn shelf(allocation: Allocation, zero_on_free: bool) -> Region<Shelf> {
     Region::with_options(Options { allocation, zero_on_free, ..Options::default() })
 }
 
-/// Where the block of a text is.
+/// The place of a text's block.
 fn place(r: &Region<Shelf>, index: usize) -> usize {
     let text = r.root().texts().get(index).unwrap().as_str().as_ptr().addr();
     text - r.bytes().as_ptr().addr()
@@ -61,7 +61,7 @@ fn set(r: &mut Region<Shelf>, index: usize, granules: usize) {
     r.root_mut().texts().get_mut(index).unwrap().set("x".repeat(16 * granules).as_str()).unwrap();
 }
 
-/// Six texts, of which every other one is cleared: free runs of 20, 12 and 16 granules.
+/// Six texts, of which every second one is cleared: free runs of 20, 12 and 16 granules.
 fn with_gaps(allocation: Allocation) -> (Region<Shelf>, [usize; 3]) {
     let mut r = shelf(allocation, true);
     r.root_mut().texts().reserve(8).unwrap();
@@ -86,12 +86,12 @@ fn each_allocator_takes_what_it_says() {
         set(&mut r, 0, 11);
         let at = place(&r, 0);
         let which = [first, second, third, end].into_iter().position(|place| place == at);
-        // Whatever it took, the image is good.
+        // The image is valid, whatever the allocator took.
         let again = Region::<Shelf>::adopt(r.bytes()).unwrap();
         assert_eq!(again.canonical(), r.canonical());
         which
     };
-    // The first that is long enough, none of them, the smallest that is long enough.
+    // The first run that is long enough, none of them, the smallest that is long enough.
     assert_eq!(ALL.map(taken), [Some(0), Some(3), Some(1)]);
 }
 
@@ -106,7 +106,7 @@ fn freed_memory_of_a_monotonic_region_comes_back_when_it_is_compacted() {
         set(&mut r, 1, 1);
     }
     let (used, free) = (r.canonical().len(), r.free_bytes());
-    // Two texts, the vector's block, the root; each of them took new granules, of which only the last are in use.
+    // Two texts, the vector's block, the root. Each took new granules, of which only the last are in use.
     assert_eq!(used, 64 + 16 + 32 + most * 16 + 16);
     assert!(free >= (1..most).sum::<usize>() * 16, "{free}");
     assert!(!r.bytes()[used..used + 64].contains(&b'x'), "what was freed is zero");
@@ -115,7 +115,7 @@ fn freed_memory_of_a_monotonic_region_comes_back_when_it_is_compacted() {
     let end = r.bytes().len();
     set(&mut r, 0, most + 1);
     assert_eq!(place(&r, 0), end, "it goes on behind the end");
-    // Freed memory at the end is the end's.
+    // Freed memory at the end becomes part of the end.
     r.root_mut().texts().pop();
     assert!(r.root_mut().texts().remove(0));
     assert!(r.bytes().len() < end + (most + 1) * 16);

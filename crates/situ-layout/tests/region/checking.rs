@@ -1,11 +1,11 @@
-//! What a check finds in text, booleans and what belongs to nothing, at every length and every place.
+//! The faults that a check finds in text, booleans and unused bytes, at every length and every place.
 
 use situ_layout::region::{Bool, FlatMap, FlatSet, Maybe, Region, Text, Vector};
 use situ_layout::region_struct;
 
 region_struct! { struct Note: NoteRef, NoteMut { text: Text, number: u64 } }
 
-/// Where a note's text is in its canonical image, and where what belongs to it ends.
+/// The place of a note's text in its canonical image, and the end of the text's block.
 fn place(len: usize) -> (usize, usize) {
     if len <= 11 { (64, 75) } else { (96, 96 + len.next_multiple_of(16)) }
 }
@@ -20,7 +20,7 @@ fn images(text: &str) -> [(u8, Vec<u8>); 2] {
     [(0, canonical), (1, live)]
 }
 
-/// Every length, or a few where the tests are interpreted.
+/// Every length, or a few if the tests are interpreted.
 fn lengths(end: usize) -> Vec<usize> {
     (0..end).filter(|length| !cfg!(miri) || [1, 11, 12, 17].contains(length)).collect()
 }
@@ -41,7 +41,7 @@ fn a_byte_that_is_no_text_is_found_wherever_it_is() {
                 let wanted = format!("text: the text is not UTF-8 from byte {at} on (at offset 64)");
                 assert_eq!(error_of(&spoilt), Some(wanted), "{len} {form}");
             }
-            // What is behind the text is none; in a canonical image it is zero.
+            // The bytes after the text are not text. In a canonical image they are zero.
             for at in begin + len..end {
                 for value in [0x01, 0x80] {
                     let mut spoilt = image.clone();
@@ -65,7 +65,7 @@ fn letters_of_several_bytes_are_text_wherever_they_are() {
                 for (form, image) in images(&text) {
                     let r = Region::<Note>::adopt(&image).unwrap();
                     assert_eq!(r.root().text().as_str(), text);
-                    // Without its last byte it is none.
+                    // Without its last byte it is not UTF-8.
                     let (begin, _) = place(text.len());
                     let mut spoilt = image.clone();
                     spoilt[begin + before + letter.len() - 1] = b'x';
@@ -80,14 +80,14 @@ fn letters_of_several_bytes_are_text_wherever_they_are() {
 #[test]
 fn blocks_may_not_share_a_granule_anywhere_in_the_bitmap() {
     region_struct! { struct Two: TwoRef, TwoMut { first: Text, second: Text } }
-    // The first text is as long as it takes for the second to begin in another word of the bitmap, or at its end.
+    // The first text has the length at which the second begins in another word of the bitmap, or at its end.
     for len in (16..=4096).step_by(if cfg!(miri) { 1008 } else { 16 }) {
         let mut r = Region::<Two>::new();
         r.root_mut().first().set("a".repeat(len).as_str()).unwrap();
         r.root_mut().second().set("b".repeat(20).as_str()).unwrap();
         let mut image = r.bytes().to_vec();
         assert!(Region::<Two>::adopt(&image).is_ok());
-        // The second link one granule further up: into the last one of the first text.
+        // Moves the second link one granule up, into the last granule of the first text.
         let link = u32::from_le_bytes([image[80], image[81], image[82], image[83]]) - 16;
         image[80..84].copy_from_slice(&link.to_le_bytes());
         let wanted =
@@ -99,12 +99,12 @@ fn blocks_may_not_share_a_granule_anywhere_in_the_bitmap() {
 #[test]
 fn a_block_may_not_begin_in_a_granule_of_another_one() {
     region_struct! { struct Bytes: BytesRef, BytesMut { first: Vector<u8>, second: Vector<u8> } }
-    // Of small images, whose bitmap lies elsewhere than that of large ones.
+    // Includes small images, whose bitmap lies elsewhere than that of large ones.
     for granules in [1_u32, 57, 58, 59, 122, 300, 3000] {
         let mut r = Region::<Bytes>::new();
         r.root_mut().first().set(&vec![1_u8; granules as usize * 16][..]).unwrap();
         r.root_mut().second().set(&[2_u8; 5][..]).unwrap();
-        // Header and root take six granules, the first block the next ones; behind it lies the second.
+        // Header and root take six granules, the first block the next ones; the second block follows.
         let mut image = r.bytes().to_vec();
         assert_eq!(image.len() as u32, (6 + granules + 1) * 16);
         let step = if cfg!(miri) { 61 } else { 1 };
@@ -140,7 +140,8 @@ fn a_key_that_does_not_ascend_is_found_wherever_it_is() {
                 assert!(Region::<Keys>::adopt(&spoilt).is_ok());
                 let mut twice = spoilt.clone();
                 twice.copy_within(96 + 2 * i - 2..96 + 2 * i, 96 + 2 * i);
-                // The one before becomes greater by its lowest byte, and is still greater than those before it.
+                // The key before becomes greater by its lowest byte, and is still greater than the keys
+                // before it.
                 spoilt[large + 16 * i - 16] = spoilt[large + 16 * i] + 1;
                 for (image, place) in [(twice, "small"), (spoilt, "large")] {
                     let at = if place == "small" { 64 } else { 80 };
@@ -203,7 +204,7 @@ fn bytes_between_and_behind_members_are_zero_in_a_canonical_image() {
     }
 }
 
-// The text is at offset 64, the bytes at 80, the values that may be absent at 104 and 128; the block is at 320.
+// The text is at offset 64, the bytes at 80, the optional values at 104 and 128; the block is at 320.
 region_struct! {
     struct Forged: ForgedRef, ForgedMut {
         text: Text,
@@ -216,7 +217,8 @@ region_struct! {
 
 const OWNED: &[u8] = b"what the bytes hold";
 
-/// An adopted live image in which what belongs to nothing, at an offset, is a header of the block that the bytes own.
+/// An adopted live image in which unused bytes, at an offset, contain a forged header of the block that the
+/// bytes own.
 fn forged(at: usize, tag: u8) -> Region<Forged> {
     let mut r = Region::<Forged>::new();
     r.root_mut().bytes().set(OWNED).unwrap();
@@ -231,7 +233,7 @@ fn forged(at: usize, tag: u8) -> Region<Forged> {
     adopted
 }
 
-/// What was done has not touched what the bytes own, and nothing else owns it.
+/// Checks that the operation did not touch the block of the bytes, and that no other value owns the block.
 fn is_good(r: &Region<Forged>) {
     assert_eq!(r.root().bytes().as_slice(), OWNED);
     assert!(Region::<Forged>::adopt(r.bytes()).unwrap().canonical() == r.canonical());
@@ -262,7 +264,7 @@ fn a_new_value_is_empty_whatever_was_where_it_begins() {
 
 #[test]
 fn a_text_that_becomes_empty_is_empty_whatever_was_behind_it() {
-    // Of no character, and of one: the lowest byte of the link is zero.
+    // With no character and with one: the lowest byte of the link is zero.
     for tag in [0x80, 0x81] {
         let mut r = forged(64, tag);
         assert_eq!(r.root().text().len(), usize::from(tag & 0x0f));

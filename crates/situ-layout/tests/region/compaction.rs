@@ -1,4 +1,4 @@
-//! Compaction in place: sizes worked out by hand, buffers without room, links that many share, large images.
+//! Compaction in place: sizes worked out by hand, buffers without room, shared links, large images.
 
 use situ_layout::region::{
     Allocation, Buffer, HashMap, Monotonic, Mut, Options, OrderedSet, Region, Shared, Text, Vector, total_for,
@@ -13,10 +13,10 @@ region_struct! {
     struct Tables: TablesRef, TablesMut { known: HashMap<Text, Text>, numbers: OrderedSet<u64> }
 }
 
-/// The header and a root that is a vector.
+/// The size of the header and a root that is a vector.
 const FIRST: usize = 64 + 16;
 
-/// A buffer at a multiple of 16, of `count` bytes that are `fill`.
+/// A buffer at a multiple of 16, of `count` bytes with the value `fill`.
 fn buffer(count: usize, fill: u8) -> Vec<u128> {
     vec![u128::from_ne_bytes([fill; 16]); count.div_ceil(16)]
 }
@@ -48,7 +48,8 @@ fn what_was_freed_is_gone_and_its_bytes_are_zero() {
             set(&mut r, 3, "short");
             let before = r.bytes().len();
             compact_in_place(&mut r);
-            // Four texts of 16 bytes in the vector; 100, 13 and 35 characters in blocks of 7, 1 and 3 granules, and a short one.
+            // Four texts of 16 bytes in the vector; 100, 13 and 35 characters in blocks of 7, 1 and 3
+            // granules, and a short one.
             assert_eq!(r.bytes().len(), FIRST + 4 * 16 + (7 + 1 + 3) * 16);
             let texts: Vec<_> = r.root().texts().iter().map(|text| text.as_str().to_owned()).collect();
             assert_eq!(
@@ -102,8 +103,8 @@ fn it_is_done_already_where_nothing_is_free() {
     }
 }
 
-/// Two links in each of sixty levels (of thirty, where tests are interpreted) lead to the same value: whoever followed all of them
-/// would never end.
+/// Two links in each of sixty levels (thirty if the tests are interpreted) lead to the same value. A walk
+/// along all paths would never end.
 #[test]
 fn a_shared_value_is_visited_once() {
     fn twice(mut node: Mut<'_, Twice>, levels: u32) {
@@ -150,11 +151,11 @@ fn nodes_are_trimmed_and_empty_tables_end() {
     assert!(r.root().numbers().iter().eq([0, 1, 2, 100]));
 }
 
-/// More than the parts that are counted on the stack.
+/// More words of bitmap than the parts that are counted on the stack.
 #[test]
 fn a_large_image_is_compacted() {
     let mut r = Region::<Shelf>::new();
-    // 2 MiB, or just what the words of the bitmap are: Miri is slow.
+    // 2 MiB, or only enough for the words of the bitmap: Miri is slow.
     let count = if cfg!(miri) { 64 } else { 20_000 };
     for index in 0..count {
         r.root_mut().texts().push(&*format!("the text {index} ").repeat(1 + index % 12)).unwrap();
@@ -174,7 +175,8 @@ fn a_large_image_is_compacted() {
 #[test]
 fn a_canonical_image_that_is_larger_needs_room() {
     region_struct! { struct Sorted: SortedRef, SortedMut { numbers: OrderedSet<u32> } }
-    // Numbers that came in their order, in nodes that were trimmed: as many as the canonical ones, but split elsewhere.
+    // Numbers inserted in order, in trimmed nodes. There are as many nodes as in the canonical form, but
+    // split elsewhere.
     let made = |count: u32| {
         let mut r = Region::<Sorted>::new();
         (0..count).for_each(|number| assert!(r.root_mut().numbers().insert(number).unwrap()));

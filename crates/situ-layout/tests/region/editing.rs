@@ -1,5 +1,4 @@
-//! Values that become copies of others, vectors that are put into another order, and entries that are changed one after the other; held
-//! to standard containers.
+//! Copies of values, reordered vectors, and entries changed in turn; compared with standard containers.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -16,7 +15,7 @@ region_struct! {
     struct Lists: ListsRef, ListsMut { names: Vector<Text>, numbers: Vector<u16>, lists: Vector<Vector<u16>>, characters: FlatMap<u32, Character> }
 }
 
-/// A value becomes a copy of another one: in a new region, over itself and over what was there before, with just enough room and without.
+/// Copies a value: into a new region, over itself and over `before`, with exactly enough room and with less.
 fn copied<T: Stored>(from: &Region<T>, before: &Region<T>) {
     let wanted = from.canonical();
     for (zero_on_free, allocation) in
@@ -30,7 +29,7 @@ fn copied<T: Stored>(from: &Region<T>, before: &Region<T>) {
             travels(&r);
         }
         if zero_on_free {
-            // Nothing of what was there is left, nor is anything in use that does not belong to it.
+            // Nothing of the old value is left, and nothing else is in use.
             r.compact_in_place();
             assert_eq!((r.canonical() == wanted, r.free_bytes()), (true, 0));
             assert!(r.bytes().len() <= wanted.len());
@@ -95,7 +94,7 @@ fn parts_are_copied_from_region_to_region() -> Result<(), Full> {
     assert_eq!(read.lists().get(1).unwrap().as_slice(), numbers);
     assert_eq!(read.lists().get(2).unwrap().as_slice(), [7; 40]);
     assert_eq!(read.numbers().as_slice(), [4, 2, 5, 6]);
-    // Within one region by way of another.
+    // Copies within one region through another.
     let copy = r.root().characters().get(9).unwrap().to_region()?;
     r.root_mut().characters().insert(7, copy.root())?;
     assert_eq!(r.root().characters().get(7).unwrap().name(), "Hero");
@@ -182,7 +181,7 @@ fn vectors_are_put_into_another_order_as_standard_ones_are() {
                     gone,
                     [before[0] - names.len(), before[1] - numbers.len(), before[2] - lists.len()]
                 );
-                // Equally long again.
+                // Makes the lengths equal again.
                 let least = names.len().min(numbers.len()).min(lists.len());
                 root.names().truncate(least);
                 root.numbers().truncate(least);
@@ -203,7 +202,7 @@ fn vectors_are_put_into_another_order_as_standard_ones_are() {
                 }
             }
             7 => {
-                // Many are equal: those stay in their order.
+                // Many are equal and keep their order.
                 root.names().sort_by(|x, y| (x.len() % 5).cmp(&(y.len() % 5)));
                 root.numbers().sort_by(|x, y| y.cmp(&x));
                 root.lists().sort_by(|x, y| {
@@ -224,7 +223,7 @@ fn vectors_are_put_into_another_order_as_standard_ones_are() {
     travels(&r);
 }
 
-/// As much as there is room for, or nothing.
+/// A vector takes as many elements as fit, or none.
 #[test]
 fn a_vector_that_cannot_become_longer_is_as_it_was() {
     let mut r = Region::<Vector<Text>>::with_options(Options { limit: 1024, ..Options::default() });
@@ -252,7 +251,7 @@ fn sorted_sets_and_maps_have_ranges() {
     {
         for (low, high) in bounds(a).into_iter().flat_map(|low| bounds(b).map(|high| (low, high))) {
             if matches!((low, high), (Bound::Excluded(a), Bound::Excluded(b)) if a == b) {
-                // The standard library panics.
+                // The standard library panics here.
                 assert_eq!(r.root().range((low, high)).count(), 0);
                 continue;
             }
@@ -269,7 +268,7 @@ fn sorted_sets_and_maps_have_ranges() {
     assert_eq!(Region::<FlatSet<u8>>::new().root().range(..).count(), 0);
 }
 
-/// How many entries there are, fewer where it is interpreted.
+/// The number of entries; smaller if the tests are interpreted.
 const ENTRIES: u32 = if cfg!(miri) { 12 } else { 100 };
 
 macro_rules! entries_of {
@@ -282,7 +281,7 @@ macro_rules! entries_of {
         let mut entries = map.entries();
         while let Some(mut entry) = entries.next() {
             let key = entry.key().to_owned();
-            // More memory is needed, and may come to lie elsewhere.
+            // More memory is needed, and it may move.
             for _ in 0..5 {
                 entry.value().push(format!("more for {key}, which does not fit")).unwrap();
             }

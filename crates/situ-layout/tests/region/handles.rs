@@ -1,4 +1,4 @@
-//! Handles do not leave the memory of their region, whatever its bytes say.
+//! Handles stay within the memory of their region, whatever its bytes are.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ region_struct! {
     struct Root: RootRef, RootMut { node: Unique<Node>, nodes: Vector<Node>, map: FlatMap<u64, u32> }
 }
 
-/// Where the links of a root's members are, and how many bytes what they lead to has.
+/// The places of the links in the root's members, and the sizes of their targets in bytes.
 const LINKS: [(usize, u32); 3] = [(64, 24), (72, 48), (88, 32)];
 
 /// A root with a node, two nodes in a vector, and two entries; at a multiple of 16.
@@ -29,11 +29,11 @@ fn image() -> Vec<u128> {
 }
 
 fn bytes(image: &mut [u128]) -> &mut [u8] {
-    // SAFETY: so many bytes are there, and any bytes are numbers.
+    // SAFETY: that many bytes exist, and any bytes are numbers.
     unsafe { std::slice::from_raw_parts_mut(image.as_mut_ptr().cast(), size_of_val(image)) }
 }
 
-/// Adds up what is reached, if there is no panic.
+/// The sum of the values that can be reached; `None` on a panic.
 fn sum(of: Ref<'_, Root>) -> Option<u64> {
     let all = || {
         let node = of.node().get().map_or(0, |node| *node.id());
@@ -51,17 +51,18 @@ fn links_that_changed_after_the_check_lead_nowhere_else() {
     assert_eq!(sum(checked_root(bytes(&mut image))), Some(1 + 2 + 3 + 3 + (2 + 10) + (3 + 10)));
     for (at, extent) in LINKS {
         let kept = bytes(&mut image)[at..at + 4].to_vec();
-        // Where the last byte would lie behind the image, far outside, before its beginning, and between the multiples of 8.
+        // Places whose last byte is after the image, far outside, before its beginning, and between the
+        // multiples of 8.
         let place = at as u32;
         for to in [size - extent + 8, size, 0x7fff_fff0, u32::MAX - 7, 64 + 4] {
             bytes(&mut image)[at..at + 4].copy_from_slice(&to.wrapping_sub(place).to_le_bytes());
             let found = sum(checked_root(bytes(&mut image)));
-            // Keys are read wherever they lie, so that entries between the multiples are only other ones.
+            // Keys are read at any address, so entries between the multiples are only different ones.
             assert!(found.is_none() || (at == 88 && to == 64 + 4), "link at {at} to {to}: {found:?}");
         }
         bytes(&mut image)[at..at + 4].copy_from_slice(&kept);
     }
-    // A length that leads behind the end.
+    // A length that reaches beyond the end.
     bytes(&mut image)[76..80].copy_from_slice(&u32::MAX.to_le_bytes());
     assert_eq!(sum(checked_root(bytes(&mut image))), None);
 }
@@ -72,7 +73,8 @@ fn an_image_that_lies_anywhere_is_not_read() {
     image.push(0);
     let size = size_of_val(&*image) - 16;
     let bytes = bytes(&mut image);
-    // Where the root, which is aligned to 4, is not, and where only its nodes are not, which are aligned to 8.
+    // Addresses at which the root, which is aligned to 4, is misaligned, and at which only its nodes, aligned
+    // to 8, are.
     bytes.copy_within(..size, 2);
     let root = AssertUnwindSafe(&bytes[2..2 + size]);
     assert!(catch_unwind(|| checked_root::<Root>(&root).nodes().len()).is_err());
@@ -108,11 +110,11 @@ impl<T: situ_layout::region::Plain + Into<u64>> AtLeast for Ref<'_, T> {
 }
 
 thread_local! {
-    /// What an allocator took in another region.
+    /// The granules that an allocator took in another region.
     static STOLEN: RefCell<Option<Taken>> = const { RefCell::new(None) };
 }
 
-/// Takes what comes, and says that there is none.
+/// Takes granules and reports that there are none.
 struct Thief;
 
 impl Allocator for Thief {
@@ -125,7 +127,7 @@ impl Allocator for Thief {
     }
 }
 
-/// Returns what was taken elsewhere, if that is of the right size.
+/// Returns granules of another region if they have the right size.
 struct Fence;
 
 impl Allocator for Fence {
@@ -149,10 +151,10 @@ fn a_handle_stays_in_the_memory_when_a_wrong_allocator_lets_the_image_end_before
     let mut node = root.node();
     let mut node: Mut<'_, Node> = node.fill().unwrap();
     *node.id() = 6;
-    // The same granules of another region, for the node's own values: these lie where the node does.
+    // Uses the same granules of another region for the node's own values, which then lie at the node's place.
     assert!(with(&Thief).root_mut().node().fill().is_err());
     node.values().reserve(4).unwrap();
-    // So the node's granules are freed, and the image ends before it.
+    // The node's granules are therefore freed, and the image ends before the node.
     assert!(catch_unwind(AssertUnwindSafe(|| node.values().shrink_to_fit())).is_err());
     assert_eq!(*node.id(), 0, "what is freed is zero");
     *node.id() = 7;

@@ -1,4 +1,5 @@
-//! Safe code that implements by hand what regions call, and misuses what it gets for that: it spoils values, but no other memory.
+//! Safe code that implements the traits of regions by hand and misuses their arguments. It can corrupt
+//! values, but no other memory.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +12,7 @@ use situ_layout::region_struct;
 region_struct! { struct Small: SmallRef, SmallMut { number: u64 } }
 region_struct! { struct Large: LargeRef, LargeMut { small: Small, rest: [u64; 1000], numbers: Vector<u64> } }
 
-/// Exchanges the memories that it is given.
+/// Exchanges the memories that it receives.
 impl<'m> Assign<MemoryMut<'m>> for Small {
     fn assign(memory: MemoryMut<'_>, at: u32, other: MemoryMut<'m>) -> Result<(), Full> {
         let (mut one, mut two) = (memory, other);
@@ -22,7 +23,7 @@ impl<'m> Assign<MemoryMut<'m>> for Small {
     }
 }
 
-/// Gets at the memory of a handle's region.
+/// Obtains the memory of a handle's region.
 impl<'m> Assign<Mut<'m, Small>> for Small {
     fn assign(memory: MemoryMut<'_>, _: u32, mut other: Mut<'m, Small>) -> Result<(), Full> {
         other.set(memory)
@@ -36,7 +37,7 @@ fn a_handle_keeps_its_memory_whatever_a_hook_exchanges() {
     handle.numbers().set(&[3; 100][..]).unwrap();
     let mut rest = handle.reborrow();
     rest.small().set(small.root_mut()).unwrap();
-    // The smaller region ends long before this.
+    // The smaller region ends far before this place.
     rest.rest().get_mut(999).map(|mut last| *last = 7).unwrap();
     rest.numbers().push(4).unwrap();
     let (small, large) = (small.root(), large.root());
@@ -57,7 +58,7 @@ fn handles_that_are_exchanged_stay_whole() {
     assert_eq!(other.root().numbers().as_slice(), [2]);
 }
 
-/// What a value does with the memory that it is given when it begins.
+/// The action of a value on the memory that it receives when it begins.
 type Deed = fn(MemoryMut<'_>, u32);
 
 thread_local! {
@@ -89,12 +90,12 @@ impl Stored for Rogue {
 
 region_struct! { struct Host: HostRef, HostMut { name: Text, rogues: Vector<Rogue>, number: u64 } }
 
-/// Where the members of a host lie.
+/// The offsets of the members of a host.
 const NAME: u32 = 64;
 const ROGUES: u32 = 80;
 const FIRST_BLOCK: u32 = 112;
 
-/// Whether a rogue begins, in a region that had a name; which is used after that, whatever came of it.
+/// Whether a rogue begins, in a region that had a name. The name is then used, whatever the result was.
 fn begins(deed: Deed) -> bool {
     let mut r = Region::<Host>::new();
     let mut host = r.root_mut();
@@ -111,7 +112,7 @@ fn begins(deed: Deed) -> bool {
         }
         place.name().set("another name that needs a larger block")
     }));
-    // What was spoiled may be out of use, but the number is no part of it.
+    // Corrupted values may be unusable, but the number is not one of them.
     assert_eq!(*r.root().number(), 5, "{used:?}");
     begun.unwrap_or(false)
 }
@@ -123,23 +124,23 @@ fn a_hook_that_leaves_the_image_panics() {
     assert!(!begins(|memory, at| put_plain(memory, at, &[0_u64; 1000])));
     assert!(!begins(|memory, _| <Text as Stored>::release(memory, u32::MAX - 15)));
     assert!(!begins(|memory, _| <Vector<Text> as Stored>::moved(memory, u32::MAX - 7, 16)));
-    // Handles to containers are aligned as these are.
+    // Handles to containers have this alignment.
     assert!(!begins(|memory, _| <[Vector<u64>; 1] as Stored>::release(memory, ROGUES + 2)));
     assert!(!begins(|_, _| panic!("in the middle of it")));
 }
 
 #[test]
 fn a_hook_that_spoils_its_region_spoils_no_other_memory() {
-    // The block of the name is free, and still the name's.
+    // The block of the name is free and still belongs to the name.
     assert!(begins(|mut memory, _| {
         <Text as Stored>::release(memory.reborrow(), NAME);
         put_plain(memory, NAME, &[FIRST_BLOCK - NAME, 25, 32]);
     }));
-    // The vector that the rogue is pushed to is another one, or ends far behind the image.
+    // The vector to which the rogue is pushed is another one, or ends far after the image.
     assert!(begins(|memory, _| <Vector<Rogue> as Stored>::release(memory, ROGUES)));
     assert!(begins(|memory, _| put_plain(memory, ROGUES, &[0x7fff_fff0_u32, 3, 1000])));
     assert!(begins(|memory, _| put_plain(memory, ROGUES, &[0_u32, u32::MAX, u32::MAX])));
-    // The header says something else.
+    // The header has wrong values.
     assert!(begins(|memory, _| put_plain(memory, 0, &[u64::MAX; 8])));
 }
 

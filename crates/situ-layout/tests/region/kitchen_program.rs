@@ -1,5 +1,6 @@
-//! Programs on strings, vectors, flat and hashed containers and links, beside the same on standard containers; each byte of the
-//! input decides something. Run by tests with random bytes, and by the fuzzer.
+//! Runs programs on strings, vectors, flat and hashed containers and links beside the same programs on
+//! standard containers. Each byte of the input decides a step. Tests run it with random bytes, and so does
+//! the fuzzer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,7 @@ struct Model {
     tree: Option<Branch>,
 }
 
-/// A node, with so much of what is below it as programs make.
+/// A node, with the part of its subtree that programs create.
 #[derive(Default)]
 struct Branch {
     value: i32,
@@ -28,7 +29,7 @@ struct Branch {
     next: Option<i32>,
 }
 
-/// Does with the region and the model what the bytes say; both must do the same, and images must be good.
+/// Runs the program on the region and the model. Both must do the same, and images must be valid.
 pub fn run(program: &[u8]) {
     let mut source = Source::new(program);
     let mut r = Region::<Kitchen>::with_options(source.options());
@@ -56,7 +57,7 @@ fn step(r: &mut Region<Kitchen>, m: &mut Model, source: &mut Source<'_>) {
         }
         6..=8 => list(r, m, source),
         9 | 10 => {
-            // A run of numbers, so that tables grow, and find many keys that are gone.
+            // A run of numbers, so that tables grow, and lookups meet many removed keys.
             let (begin, count) = (source.number() as i32, i32::from(source.below(24)));
             for number in begin..=begin + count {
                 if let Ok(new) = k.numbers().insert(number * 7919 - 1_000_000) {
@@ -103,7 +104,7 @@ fn step(r: &mut Region<Kitchen>, m: &mut Model, source: &mut Source<'_>) {
                 k.gear().clear();
                 m.gear.clear();
             }
-            // Whether there is room for it or not, what they hold stays.
+            // The content stays, whether there is room or not.
             8 => {
                 let _ = k.words().shrink_to_fit();
                 let _ = k.lists().shrink_to_fit();
@@ -203,7 +204,8 @@ fn list(r: &mut Region<Kitchen>, m: &mut Model, source: &mut Source<'_>) {
             let values: Vec<u16> = (0..source.below(30)).map(u16::from).collect();
             match (k.lists().insert(&key, &values[..]), m.lists.get_mut(&key)) {
                 (Ok(()), _) => drop(m.lists.insert(key, values)),
-                // The elements made room for the new ones, for which it was too small.
+                // The assignment removed the elements to make room for the new ones, and the room was too
+                // small.
                 (Err(_), Some(model)) => model.clear(),
                 (Err(_), None) => {}
             }
@@ -287,7 +289,7 @@ fn tree(r: &mut Region<Kitchen>, m: &mut Model, source: &mut Source<'_>) {
                 && let Ok(mut child) = children.push_default()
             {
                 *child.value() = value;
-                // What it links to moves with it when the vector grows.
+                // The target of its link moves with it when the vector grows.
                 if let Ok(mut next) = child.next().fill() {
                     *next.value() = -value;
                 }
@@ -297,7 +299,7 @@ fn tree(r: &mut Region<Kitchen>, m: &mut Model, source: &mut Source<'_>) {
     }
 }
 
-/// Compares the two, and the images with each other.
+/// Compares the region with the model, and the images with each other.
 fn same(r: &Region<Kitchen>, m: &Model) {
     let k = r.root();
     assert_eq!(k.names().get(0).map(|name| name.as_str()), Some(&*m.name));

@@ -1,4 +1,4 @@
-//! Regions: held to the vectors that every language writes and reads, and to standard containers.
+//! Regions, compared with the vectors that every language writes and reads, and with standard containers.
 
 mod allocating;
 mod checking;
@@ -73,7 +73,7 @@ fn values_are_read_where_they_lie() {
 
 #[test]
 fn the_layout_is_the_one_of_the_format() {
-    // As in cpp/tests/region.
+    // The same values as in cpp/tests/region.
     assert_eq!(
         layout_text::<Equip>(),
         "region-v1 Equip\nEquip 0 48 8 struct\nEquip.base 0 24 8 Item\nEquip.level 24 4 4 uint32\n\
@@ -110,7 +110,7 @@ fn errors_name_path_offset_and_reason() {
 fn every_spoilt_byte_is_refused_or_harmless() {
     let r = kitchen().unwrap();
     for image in [r.canonical(), r.bytes().to_vec()] {
-        // Miri is slow, and the rest is the same again.
+        // Miri is slow, so it skips most of the repetitive cases.
         let (step, flips) = if cfg!(miri) { (101, &[0xff][..]) } else { (1, &[1, 0x80, 0xff][..]) };
         for at in (0..image.len()).step_by(step) {
             for flip in flips {

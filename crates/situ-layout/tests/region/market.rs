@@ -1,4 +1,5 @@
-//! Trees, unions, shared links and bases, held to the vectors; types and values as in `spec/vectors/region.py`.
+//! Trees, unions, shared links and bases, compared with the vectors. Types and values are those of
+//! `spec/vectors/region.py`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,7 +11,7 @@ use crate::{held_to, vector};
 #[test]
 fn the_vectors_are_written_and_read() {
     if cfg!(miri) {
-        // The vector is large: it is read once.
+        // The vector is large, so it is read once.
         let canonical = vector("market.canonical");
         assert!(Region::<Market>::adopt(&vector("market.live")).unwrap().canonical() == canonical);
         return;
@@ -67,7 +68,7 @@ fn a_shared_value_lives_as_long_as_its_last_link() {
     let mut r = market().unwrap();
     assert_eq!(r.root().textures().get(0).unwrap().links(), 3);
     assert!(r.root().texture().is_same(r.root().textures().get(1).unwrap()));
-    // All who link to it see the change.
+    // The change is visible through all links.
     let mut m = r.root_mut();
     m.textures().get_mut(3).unwrap().get_mut().unwrap().name().set("pine").unwrap();
     assert_eq!(r.root().texture().get().unwrap().base().get().unwrap().name().as_str(), "pine");
@@ -133,7 +134,7 @@ fn a_panic_while_a_value_is_shared_leaves_no_link() {
     assert!(panicked.is_err());
     assert_eq!(r.root().textures().get(0).unwrap().links(), 3);
     assert_eq!(Region::<Market>::adopt(r.bytes()).unwrap().canonical(), before);
-    // A value whose other links have ended meanwhile ends as well.
+    // A value whose other links were cleared meanwhile is released.
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         let mut m = r.root_mut();
         m.share(
@@ -160,13 +161,13 @@ fn a_union_holds_what_its_discriminator_selects() {
     assert!(m.flagged().as_ref().number().is_some_and(|number| *number == 0));
     m.shape().select(2);
     m.shape().label().unwrap().set("a text that needs a block").unwrap();
-    // Another label of the same member leaves it as it is, and so does the same one.
+    // Another label of the same member keeps the member, and so does the same label.
     for label in [3, 3] {
         m.shape().select(label);
         assert_eq!(m.shape().as_ref().discriminator(), label);
         assert_eq!(m.shape().label().unwrap().as_ref().as_str(), "a text that needs a block");
     }
-    // Where no member is selected, another discriminator of none is kept, too.
+    // If no member is selected, another discriminator that selects none keeps this state.
     let mut choices = m.choices();
     let mut none = choices.get_mut(0).unwrap();
     none.select(99);
@@ -183,7 +184,7 @@ fn a_union_holds_what_its_discriminator_selects() {
 #[test]
 fn every_spoilt_byte_is_refused_or_harmless() {
     for (name, form) in [("market", 0), ("market", 1)] {
-        // A smaller one where it is interpreted, and a few of its bytes.
+        // A smaller image and a few of its bytes if the test is interpreted.
         let image = if cfg!(miri) {
             let made = market().unwrap();
             [made.canonical(), made.bytes().to_vec()][form].clone()

@@ -1,5 +1,5 @@
-//! Programs on trees, unions and shared values beside the same on standard containers; each byte of the input decides
-//! something. Run by tests with random bytes, and by the fuzzer.
+//! Runs programs on trees, unions and shared values beside the same programs on standard containers. Each
+//! byte of the input decides a step. Tests run it with random bytes, and so does the fuzzer.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ struct Named {
 
 type Name = Rc<Named>;
 
-/// How long runs are at most: Miri is slow.
+/// The greatest length of runs: Miri is slow.
 const LONG: u32 = if cfg!(miri) { 24 } else { 200 };
 
 /// Whether a texture is `wanted`, or one of its bases is.
@@ -35,7 +35,7 @@ fn leads_to(from: &Option<Name>, wanted: &Name) -> bool {
     from.as_ref().is_some_and(|from| Rc::ptr_eq(from, wanted) || leads_to(&from.base.borrow(), wanted))
 }
 
-/// How many bases are below a texture. Images have few: whoever takes them on follows no more than 64 links.
+/// The number of bases below a texture. Images have few, because readers follow at most 64 links.
 fn bases(from: &Option<Name>) -> usize {
     from.as_ref().map_or(0, |from| 1 + bases(&from.base.borrow()))
 }
@@ -50,7 +50,7 @@ struct Model {
     lists: BTreeMap<u8, Option<u32>>,
 }
 
-/// Does with the region and the model what the bytes say; both must do the same, and images must be good.
+/// Runs the program on the region and the model. Both must do the same, and images must be valid.
 pub fn run(program: &[u8]) {
     let mut source = Source::new(program);
     let mut r = Region::<Market>::with_options(source.options());
@@ -177,7 +177,7 @@ fn step(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
     }
 }
 
-/// A run of keys, so that the tree becomes high and low again; or links that take what memory there is.
+/// A run of keys, so that the tree grows high and low again; or links that take all available memory.
 fn run_of_prices(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
     let mut root = r.root_mut();
     let (what, begin) = (source.below(8), source.number());
@@ -279,7 +279,7 @@ fn texture(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
             m.textures[at] = m.textures.get(from).cloned().flatten();
         }
         4 => {
-            // The base of a texture, which may be this link's own, that ends with it.
+            // The base of a texture. It may be the target of this link, which is cleared with it.
             let from = usize::from(source.below(7));
             let done = root.share(
                 |root| root.textures().get(from)?.get().map(|texture| texture.base()),
@@ -332,7 +332,7 @@ fn texture(r: &mut Region<Market>, m: &mut Model, source: &mut Source<'_>) {
     }
 }
 
-/// Compares two links, and what they lead to.
+/// Compares two links and their targets.
 fn same_texture(texture: Ref<'_, Shared<Texture>>, model: &Option<Name>) {
     assert_eq!(texture.links(), model.as_ref().map_or(0, Rc::strong_count));
     if let (Some(texture), Some(model)) = (texture.get(), model) {
@@ -341,7 +341,7 @@ fn same_texture(texture: Ref<'_, Shared<Texture>>, model: &Option<Name>) {
     }
 }
 
-/// Compares the two, and the images with each other.
+/// Compares the region with the model, and the images with each other.
 fn same(r: &Region<Market>, m: &Model) {
     let root = r.root();
     assert!(root.index().iter().eq(m.index.iter().copied()));

@@ -1,4 +1,4 @@
-//! The memory of regions: heap, buffers, backings that grow, policies, and giving memory back.
+//! The memory of regions: heap, buffers, backings that grow, options, and the release of memory.
 
 use std::ptr::NonNull;
 
@@ -34,14 +34,14 @@ impl Lines {
     }
 }
 
-/// A backing that moves by some lines at each growth, and counts its growths; up to a limit.
+/// A backing that moves by some lines at each growth and counts its growths, up to a limit.
 struct Growing {
     lines: Vec<Line>,
     grown: usize,
     most: usize,
 }
 
-// SAFETY: the memory is the vector's, which does not move when the struct does, and grows only in `grow`.
+// SAFETY: the memory is the vector's. It does not move with the struct, and grows only in `grow`.
 unsafe impl Backing for Growing {
     fn memory(&mut self) -> (NonNull<u8>, usize) {
         (NonNull::from(&mut self.lines[..]).cast(), self.lines.len() * 64)
@@ -96,7 +96,7 @@ fn a_full_buffer_says_so_and_nothing_has_changed() {
     }
     assert!(added > 10);
     assert!(r.bytes().len() <= 2032);
-    // It goes on in a larger one.
+    // The region continues in a larger buffer.
     let mut larger = Lines::of(total_for(8192), 0x5a);
     let mut moved = Region::copy_of(&r, larger.bytes()).unwrap();
     assert_eq!(moved.canonical(), r.canonical());
@@ -123,7 +123,7 @@ fn regions_may_become_as_large_as_in_other_languages() {
     assert_eq!(r.reserve(64 << 20), Err(Full { limit: DEFAULT_LIMIT }));
     let mut r = Region::<Kitchen>::with_limit(1000);
     assert_eq!(r.reserve(2000), Err(Full { limit: 992 }));
-    // One that begins with an image has room for that, whatever the limit.
+    // A region that begins with an image has room for it, whatever the limit.
     let image = kitchen().unwrap().canonical();
     let small = Options { limit: 16, ..Options::default() };
     assert_eq!(Region::<Kitchen>::adopt_with(&image, small).unwrap().canonical(), image);
@@ -153,7 +153,7 @@ fn received_bytes_are_edited_where_they_lie() {
             assert_eq!(r.canonical(), made.canonical());
             assert!(r.root_mut().words().remove("zebra"));
             assert!(r.root_mut().gear().remove("sword"));
-            // What was freed is used again, also without room behind the image.
+            // Freed memory is reused, also without room after the image.
             r.root_mut().lists().insert("odd", &[9_u16, 8][..]).unwrap();
             if more == 1024 {
                 r.root_mut().words().insert("more text than there was").unwrap();
@@ -168,7 +168,7 @@ fn received_bytes_are_edited_where_they_lie() {
 
 #[test]
 fn a_backing_grows_unnoticed_up_to_its_end() {
-    // Miri is slow: what grows three times there is a few hundred bytes at first.
+    // Miri is slow: a region that grows three times there has a few hundred bytes at first.
     let (lines, most, least) = if cfg!(miri) { (8, 1 << 12, 20) } else { (64, 1 << 16, 500) };
     let backing = Growing { lines: vec![Line([0; 64]); lines], ..growing(most) };
     let mut r = Region::<Kitchen, Growing>::with_backing(backing, Options::default()).unwrap();
@@ -228,11 +228,11 @@ fn policies_do_what_they_say() {
         }
         r.bytes().len()
     };
-    // Exactly what is needed, in granules of four; or the powers of two.
+    // Exactly the needed size, in granules of four; or the powers of two.
     let root = Region::<Character>::new().bytes().len();
     assert_eq!(grown(100), root + 400);
     assert_eq!(grown(200), root + 512);
-    // What was erased stays, if one asks for that; and never comes back as a value.
+    // Erased data stays if the options say so, and never becomes a value again.
     let dirty = Options { zero_on_free: false, ..Options::default() };
     for (options, stays) in [(Options::default(), false), (dirty, true)] {
         let mut r = Region::<Kitchen>::with_options(options);

@@ -1,11 +1,11 @@
-//! Random programs on regions, beside the same on standard containers.
+//! Random programs on regions, beside the same programs on standard containers.
 
 use proptest::collection::vec;
 use proptest::num::u8::ANY;
 
 use crate::{kitchen_program, market_program};
 
-/// How many bytes a program has at most: Miri is slow.
+/// The greatest length of a program in bytes: Miri is slow.
 const LONGEST: usize = if cfg!(miri) { 60 } else { 2000 };
 
 proptest::proptest! {
@@ -26,7 +26,7 @@ proptest::proptest! {
     }
 }
 
-/// What the fuzzer learned: programs that together reach every branch that any reached.
+/// The fuzzer's corpus: programs that together reach every branch that any program reached.
 #[test]
 #[cfg_attr(miri, ignore = "random programs are enough to be interpreted")]
 fn what_the_fuzzer_learned_still_holds() {
@@ -34,7 +34,7 @@ fn what_the_fuzzer_learned_still_holds() {
     let mut count = 0;
     for file in std::fs::read_dir(learned).unwrap() {
         let program = std::fs::read(file.unwrap().path()).unwrap();
-        // As in the fuzz target: the first byte chooses the value.
+        // As in the fuzz target, the first byte selects the value.
         match program.split_first() {
             Some((which, program)) if which % 2 == 0 => kitchen_program::run(program),
             Some((_, program)) => market_program::run(program),

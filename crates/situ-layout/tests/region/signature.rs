@@ -1,5 +1,5 @@
-//! Types of one name, from several modules, are several types: in the layout hash, and in what is known of a type as a whole. As
-//! cpp/tests/region/signature_test.cpp.
+//! Types of the same name from several modules are distinct types, in the layout hash and in the facts of a
+//! type. As in cpp/tests/region/signature_test.cpp.
 
 use std::panic::catch_unwind;
 
@@ -81,7 +81,7 @@ fn each_union_of_a_name_has_its_lines() {
     );
 }
 
-/// Three programs' tracks.
+/// The tracks of three programs.
 macro_rules! tracks {
     ($($module:ident: $from:ident, $to:ident;)*) => {$(
         mod $module {
@@ -150,7 +150,7 @@ fn what_can_be_appended_to_is_told_apart_from_its_members() {
     let table = u32::from_le_bytes(r.bytes()[60..64].try_into().unwrap()) as usize;
     let history = u64::from_le_bytes(r.bytes()[table + 24..][..8].try_into().unwrap());
     // The hash of "<hash of region-appendable-v1 Item\n>\nItem.plain 0 4 4 Item#2\nItem#2 0 4 4 struct\n
-    // Item#2.x 0 4 4 uint32\n", by Python's hashlib.
+    // Item#2.x 0 4 4 uint32\n", computed by Python's hashlib.
     assert_eq!(history, 0x7cb1_1f30_3ec9_0594);
 }
 

@@ -1,8 +1,8 @@
-//! What the bytes of a program decide; and what every program does now and then.
+//! Decodes the bytes of a program, and has the operations that every program runs now and then.
 
 use situ_layout::region::{Allocation, Monotonic, Options, Region, Stored};
 
-/// Each byte decides something; zeros when they have ended.
+/// A source of decisions: one per byte, and zeros after the end.
 pub struct Source<'a>(&'a [u8]);
 
 impl<'a> Source<'a> {
@@ -24,13 +24,13 @@ impl<'a> Source<'a> {
         u32::from(self.below(4)) << 8 | u32::from(self.below(255))
     }
 
-    /// Some of these lie in the string itself, others in blocks of one to five granules.
+    /// Some texts are inline, others lie in blocks of one to five granules.
     pub fn text(&mut self) -> String {
         let which = self.below(64);
         String::from_utf8(vec![b'a' + which % 26; usize::from(which) + 1]).unwrap_or_default()
     }
 
-    /// How the region uses its memory. What never uses its memory again is soon full.
+    /// The options of the region. A region that never reuses memory is soon full.
     pub fn options(&mut self) -> Options {
         let limit = [1 << 24, 1 << 24, 1500, 6000][usize::from(self.below(4))];
         let growth_percent = [100, 150, 200][usize::from(self.below(3))];
@@ -44,7 +44,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Gives memory back in one of the ways that leave what a region holds as it is.
+/// Releases memory in one of the ways that leave the region's value unchanged.
 pub fn tidy<T: Stored>(r: &mut Region<T>, way: u8) {
     match way {
         0 => {
@@ -62,7 +62,7 @@ pub fn tidy<T: Stored>(r: &mut Region<T>, way: u8) {
     }
 }
 
-/// Compacts a region where it lies, and sees to it that it holds what it held, and nothing else.
+/// Compacts a region in place, and checks that its value is unchanged and nothing else remains.
 pub fn compact_in_place<T: Stored, B>(r: &mut Region<T, B>) {
     let canonical = r.canonical();
     let used = r.trim() - r.free_bytes();
@@ -70,12 +70,12 @@ pub fn compact_in_place<T: Stored, B>(r: &mut Region<T, B>) {
     assert_eq!(r.canonical(), canonical);
     assert_eq!(r.free_bytes(), 0);
     assert!(r.bytes().len() <= used);
-    // All of it is reached from the root: whoever adopts it finds nothing free in it either.
+    // All of the image is reachable from the root, so an adopted copy has no free memory either.
     let adopted = Region::<T>::adopt(r.bytes()).unwrap();
     assert_eq!((adopted.bytes(), adopted.free_bytes()), (r.bytes(), 0));
 }
 
-/// Whoever receives the region, as it is or in its canonical arrangement, gets the same value.
+/// Checks that a receiver of the region, live or canonical, gets the same value.
 pub fn travels<T: Stored>(r: &Region<T>) {
     let canonical = r.canonical();
     for image in [r.bytes(), &canonical] {

@@ -149,7 +149,8 @@ pub fn item(i: u32) -> Item {
     Item { id: i, number: i, uuid: u64::from(i), timestamp: u64::from(i) }
 }
 
-/// How many numbers, words and prices there are in the market: fewer where it is interpreted, but still trees of two levels and more.
+/// The number of numbers, words and prices in the market. It is smaller if the tests are interpreted, but
+/// still gives trees of two levels and more.
 pub const NUMBERS: u32 = if cfg!(miri) { 70 } else { 505 };
 pub const WORDS: u32 = if cfg!(miri) { 16 } else { 40 };
 pub const PRICES: u32 = if cfg!(miri) { 30 } else { 100 };

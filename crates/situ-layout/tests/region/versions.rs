@@ -1,4 +1,4 @@
-//! Structs that can be appended to: images of older and newer programs, held to the vectors.
+//! Appendable structs: images of older and newer programs, compared with the vectors.
 
 use situ_layout::region::{Buffer, Full, InvalidProblem, Region, Stored, layout_hash, layout_text, view};
 
@@ -15,7 +15,7 @@ pub mod before {
     }
 }
 
-/// The program after it.
+/// The program after members were appended.
 mod after {
     use situ_layout::region::{FlatSet, Shared, Text, Unique};
     use situ_layout::region_struct;
@@ -33,7 +33,7 @@ mod after {
     }
 }
 
-/// A program whose record has changed in the middle, so that it is another one.
+/// A program whose record has changed in the middle, so that it is a different struct.
 mod changed {
     use situ_layout::region::{Text, Unique};
     use situ_layout::region_struct;
@@ -44,7 +44,7 @@ mod changed {
     }
 }
 
-/// A struct of a fixed layout behind which one may grow.
+/// A struct of a fixed layout with links to an appendable one.
 mod fixed {
     use situ_layout::region::{Unique, Vector};
     use situ_layout::region_struct;
@@ -106,7 +106,7 @@ fn aligned(image: &[u8]) -> Vec<u128> {
 
 fn bytes(words: &mut [u128]) -> &mut [u8] {
     let count = size_of_val(words);
-    // SAFETY: any bytes are numbers, and the other way round; the words are borrowed exclusively.
+    // SAFETY: any bytes are numbers, and the reverse; the words are borrowed exclusively.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), count) }
 }
 
@@ -141,7 +141,7 @@ fn an_older_image_gets_the_new_members() {
         r.root_mut().tags().insert("it goes on").unwrap();
         r.root_mut().best().get_mut().unwrap();
         assert_eq!(Region::<after::Profile>::adopt(r.bytes()).unwrap().canonical(), r.canonical());
-        // There is no room for them where it lies.
+        // There is no room for the new members in place.
         let mut words = aligned(&image);
         let refused =
             "message: the image has 3 members of Profile, this program 6; adopt a copy (at offset 0)";
@@ -167,7 +167,7 @@ fn a_newer_image_shows_what_is_known() {
             matches!(refused.problem, InvalidProblem::OtherVersion { found: 6, here: 3, .. }),
             "{refused}"
         );
-        // A copy is of this program's version, and the rest is gone.
+        // A copy has this program's version and lacks the other members.
         let mut r = Region::<before::Profile>::adopt(&image).unwrap();
         assert_eq!(r.canonical(), vector("profile.before.canonical"));
         r.root_mut().name().set("a name that is a bit longer").unwrap();
@@ -193,12 +193,12 @@ fn what_is_not_an_addition_is_refused_by_name() {
     }
 }
 
-/// What is written of the struct that is missing: where it lies, or where the link to it does.
+/// The error gives the place of the missing struct, or that of the link to it.
 #[test]
 fn structs_that_the_table_says_nothing_of_are_refused() {
     for (form, table) in [("canonical", 128), ("live", 608)] {
         let image = vector(&format!("profile.after.{form}"));
-        // By turns, each of the two keys becomes that of another name.
+        // In turn, each of the two keys becomes that of another name.
         let second = table + 8 + 16 + 8 * usize::from(image[table + 8 + 12]);
         let mut refused = [table + 8, second].map(|key| {
             let mut spoilt = image.clone();

@@ -1,4 +1,4 @@
-//! Writing many elements at once, and where room ends: what is there then, in vectors of plain elements, booleans and texts.
+//! Writes of many elements at once, up to a full region, in vectors of plain elements, booleans and texts.
 
 use situ_layout::region::{Bool, FlatMap, FlatSet, Region, Text, Vector, view};
 use situ_layout::{region_plain, region_struct};
