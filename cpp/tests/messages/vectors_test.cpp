@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <type_traits>
 
 #include "messages/kitchen_values.hpp"
@@ -76,6 +77,12 @@ using flat_types = testing::Types<kitchen::Primitives, kitchen::Containers, kitc
                                   kitchen::Unions, kitchen::Derived>;
 TYPED_TEST_SUITE(FlatVector, flat_types);
 
+/// The body of a vector. Messages without bulk fields have no file.
+std::vector<std::byte> body_of(const std::string& name) {
+  if (!std::filesystem::exists(SITU_VECTORS "/" + name + ".body.bin")) return {};
+  return vector_bytes(name + ".body.bin");
+}
+
 TYPED_TEST(FlatVector, is_written) {
   const std::string name = std::string("flat/") + vector_of<TypeParam>::name;
   const auto expected = vector_bytes(name + ".head.bin");
@@ -88,7 +95,7 @@ TYPED_TEST(FlatVector, is_written) {
       ASSERT_EQ(written[i], std::to_integer<unsigned>(expected[i])) << "byte " << i;
     }
   }
-  const auto body = vector_bytes(name + ".body.bin");
+  const auto body = body_of(name);
   ASSERT_EQ(message->body().size(), body.size());
   // Among the elements only points have padding, which is zero in the vector as in the body.
   ASSERT_TRUE(std::equal(body.begin(), body.end(), message->body().begin()));
@@ -97,7 +104,7 @@ TYPED_TEST(FlatVector, is_written) {
 TYPED_TEST(FlatVector, is_read) {
   const std::string name = std::string("flat/") + vector_of<TypeParam>::name;
   const auto head = vector_bytes(name + ".head.bin");
-  const auto body = vector_bytes(name + ".body.bin");
+  const auto body = body_of(name);
   built<TypeParam> copy;
   ASSERT_EQ(head.size(), sizeof(TypeParam));
   std::memcpy(static_cast<void*>(&*copy), head.data(), head.size());
