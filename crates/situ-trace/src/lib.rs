@@ -57,7 +57,7 @@ pub use self::{
         clean, request_stop, running,
     },
     producer::{ConnectError, Limits, Packet, Producer, Writer},
-    shm::control::{ControlError, MOST_CATEGORIES},
+    shm::control::{ControlError, MAX_CATEGORIES},
     shm::format::Lost,
     shm::session::{Policy, Session},
     track_event::{

@@ -11,7 +11,7 @@ pub(crate) fn unique() -> u64 {
     match File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)) {
         Ok(()) => u64::from_ne_bytes(bytes),
         // It is missing: the clock and the process are unique enough on one machine.
-        Err(_) => now_ns().rotate_left(20) ^ u64::from(std::process::id()),
+        Err(_) => monotonic_ns().rotate_left(20) ^ u64::from(std::process::id()),
     }
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn create(root: &Root, place: &Beneath) -> Result<File, MemoryError> 
 }
 
 /// Nanoseconds since the machine started: `CLOCK_MONOTONIC`.
-pub(crate) fn now_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     clock_ns(rustix::time::ClockId::Monotonic)
 }
 

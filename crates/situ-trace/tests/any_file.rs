@@ -5,7 +5,7 @@ mod readable;
 
 use proptest::prelude::*;
 use readable::check;
-use situ_trace::reader::{ReadTrace, Summary};
+use situ_trace::reader::{ReadTrace, TraceSummary};
 use situ_wire::protobuf::{Growing, Writer};
 
 /// A message of numbers, texts and messages in it: what a packet is, but with any fields.
@@ -128,7 +128,7 @@ fn a_sensible_trace_is_summed_up() {
     let file = sensible();
     let trace = ReadTrace::read(&file);
     assert_eq!(trace.troubles, Default::default());
-    let summary = Summary::of(&trace);
+    let summary = TraceSummary::of(&trace);
     let topic = &summary.topics[0];
     assert_eq!((topic.topic.as_str(), topic.published, topic.taken), ("t", 1, 1));
     // Published from 100 on, had at 190.

@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use common::process::{Role, role};
-use common::{PATIENCE, Scratch, write};
+use common::{Scratch, TIMEOUT, write};
 use counting::{SURVIVED, allocations, forbid_system_calls, survive};
 use situ_trace::{Collector, Producer, Writer};
 
@@ -50,7 +50,7 @@ fn lose(writers: &mut [Writer]) {
 }
 
 /// One writer more than there are places.
-fn crowd(producer: &Producer) -> Vec<Writer> {
+fn too_many_writers(producer: &Producer) -> Vec<Writer> {
     let mut writers: Vec<_> = (0..1024).map(|_| producer.writer()).collect();
     for writer in &mut writers {
         assert_ne!(writer.state_epoch(), 0);
@@ -64,7 +64,7 @@ fn packets_do_not_allocate() {
     let (collector, producer, mut writer) = begin(&scratch);
     assert_eq!(allocations(|| work(&mut writer)), 0);
     assert_eq!(writer.lost().packets, 0);
-    let mut writers = crowd(&producer);
+    let mut writers = too_many_writers(&producer);
     assert_eq!(allocations(|| lose(&mut writers)), 0);
     let summary = collector.stop().unwrap();
     assert_eq!((summary.packets, summary.lost().packets), (10_203, 10_000));
@@ -76,7 +76,7 @@ fn packets_do_not_allocate() {
 fn child() {
     let Some((role, scratch)) = role() else { return };
     let (_collector, producer, mut writer) = begin(&scratch);
-    let mut writers = if role == "lose" { crowd(&producer) } else { Vec::new() };
+    let mut writers = if role == "lose" { too_many_writers(&producer) } else { Vec::new() };
     forbid_system_calls();
     match role.as_str() {
         "write" => work(&mut writer),
@@ -90,7 +90,7 @@ fn child() {
 #[test]
 fn packets_do_not_call_the_system() {
     for role in ["write", "lose", "call"] {
-        let status = Role::start(&Scratch::new(), role).end(PATIENCE);
+        let status = Role::start(&Scratch::new(), role).end(TIMEOUT);
         if role == "call" {
             assert_eq!(status.signal(), Some(libc::SIGSYS), "the guard guards: {status}");
         } else {

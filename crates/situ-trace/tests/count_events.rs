@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
 use common::process::{Role, role};
-use common::{PATIENCE, Scratch};
+use common::{Scratch, TIMEOUT};
 use counting::{SURVIVED, allocations, forbid_system_calls, survive};
 use situ_bus::{Encoding, Node, PublisherQos, RawPublisher, RawSubscriber, SubscriberQos, TypeDescription};
 use situ_trace::{Collector, category, counter, instant, slice};
@@ -28,7 +28,7 @@ fn begin(scratch: &Scratch, has_room: bool) -> Collector {
     situ_trace::join(&scratch.root(), "counted");
     let start = Instant::now();
     while !COUNTED.is_enabled() {
-        assert!(start.elapsed() < PATIENCE, "the session is not heard of");
+        assert!(start.elapsed() < TIMEOUT, "the session is not heard of");
         std::thread::sleep(Duration::from_millis(1));
     }
     collector
@@ -123,13 +123,13 @@ fn child() {
 
 #[test]
 fn events_neither_allocate_nor_call_the_system() {
-    let clock = Role::start(&Scratch::new(), "clock").end(PATIENCE);
+    let clock = Role::start(&Scratch::new(), "clock").end(TIMEOUT);
     if clock.signal() == Some(libc::SIGSYS) {
         println!("SKIPPED: to read the time is a system call on this machine");
         return;
     }
     for role in ["events", "bus", "lost"] {
-        let status = Role::start(&Scratch::new(), role).end(PATIENCE);
+        let status = Role::start(&Scratch::new(), role).end(TIMEOUT);
         assert_eq!(status.code(), Some(SURVIVED), "{role}: {status}");
     }
 }

@@ -13,7 +13,7 @@ use situ_memory::vulkan::VulkanDomain;
 use situ_memory::{Domain, EmulatedDomain, EmulatedOptions};
 
 use common::process::{Role, role};
-use common::{PATIENCE, Scratch};
+use common::{Scratch, TIMEOUT};
 
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 /// The threads that ran the handler, in turn.
@@ -73,7 +73,7 @@ fn child() {
         if are_there(&all) {
             break all;
         }
-        assert!(begin.elapsed() < PATIENCE, "{expected:?} among {all:?}");
+        assert!(begin.elapsed() < TIMEOUT, "{expected:?} among {all:?}");
         std::thread::sleep(Duration::from_millis(1));
     };
     let threads: Vec<_> = all.iter().filter(|(_, name)| name.starts_with("situ-")).collect();
@@ -99,6 +99,6 @@ fn child() {
 #[test]
 fn handlers_of_the_program_run_on_its_own_threads() {
     let scratch = Scratch::new();
-    let status = Role::start(&scratch, "signals").end(PATIENCE);
+    let status = Role::start(&scratch, "signals").end(TIMEOUT);
     assert!(status.success(), "{status}");
 }

@@ -14,7 +14,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use common::process::{Random, Role, role, say};
-use common::{PATIENCE, Scratch, write};
+use common::{Scratch, TIMEOUT, write};
 use situ_memory::{Access, Mapping};
 use situ_trace::{Collector, Limits, Producer};
 
@@ -28,7 +28,7 @@ fn rounds(usual: u64) -> u64 {
 fn child() {
     let Some((role, scratch)) = role() else { return };
     let producer = Producer::connect(&scratch.root(), &role, |_| {}).unwrap();
-    assert!(producer.wait_for_session(PATIENCE));
+    assert!(producer.wait_for_session(TIMEOUT));
     let mut writer = producer.writer();
     let mut random = Random(common::now_ns());
     for number in 0.. {
@@ -102,7 +102,7 @@ fn a_ring_that_is_overwritten_spoils_nothing_else() {
         assert_eq!(child.kill().signal(), Some(9), "the victim itself ended");
         let before = Instant::now();
         let summary = collector.stop().unwrap();
-        assert!(before.elapsed() < PATIENCE);
+        assert!(before.elapsed() < TIMEOUT);
         // The victim's packets may say anything, but each must be whole fields.
         let bytes = fs::read(scratch.file()).unwrap();
         let honest = summary.producers.iter().find(|producer| producer.name == "honest").unwrap();
@@ -255,7 +255,7 @@ fn a_session_that_is_forged_does_not_stop_those_who_write() {
     forger.announce(1);
     let limits = Limits::new().ring_bytes(1 << 20);
     let producer = Producer::connect_within(&scratch.root(), "victim", limits, |_| {}).unwrap();
-    assert!(producer.wait_for_session(PATIENCE));
+    assert!(producer.wait_for_session(TIMEOUT));
     let (done, all_done) = mpsc::channel();
     for _ in 0..THREADS {
         let (mut writer, done) = (producer.writer(), done.clone());
@@ -264,7 +264,7 @@ fn a_session_that_is_forged_does_not_stop_those_who_write() {
             done.send(writer.lost().packets).unwrap();
         });
     }
-    let lost: u64 = (0..THREADS).map(|_| all_done.recv_timeout(PATIENCE).expect("it goes on")).sum();
+    let lost: u64 = (0..THREADS).map(|_| all_done.recv_timeout(TIMEOUT).expect("it goes on")).sum();
     assert!(lost > 0, "the ring is full");
     assert_eq!(producer.stalled(), limits.stall, "all of it, and not more");
     // Nor does it take more memory than the process gives, and some for the list and the entries.
@@ -301,7 +301,7 @@ fn sessions_that_follow_each_other_without_a_pause_cost_little() {
     let begin = Instant::now();
     while !write(&mut writer, 7, 10, 0) || producer.session().is_none_or(|it| it.id != collector.session().id)
     {
-        assert!(begin.elapsed() < PATIENCE);
+        assert!(begin.elapsed() < TIMEOUT);
         std::thread::sleep(Duration::from_millis(1));
     }
     assert!(write(&mut writer, 7, 10, 0));
@@ -319,7 +319,7 @@ fn sessions_of_other_users_are_joined_only_by_those_who_want_to() {
         forger.announce(id);
         let producer = Producer::connect_within(&scratch.root(), "victim", limits, |_| {}).unwrap();
         // It looks at once when it starts: so the one is not how long it takes, but how long nothing happens.
-        let time = if should { PATIENCE } else { Duration::from_millis(200) };
+        let time = if should { TIMEOUT } else { Duration::from_millis(200) };
         assert_eq!(producer.wait_for_session(time), should);
         assert_eq!(fs::read_dir(forger.rings(id)).unwrap().count(), usize::from(should));
     };

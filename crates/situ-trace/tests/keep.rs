@@ -5,11 +5,11 @@ mod common;
 
 use std::collections::HashMap;
 
-use common::{PATIENCE, Scratch, write};
+use common::{Scratch, TIMEOUT, write};
 use situ_trace::{Policy, Sink, Writer};
 use situ_wire::protobuf::{Fields, Value};
 
-const MOST: usize = 128 << 10;
+const MAX_BYTES: usize = 128 << 10;
 
 /// A packet that introduces a name, with all names cleared before or not.
 fn introduce(writer: &mut Writer, number: u64, clears: bool) {
@@ -50,8 +50,8 @@ fn name(interned: &[u8]) -> u64 {
 fn the_newest_packets_are_kept_with_what_they_depend_on() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {
-        options.sink = Sink::Ring { path: scratch.file(), bytes: MOST };
-        options.policy = Policy::Stall { at_most: PATIENCE };
+        options.sink = Sink::Ring { path: scratch.file(), bytes: MAX_BYTES };
+        options.policy = Policy::Stall { at_most: TIMEOUT };
     });
     let producer = scratch.producer("long");
     let mut writers = [producer.writer(), producer.writer()];
@@ -71,7 +71,7 @@ fn the_newest_packets_are_kept_with_what_they_depend_on() {
     }
     let summary = collector.stop().unwrap();
     let size = std::fs::metadata(scratch.file()).unwrap().len();
-    assert!(size <= MOST as u64 && size > MOST as u64 / 4, "{size}");
+    assert!(size <= MAX_BYTES as u64 && size > MAX_BYTES as u64 / 4, "{size}");
     assert_eq!(size, summary.bytes);
     assert_eq!(summary.lost().packets, 0);
     let trace = scratch.trace();
@@ -111,8 +111,8 @@ fn the_newest_packets_are_kept_with_what_they_depend_on() {
 fn state_without_end_does_not_take_all_memory() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {
-        options.sink = Sink::Ring { path: scratch.file(), bytes: MOST };
-        options.policy = Policy::Stall { at_most: PATIENCE };
+        options.sink = Sink::Ring { path: scratch.file(), bytes: MAX_BYTES };
+        options.policy = Policy::Stall { at_most: TIMEOUT };
     });
     let producer = scratch.producer("talkative");
     let mut writer = producer.writer();
@@ -124,7 +124,7 @@ fn state_without_end_does_not_take_all_memory() {
         assert!(write(&mut writer, number, 20, 1));
     }
     collector.stop().unwrap();
-    assert!(std::fs::metadata(scratch.file()).unwrap().len() <= MOST as u64);
+    assert!(std::fs::metadata(scratch.file()).unwrap().len() <= MAX_BYTES as u64);
     assert_eq!(scratch.trace().numbers(), (0..100).collect::<Vec<_>>());
 }
 
@@ -135,11 +135,11 @@ fn what_writers_said_goes_with_their_last_packets() {
     const WRITERS: u64 = 8000;
     // Half of it is more than what 1024 writers say, as many as can have gone without the collector having noticed, and less than what
     // all of them say.
-    const MOST: usize = 1 << 20;
+    const MAX_BYTES: usize = 1 << 20;
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {
-        options.sink = Sink::Ring { path: scratch.file(), bytes: MOST };
-        options.policy = Policy::Stall { at_most: PATIENCE };
+        options.sink = Sink::Ring { path: scratch.file(), bytes: MAX_BYTES };
+        options.policy = Policy::Stall { at_most: TIMEOUT };
         options.period = std::time::Duration::from_millis(1);
     });
     let producer = scratch.producer("short");
@@ -157,7 +157,7 @@ fn what_writers_said_goes_with_their_last_packets() {
     }
     assert!(write(&mut silent, WRITERS, 20, 1));
     collector.stop().unwrap();
-    assert!(std::fs::metadata(scratch.file()).unwrap().len() <= MOST as u64);
+    assert!(std::fs::metadata(scratch.file()).unwrap().len() <= MAX_BYTES as u64);
     let trace = scratch.trace();
     let mut cleared = std::collections::HashSet::new();
     let (mut tracks, mut numbers) = (std::collections::HashSet::new(), Vec::new());

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use common::process::{Random, Role, role, say};
 use common::step::{Steps, Stride, stepped};
-use common::{PATIENCE, PATIENT, Prepared, Scratch, Trace, write};
+use common::{LONG_STALL, Prepared, Scratch, TIMEOUT, Trace, write};
 use situ_trace::{Policy, Producer, Summary};
 
 /// How many kills are made: some, or as many as the environment says.
@@ -32,11 +32,11 @@ fn child() {
         let _collector =
             scratch.collect(|options| options.policy = Policy::Stall { at_most: Duration::from_secs(3600) });
         say("collecting");
-        std::thread::sleep(PATIENCE);
+        std::thread::sleep(TIMEOUT);
         return;
     }
-    let producer = Producer::connect_within(&scratch.root(), &role, PATIENT, |_| {}).unwrap();
-    assert!(producer.wait_for_session(PATIENCE));
+    let producer = Producer::connect_within(&scratch.root(), &role, LONG_STALL, |_| {}).unwrap();
+    assert!(producer.wait_for_session(TIMEOUT));
     let work = |salt: u64| {
         let mut writer = producer.writer();
         let mut random = Random(common::now_ns() ^ u64::from(std::process::id()) << 40 ^ salt);
@@ -160,7 +160,7 @@ fn kill_at_random(policy: Policy, what: &str) {
 
 #[test]
 fn what_the_killed_had_finished_is_there() {
-    kill_at_random(Policy::Stall { at_most: PATIENCE }, "writers that wait");
+    kill_at_random(Policy::Stall { at_most: TIMEOUT }, "writers that wait");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn whoever_is_killed_at_any_instruction_leaves_what_was_finished() {
     while left > 0 {
         let scratch = Scratch::new();
         let collector = scratch.collect(|options| {
-            options.policy = Policy::Stall { at_most: PATIENCE };
+            options.policy = Policy::Stall { at_most: TIMEOUT };
             (options.ring_bytes, options.chunk_bytes) = (64 << 10, 256);
         });
         for _ in 0..left.min(20) {
@@ -217,7 +217,7 @@ fn the_next_collector_finds_all_that_lost_theirs() {
         child.wait_for("ready");
         doomed.kill();
         // It stalls in no ring that nobody reads: it ends by itself when there is no session any more.
-        assert!(child.end(PATIENCE).success());
+        assert!(child.end(TIMEOUT).success());
     }
     let collector = scratch.collect(|_| {});
     let producer = scratch.producer("survivor");

@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use common::process::{Role, role, say};
-use common::{PATIENCE, Scratch, write};
+use common::{Scratch, TIMEOUT, write};
 use situ_trace::{Collector, CollectorOptions, Lost, Policy, Producer, StartError, request_stop, running};
 
 #[test]
@@ -15,9 +15,9 @@ fn silent_threads_keep_no_chunks() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {
         (options.ring_bytes, options.chunk_bytes) = (16 << 10, 1024);
-        options.policy = Policy::Stall { at_most: PATIENCE };
+        options.policy = Policy::Stall { at_most: TIMEOUT };
     });
-    let producer = scratch.producer("crowd");
+    let producer = scratch.producer("many threads");
     // Ten times as many threads as there are chunks; each writes once, is silent, and writes again.
     let barrier = Arc::new(Barrier::new(160));
     std::thread::scope(|scope| {
@@ -45,7 +45,7 @@ fn silent_threads_keep_no_chunks() {
 fn writers_beyond_the_last_place_are_counted_and_others_come_after_them() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| options.period = Duration::from_millis(1));
-    let producer = scratch.producer("crowd");
+    let producer = scratch.producer("many threads");
     let mut writers: Vec<_> = (0..1030).map(|_| producer.writer()).collect();
     for (number, writer) in writers.iter_mut().enumerate() {
         assert!(write(writer, number as u64, 10, 0));
@@ -58,20 +58,20 @@ fn writers_beyond_the_last_place_are_counted_and_others_come_after_them() {
     let start = Instant::now();
     let mut late = producer.writer();
     while late.finished() == 0 {
-        assert!(write(&mut late, 5000, 10, 0) && start.elapsed() < PATIENCE);
+        assert!(write(&mut late, 5000, 10, 0) && start.elapsed() < TIMEOUT);
         std::thread::sleep(Duration::from_millis(1));
     }
-    let crowd = lost + late.lost().packets;
+    let expected = lost + late.lost().packets;
     drop((writers, late));
     let summary = collector.stop().unwrap();
-    assert_eq!(summary.producers[0].crowd.packets, crowd);
+    assert_eq!(summary.producers[0].unregistered_writers.packets, expected);
     assert_eq!(summary.packets, 1025);
     assert_eq!(summary.producers[0].malformed, 0);
 }
 
 fn play_fork(scratch: &Scratch) {
     let producer = Producer::connect(&scratch.root(), "parent", |_| {}).unwrap();
-    assert!(producer.wait_for_session(PATIENCE));
+    assert!(producer.wait_for_session(TIMEOUT));
     let mut writer = producer.writer();
     assert!(write(&mut writer, 0, 10, 1));
     // A packet is open while the process forks.
@@ -86,7 +86,7 @@ fn play_fork(scratch: &Scratch) {
         assert!(producer.is_inherited() && !producer.is_enabled());
         assert!(writer.packet().is_none() && writer.state_epoch() == 0);
         let own = Producer::connect(&scratch.root(), "child", |_| {}).unwrap();
-        assert!(own.wait_for_session(PATIENCE));
+        assert!(own.wait_for_session(TIMEOUT));
         let mut writer = own.writer();
         (0..100).for_each(|number| assert!(write(&mut writer, 1000 + number, 10, 1)));
         drop((producer, writer, own));
@@ -112,7 +112,7 @@ fn child() {
         "fork" => play_fork(&scratch),
         "clone" => {
             let producer = Producer::connect(&scratch.root(), "clone", |_| {}).unwrap();
-            assert!(producer.wait_for_session(PATIENCE));
+            assert!(producer.wait_for_session(TIMEOUT));
             assert!(write(&mut producer.writer(), 7, 10, 1));
             // By the system call alone no handlers run: the child has the lock of its parent's ring.
             // SAFETY: the child only waits to be killed.
@@ -127,7 +127,7 @@ fn child() {
         }
         "exit" => {
             let producer = Producer::connect(&scratch.root(), "exit", |_| {}).unwrap();
-            assert!(producer.wait_for_session(PATIENCE));
+            assert!(producer.wait_for_session(TIMEOUT));
             let mut writer = producer.writer();
             assert!(write(&mut writer, 7, 10, 1));
             std::process::exit(0);
@@ -144,7 +144,7 @@ fn a_producer_is_dead_though_a_cloned_child_has_its_lock() {
     let child = producer.number("child") as i32;
     producer.kill();
     let start = Instant::now();
-    while collector.producers() > 0 && start.elapsed() < PATIENCE {
+    while collector.producers() > 0 && start.elapsed() < TIMEOUT {
         std::thread::sleep(Duration::from_millis(5));
     }
     let seen = collector.producers();
@@ -161,10 +161,10 @@ fn a_forked_child_writes_nothing_of_its_parents() {
     let collector = scratch.collect(|_| {});
     let mut parent = Role::start(&scratch, "fork");
     parent.wait_for("written");
-    assert!(parent.end(PATIENCE).success());
+    assert!(parent.end(TIMEOUT).success());
     let start = Instant::now();
     while scratch.packets_so_far() < 201 {
-        assert!(start.elapsed() < PATIENCE);
+        assert!(start.elapsed() < TIMEOUT);
         std::thread::sleep(Duration::from_millis(10));
     }
     let summary = collector.stop().unwrap();
@@ -185,7 +185,7 @@ fn a_forked_child_writes_nothing_of_its_parents() {
 fn a_process_that_exits_loses_nothing() {
     let scratch = Scratch::new();
     let collector = scratch.collect(|_| {});
-    assert!(Role::start(&scratch, "exit").end(PATIENCE).success());
+    assert!(Role::start(&scratch, "exit").end(TIMEOUT).success());
     collector.stop().unwrap();
     assert_eq!(scratch.trace().numbers(), [7]);
 }
@@ -201,7 +201,7 @@ fn there_is_one_session_at_a_time_and_anybody_may_end_it() {
     assert!(matches!(second, Err(StartError::Busy { pid }) if pid == me), "{second:?}");
     assert!(!collector.wait(Some(Duration::from_millis(30))));
     assert!(request_stop(&scratch.root()));
-    assert!(collector.wait(Some(PATIENCE)));
+    assert!(collector.wait(Some(TIMEOUT)));
     collector.stop().unwrap();
     assert!(running(&scratch.root()).is_none() && !request_stop(&scratch.root()));
     let again = scratch.collect(|_| {});
@@ -265,14 +265,14 @@ fn what_nobody_uses_is_cleaned_and_who_used_it_goes_on() {
     drop(node);
     let collector = scratch.collect(|_| {});
     situ_trace::clean(&root).unwrap();
-    assert!(producer.wait_for_session(PATIENCE) && running(&root).is_some());
+    assert!(producer.wait_for_session(TIMEOUT) && running(&root).is_some());
     collector.stop().unwrap();
-    assert!(producer.wait_for_end(PATIENCE));
+    assert!(producer.wait_for_end(TIMEOUT));
     situ_trace::clean(&root).unwrap();
     assert!(scratch.left().is_empty());
     // Who sleeps on what was removed finds the next.
     let collector = scratch.collect(|_| {});
-    assert!(producer.wait_for_session(PATIENCE));
+    assert!(producer.wait_for_session(TIMEOUT));
     assert!(write(&mut producer.writer(), 0, 10, 1));
     assert_eq!(collector.stop().unwrap().packets, 1);
 }
@@ -297,7 +297,7 @@ fn a_stall_has_an_end() {
     let (mut number, start) = (0, Instant::now());
     while last.finished() == 0 {
         number += 1;
-        assert!(write(last, number, 10, 0) && start.elapsed() < PATIENCE);
+        assert!(write(last, number, 10, 0) && start.elapsed() < TIMEOUT);
     }
     let lost = last.lost();
     assert_eq!(lost.packets, number);

@@ -85,7 +85,7 @@ struct Steps {
 
 const RIGHT: Steps = Steps { begin: ChunkWord::begin, counts_first: false, frees_first: false };
 
-/// A writer as it is in `feed.rs`, with packets of one fragment.
+/// A writer as it is in `chunk_writer.rs`, with packets of one fragment.
 struct Writer<'a> {
     ring: &'a Ring,
     name: u16,
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The collector as it is in `remote.rs`.
+/// The collector as it is in `ring_reader.rs`.
 struct Collector<'a> {
     ring: &'a Ring,
     free: Vec<u32>,
@@ -167,7 +167,7 @@ impl<'a> Collector<'a> {
         for (number, read) in std::mem::take(&mut self.out) {
             let chunk = &self.ring.chunks[number as usize];
             self.ring.step();
-            let mut word = chunk.word.look();
+            let mut word = chunk.word.load();
             self.ring.step();
             if word.state() == Some(State::Free) && !is_dead {
                 self.out.push((number, read));

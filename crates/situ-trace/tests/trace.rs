@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{PATIENCE, Scratch, write};
+use common::{Scratch, TIMEOUT, write};
 use situ_trace::{Lost, Policy, Producer};
 
 #[test]
@@ -24,7 +24,7 @@ fn packets_arrive_in_order_on_a_sequence_for_each_thread() {
         }
     });
     let summary = collector.stop().unwrap();
-    assert!(producer.wait_for_end(PATIENCE) && !producer.is_enabled());
+    assert!(producer.wait_for_end(TIMEOUT) && !producer.is_enabled());
     let trace = scratch.trace();
     let sequences = trace.sequences();
     assert_eq!(sequences.len(), 4);
@@ -85,7 +85,7 @@ fn packets_longer_than_a_chunk_are_put_together_and_patched() {
         let scratch = Scratch::new();
         let collector = scratch.collect(|options| {
             options.chunk_bytes = chunk_bytes;
-            options.policy = Policy::Stall { at_most: PATIENCE };
+            options.policy = Policy::Stall { at_most: TIMEOUT };
         });
         let producer = scratch.producer("long");
         let mut writer = producer.writer();
@@ -168,7 +168,7 @@ fn without_a_session_nothing_is_written_and_the_next_one_begins_anew() {
     let mut epochs = Vec::new();
     for round in 0..3 {
         let collector = scratch.collect(|options| options.categories = format!("bus,round{round}"));
-        assert!(producer.wait_for_session(PATIENCE));
+        assert!(producer.wait_for_session(TIMEOUT));
         let session = producer.session().unwrap();
         assert_eq!(&session, collector.session());
         assert_eq!(session.categories, format!("bus,round{round}"));
@@ -178,7 +178,7 @@ fn without_a_session_nothing_is_written_and_the_next_one_begins_anew() {
         assert!(write(&mut writer, round, 10, 0));
         collector.stop().unwrap();
         assert_eq!(scratch.trace().numbers(), [round]);
-        assert!(producer.wait_for_end(PATIENCE));
+        assert!(producer.wait_for_end(TIMEOUT));
         assert!(writer.packet().is_none() && writer.state_epoch() == 0);
     }
     assert_eq!(scratch.left(), ["control"]);
@@ -274,7 +274,7 @@ fn a_removed_root_directory_is_found_again() {
     let producer = Producer::connect(&scratch.root(), "patient", |_| {}).unwrap();
     std::fs::remove_dir_all(&scratch.0).unwrap();
     let collector = scratch.collect(|_| {});
-    assert!(producer.wait_for_session(PATIENCE));
+    assert!(producer.wait_for_session(TIMEOUT));
     assert!(write(&mut producer.writer(), 3, 10, 1));
     collector.stop().unwrap();
     assert_eq!(scratch.trace().numbers(), [3]);

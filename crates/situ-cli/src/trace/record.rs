@@ -56,7 +56,7 @@ impl Report {
             threads: producer.writers.len(),
             packets: producer.writers.iter().map(|writer| writer.packets).sum(),
             lost: producer.writers.iter().map(|writer| writer.lost.packets).sum::<u64>()
-                + producer.crowd.packets,
+                + producer.unregistered_writers.packets,
         });
         Self {
             file: file.display().to_string(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use situ::layout::foreign::Foreign;
-use situ::trace::reader::{ReadTrace, Summary, Troubles};
+use situ::trace::reader::{ReadTrace, TraceSummary, Troubles};
 
 use super::picture::{self, Window};
 use crate::cli::ViewArgs;
@@ -73,8 +73,9 @@ struct Counter {
 }
 
 impl Report {
-    fn new(file: &Path, summary: Summary, svg: Option<&Path>) -> Self {
-        let Summary { duration_ns, packets, events, processes, names, topics, counters, troubles } = summary;
+    fn new(file: &Path, summary: TraceSummary, svg: Option<&Path>) -> Self {
+        let TraceSummary { duration_ns, packets, events, processes, names, topics, counters, troubles } =
+            summary;
         Self {
             file: file.display().to_string(),
             duration_ns,
@@ -147,7 +148,7 @@ pub fn run(context: &Context, arguments: &ViewArgs) -> Result<(), CliError> {
         std::fs::write(path, picture::draw(&trace, window))
             .map_err(|error| CliError::Failed(format!("cannot write {}: {error}", path.display())))?;
     }
-    let summary = Summary::of(&trace);
+    let summary = TraceSummary::of(&trace);
     let output = &context.output;
     if output.is_json() {
         return Ok(output.record(&Report::new(file, summary, arguments.svg.as_deref()))?);
@@ -160,7 +161,7 @@ pub fn run(context: &Context, arguments: &ViewArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-fn text(output: &Output, summary: &Summary, most: usize) -> String {
+fn text(output: &Output, summary: &TraceSummary, most: usize) -> String {
     let mut text = format!(
         "{}, {} events of {} processes: {}\n",
         duration(summary.duration_ns),
@@ -195,7 +196,7 @@ fn text(output: &Output, summary: &Summary, most: usize) -> String {
     text
 }
 
-fn topics(output: &Output, summary: &Summary, most: usize) -> String {
+fn topics(output: &Output, summary: &TraceSummary, most: usize) -> String {
     let mut table = Table::new([
         Column::left("TOPIC").flexible(),
         Column::right("PUBLISHED"),
@@ -225,7 +226,7 @@ fn topics(output: &Output, summary: &Summary, most: usize) -> String {
     table.render(output)
 }
 
-fn slices(output: &Output, summary: &Summary, most: usize) -> String {
+fn slices(output: &Output, summary: &TraceSummary, most: usize) -> String {
     let mut table = Table::new([
         Column::left("SLICE").flexible(),
         Column::left("CATEGORY").flexible(),
@@ -249,7 +250,7 @@ fn slices(output: &Output, summary: &Summary, most: usize) -> String {
     table.render(output)
 }
 
-fn counters(output: &Output, summary: &Summary, most: usize) -> String {
+fn counters(output: &Output, summary: &TraceSummary, most: usize) -> String {
     let mut table = Table::new([
         Column::left("COUNTER").flexible(),
         Column::left("PROCESS").flexible(),

@@ -8,7 +8,7 @@ use crate::shm::format::{PATCH, PATCHES, PREFIX};
 use super::summary::WriterSummary;
 
 /// The longest packet that is put together, in bytes.
-pub(super) const MOST_PACKET: usize = 64 << 20;
+pub(super) const MAX_PACKET: usize = 64 << 20;
 /// What a length is until it is patched.
 const UNPATCHED: [u8; 5] = [0x80, 0x80, 0x80, 0x80, 0];
 /// Fields of `TracePacket` that only a collector may set.
@@ -17,7 +17,7 @@ const DROPPED: u32 = 42;
 const FIRST: u32 = 87;
 
 /// Takes packets that are whole.
-pub(super) trait Packets {
+pub(super) trait PacketSink {
     /// A packet, and the fields that the collector adds behind it.
     fn put(&mut self, sequence: u32, packet: &[u8], added: &[u8]);
 
@@ -35,7 +35,7 @@ struct Partial {
 
 impl Partial {
     fn append(&mut self, fragment: &[u8]) -> Result<(), ()> {
-        if self.bytes.len() + fragment.len() > MOST_PACKET || self.starts.len() > MOST_PACKET / PREFIX {
+        if self.bytes.len() + fragment.len() > MAX_PACKET || self.starts.len() > MAX_PACKET / PREFIX {
             return Err(());
         }
         self.starts.push(self.bytes.len() as u32);
@@ -62,7 +62,7 @@ impl Partial {
 
 /// One writer.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct Assembler {
     /// The writer's number in its ring.
     pub(super) number: u32,
     pub(super) summary: WriterSummary,
@@ -75,19 +75,19 @@ pub(super) struct Stream {
 
 /// A chunk's own words, copied.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
+pub(super) struct ChunkHead {
     pub(super) word: Word,
     pub(super) lost: u32,
 }
 
-impl Stream {
+impl Assembler {
     pub(super) fn new(number: u32, sequence: u32, thread: u32) -> Self {
         let summary = WriterSummary { sequence, thread, ..Default::default() };
         Self { number, summary, partial: None, lost: 0, has_lost: false }
     }
 
     /// Begins a chunk: what was begun before goes on in it, or never.
-    pub(super) fn begin_chunk(&mut self, head: Head) {
+    pub(super) fn begin_chunk(&mut self, head: ChunkHead) {
         if head.lost != self.lost {
             (self.lost, self.has_lost) = (head.lost, true);
         }
@@ -110,7 +110,7 @@ impl Stream {
     }
 
     /// Nothing more comes of this writer.
-    pub(super) fn finish(&mut self, to: &mut dyn Packets) -> WriterSummary {
+    pub(super) fn finish(&mut self, to: &mut dyn PacketSink) -> WriterSummary {
         self.abandon();
         to.end(self.summary.sequence);
         std::mem::take(&mut self.summary)
@@ -125,7 +125,7 @@ impl Stream {
         word: Word,
         from: u32,
         mut at: usize,
-        to: &mut dyn Packets,
+        to: &mut dyn PacketSink,
     ) -> (usize, u64) {
         let mut malformed = 0;
         // Up to the first bytes in such a chunk everything is for the packet of the chunk before.
@@ -179,16 +179,16 @@ impl Stream {
     }
 
     /// A packet has come to its end: the one before it in `partial`, then the one that lies alone. How many were malformed.
-    fn put(&mut self, alone: Option<&[u8]>, to: &mut dyn Packets) -> u64 {
+    fn put(&mut self, alone: Option<&[u8]>, to: &mut dyn PacketSink) -> u64 {
         let malformed = self.put_partial(to);
         malformed + alone.map_or(0, |packet| self.give(packet, to))
     }
 
-    fn put_partial(&mut self, to: &mut dyn Packets) -> u64 {
+    fn put_partial(&mut self, to: &mut dyn PacketSink) -> u64 {
         self.partial.take().map_or(0, |partial| self.give(&partial.bytes, to))
     }
 
-    fn give(&mut self, packet: &[u8], to: &mut dyn Packets) -> u64 {
+    fn give(&mut self, packet: &[u8], to: &mut dyn PacketSink) -> u64 {
         if !is_well_formed(packet) {
             self.has_lost = true;
             return 1;
@@ -245,7 +245,7 @@ mod tests {
     #[derive(Default)]
     struct Kept(Vec<Vec<u8>>);
 
-    impl Packets for Kept {
+    impl PacketSink for Kept {
         fn put(&mut self, _: u32, packet: &[u8], _: &[u8]) {
             self.0.push(packet.to_vec());
         }
@@ -264,9 +264,9 @@ mod tests {
         bytes
     }
 
-    fn read(stream: &mut Stream, word: Word, bytes: &[u8], to: &mut Kept) -> u64 {
-        stream.begin_chunk(Head { word, lost: 0 });
-        stream.read(bytes, word, 0, CHUNK_HEADER, to).1
+    fn read(assembler: &mut Assembler, word: Word, bytes: &[u8], to: &mut Kept) -> u64 {
+        assembler.begin_chunk(ChunkHead { word, lost: 0 });
+        assembler.read(bytes, word, 0, CHUNK_HEADER, to).1
     }
 
     const DONE: Word = Word::taken(0, false).with(State::Complete);
@@ -278,38 +278,41 @@ mod tests {
 
     #[test]
     fn a_packet_across_chunks_is_put_together_and_patched() {
-        let (mut stream, mut kept) = (Stream::new(1, 2, 0), Kept::default());
+        let (mut assembler, mut kept) = (Assembler::new(1, 2, 0), Kept::default());
         let first = chunk(&[(&[0x18, 1], false), (BEGUN, false)]);
-        assert_eq!(read(&mut stream, DONE.plus(2).continued(), &first, &mut kept), 0);
+        assert_eq!(read(&mut assembler, DONE.plus(2).continued(), &first, &mut kept), 0);
         assert_eq!(kept.0, [[0x18, 1]]);
         // Only patches, then bytes and patches, then the next packet.
-        assert_eq!(read(&mut stream, GOES_ON.plus(1).continued(), &chunk(&[(&PATCHED, true)]), &mut kept), 0);
+        assert_eq!(
+            read(&mut assembler, GOES_ON.plus(1).continued(), &chunk(&[(&PATCHED, true)]), &mut kept),
+            0
+        );
         let last = chunk(&[(&[5], false), (&[0x18, 2], false)]);
-        assert_eq!(read(&mut stream, GOES_ON.plus(2), &last, &mut kept), 0);
+        assert_eq!(read(&mut assembler, GOES_ON.plus(2), &last, &mut kept), 0);
         assert_eq!(kept.0[1..], [vec![0x0a, 0x82, 0x80, 0x80, 0x80, 0, 0x10, 5], vec![0x18, 2]]);
-        assert_eq!(stream.summary.packets, 3);
+        assert_eq!(assembler.summary.packets, 3);
     }
 
     #[test]
     fn a_packet_that_is_given_up_is_no_packet() {
         for next in [DONE, GOES_ON] {
-            let (mut stream, mut kept) = (Stream::new(1, 2, 0), Kept::default());
+            let (mut assembler, mut kept) = (Assembler::new(1, 2, 0), Kept::default());
             let begun = chunk(&[(&[0x18, 1, 0x18], false)]);
-            read(&mut stream, DONE.plus(1).continued(), &begun, &mut kept);
+            read(&mut assembler, DONE.plus(1).continued(), &begun, &mut kept);
             // The next chunk does not go on with it, or has nothing of it.
-            read(&mut stream, next, &chunk(&[]), &mut kept);
-            assert_eq!((kept.0.len(), stream.summary.unfinished, stream.partial_bytes()), (0, 1, 0));
+            read(&mut assembler, next, &chunk(&[]), &mut kept);
+            assert_eq!((kept.0.len(), assembler.summary.unfinished, assembler.partial_bytes()), (0, 1, 0));
         }
     }
 
     #[test]
     fn patches_go_where_a_length_is_missing_and_nowhere_else() {
         for wrong in [[9, 0, 0, 0, 1, 0], [0, 0, 0, 0, 2, 0], [0, 0, 0, 0, 0xff, 0xff], [0xff; 6]] {
-            let (mut stream, mut kept) = (Stream::new(1, 2, 0), Kept::default());
-            read(&mut stream, DONE.plus(1).continued(), &chunk(&[(BEGUN, false)]), &mut kept);
+            let (mut assembler, mut kept) = (Assembler::new(1, 2, 0), Kept::default());
+            read(&mut assembler, DONE.plus(1).continued(), &chunk(&[(BEGUN, false)]), &mut kept);
             let patch = [&wrong[..], &[0x82, 0x80, 0x80, 0x80, 0]].concat();
             let last = chunk(&[(&[5], false), (&patch, true), (&[0x18, 2], false)]);
-            assert_eq!(read(&mut stream, GOES_ON.plus(3), &last, &mut kept), 1);
+            assert_eq!(read(&mut assembler, GOES_ON.plus(3), &last, &mut kept), 1);
             assert_eq!(kept.0, [[0x18, 2]], "the packet is dropped, the next is not");
         }
     }
@@ -321,7 +324,7 @@ mod tests {
             seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             (seed >> 33) as u32
         };
-        let (mut stream, mut kept) = (Stream::new(1, 2, 0), Kept::default());
+        let (mut assembler, mut kept) = (Assembler::new(1, 2, 0), Kept::default());
         for _ in 0..20_000 {
             let mut bytes: Vec<u8> =
                 (0..CHUNK_HEADER + random() as usize % 300).map(|_| random() as u8).collect();
@@ -331,10 +334,10 @@ mod tests {
             }
             let word =
                 Word(random()).with([State::Busy, State::Idle, State::Complete][random() as usize % 3]);
-            stream.begin_chunk(Head { word, lost: random() % 2 });
+            assembler.begin_chunk(ChunkHead { word, lost: random() % 2 });
             let (mut from, mut at) = (0, CHUNK_HEADER);
             for _ in 0..3 {
-                at = stream.read(&bytes, word, from, at, &mut kept).0;
+                at = assembler.read(&bytes, word, from, at, &mut kept).0;
                 assert!(at <= bytes.len());
                 from = word.count().min(from + random() % 100);
             }

@@ -46,7 +46,7 @@ pub fn clean(root: &Root) -> Result<(), RootError> {
     let Some(open) = root.open()? else { return Ok(()) };
     let in_use = || situ_bus::inspect::nodes(root).map_or(true, |nodes| nodes.iter().any(|node| node.alive));
     match Control::find(root) {
-        Ok(Some(control)) if !control.is_collected() => {
+        Ok(Some(control)) if !control.has_collector() => {
             if let Ok(Some(_lock)) = control.lock() {
                 remove_leftovers(&control);
                 if !in_use() {

@@ -5,7 +5,7 @@ use situ_wire::protobuf::{Fixed, Writer};
 
 use crate::system::clock_ns;
 
-use super::assembler::Packets;
+use super::assembler::PacketSink;
 
 /// The sequence of the collector's own packets.
 pub(super) const SEQUENCE: u32 = 1;
@@ -14,7 +14,7 @@ const CLOCKS: [(u32, ClockId); 4] =
     [(6, ClockId::Boottime), (3, ClockId::Monotonic), (1, ClockId::Realtime), (5, ClockId::MonotonicRaw)];
 
 /// Writes a packet that says what time it is now on all clocks, by the collector itself.
-pub(super) fn snapshot(is_first: bool, to: &mut dyn Packets) {
+pub(super) fn snapshot(is_first: bool, to: &mut dyn PacketSink) {
     let mut memory = [0; 256];
     let mut buffer = Fixed::new(&mut memory);
     let mut writer = Writer::new(&mut buffer);

@@ -51,7 +51,7 @@ struct Track {
 
 /// The state that packets left behind, in packets of its own.
 #[derive(Debug, Default)]
-pub(super) struct States {
+pub(super) struct EvictedState {
     /// How many there were.
     next: u64,
     sequences: HashMap<u32, Sequence>,
@@ -70,14 +70,14 @@ fn cost(bytes: &[u8]) -> usize {
     bytes.len() + OVERHEAD
 }
 
-impl States {
+impl EvictedState {
     /// How much memory it takes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// A packet of a sequence is kept.
-    pub(super) fn come(&mut self, sequence: u32) {
+    pub(super) fn packet_kept(&mut self, sequence: u32) {
         let known = self.sequences.entry(sequence).or_insert_with(|| {
             self.bytes += SEQUENCE;
             Sequence::default()
@@ -86,16 +86,16 @@ impl States {
     }
 
     /// No packet of a sequence comes any more: what it said goes with its last packet.
-    pub(super) fn end(&mut self, sequence: u32) {
+    pub(super) fn sequence_ended(&mut self, sequence: u32) {
         if let Some(known) = self.sequences.get_mut(&sequence) {
             known.has_ended = true;
             self.remove_if_done(sequence);
         }
     }
 
-    /// A packet leaves. If there is more state than `most` bytes then, the largest sequences' are given up, and with them what depends on
+    /// A packet leaves. If there is more state than `limit` bytes then, the largest sequences' are given up, and with them what depends on
     /// them.
-    pub(super) fn leave(&mut self, sequence: u32, packet: &[u8], most: usize) {
+    pub(super) fn packet_evicted(&mut self, sequence: u32, packet: &[u8], limit: usize) {
         if let Some(known) = self.sequences.get_mut(&sequence) {
             known.kept = known.kept.saturating_sub(1);
         }
@@ -128,7 +128,7 @@ impl States {
             }
         }
         if clears {
-            self.forget(sequence);
+            self.clear_sequence(sequence);
         }
         if clears || is_state {
             self.keep_state(sequence, clears, state.into());
@@ -143,9 +143,9 @@ impl States {
                 self.bytes -= cost(&old);
             }
         }
-        if self.bytes > most {
+        if self.bytes > limit {
             // Somewhat more than that, so that not each packet has to look for the largest.
-            self.give_up_the_largest(most - most / 8);
+            self.give_up_largest(limit - limit / 8);
         }
     }
 
@@ -184,7 +184,7 @@ impl States {
     }
 
     /// What a sequence said does not count any more: its names and defaults go, and the tracks that no other has described.
-    fn forget(&mut self, sequence: u32) {
+    fn clear_sequence(&mut self, sequence: u32) {
         let Some(known) = self.sequences.get_mut(&sequence) else { return };
         for (_, packet) in std::mem::take(&mut known.packets) {
             self.bytes -= cost(&packet);
@@ -203,7 +203,7 @@ impl States {
     fn remove_if_done(&mut self, sequence: u32) -> bool {
         let is_done = self.sequences.get(&sequence).is_some_and(|known| known.has_ended && known.kept == 0);
         if is_done {
-            self.forget(sequence);
+            self.clear_sequence(sequence);
             self.sequences.remove(&sequence);
             self.bytes -= SEQUENCE;
         }
@@ -211,7 +211,7 @@ impl States {
     }
 
     /// Gives up one sequence after another, the largest first, until there are only so many bytes.
-    fn give_up_the_largest(&mut self, most: usize) {
+    fn give_up_largest(&mut self, limit: usize) {
         let size = |sequence: &Sequence| {
             let tracks = sequence.tracks.iter().filter_map(|uuid| self.tracks.get(uuid));
             let tracks: usize = tracks.map(|track| cost(&track.packet.1)).sum();
@@ -220,10 +220,10 @@ impl States {
         let mut sizes: Vec<_> =
             self.sequences.iter().map(|(sequence, known)| (size(known), *sequence)).collect();
         sizes.sort_unstable();
-        while self.bytes > most
+        while self.bytes > limit
             && let Some((_, largest)) = sizes.pop()
         {
-            self.forget(largest);
+            self.clear_sequence(largest);
             if let Some(known) = self.sequences.get_mut(&largest) {
                 known.is_given_up = true;
             }

@@ -15,9 +15,9 @@ use situ_memory::Beneath;
 use crate::reader::ReadTrace;
 use crate::shm::format::{CHUNK_HEADER, ChunkHeader, Header, PATCHES, WORDS_OFFSET, Words, WriterEntry};
 
-use super::assembler::Packets;
-use super::ring_reader::{Drained, Remote};
-use super::sink::Output;
+use super::assembler::PacketSink;
+use super::ring_reader::{Drained, RingReader};
+use super::sink::TraceOutput;
 
 const SESSION: u64 = 1;
 /// How much the ring in memory may keep: little, so that packets leave it.
@@ -43,9 +43,9 @@ impl Program<'_> {
 
 /// A writer that others can look into.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -57,13 +57,13 @@ impl Write for Shared {
 }
 
 /// Into a file, and into a ring in memory.
-struct Both {
-    file: Output,
-    ring: Output,
+struct FileAndRing {
+    file: TraceOutput,
+    ring: TraceOutput,
     packets: u64,
 }
 
-impl Packets for Both {
+impl PacketSink for FileAndRing {
     fn put(&mut self, sequence: u32, packet: &[u8], added: &[u8]) {
         self.packets += 1;
         self.file.put(sequence, packet, added);
@@ -97,12 +97,12 @@ pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
     }
     // There is no such path: nothing to remove in the end.
     let other = file.try_clone().expect("a descriptor");
-    let Ok(mut remote) = Remote::of(other, &Beneath::from(""), SESSION) else { return Vec::new() };
+    let Ok(mut reader) = RingReader::of(other, &Beneath::from(""), SESSION) else { return Vec::new() };
 
-    let written = Shared::default();
-    let mut both = Both {
-        file: Output::to_writer(Box::new(written.clone())),
-        ring: Output::to_ring(Path::new("/dev/null"), KEPT).expect("it takes everything"),
+    let written = SharedBuffer::default();
+    let mut both = FileAndRing {
+        file: TraceOutput::to_writer(Box::new(written.clone())),
+        ring: TraceOutput::to_ring(Path::new("/dev/null"), KEPT).expect("it takes everything"),
         packets: 0,
     };
     let (mut now, mut sequences) = (0u64, 1);
@@ -110,19 +110,19 @@ pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
         match program.byte() % 4 {
             0 => {
                 now += u64::from(program.byte());
-                remote.drain(now, program.byte().into(), false, &mut sequences, &mut both);
+                reader.drain(now, program.byte().into(), false, &mut sequences, &mut both);
             }
-            1 => remote.look_after_writers(&mut both),
+            1 => reader.free_left_entries(&mut both),
             _ => store(&mut program, &header, &file),
         }
     }
     // As for a producer that has died.
     let mut rounds = 0;
-    while remote.drain(u64::MAX, u64::MAX, true, &mut sequences, &mut both) == Drained::Turn {
+    while reader.drain(u64::MAX, u64::MAX, true, &mut sequences, &mut both) == Drained::Turn {
         rounds += 1;
         assert!(rounds <= chunks, "nobody writes any more, and there is no end");
     }
-    let summary = remote.finish(true, &mut both);
+    let summary = reader.finish(true, &mut both);
     both.file.finish().expect("memory");
     both.ring.finish().expect("it takes everything");
 

@@ -40,7 +40,7 @@ impl fmt::Debug for Sink {
 pub struct CollectorOptions {
     /// Where the trace goes.
     pub sink: Sink,
-    /// What is wanted, for the producers to interpret; at most [`MOST_CATEGORIES`](crate::MOST_CATEGORIES) bytes.
+    /// What is wanted, for the producers to interpret; at most [`MAX_CATEGORIES`](crate::MAX_CATEGORIES) bytes.
     pub categories: String,
     /// How many bytes of chunks each producer has.
     pub ring_bytes: usize,

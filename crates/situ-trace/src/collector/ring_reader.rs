@@ -17,21 +17,21 @@ use situ_memory::{Access, Beneath, Mapping};
 
 use crate::shm::chunk_state::{State, Word};
 use crate::shm::format::{
-    CHUNK_HEADER, EntryState, Header, Lost, MOST_NAME, NAME_OFFSET, PATCHES, PREFIX, QUIET, WriterEntry,
+    CHUNK_HEADER, EntryState, Header, Lost, MAX_NAME, NAME_OFFSET, PATCHES, PREFIX, QUIET, WriterEntry,
 };
-use crate::shm::ring::Parts;
+use crate::shm::ring::MappedRing;
 
-use super::assembler::{Head, MOST_PACKET, Packets, Stream};
+use super::assembler::{Assembler, ChunkHead, MAX_PACKET, PacketSink};
 use super::summary::{ProducerSummary, WriterSummary};
 
 /// How many writers of one producer are told apart in the summary; those beyond are added to the last.
-const MOST_WRITERS: usize = 65_536;
+const MAX_WRITER_SUMMARIES: usize = 65_536;
 /// How many chunks of a ring are read before it is another's turn.
-const TURN: usize = 64;
+const MAX_CHUNKS_PER_TURN: usize = 64;
 
 /// A chunk that a writer has taken.
 #[derive(Debug)]
-struct Out {
+struct TakenChunk {
     chunk: u32,
     /// How many of its fragments were read, and where the next one begins.
     read: u32,
@@ -44,8 +44,8 @@ struct Out {
 
 /// A ring that is being read.
 #[derive(Debug)]
-pub(super) struct Remote {
-    parts: Parts,
+pub(super) struct RingReader {
+    parts: MappedRing,
     place: Beneath,
     producer: Watch,
     /// To ask for the producer's lock.
@@ -55,9 +55,9 @@ pub(super) struct Remote {
     /// How many chunks were taken, as far as we know, and how many were given.
     taken: u64,
     given: u64,
-    out: VecDeque<Out>,
+    out: VecDeque<TakenChunk>,
     /// By place. Boxed: most places are never used.
-    streams: Vec<Option<Box<Stream>>>,
+    assemblers: Vec<Option<Box<Assembler>>>,
     /// Entries that were seen left.
     left: Vec<bool>,
     /// Which writers have a chunk that is not done in this round: what they have behind it must wait.
@@ -76,7 +76,7 @@ pub(super) enum Drained {
     Turn,
 }
 
-impl Remote {
+impl RingReader {
     /// Opens a ring; the reason if it is none. Nothing if it has gone meanwhile.
     pub(super) fn open(place: &Beneath, session: u64) -> Result<Option<Self>, String> {
         let file = match place.open(true) {
@@ -98,15 +98,15 @@ impl Remote {
         if header.session != session {
             return Err("it is of another session".to_owned());
         }
-        let mut name = vec![0; (header.name_len as usize).min(MOST_NAME)];
+        let mut name = vec![0; (header.name_len as usize).min(MAX_NAME)];
         file.read_exact_at(&mut name, NAME_OFFSET as u64).map_err(|error| error.to_string())?;
         let map = Mapping::new(file.as_fd(), 0, header.len(), Access::ReadWrite)
             .map_err(|error| error.to_string())?;
-        let parts = Parts { map: Arc::new(map), header };
+        let parts = MappedRing { map: Arc::new(map), header };
         Ok(Self::new(parts, place, file, String::from_utf8_lossy(&name).into_owned()))
     }
 
-    fn new(parts: Parts, place: &Beneath, file: File, name: String) -> Self {
+    fn new(parts: MappedRing, place: &Beneath, file: File, name: String) -> Self {
         let header = parts.header;
         let slots = header.writers as usize;
         let summary = ProducerSummary { name, pid: header.pid, ..Default::default() };
@@ -119,7 +119,7 @@ impl Remote {
             taken: 0,
             given: header.chunks.into(),
             out: VecDeque::new(),
-            streams: (0..slots).map(|_| None).collect(),
+            assemblers: (0..slots).map(|_| None).collect(),
             left: vec![false; slots],
             waits: vec![false; slots],
             buffer: vec![0; header.chunk_size as usize],
@@ -152,15 +152,15 @@ impl Remote {
         Drained::All
     }
 
-    /// Reads what is finished. It is `now`, in milliseconds; a chunk that has been idle for `patience` of them is taken from its
+    /// Reads what is finished. It is `now`, in milliseconds; a chunk that has been idle for `idle_limit` of them is taken from its
     /// writer. `is_dead`: nobody writes any more, so that every chunk is.
     pub(super) fn drain(
         &mut self,
         now: u64,
-        patience: u64,
+        idle_limit: u64,
         is_dead: bool,
         sequences: &mut u32,
-        to: &mut dyn Packets,
+        to: &mut dyn PacketSink,
     ) -> Drained {
         if self.is_given_up() {
             return Drained::All;
@@ -173,15 +173,15 @@ impl Remote {
         while self.taken != taken {
             let Some(chunk) = self.free.pop_front() else { break };
             let word = Word(0);
-            self.out.push_back(Out { chunk, read: 0, at: 0, word, since: now, is_begun: false });
+            self.out.push_back(TakenChunk { chunk, read: 0, at: 0, word, since: now, is_begun: false });
             self.taken = self.taken.wrapping_add(1);
         }
         // Writers that have few chunks left get idle ones at once.
-        let patience = if self.free.len() < self.parts.header.chunks as usize / 8 { 0 } else { patience };
+        let idle_limit = if self.free.len() < self.parts.header.chunks as usize / 8 { 0 } else { idle_limit };
         self.waits.fill(false);
         let (mut done, mut index) = (0, 0);
-        while index < self.out.len() && done < TURN {
-            if self.visit(index, now, patience, is_dead, sequences, to) {
+        while index < self.out.len() && done < MAX_CHUNKS_PER_TURN {
+            if self.visit(index, now, idle_limit, is_dead, sequences, to) {
                 let Some(out) = self.out.remove(index) else { break };
                 self.give(out.chunk);
                 done += 1;
@@ -192,7 +192,7 @@ impl Remote {
         if done > 0 {
             self.parts.words().room.notify();
         }
-        if done == TURN { Drained::Turn } else { Drained::All }
+        if done == MAX_CHUNKS_PER_TURN { Drained::Turn } else { Drained::All }
     }
 
     /// Gives a chunk back to the writers.
@@ -208,14 +208,14 @@ impl Remote {
         &mut self,
         index: usize,
         now: u64,
-        patience: u64,
+        idle_limit: u64,
         is_dead: bool,
         sequences: &mut u32,
-        to: &mut dyn Packets,
+        to: &mut dyn PacketSink,
     ) -> bool {
         let out = &mut self.out[index];
         let chunk = self.parts.chunk(out.chunk);
-        let mut word = chunk.word.look();
+        let mut word = chunk.word.load();
         if word != out.word {
             (out.word, out.since) = (word, now);
         }
@@ -223,7 +223,7 @@ impl Remote {
         match word.state() {
             // Taken, but not begun; or its taker died just then.
             Some(State::Free) => return is_dead,
-            Some(_) if slot < self.streams.len() => {}
+            Some(_) if slot < self.assemblers.len() => {}
             _ => {
                 self.summary.malformed += 1;
                 return true;
@@ -233,7 +233,7 @@ impl Remote {
             return false;
         }
         if word.state() == Some(State::Idle)
-            && (is_dead || now - out.since >= patience)
+            && (is_dead || now - out.since >= idle_limit)
             && chunk.word.reclaim(word)
         {
             word = word.with(State::Complete);
@@ -246,57 +246,64 @@ impl Remote {
         is_done
     }
 
-    fn read(&mut self, index: usize, word: Word, is_done: bool, sequences: &mut u32, to: &mut dyn Packets) {
+    fn read(
+        &mut self,
+        index: usize,
+        word: Word,
+        is_done: bool,
+        sequences: &mut u32,
+        to: &mut dyn PacketSink,
+    ) {
         let out = &mut self.out[index];
         let slot = word.writer();
         let header = self.parts.chunk(out.chunk);
         let number = header.number.load(Ordering::Relaxed);
         let lost = header.lost.load(Ordering::Relaxed);
-        let place = &mut self.streams[slot as usize];
-        if let Some(stream) = place
-            && stream.number != number
+        let place = &mut self.assemblers[slot as usize];
+        if let Some(assembler) = place
+            && assembler.number != number
         {
             let entry = self.parts.entry(slot.into());
-            if entry.number.load(Ordering::Relaxed) == stream.number {
-                note(stream, entry);
+            if entry.number.load(Ordering::Relaxed) == assembler.number {
+                read_counts(assembler, entry);
             }
-            self.partial_bytes -= stream.partial_bytes();
-            add(&mut self.summary, stream.finish(to));
+            self.partial_bytes -= assembler.partial_bytes();
+            add_writer(&mut self.summary, assembler.finish(to));
             *place = None;
         }
-        let stream = place.get_or_insert_with(|| {
+        let assembler = place.get_or_insert_with(|| {
             *sequences = sequences.wrapping_add(1).max(2);
             let thread = self.parts.entry(slot.into()).thread.load(Ordering::Relaxed);
-            Box::new(Stream::new(number, *sequences, thread))
+            Box::new(Assembler::new(number, *sequences, thread))
         });
-        let before = stream.partial_bytes();
+        let before = assembler.partial_bytes();
         if !out.is_begun {
             (out.is_begun, out.at) = (true, CHUNK_HEADER);
-            stream.begin_chunk(Head { word, lost });
+            assembler.begin_chunk(ChunkHead { word, lost });
         }
         // A word whose count has gone back is nonsense; then there is nothing new.
         let word = if is_done { word.with(State::Complete) } else { word };
         let fragments = word.count().saturating_sub(out.read);
         let end = copy(&self.parts, out.chunk, fragments, out.at, &mut self.buffer);
-        let (at, malformed) = stream.read(&self.buffer[..end], word, out.read, out.at, to);
+        let (at, malformed) = assembler.read(&self.buffer[..end], word, out.read, out.at, to);
         (out.at, out.read) = (at, word.count().max(out.read));
         self.summary.malformed += malformed;
-        self.partial_bytes = self.partial_bytes + stream.partial_bytes() - before;
-        if self.partial_bytes > 2 * MOST_PACKET {
-            self.partial_bytes -= stream.partial_bytes();
+        self.partial_bytes = self.partial_bytes + assembler.partial_bytes() - before;
+        if self.partial_bytes > 2 * MAX_PACKET {
+            self.partial_bytes -= assembler.partial_bytes();
             self.summary.malformed += 1;
-            stream.abandon();
+            assembler.abandon();
         }
     }
 
     /// Looks which writers have left since the last time, and ends their streams when nothing of theirs is out any more.
-    pub(super) fn look_after_writers(&mut self, to: &mut dyn Packets) {
+    pub(super) fn free_left_entries(&mut self, to: &mut dyn PacketSink) {
         if self.is_given_up() {
             return;
         }
         self.waits.fill(false);
         for out in &self.out {
-            if let Some(waits) = self.waits.get_mut(self.parts.chunk(out.chunk).word.look().writer() as usize)
+            if let Some(waits) = self.waits.get_mut(self.parts.chunk(out.chunk).word.load().writer() as usize)
             {
                 *waits = true;
             }
@@ -308,7 +315,7 @@ impl Remote {
             let known = &mut self.left[slot as usize];
             // What it handed in before it left was out by then, and is read before the next time.
             if has_left && *known && !self.waits[slot as usize] {
-                self.end_stream(slot, to);
+                self.end_writer(slot, to);
                 self.left[slot as usize] = false;
                 let entry = self.parts.entry(slot);
                 entry.state.store(EntryState::Free as u32, Ordering::Release);
@@ -318,40 +325,40 @@ impl Remote {
         }
     }
 
-    fn end_stream(&mut self, slot: u32, to: &mut dyn Packets) {
+    fn end_writer(&mut self, slot: u32, to: &mut dyn PacketSink) {
         let entry = self.parts.entry(slot);
         let number = entry.number.load(Ordering::Relaxed);
         let state = entry.state.load(Ordering::Relaxed);
-        let stream = match self.streams[slot as usize].take() {
-            Some(mut stream) if stream.number != number => {
-                self.partial_bytes -= stream.partial_bytes();
-                add(&mut self.summary, stream.finish(to));
+        let assembler = match self.assemblers[slot as usize].take() {
+            Some(mut assembler) if assembler.number != number => {
+                self.partial_bytes -= assembler.partial_bytes();
+                add_writer(&mut self.summary, assembler.finish(to));
                 None
             }
-            stream => stream,
+            assembler => assembler,
         };
-        let stream = match stream {
+        let assembler = match assembler {
             // One that has lost all that it wrote.
             None if state != EntryState::Free as u32 && number != 0 => {
                 let thread = entry.thread.load(Ordering::Relaxed);
-                Some(Box::new(Stream::new(number, 0, thread)))
+                Some(Box::new(Assembler::new(number, 0, thread)))
             }
-            stream => stream,
+            assembler => assembler,
         };
-        if let Some(mut stream) = stream {
-            note(&mut stream, entry);
-            self.partial_bytes -= stream.partial_bytes();
-            add(&mut self.summary, stream.finish(to));
+        if let Some(mut assembler) = assembler {
+            read_counts(&mut assembler, entry);
+            self.partial_bytes -= assembler.partial_bytes();
+            add_writer(&mut self.summary, assembler.finish(to));
         }
     }
 
     /// Ends everything: what the summary says is final. Removes the file.
-    pub(super) fn finish(&mut self, ended: bool, to: &mut dyn Packets) -> ProducerSummary {
-        (0..self.parts.header.writers).for_each(|slot| self.end_stream(slot, to));
+    pub(super) fn finish(&mut self, ended: bool, to: &mut dyn PacketSink) -> ProducerSummary {
+        (0..self.parts.header.writers).for_each(|slot| self.end_writer(slot, to));
         let words = self.parts.words();
-        self.summary.crowd = Lost {
-            packets: words.crowd_packets.load(Ordering::Relaxed),
-            bytes: words.crowd_bytes.load(Ordering::Relaxed),
+        self.summary.unregistered_writers = Lost {
+            packets: words.unregistered_packets.load(Ordering::Relaxed),
+            bytes: words.unregistered_bytes.load(Ordering::Relaxed),
         };
         self.summary.ended = ended;
         let _ = self.place.remove();
@@ -360,19 +367,19 @@ impl Remote {
 }
 
 /// What a writer says of itself.
-fn note(stream: &mut Stream, entry: &WriterEntry) {
-    stream.summary.finished = entry.packets.load(Ordering::Relaxed);
-    stream.summary.lost = Lost {
+fn read_counts(assembler: &mut Assembler, entry: &WriterEntry) {
+    assembler.summary.finished = entry.packets.load(Ordering::Relaxed);
+    assembler.summary.lost = Lost {
         packets: entry.lost_packets.load(Ordering::Relaxed),
         bytes: entry.lost_bytes.load(Ordering::Relaxed),
     };
 }
 
-fn add(summary: &mut ProducerSummary, writer: WriterSummary) {
+fn add_writer(summary: &mut ProducerSummary, writer: WriterSummary) {
     if writer.packets == 0 && writer.finished == 0 && writer.lost.packets == 0 && writer.unfinished == 0 {
         return;
     }
-    let is_full = summary.writers.len() >= MOST_WRITERS;
+    let is_full = summary.writers.len() >= MAX_WRITER_SUMMARIES;
     match summary.writers.last_mut() {
         Some(last) if is_full => {
             last.packets += writer.packets;
@@ -389,7 +396,7 @@ fn add(summary: &mut ProducerSummary, writer: WriterSummary) {
 ///
 /// What is finished does not change, and the word that counted it was read with acquire ordering; so this is no race. Whoever
 /// changes it all the same is another process, and gets nonsense into packets of its own.
-fn copy(parts: &Parts, chunk: u32, fragments: u32, at: usize, buffer: &mut [u8]) -> usize {
+fn copy(parts: &MappedRing, chunk: u32, fragments: u32, at: usize, buffer: &mut [u8]) -> usize {
     let start = parts.map.base().wrapping_add(parts.chunk_offset(chunk));
     let mut end = at;
     for _ in 0..fragments {
@@ -414,7 +421,7 @@ mod tests {
     use situ_memory::Root;
 
     use super::*;
-    use crate::producer::session_state::Shared;
+    use crate::producer::session_state::SessionState;
     use crate::producer::writer::Writer;
     use crate::shm::control::Control;
     use crate::shm::ring::Ring;
@@ -423,7 +430,7 @@ mod tests {
     /// How many packets came, by sequence; each says how many came before it.
     struct Counted(Vec<u64>);
 
-    impl Packets for Counted {
+    impl PacketSink for Counted {
         fn put(&mut self, sequence: u32, packet: &[u8], _: &[u8]) {
             self.0.resize(self.0.len().max(sequence as usize + 1), 0);
             let count = &mut self.0[sequence as usize];
@@ -454,11 +461,11 @@ mod tests {
             policy: Policy::Stall { at_most: Duration::from_secs(60) },
         };
         let ring = Ring::create(&root, &Beneath::from(&directory), &session, "race", &control).unwrap();
-        let parts = Parts { map: ring.parts.map.clone(), header: ring.parts.header };
+        let parts = MappedRing { map: ring.parts.map.clone(), header: ring.parts.header };
         let file = File::open(directory.join("trace/control")).unwrap();
-        let mut remote =
-            Remote::new(parts, &Beneath::from("/dev/shm/situ-no-such-file"), file, String::new());
-        let shared = Shared::new(Some(Arc::new(ring)), None, Duration::MAX);
+        let mut reader =
+            RingReader::new(parts, &Beneath::from("/dev/shm/situ-no-such-file"), file, String::new());
+        let shared = SessionState::new(Some(Arc::new(ring)), None, Duration::MAX);
         let left = std::sync::atomic::AtomicU64::new(THREADS);
         let mut counted = Counted(Vec::new());
         std::thread::scope(|scope| {
@@ -479,15 +486,15 @@ mod tests {
             for now in 0.. {
                 let all_left = left.load(Ordering::Acquire) == 0;
                 // Idle chunks are taken away in each round.
-                remote.drain(now, 0, false, &mut sequences, &mut counted);
+                reader.drain(now, 0, false, &mut sequences, &mut counted);
                 if all_left {
-                    while remote.drain(now, 0, false, &mut sequences, &mut counted) == Drained::Turn {}
+                    while reader.drain(now, 0, false, &mut sequences, &mut counted) == Drained::Turn {}
                     break;
                 }
                 std::thread::yield_now();
             }
         });
-        let summary = remote.finish(true, &mut counted);
+        let summary = reader.finish(true, &mut counted);
         std::fs::remove_dir_all(directory).unwrap();
         assert_eq!(summary.malformed, 0);
         assert_eq!(

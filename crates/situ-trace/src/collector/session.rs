@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 use situ_memory::Root;
 use situ_memory::fork::LockedFile;
 
-use crate::shm::control::{Control, ControlError, MOST_CATEGORIES};
+use crate::shm::control::{Control, ControlError, MAX_CATEGORIES};
 use crate::shm::session::Session;
 use crate::system;
 
 use super::cleanup::remove_leftovers;
 use super::options::{CollectorOptions, Sink};
-use super::sink::Output;
+use super::sink::TraceOutput;
 use super::summary::Summary;
-use super::worker::{Common, Worker};
+use super::worker::{SharedSession, Worker};
 
 /// Why a session could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum StartError {
         pid: u32,
     },
     /// The control file has no room for so much text.
-    #[error("the categories have {length} bytes; at most {most} fit", most = MOST_CATEGORIES)]
+    #[error("the categories have {length} bytes; at most {max} fit", max = MAX_CATEGORIES)]
     TooLong {
         /// How long the text is.
         length: usize,
@@ -72,7 +72,7 @@ pub enum StopError {
 
 /// A session that is being collected, by a thread of its own. Dropped, it ends, and nobody hears what came of it.
 pub struct Collector {
-    common: Arc<Common>,
+    shared: Arc<SharedSession>,
     thread: Option<JoinHandle<io::Result<Summary>>>,
     lock: LockedFile,
 }
@@ -80,7 +80,7 @@ pub struct Collector {
 impl Collector {
     /// Begins a session. Who is connected hears of it at once, but writes only some moments later.
     pub fn start(root: &Root, options: CollectorOptions) -> Result<Self, StartError> {
-        if options.categories.len() > MOST_CATEGORIES {
+        if options.categories.len() > MAX_CATEGORIES {
             return Err(StartError::TooLong { length: options.categories.len() });
         }
         let (control, lock) = loop {
@@ -102,12 +102,12 @@ impl Collector {
         remove_leftovers(&control);
         let output = match options.sink {
             Sink::File(path) => {
-                Output::to_file(&path).map_err(|source| StartError::Output { path, source })?
+                TraceOutput::to_file(&path).map_err(|source| StartError::Output { path, source })?
             }
             Sink::Ring { path, bytes } => {
-                Output::to_ring(&path, bytes).map_err(|source| StartError::Output { path, source })?
+                TraceOutput::to_ring(&path, bytes).map_err(|source| StartError::Output { path, source })?
             }
-            Sink::Writer(writer) => Output::to_writer(writer),
+            Sink::Writer(writer) => TraceOutput::to_writer(writer),
         };
         let mut session = Session {
             generation: 0,
@@ -121,7 +121,7 @@ impl Collector {
         let directory = control.rings(session.id);
         control.root().make(&directory).map_err(ControlError::from)?;
         control.announce(&mut session);
-        let common = Arc::new(Common {
+        let shared = Arc::new(SharedSession {
             control,
             session,
             stop: AtomicBool::new(false),
@@ -129,31 +129,31 @@ impl Collector {
             should_end: Mutex::new(false),
             ended: Condvar::new(),
         });
-        let worker = Worker::new(common.clone(), directory.clone(), output, options.period);
+        let worker = Worker::new(shared.clone(), directory.clone(), output, options.period);
         let thread =
             situ_memory::thread::spawn("situ-collector", move || worker.run()).map_err(|source| {
-                common.control.conclude(&common.session);
+                shared.control.conclude(&shared.session);
                 let path = directory.path().to_owned();
                 StartError::System { action: "start the thread that reads", path, source }
             })?;
-        Ok(Self { lock, thread: Some(thread), common })
+        Ok(Self { lock, thread: Some(thread), shared })
     }
 
     /// The session, as producers see it.
     pub fn session(&self) -> &Session {
-        &self.common.session
+        &self.shared.session
     }
 
     /// How many producers have taken part so far and have not ended.
     pub fn producers(&self) -> usize {
-        self.common.producers.load(Ordering::Relaxed)
+        self.shared.producers.load(Ordering::Relaxed)
     }
 
     /// Waits until somebody asks for the end of the session ([`request_stop`](crate::request_stop)) or nothing can be written any more, at
     /// most so long (for ever without a limit). Whether that happened.
     pub fn wait(&self, time: Option<Duration>) -> bool {
         let deadline = time.map(|time| Instant::now() + time);
-        let mut should_end = self.common.should_end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut should_end = self.shared.should_end.lock().unwrap_or_else(PoisonError::into_inner);
         while !*should_end {
             let left = match deadline {
                 None => Duration::from_secs(3600),
@@ -162,7 +162,7 @@ impl Collector {
                     _ => return false,
                 },
             };
-            should_end = match self.common.ended.wait_timeout(should_end, left) {
+            should_end = match self.shared.ended.wait_timeout(should_end, left) {
                 Ok((should_end, _)) => should_end,
                 Err(poisoned) => poisoned.into_inner().0,
             };
@@ -182,10 +182,10 @@ impl Collector {
             std::mem::forget(thread);
             return None;
         }
-        self.common.stop.store(true, Ordering::Release);
+        self.shared.stop.store(true, Ordering::Release);
         while !thread.is_finished() {
             // It may be about to sleep: so again, until it has heard.
-            self.common.control.work().wake();
+            self.shared.control.work().wake();
             std::thread::sleep(Duration::from_micros(100));
         }
         let result = match thread.join() {
@@ -211,13 +211,13 @@ impl fmt::Debug for Collector {
 /// The session of a root directory, if there is one and its collector lives.
 pub fn running(root: &Root) -> Option<Session> {
     let control = Control::find(root).ok()??;
-    control.session().filter(|_| control.is_collected())
+    control.session().filter(|_| control.has_collector())
 }
 
 /// Asks the collector of a root directory's session, in whichever process, to end it. Whether there is one.
 pub fn request_stop(root: &Root) -> bool {
     let Ok(Some(control)) = Control::find(root) else { return false };
-    let Some(session) = control.session().filter(|_| control.is_collected()) else { return false };
+    let Some(session) = control.session().filter(|_| control.has_collector()) else { return false };
     control.request_stop(&session);
     true
 }

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::assembler::Packets;
-use super::evicted_state::States;
+use super::assembler::PacketSink;
+use super::evicted_state::EvictedState;
 
 /// In front of each packet: `Trace.packet`, field 1, bytes.
 const PACKET_TAG: u8 = 0x0a;
@@ -14,75 +14,76 @@ const PACKET_TAG: u8 = 0x0a;
 const BUFFER: usize = 256 << 10;
 
 /// Writes a trace.
-pub(super) struct Output {
-    kind: Kind,
+pub(super) struct TraceOutput {
+    target: Target,
     /// The first error; nothing is written after it.
     error: Option<io::Error>,
     pub(super) bytes: u64,
     pub(super) evicted: u64,
 }
 
-enum Kind {
+enum Target {
     Stream(Box<dyn Write + Send>),
-    Ring { path: PathBuf, ring: Box<Ring> },
+    Ring { path: PathBuf, ring: Box<PacketRing> },
 }
 
 /// The newest packets, and what older ones said that they still depend on.
-struct Ring {
-    most: usize,
-    packets: VecDeque<Kept>,
+struct PacketRing {
+    limit: usize,
+    packets: VecDeque<KeptPacket>,
     bytes: usize,
-    states: States,
+    evicted_state: EvictedState,
 }
 
-struct Kept {
+struct KeptPacket {
     sequence: u32,
     bytes: Box<[u8]>,
 }
 
 /// What a packet in memory takes beside its bytes.
-const OVERHEAD: usize = size_of::<Kept>() + 16;
+const OVERHEAD: usize = size_of::<KeptPacket>() + 16;
 
-impl Ring {
+impl PacketRing {
     fn push(&mut self, sequence: u32, bytes: Box<[u8]>) -> u64 {
         self.bytes += bytes.len() + OVERHEAD;
-        self.states.come(sequence);
-        self.packets.push_back(Kept { sequence, bytes });
+        self.evicted_state.packet_kept(sequence);
+        self.packets.push_back(KeptPacket { sequence, bytes });
         let mut evicted = 0;
-        while self.bytes + self.states.bytes() > self.most
+        while self.bytes + self.evicted_state.bytes() > self.limit
             && let Some(kept) = self.packets.pop_front()
         {
             self.bytes -= kept.bytes.len() + OVERHEAD;
-            self.states.leave(kept.sequence, &kept.bytes, self.most / 2);
+            self.evicted_state.packet_evicted(kept.sequence, &kept.bytes, self.limit / 2);
             evicted += 1;
         }
         evicted
     }
 }
 
-impl Output {
-    fn new(kind: Kind) -> Self {
-        Self { kind, error: None, bytes: 0, evicted: 0 }
+impl TraceOutput {
+    fn new(target: Target) -> Self {
+        Self { target, error: None, bytes: 0, evicted: 0 }
     }
 
     pub(super) fn to_writer(writer: Box<dyn Write + Send>) -> Self {
-        Self::new(Kind::Stream(Box::new(BufWriter::with_capacity(BUFFER, writer))))
+        Self::new(Target::Stream(Box::new(BufWriter::with_capacity(BUFFER, writer))))
     }
 
     pub(super) fn to_file(path: &Path) -> io::Result<Self> {
         Ok(Self::to_writer(Box::new(File::create(path)?)))
     }
 
-    /// Keeps the newest `most` bytes in memory, and writes them when it is finished.
-    pub(super) fn to_ring(path: &Path, most: usize) -> io::Result<Self> {
+    /// Keeps the newest `limit` bytes in memory, and writes them when it is finished.
+    pub(super) fn to_ring(path: &Path, limit: usize) -> io::Result<Self> {
         // Now, so that a path that cannot be written is an error now.
         File::create(path)?;
-        let ring = Ring { most, packets: VecDeque::new(), bytes: 0, states: States::default() };
-        Ok(Self::new(Kind::Ring { path: path.to_owned(), ring: Box::new(ring) }))
+        let ring =
+            PacketRing { limit, packets: VecDeque::new(), bytes: 0, evicted_state: EvictedState::default() };
+        Ok(Self::new(Target::Ring { path: path.to_owned(), ring: Box::new(ring) }))
     }
 
     fn write(&mut self, parts: &[&[u8]]) {
-        let Kind::Stream(writer) = &mut self.kind else { return };
+        let Target::Stream(writer) = &mut self.target else { return };
         if self.error.is_some() {
             return;
         }
@@ -94,7 +95,7 @@ impl Output {
 
     /// Hands everything to the system that is ready, so that others see it.
     pub(super) fn flush(&mut self) {
-        if let Kind::Stream(writer) = &mut self.kind
+        if let Target::Stream(writer) = &mut self.target
             && self.error.is_none()
         {
             self.error = writer.flush().err();
@@ -108,10 +109,10 @@ impl Output {
 
     /// Writes what is left. The first error, if there was one.
     pub(super) fn finish(&mut self) -> io::Result<()> {
-        if let Kind::Ring { path, ring } = &mut self.kind {
+        if let Target::Ring { path, ring } = &mut self.target {
             let file = File::create(path)?;
             let mut writer = BufWriter::with_capacity(BUFFER, file);
-            for packet in ring.states.packets() {
+            for packet in ring.evicted_state.packets() {
                 self.bytes += write_packet(&mut writer, &[packet])?;
             }
             for kept in &ring.packets {
@@ -124,9 +125,9 @@ impl Output {
     }
 }
 
-impl Packets for Output {
+impl PacketSink for TraceOutput {
     fn put(&mut self, sequence: u32, packet: &[u8], added: &[u8]) {
-        if let Kind::Ring { ring, .. } = &mut self.kind {
+        if let Target::Ring { ring, .. } = &mut self.target {
             self.evicted += ring.push(sequence, [packet, added].concat().into());
         } else {
             self.write(&[packet, added]);
@@ -134,8 +135,8 @@ impl Packets for Output {
     }
 
     fn end(&mut self, sequence: u32) {
-        if let Kind::Ring { ring, .. } = &mut self.kind {
-            ring.states.end(sequence);
+        if let Target::Ring { ring, .. } = &mut self.target {
+            ring.evicted_state.sequence_ended(sequence);
         }
     }
 }

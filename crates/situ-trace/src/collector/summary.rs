@@ -18,10 +18,9 @@ pub struct Summary {
 impl Summary {
     /// How much all writers lost.
     pub fn lost(&self) -> Lost {
-        let losses = self
-            .producers
-            .iter()
-            .flat_map(|producer| producer.writers.iter().map(|writer| writer.lost).chain([producer.crowd]));
+        let losses = self.producers.iter().flat_map(|producer| {
+            producer.writers.iter().map(|writer| writer.lost).chain([producer.unregistered_writers])
+        });
         losses.fold(Lost::default(), |sum, lost| Lost {
             packets: sum.packets.saturating_add(lost.packets),
             bytes: sum.bytes.saturating_add(lost.bytes),
@@ -41,7 +40,7 @@ pub struct ProducerSummary {
     /// Its writers, in the order in which they came.
     pub writers: Vec<WriterSummary>,
     /// What threads lost that found no place, because more than 1,024 were writing.
-    pub crowd: Lost,
+    pub unregistered_writers: Lost,
     /// How many chunks and packets were not what the format says, and were thrown away: 0 unless somebody writes over its own
     /// ring, or over ours.
     pub malformed: u64,

@@ -16,23 +16,23 @@ use crate::shm::session::Session;
 
 use super::cleanup::remove_rings;
 use super::clocks;
-use super::ring_reader::{Drained, Remote};
-use super::sink::Output;
+use super::ring_reader::{Drained, RingReader};
+use super::sink::TraceOutput;
 use super::summary::{ProducerSummary, Summary};
 
 /// How often it is looked who has died or left.
-const CARE: Duration = Duration::from_millis(100);
+const LIVENESS_INTERVAL: Duration = Duration::from_millis(100);
 /// How often the clocks are compared.
-const SNAPSHOTS: Duration = Duration::from_secs(1);
+const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long an idle chunk stays its writer's, in milliseconds.
 const IDLE_MS: u64 = 200;
 /// How long it is waited for producers to hear that the session has ended. They are woken for it; but they may be stopped, or the
 /// machine may be busy.
-const GOODBYE: Duration = Duration::from_secs(1);
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What the collector's thread and its owner share.
 #[derive(Debug)]
-pub(super) struct Common {
+pub(super) struct SharedSession {
     pub(super) control: Control,
     pub(super) session: Session,
     pub(super) stop: AtomicBool,
@@ -43,11 +43,11 @@ pub(super) struct Common {
 }
 
 pub(super) struct Worker {
-    common: Arc<Common>,
+    shared: Arc<SharedSession>,
     directory: Beneath,
-    output: Output,
+    output: TraceOutput,
     period: Duration,
-    rings: Vec<Remote>,
+    rings: Vec<RingReader>,
     /// The files that are rings of ours, or were.
     known: HashSet<OsString>,
     arrivals: Option<u32>,
@@ -57,10 +57,15 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(common: Arc<Common>, directory: Beneath, output: Output, period: Duration) -> Self {
+    pub(super) fn new(
+        shared: Arc<SharedSession>,
+        directory: Beneath,
+        output: TraceOutput,
+        period: Duration,
+    ) -> Self {
         let period = period.max(Duration::from_micros(100));
         Self {
-            common,
+            shared,
             directory,
             output,
             period,
@@ -75,41 +80,41 @@ impl Worker {
 
     pub(super) fn run(mut self) -> io::Result<Summary> {
         clocks::snapshot(true, &mut self.output);
-        let (mut cared, mut compared) = (Instant::now(), Instant::now());
-        while !self.common.stop.load(Ordering::Acquire) {
-            let announced = self.common.control.work().announce();
-            self.find();
+        let (mut checked, mut compared) = (Instant::now(), Instant::now());
+        while !self.shared.stop.load(Ordering::Acquire) {
+            let announced = self.shared.control.work().announce();
+            self.open_new_rings();
             let everything = self.drain_all();
-            if cared.elapsed() >= CARE {
-                self.care();
-                cared = Instant::now();
+            if checked.elapsed() >= LIVENESS_INTERVAL {
+                self.check_liveness();
+                checked = Instant::now();
             }
-            if compared.elapsed() >= SNAPSHOTS {
+            if compared.elapsed() >= CLOCK_INTERVAL {
                 clocks::snapshot(false, &mut self.output);
                 self.output.flush();
                 compared = Instant::now();
             }
-            if self.common.control.is_stop_requested(&self.common.session) || self.output.has_failed() {
-                self.say_that_it_should_end();
+            if self.shared.control.is_stop_requested(&self.shared.session) || self.output.has_failed() {
+                self.signal_end();
             }
             // Sleeping is worth it only if nothing is left.
-            if everything == Drained::All && !self.common.stop.load(Ordering::Acquire) {
-                self.common.control.work().sleep(announced, self.period);
+            if everything == Drained::All && !self.shared.stop.load(Ordering::Acquire) {
+                self.shared.control.work().sleep(announced, self.period);
             }
         }
         self.finish()
     }
 
-    fn say_that_it_should_end(&self) {
-        let mut should_end = self.common.should_end.lock().unwrap_or_else(PoisonError::into_inner);
+    fn signal_end(&self) {
+        let mut should_end = self.shared.should_end.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::mem::replace(&mut *should_end, true) {
-            self.common.ended.notify_all();
+            self.shared.ended.notify_all();
         }
     }
 
     /// Opens the rings that have come since the last time.
-    fn find(&mut self) {
-        let arrivals = self.common.control.arrivals();
+    fn open_new_rings(&mut self) {
+        let arrivals = self.shared.control.arrivals();
         if self.arrivals == Some(arrivals) {
             return;
         }
@@ -121,7 +126,7 @@ impl Worker {
             {
                 continue;
             }
-            match Remote::open(&self.directory.join(&name), self.common.session.id) {
+            match RingReader::open(&self.directory.join(&name), self.shared.session.id) {
                 Ok(Some(ring)) => self.rings.push(ring),
                 Ok(None) => {}
                 Err(reason) => {
@@ -134,7 +139,7 @@ impl Worker {
                 }
             }
         }
-        self.common.producers.store(self.rings.len(), Ordering::Relaxed);
+        self.shared.producers.store(self.rings.len(), Ordering::Relaxed);
     }
 
     /// One turn for each ring.
@@ -151,7 +156,7 @@ impl Worker {
     }
 
     /// Reads a ring to its end, as it is now.
-    fn drain_to_the_end(ring: &mut Remote, is_dead: bool, sequences: &mut u32, output: &mut Output) {
+    fn drain_to_the_end(ring: &mut RingReader, is_dead: bool, sequences: &mut u32, output: &mut TraceOutput) {
         // A producer that goes on writing could keep us here: not longer than its ring is long, several times.
         for _ in 0..10_000 {
             if ring.drain(u64::MAX, u64::MAX, is_dead, sequences, output) == Drained::All {
@@ -161,12 +166,12 @@ impl Worker {
     }
 
     /// Looks who has died, and which writers have left.
-    fn care(&mut self) {
+    fn check_liveness(&mut self) {
         let mut index = 0;
         while index < self.rings.len() {
             let ring = &mut self.rings[index];
             if ring.is_alive() {
-                ring.look_after_writers(&mut self.output);
+                ring.free_left_entries(&mut self.output);
                 index += 1;
             } else {
                 Self::drain_to_the_end(ring, true, &mut self.sequences, &mut self.output);
@@ -174,28 +179,28 @@ impl Worker {
                 self.rings.remove(index);
             }
         }
-        self.common.producers.store(self.rings.len(), Ordering::Relaxed);
+        self.shared.producers.store(self.rings.len(), Ordering::Relaxed);
     }
 
     /// Ends the session.
     fn finish(mut self) -> io::Result<Summary> {
-        let common = self.common.clone();
-        common.control.conclude(&common.session);
-        let deadline = Instant::now() + GOODBYE;
-        let mut cared = Instant::now();
+        let shared = self.shared.clone();
+        shared.control.conclude(&shared.session);
+        let deadline = Instant::now() + END_TIMEOUT;
+        let mut checked = Instant::now();
         loop {
-            let announced = common.control.work().announce();
-            self.find();
+            let announced = shared.control.work().announce();
+            self.open_new_rings();
             self.drain_all();
             let are_quiet = self.rings.iter().all(|ring| ring.is_quiet() || ring.is_given_up());
             if are_quiet || Instant::now() >= deadline {
                 break;
             }
-            if cared.elapsed() >= CARE {
-                self.care();
-                cared = Instant::now();
+            if checked.elapsed() >= LIVENESS_INTERVAL {
+                self.check_liveness();
+                checked = Instant::now();
             }
-            common.control.work().sleep(announced, self.period.min(Duration::from_millis(5)));
+            shared.control.work().sleep(announced, self.period.min(Duration::from_millis(5)));
         }
         for mut ring in std::mem::take(&mut self.rings) {
             let is_dead = !ring.is_alive();

@@ -11,26 +11,26 @@ use std::time::Duration;
 
 use situ_wire::protobuf::{Chunk, Delegate, MAX_LEVELS, Patch, PatchListFull};
 
-use crate::shm::chunk_state::{MOST_FRAGMENTS, Word};
+use crate::shm::chunk_state::{MAX_FRAGMENTS, Word};
 use crate::shm::format::{CHUNK_HEADER, EntryState, Lost, PATCH, PATCHES, PREFIX, WriterEntry};
 use crate::shm::ring::Ring;
-use crate::system::now_ns;
+use crate::system::monotonic_ns;
 
-use super::session_state::Shared;
+use super::session_state::SessionState;
 
 /// The least room that a packet begins in, in bytes: a timestamp and the beginning of an event.
-const LEAST_ROOM: usize = 64;
+const MIN_ROOM: usize = 64;
 /// The most fragments that one packet adds to a chunk: what is left of its patches, and its bytes.
-const FRAGMENTS_OF_A_PACKET: u32 = 4;
+const MAX_FRAGMENTS_OF_PACKET: u32 = 4;
 /// The size of the memory that nobody reads.
-const NOWHERE: usize = 4096;
+const DISCARD_SIZE: usize = 4096;
 /// Patches that wait: each open message leaves at most one for each chunk, and they are written whenever a chunk is left.
-const MOST_PATCHES: usize = MAX_LEVELS;
+const MAX_PATCHES: usize = MAX_LEVELS;
 /// How many packets a writer without an entry loses before it looks for one again.
-const BETWEEN_LOOKS: u64 = 64;
+const ENTRY_RETRY_INTERVAL: u64 = 64;
 
 /// What a writer knows. All but `ring` is plain data, made once.
-pub(crate) struct State {
+pub(crate) struct ChunkWriter {
     /// The generation of the session that it takes part in; 0: none.
     session: u32,
     /// What the word of the chunk should be: BUSY or IDLE. Only of use if there is a chunk.
@@ -60,15 +60,15 @@ pub(crate) struct State {
     number: u32,
     /// The entry itself, in the ring's mapping; dangling without one.
     entry: NonNull<WriterEntry>,
-    patches: [Patch; MOST_PATCHES],
-    waiting: usize,
-    nowhere: Box<[u8; NOWHERE]>,
+    patches: [Patch; MAX_PATCHES],
+    pending_patches: usize,
+    discarded: Box<[u8; DISCARD_SIZE]>,
     ring: Option<Arc<Ring>>,
     /// To see that the session ended while it waits.
-    shared: Option<Arc<Shared>>,
+    shared: Option<Arc<SessionState>>,
 }
 
-impl State {
+impl ChunkWriter {
     pub(crate) fn new() -> Self {
         Self {
             session: 0,
@@ -87,9 +87,9 @@ impl State {
             slot: None,
             number: 0,
             entry: NonNull::dangling(),
-            patches: [Patch::default(); MOST_PATCHES],
-            waiting: 0,
-            nowhere: Box::new([0; NOWHERE]),
+            patches: [Patch::default(); MAX_PATCHES],
+            pending_patches: 0,
+            discarded: Box::new([0; DISCARD_SIZE]),
             ring: None,
             shared: None,
         }
@@ -120,7 +120,7 @@ impl State {
 
     /// Leaves the session that there was, and takes part in another one; 0: in none.
     #[cold]
-    pub(crate) fn attach(&mut self, session: u32, shared: &Arc<Shared>) {
+    pub(crate) fn attach(&mut self, session: u32, shared: &Arc<SessionState>) {
         self.leave();
         // Between the load of the word and this there may have come another; then the next packet comes back here.
         let Some(ring) = (session != 0).then(|| shared.ring(session)).flatten() else { return };
@@ -187,10 +187,10 @@ impl State {
         }
         self.is_open = true;
         self.bytes = 0;
-        self.waiting = 0;
+        self.pending_patches = 0;
         self.is_cut = false;
-        let fits = self.end.wrapping_sub(self.cursor) >= LEAST_ROOM
-            && self.word.count() < MOST_FRAGMENTS - FRAGMENTS_OF_A_PACKET;
+        let fits = self.end.wrapping_sub(self.cursor) >= MIN_ROOM
+            && self.word.count() < MAX_FRAGMENTS - MAX_FRAGMENTS_OF_PACKET;
         match self.chunk_word() {
             Some(word) if fits && word.begin(self.word) => {}
             _ => return self.begin_elsewhere(),
@@ -204,20 +204,20 @@ impl State {
     #[inline(never)]
     fn begin_elsewhere(&mut self) {
         self.hand_in();
-        self.is_lost = !self.take_patiently(false);
+        self.is_lost = !self.take_or_wait(false);
     }
 
     /// Takes a chunk, which is busy from then on. False: none is free.
     fn take(&mut self, first_continues: bool) -> bool {
         let Some(ring) = self.ring.clone() else { return false };
-        if self.slot.is_none() && self.lost.packets.is_multiple_of(BETWEEN_LOOKS) {
+        if self.slot.is_none() && self.lost.packets.is_multiple_of(ENTRY_RETRY_INTERVAL) {
             self.enter(&ring);
         }
         let Some(slot) = self.slot else { return false };
         let taken = ring.parts.free().take();
         let chunks = u64::from(ring.parts.header.chunks);
         if taken.is_none_or(|(_, left)| left < chunks / 2) {
-            ring.ask_for_room();
+            ring.wake_collector();
         }
         // Only a producer that writes over its own list finds a number that is none.
         let Some((number, _)) = taken.filter(|(number, _)| u64::from(*number) < chunks) else { return false };
@@ -237,29 +237,29 @@ impl State {
     }
 
     /// The same, waiting as long as the session's policy says, and not longer than the process allows.
-    fn take_patiently(&mut self, first_continues: bool) -> bool {
+    fn take_or_wait(&mut self, first_continues: bool) -> bool {
         if self.take(first_continues) {
             return true;
         }
-        let Some(asked) = self.ring.as_ref().and_then(|ring| ring.patience_ns()) else { return false };
+        let Some(asked) = self.ring.as_ref().and_then(|ring| ring.stall_timeout_ns()) else { return false };
         let (Some(ring), Some(shared)) = (self.ring.clone(), self.shared.clone()) else { return false };
-        let begun = now_ns();
+        let begun = monotonic_ns();
         loop {
             let room = &ring.parts.words().room;
             let announced = room.announce();
             if self.take(first_continues) {
                 return true;
             }
-            let now = now_ns();
+            let now = monotonic_ns();
             let left = asked.saturating_sub(now - begun);
-            let portion = shared.patience().take(left);
+            let portion = shared.stall_budget().take(left);
             // The word that it sleeps on is shared memory, and may change all the time: what ends this is the time.
             if portion == 0 || shared.session().load(Ordering::Relaxed) != self.session {
-                shared.patience().give_back(portion);
+                shared.stall_budget().give_back(portion);
                 return false;
             }
             room.sleep(announced, Duration::from_nanos(portion));
-            shared.patience().give_back(portion.saturating_sub(now_ns() - now));
+            shared.stall_budget().give_back(portion.saturating_sub(monotonic_ns() - now));
             if self.take(first_continues) {
                 return true;
             }
@@ -283,18 +283,18 @@ impl State {
             word.publish(self.word.with(crate::shm::chunk_state::State::Complete).continued());
         }
         self.chunk = std::ptr::null_mut();
-        if !self.take_patiently(true) {
+        if !self.take_or_wait(true) {
             self.is_lost = true;
         }
     }
 
     /// Writes the patches that wait, into as many chunks as they need. A chunk that goes on with a packet has bytes of it: if the packet
     /// has come to its end, they are none.
-    fn put_patches(&mut self, is_last: bool) {
+    fn write_patches(&mut self, is_last: bool) {
         let mut done = 0;
-        while done < self.waiting && !self.is_lost {
+        while done < self.pending_patches && !self.is_lost {
             let room = (self.end - self.fragment).saturating_sub(PREFIX);
-            let count = (room / PATCH).min(self.waiting - done);
+            let count = (room / PATCH).min(self.pending_patches - done);
             if count > 0 {
                 for (index, patch) in self.patches[done..done + count].iter().enumerate() {
                     let at = self.fragment + PREFIX + index * PATCH;
@@ -308,21 +308,21 @@ impl State {
                 self.close_fragment(count * PATCH, PATCHES);
                 done += count;
             }
-            if done < self.waiting {
+            if done < self.pending_patches {
                 self.cross();
                 if is_last && !self.is_lost {
                     self.close_fragment(0, 0);
                 }
             }
         }
-        self.waiting = 0;
+        self.pending_patches = 0;
     }
 
     /// The memory for the fragment that begins now.
     #[inline]
     fn memory(&mut self) -> Chunk {
         if self.is_lost {
-            return Chunk::of(&mut self.nowhere[..]);
+            return Chunk::of(&mut self.discarded[..]);
         }
         let at = self.fragment + PREFIX;
         // SAFETY: the fragment begins in the chunk, and there is room for more than its prefix.
@@ -361,9 +361,9 @@ impl State {
         if !self.is_lost {
             self.close_fragment(used, 0);
             self.cross();
-            self.put_patches(false);
+            self.write_patches(false);
             // What is written begins where there is room for a length of five bytes at least.
-            if !self.is_lost && self.end - self.fragment < PREFIX + LEAST_ROOM {
+            if !self.is_lost && self.end - self.fragment < PREFIX + MIN_ROOM {
                 self.cross();
             }
         }
@@ -376,16 +376,16 @@ impl State {
         self.bytes += used as u64;
         if !self.is_lost {
             self.close_fragment(used, 0);
-            if self.waiting > 0 {
-                self.put_patches(true);
+            if self.pending_patches > 0 {
+                self.write_patches(true);
             }
         }
     }
 
     /// The packet ends: it is finished, or lost.
     #[inline]
-    pub(crate) fn end(&mut self, is_fine: bool) {
-        if self.is_lost || !is_fine {
+    pub(crate) fn end(&mut self, is_ok: bool) {
+        if self.is_lost || !is_ok {
             return self.lose();
         }
         self.is_open = false;
@@ -414,8 +414,8 @@ impl State {
                     entry.lost_bytes.store(self.lost.bytes, Ordering::Relaxed);
                 }
                 None => {
-                    ring.parts.words().crowd_packets.fetch_add(1, Ordering::Relaxed);
-                    ring.parts.words().crowd_bytes.fetch_add(self.bytes, Ordering::Relaxed);
+                    ring.parts.words().unregistered_packets.fetch_add(1, Ordering::Relaxed);
+                    ring.parts.words().unregistered_bytes.fetch_add(self.bytes, Ordering::Relaxed);
                 }
             }
         }
@@ -428,33 +428,33 @@ impl State {
 }
 
 /// What the encoder knows of a writer's state.
-pub(crate) struct Feed {
-    state: NonNull<State>,
+pub(crate) struct ChunkDelegate {
+    chunks: NonNull<ChunkWriter>,
 }
 
-impl Feed {
-    pub(crate) fn new(state: NonNull<State>) -> Self {
-        Self { state }
+impl ChunkDelegate {
+    pub(crate) fn new(chunks: NonNull<ChunkWriter>) -> Self {
+        Self { chunks }
     }
 
-    fn state(&mut self) -> &mut State {
+    fn chunks(&mut self) -> &mut ChunkWriter {
         // SAFETY: the state outlives the encoder, and the writer makes no reference to it while the encoder works.
-        unsafe { self.state.as_mut() }
+        unsafe { self.chunks.as_mut() }
     }
 }
 
 // SAFETY: a chunk is the writer's from when it takes it until it publishes it COMPLETE, which happens in `next`, in `grow` after the
 // bytes have moved, and after `finish`; the memory that nobody reads is the state's own.
-unsafe impl Delegate for Feed {
+unsafe impl Delegate for ChunkDelegate {
     #[inline]
     fn first(&mut self) -> Option<Chunk> {
         // Before the first packet there is no session.
-        let state = self.state();
-        (state.session != 0).then(|| state.memory())
+        let chunks = self.chunks();
+        (chunks.session != 0).then(|| chunks.memory())
     }
 
     fn grow(&mut self, used: usize, more: usize) -> Option<Chunk> {
-        self.state().grow(used, more)
+        self.chunks().grow(used, more)
     }
 
     fn has_next(&mut self) -> bool {
@@ -462,21 +462,21 @@ unsafe impl Delegate for Feed {
     }
 
     fn next(&mut self, used: usize, _pending: usize) -> Option<Chunk> {
-        Some(self.state().next(used))
+        Some(self.chunks().next(used))
     }
 
     fn patch(&mut self, patch: Patch) -> Result<(), PatchListFull> {
-        let state = self.state();
-        if state.is_lost {
+        let chunks = self.chunks();
+        if chunks.is_lost {
             return Ok(());
         }
-        *state.patches.get_mut(state.waiting).ok_or(PatchListFull)? = patch;
-        state.waiting += 1;
+        *chunks.patches.get_mut(chunks.pending_patches).ok_or(PatchListFull)? = patch;
+        chunks.pending_patches += 1;
         Ok(())
     }
 
     #[inline]
     fn finish(&mut self, used: usize) {
-        self.state().last(used);
+        self.chunks().last(used);
     }
 }

@@ -14,19 +14,19 @@ use crate::shm::ring::Ring;
 use crate::shm::session::Session;
 
 use super::limits::Limits;
-use super::session_state::Shared;
+use super::session_state::SessionState;
 use super::writer::Writer;
 
 /// How long to sleep without a session before looking whether the control file is still there.
-const LONG: Duration = Duration::from_secs(1);
+const IDLE_INTERVAL: Duration = Duration::from_secs(1);
 /// How long to sleep in a session before looking whether its collector lives.
-const SHORT: Duration = Duration::from_millis(100);
+const SESSION_INTERVAL: Duration = Duration::from_millis(100);
 /// The least time between two looks, and between the beginnings of two sessions. Whoever writes to the control file without a pause
 /// costs this process no more than that.
-const LOOKS: Duration = Duration::from_millis(1);
-const SESSIONS: Duration = Duration::from_millis(50);
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
+const MIN_SESSION_INTERVAL: Duration = Duration::from_millis(50);
 /// How many rings of ended sessions wait for their collectors.
-const MOST_ENDED: usize = 4;
+const MAX_ENDED_RINGS: usize = 4;
 
 /// Why a process cannot be traced.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum ConnectError {
 
 /// A process that can be traced. As long as it lives it takes part in the sessions of its root directory.
 pub struct Producer {
-    shared: Arc<Shared>,
+    shared: Arc<SessionState>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -66,8 +66,8 @@ impl Producer {
         changed: impl Fn(Option<&Session>) + Send + 'static,
     ) -> Result<Self, ConnectError> {
         let control = Arc::new(Control::open(root)?);
-        let shared = Shared::new(None, Some(control.clone()), limits.stall);
-        let waiter = Waiter {
+        let shared = SessionState::new(None, Some(control.clone()), limits.stall);
+        let thread = SessionThread {
             root: root.clone(),
             name: name.to_owned(),
             limits,
@@ -76,11 +76,11 @@ impl Producer {
             shared: shared.clone(),
             control,
             ended: Vec::new(),
-            given_up: 0,
+            refused: 0,
             changed,
         };
         let thread =
-            situ_memory::thread::spawn("situ-trace", move || waiter.run()).map_err(ConnectError::Thread)?;
+            situ_memory::thread::spawn("situ-trace", move || thread.run()).map_err(ConnectError::Thread)?;
         Ok(Self { shared, thread: Some(thread) })
     }
 
@@ -102,7 +102,7 @@ impl Producer {
 
     /// How long its writers have waited for room in this session, all together.
     pub fn stalled(&self) -> Duration {
-        self.shared.patience().waited()
+        self.shared.stall_budget().waited()
     }
 
     /// Waits until there is a session, at most so long. Whether there is one.
@@ -149,65 +149,65 @@ impl Drop for Producer {
 }
 
 /// What the thread has.
-struct Waiter<F> {
+struct SessionThread<F> {
     root: Root,
     name: String,
     limits: Limits,
     /// When a session began last, and when writers last got all of their time.
     begun: Option<Instant>,
     refilled: Instant,
-    shared: Arc<Shared>,
+    shared: Arc<SessionState>,
     control: Arc<Control>,
     /// Rings of sessions that have ended, until the collector has read them.
     ended: Vec<Arc<Ring>>,
     /// The generation of a session that we do not take part in any more: its collector is dead, or there is no ring for it.
-    given_up: u32,
+    refused: u32,
     changed: F,
 }
 
-impl<F: Fn(Option<&Session>)> Waiter<F> {
+impl<F: Fn(Option<&Session>)> SessionThread<F> {
     fn run(mut self) {
         while !self.shared.closing.load(Ordering::Acquire) {
-            let (generation, looked) = (self.control.generation(), Instant::now());
-            self.look(generation);
-            let is_calm = self.ended.is_empty() && self.shared.session().load(Ordering::Relaxed) == 0;
-            let time = if is_calm { LONG } else { SHORT };
-            self.control.sleep(generation, if self.is_early() { SESSIONS } else { time });
-            std::thread::sleep(LOOKS.saturating_sub(looked.elapsed()));
+            let (generation, polled) = (self.control.generation(), Instant::now());
+            self.poll(generation);
+            let is_idle = self.ended.is_empty() && self.shared.session().load(Ordering::Relaxed) == 0;
+            let time = if is_idle { IDLE_INTERVAL } else { SESSION_INTERVAL };
+            self.control.sleep(generation, if self.has_just_begun() { MIN_SESSION_INTERVAL } else { time });
+            std::thread::sleep(MIN_POLL_INTERVAL.saturating_sub(polled.elapsed()));
         }
         self.end();
         // The collector takes the rings of those who are gone; without one, nobody does.
-        if !self.control.is_collected() {
+        if !self.control.has_collector() {
             self.ended.iter().for_each(|ring| ring.abandon());
         }
     }
 
     /// Whether a session began just now, so that another one has to wait.
-    fn is_early(&self) -> bool {
-        self.begun.is_some_and(|begun| begun.elapsed() < SESSIONS)
+    fn has_just_begun(&self) -> bool {
+        self.begun.is_some_and(|begun| begun.elapsed() < MIN_SESSION_INTERVAL)
     }
 
     /// Finds out what there is to do.
-    fn look(&mut self, generation: u32) {
+    fn poll(&mut self, generation: u32) {
         let mine = self.shared.session().load(Ordering::Relaxed);
         if mine != 0 && mine != generation {
             self.end();
         }
-        let is_on = generation % 2 == 1 && generation != self.given_up;
-        let is_collected = (!is_on && self.ended.is_empty()) || self.control.is_collected();
-        if mine == generation && mine != 0 && !is_collected {
-            self.given_up = generation;
+        let is_on = generation % 2 == 1 && generation != self.refused;
+        let has_collector = (!is_on && self.ended.is_empty()) || self.control.has_collector();
+        if mine == generation && mine != 0 && !has_collector {
+            self.refused = generation;
             self.end();
         } else if is_on
             && mine != generation
-            && is_collected
-            && !self.is_early()
+            && has_collector
+            && !self.has_just_begun()
             && let Some(session) = self.control.session()
         {
             self.begin(&session);
         }
         self.ended.retain(|ring| {
-            let is_done = ring.is_collected() || !is_collected;
+            let is_done = ring.is_collected() || !has_collector;
             if is_done {
                 ring.abandon();
             }
@@ -223,14 +223,14 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
     fn reopen(&mut self) {
         if let Ok(Some(control)) = Control::find(&self.root) {
             self.control = Arc::new(control);
-            self.given_up = 0;
+            self.refused = 0;
             self.shared.lock().control = Some(self.control.clone());
         }
     }
 
     /// Whether the session is of somebody whom this process gives its trace to. The kernel says who made its directory; all else that is
     /// known of it anybody may have written who can write to the control file.
-    fn is_welcome(&self, directory: &Beneath) -> bool {
+    fn is_allowed(&self, directory: &Beneath) -> bool {
         let own = rustix::process::geteuid().as_raw();
         let found = directory.open_directory().and_then(|directory| directory.metadata());
         found.is_ok_and(|found| self.limits.other_users || [own, 0].contains(&found.uid()))
@@ -238,37 +238,37 @@ impl<F: Fn(Option<&Session>)> Waiter<F> {
 
     fn begin(&mut self, session: &Session) {
         let directory = self.control.rings(session.id);
-        if !self.is_welcome(&directory) {
-            self.given_up = session.generation;
+        if !self.is_allowed(&directory) {
+            self.refused = session.generation;
             return;
         }
         self.begun = Some(Instant::now());
         if self.refilled.elapsed() >= Limits::REFILL {
             self.refilled = Instant::now();
-            self.shared.patience().refill();
+            self.shared.stall_budget().refill();
         }
         let session =
             &Session { ring_bytes: session.ring_bytes.min(self.limits.ring_bytes), ..session.clone() };
         let made = Ring::create(&self.root, &directory, session, &self.name, &self.control);
         let Ok(ring) = made else {
             // No memory, or the session ended meanwhile: we stay out of it.
-            self.given_up = session.generation;
+            self.refused = session.generation;
             return;
         };
         self.control.arrive();
         self.shared.begin(ring);
         (self.changed)(Some(session));
-        self.shared.told();
+        self.shared.notify();
     }
 
     fn end(&mut self) {
         let Some(ring) = self.shared.end() else { return };
         (self.changed)(None);
-        ring.quiet();
-        if self.ended.len() == MOST_ENDED {
+        ring.mark_quiet();
+        if self.ended.len() == MAX_ENDED_RINGS {
             self.ended.remove(0).abandon();
         }
         self.ended.push(ring);
-        self.shared.told();
+        self.shared.notify();
     }
 }

@@ -9,18 +9,18 @@ use situ_memory::fork::{Hold, Process, Registered, register};
 use crate::shm::control::Control;
 use crate::shm::ring::Ring;
 
-use super::stall_budget::Patience;
+use super::stall_budget::StallBudget;
 
 /// What writers and the thread share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SessionState {
     /// The generation of the session that writers should be in; 0: none.
     session: Arc<AtomicU32>,
     current: Mutex<Current>,
     /// Notified when `current` changes.
     changed: Condvar,
     pub(super) closing: AtomicBool,
-    patience: Patience,
+    stall_budget: StallBudget,
     /// That which takes part. Its thread, and its rings, are no forked child's.
     process: Process,
     _session: Registered,
@@ -31,10 +31,10 @@ pub(super) struct Current {
     pub(super) ring: Option<Arc<Ring>>,
     pub(super) control: Option<Arc<Control>>,
     /// Whoever wanted to hear of the ring, or of its end, has heard.
-    is_told: bool,
+    is_notified: bool,
 }
 
-impl Shared {
+impl SessionState {
     /// In the session of a ring, or in none.
     pub(crate) fn new(ring: Option<Arc<Ring>>, control: Option<Arc<Control>>, stall: Duration) -> Arc<Self> {
         let session = Arc::new(AtomicU32::new(ring.as_ref().map_or(0, |ring| ring.session.generation)));
@@ -42,10 +42,10 @@ impl Shared {
             _session: register(Hold::Word(session.clone())),
             process: Process::this(),
             session,
-            current: Mutex::new(Current { ring, control, is_told: true }),
+            current: Mutex::new(Current { ring, control, is_notified: true }),
             changed: Condvar::new(),
             closing: AtomicBool::new(false),
-            patience: Patience::new(stall),
+            stall_budget: StallBudget::new(stall),
         })
     }
 
@@ -55,8 +55,8 @@ impl Shared {
     }
 
     /// How long its writers may still wait.
-    pub(crate) fn patience(&self) -> &Patience {
-        &self.patience
+    pub(crate) fn stall_budget(&self) -> &StallBudget {
+        &self.stall_budget
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Current> {
@@ -77,7 +77,7 @@ impl Shared {
     pub(super) fn begin(&self, ring: Ring) {
         let generation = ring.session.generation;
         let mut current = self.lock();
-        (current.ring, current.is_told) = (Some(Arc::new(ring)), false);
+        (current.ring, current.is_notified) = (Some(Arc::new(ring)), false);
         // Writers that see this take the ring under the lock.
         self.session.store(generation, Ordering::Release);
     }
@@ -86,14 +86,14 @@ impl Shared {
     pub(super) fn end(&self) -> Option<Arc<Ring>> {
         let mut current = self.lock();
         let ring = current.ring.take()?;
-        current.is_told = false;
+        current.is_notified = false;
         self.session.store(0, Ordering::Release);
         Some(ring)
     }
 
     /// Whoever wanted to hear of the beginning or the end has heard.
-    pub(super) fn told(&self) {
-        self.lock().is_told = true;
+    pub(super) fn notify(&self) {
+        self.lock().is_notified = true;
         self.changed.notify_all();
     }
 
@@ -101,7 +101,7 @@ impl Shared {
     pub(super) fn wait(&self, time: Duration, session: bool) -> bool {
         let deadline = Instant::now() + time;
         let mut current = self.lock();
-        while current.ring.is_some() != session || !current.is_told {
+        while current.ring.is_some() != session || !current.is_notified {
             let now = Instant::now();
             if now >= deadline || self.is_inherited() {
                 return false;

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// As much as a writer takes at once, so that those that wait beside it find something left.
-const PORTION: u64 = 1_000_000;
+const MAX_PORTION: u64 = 1_000_000;
 
 /// Nanoseconds, which all writers of a process share. What they wait is taken out before they sleep, so the sum over all of them is
 /// never more than what was there. All of it may be relaxed: the number orders nothing but itself.
 #[derive(Debug)]
-pub(crate) struct Patience {
-    most: u64,
+pub(crate) struct StallBudget {
+    limit: u64,
     left: AtomicU64,
 }
 
@@ -18,15 +18,15 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-impl Patience {
-    pub(crate) fn new(most: Duration) -> Self {
-        let most = nanoseconds(most);
-        Self { most, left: AtomicU64::new(most) }
+impl StallBudget {
+    pub(crate) fn new(limit: Duration) -> Self {
+        let limit = nanoseconds(limit);
+        Self { limit, left: AtomicU64::new(limit) }
     }
 
     /// Takes some of what is left, at most so much; 0 if there is nothing any more.
     pub(crate) fn take(&self, wanted: u64) -> u64 {
-        let wanted = wanted.min(PORTION);
+        let wanted = wanted.min(MAX_PORTION);
         let taken = self.left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
             (left > 0).then(|| left - left.min(wanted))
         });
@@ -37,17 +37,17 @@ impl Patience {
     pub(crate) fn give_back(&self, rest: u64) {
         // Never more than there was: a refill may have come in between.
         self.left
-            .update(Ordering::Relaxed, Ordering::Relaxed, |left| left.saturating_add(rest).min(self.most));
+            .update(Ordering::Relaxed, Ordering::Relaxed, |left| left.saturating_add(rest).min(self.limit));
     }
 
     /// As much as in the beginning.
     pub(crate) fn refill(&self) {
-        self.left.store(self.most, Ordering::Relaxed);
+        self.left.store(self.limit, Ordering::Relaxed);
     }
 
     /// How much of it was waited since it was full.
     pub(crate) fn waited(&self) -> Duration {
-        Duration::from_nanos(self.most.saturating_sub(self.left.load(Ordering::Relaxed)))
+        Duration::from_nanos(self.limit.saturating_sub(self.left.load(Ordering::Relaxed)))
     }
 }
 
@@ -57,17 +57,14 @@ mod tests {
 
     #[test]
     fn all_together_get_no_more_than_there_is() {
-        let patience = Patience::new(Duration::from_micros(2500));
-        assert_eq!(patience.take(u64::MAX), 1_000_000);
-        assert_eq!(patience.take(300_000), 300_000);
-        patience.give_back(200_000);
-        assert_eq!(patience.waited(), Duration::from_micros(1100));
-        assert_eq!(
-            [patience.take(u64::MAX), patience.take(u64::MAX), patience.take(1)],
-            [1_000_000, 400_000, 0]
-        );
-        patience.refill();
-        patience.give_back(1_000_000);
-        assert_eq!((patience.waited(), patience.take(0)), (Duration::ZERO, 0));
+        let budget = StallBudget::new(Duration::from_micros(2500));
+        assert_eq!(budget.take(u64::MAX), 1_000_000);
+        assert_eq!(budget.take(300_000), 300_000);
+        budget.give_back(200_000);
+        assert_eq!(budget.waited(), Duration::from_micros(1100));
+        assert_eq!([budget.take(u64::MAX), budget.take(u64::MAX), budget.take(1)], [1_000_000, 400_000, 0]);
+        budget.refill();
+        budget.give_back(1_000_000);
+        assert_eq!((budget.waited(), budget.take(0)), (Duration::ZERO, 0));
     }
 }

@@ -10,8 +10,8 @@ use situ_wire::protobuf;
 
 use crate::shm::format::Lost;
 
-use super::chunk_writer::{Feed, State};
-use super::session_state::Shared;
+use super::chunk_writer::{ChunkDelegate, ChunkWriter};
+use super::session_state::SessionState;
 
 /// Writes packets into its process' ring. One for each thread; what it writes is one sequence of the trace.
 ///
@@ -25,21 +25,21 @@ pub struct Writer {
 struct Inner {
     encoder: protobuf::Writer<'static>,
     /// Where the encoder gets its memory; only the encoder touches it.
-    feed: NonNull<Feed>,
-    state: NonNull<State>,
-    shared: Arc<Shared>,
+    delegate: NonNull<ChunkDelegate>,
+    chunks: NonNull<ChunkWriter>,
+    shared: Arc<SessionState>,
 }
 
 // SAFETY: nothing in it belongs to a thread; the pointers are its own.
 unsafe impl Send for Writer {}
 
 impl Writer {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        let state = NonNull::from(Box::leak(Box::new(State::new())));
-        let feed = NonNull::from(Box::leak(Box::new(Feed::new(state))));
+    pub(crate) fn new(shared: Arc<SessionState>) -> Self {
+        let chunks = NonNull::from(Box::leak(Box::new(ChunkWriter::new())));
+        let delegate = NonNull::from(Box::leak(Box::new(ChunkDelegate::new(chunks))));
         // SAFETY: the feed lives until `drop`, which ends the encoder first; nobody else makes a reference to it.
-        let encoder = protobuf::Writer::new(unsafe { &mut *feed.as_ptr() });
-        let inner = Inner { encoder, feed, state, shared };
+        let encoder = protobuf::Writer::new(unsafe { &mut *delegate.as_ptr() });
+        let inner = Inner { encoder, delegate, chunks, shared };
         Self { inner: NonNull::from(Box::leak(Box::new(inner))), owned: PhantomData }
     }
 
@@ -54,14 +54,14 @@ impl Writer {
         // the state through the feed's pointer; so no reference to the state is held across that.
         unsafe {
             let session = (*inner).shared.session().load(Ordering::Relaxed);
-            let state = (*inner).state.as_ptr();
-            if session != (*state).session() {
-                (*state).attach(session, &(*inner).shared);
+            let chunks = (*inner).chunks.as_ptr();
+            if session != (*chunks).session() {
+                (*chunks).attach(session, &(*inner).shared);
             }
-            if (*state).session() == 0 {
+            if (*chunks).session() == 0 {
                 return None;
             }
-            (*state).begin();
+            (*chunks).begin();
             (*inner).encoder.restart();
             let message = (*inner).encoder.message();
             Some(Packet { message, inner: self.inner })
@@ -79,42 +79,42 @@ impl Writer {
         // SAFETY: as in `packet`; no packet is open.
         unsafe {
             let session = (*inner).shared.session().load(Ordering::Relaxed);
-            let state = (*inner).state.as_ptr();
-            if session != (*state).session() {
-                (*state).attach(session, &(*inner).shared);
+            let chunks = (*inner).chunks.as_ptr();
+            if session != (*chunks).session() {
+                (*chunks).attach(session, &(*inner).shared);
             }
-            (*state).epoch()
+            (*chunks).epoch()
         }
     }
 
     /// Which of the process' sessions it writes for; 0 means that there is none.
     pub(crate) fn session(&self) -> u32 {
         // SAFETY: no packet is open, because it would borrow the writer.
-        unsafe { (*self.inner.as_ref().state.as_ptr()).session() }
+        unsafe { (*self.inner.as_ref().chunks.as_ptr()).session() }
     }
 
     /// How much was lost in this session.
     pub fn lost(&self) -> Lost {
         // SAFETY: no packet is open, because it would borrow the writer.
-        unsafe { (*self.inner.as_ref().state.as_ptr()).lost() }
+        unsafe { (*self.inner.as_ref().chunks.as_ptr()).lost() }
     }
 
     /// How many packets were finished in this session.
     pub fn finished(&self) -> u64 {
         // SAFETY: as above.
-        unsafe { (*self.inner.as_ref().state.as_ptr()).finished() }
+        unsafe { (*self.inner.as_ref().chunks.as_ptr()).finished() }
     }
 
     /// The writer is this thread's from now on.
     pub(crate) fn adopt(&mut self) {
         // SAFETY: no packet is open, and nobody else has a reference.
-        unsafe { (*self.inner.as_ref().state.as_ptr()).adopt() }
+        unsafe { (*self.inner.as_ref().chunks.as_ptr()).adopt() }
     }
 
     /// Hands in what is finished, so that the chunk can serve another writer. The collector does so by itself before long.
     pub fn flush(&mut self) {
         // SAFETY: no packet is open, and nobody else has a reference.
-        unsafe { (*self.inner.as_ref().state.as_ptr()).hand_in() }
+        unsafe { (*self.inner.as_ref().chunks.as_ptr()).hand_in() }
     }
 }
 
@@ -124,9 +124,9 @@ impl Drop for Writer {
         // more when the feed goes.
         unsafe {
             let inner = Box::from_raw(self.inner.as_ptr());
-            drop(Box::from_raw(inner.feed.as_ptr()));
-            let mut state = Box::from_raw(inner.state.as_ptr());
-            state.leave();
+            drop(Box::from_raw(inner.delegate.as_ptr()));
+            let mut chunks = Box::from_raw(inner.chunks.as_ptr());
+            chunks.leave();
         }
     }
 }
@@ -159,7 +159,7 @@ impl Drop for Packet<'_> {
         // level of its own to end.
         unsafe {
             let result = (*inner).encoder.finish();
-            (*(*inner).state.as_ptr()).end(result.is_ok());
+            (*(*inner).chunks.as_ptr()).end(result.is_ok());
         }
     }
 }

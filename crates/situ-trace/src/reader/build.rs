@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use situ_wire::protobuf::ReadError;
 
-use super::packets::Packets;
+use super::packets::PacketReader;
 use super::strings::{TextId, Texts};
 use super::trace::{
     ArgumentValue, Instant, ProcessTrack, ReadTrace, Sample, SliceEnd, TimedSlice, Track, TrackKind,
@@ -31,13 +31,13 @@ struct Sequence {
 }
 
 /// An event, before all are in order.
-struct Raw {
+struct RawEvent {
     at_ns: u64,
     track: usize,
-    what: What,
+    kind: RawKind,
 }
 
-enum What {
+enum RawKind {
     Begin(Box<Details>),
     End(Box<Details>),
     Instant(Box<Details>),
@@ -72,14 +72,14 @@ struct Builder {
     pids: HashMap<u64, i32>,
     /// By how much a clock is behind the boot time.
     behind: HashMap<u32, i128>,
-    raw: Vec<Raw>,
+    raw: Vec<RawEvent>,
 }
 
 impl ReadTrace {
     /// Reads the bytes of a file. What cannot be understood is counted in [`troubles`](Self::troubles).
     pub fn read(bytes: &[u8]) -> Self {
         let mut builder = Builder::default();
-        let mut packets = Packets::new(bytes);
+        let mut packets = PacketReader::new(bytes);
         for packet in packets.by_ref() {
             builder.trace.packets += 1;
             if builder.packet(packet).is_err() {
@@ -199,17 +199,17 @@ impl Builder {
             (false, None) => 0,
         };
         let track = self.track(uuid);
-        let what = match event.r#type() {
-            Type::TYPE_SLICE_BEGIN => What::Begin(Box::new(self.details(number, event)?)),
-            Type::TYPE_SLICE_END => What::End(Box::new(self.details(number, event)?)),
-            Type::TYPE_INSTANT => What::Instant(Box::new(self.details(number, event)?)),
+        let kind = match event.r#type() {
+            Type::TYPE_SLICE_BEGIN => RawKind::Begin(Box::new(self.details(number, event)?)),
+            Type::TYPE_SLICE_END => RawKind::End(Box::new(self.details(number, event)?)),
+            Type::TYPE_INSTANT => RawKind::Instant(Box::new(self.details(number, event)?)),
             Type::TYPE_COUNTER if event.has_double_counter_value() => {
-                What::Count(event.double_counter_value())
+                RawKind::Count(event.double_counter_value())
             }
-            Type::TYPE_COUNTER => What::Count(event.counter_value() as f64),
+            Type::TYPE_COUNTER => RawKind::Count(event.counter_value() as f64),
             _ => return Ok(()),
         };
-        self.raw.push(Raw { at_ns, track, what });
+        self.raw.push(RawEvent { at_ns, track, kind });
         Ok(())
     }
 
@@ -258,9 +258,9 @@ impl Builder {
         // The slices that are open on each track, as indices.
         let mut open: Vec<Vec<usize>> = vec![Vec::new(); self.trace.tracks.len()];
         let trace = &mut self.trace;
-        for Raw { at_ns, track, what } in raw {
-            match what {
-                What::Begin(details) => {
+        for RawEvent { at_ns, track, kind } in raw {
+            match kind {
+                RawKind::Begin(details) => {
                     let Details { category, name, arguments, flows } = *details;
                     let depth = open[track].len() as u32;
                     open[track].push(trace.slices.len());
@@ -275,7 +275,7 @@ impl Builder {
                         flows,
                     });
                 }
-                What::End(details) => match open[track].pop() {
+                RawKind::End(details) => match open[track].pop() {
                     Some(index) => {
                         let slice = &mut trace.slices[index];
                         slice.end = SliceEnd::At(at_ns);
@@ -284,12 +284,12 @@ impl Builder {
                     }
                     None => trace.troubles.ends_without_begin += 1,
                 },
-                What::Instant(details) => {
+                RawKind::Instant(details) => {
                     let Details { category, name, arguments, flows } = *details;
                     let (category, name) = (category.0, name.0);
                     trace.instants.push(Instant { track, at_ns, category, name, arguments, flows });
                 }
-                What::Count(value) => trace.samples.push(Sample { track, at_ns, value }),
+                RawKind::Count(value) => trace.samples.push(Sample { track, at_ns, value }),
             }
         }
         self.trace

@@ -15,7 +15,7 @@ mod strings;
 mod summary;
 mod trace;
 
-pub use summary::{CounterSummary, Latency, NameSummary, Summary, TopicSummary};
+pub use summary::{CounterSummary, Latency, NameSummary, TopicSummary, TraceSummary};
 pub use trace::{
     ArgumentValue, Instant, ProcessTrack, ReadTrace, Sample, SliceEnd, TextId, TimedSlice, Track, TrackKind,
     Troubles,

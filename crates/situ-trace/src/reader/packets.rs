@@ -6,13 +6,13 @@ const PACKET: u32 = 1;
 /// The packets of a file, in their order. A file that ends within a packet, as that of a recorder that was killed does, gives those
 /// before it.
 #[derive(Debug)]
-pub(super) struct Packets<'a> {
+pub(super) struct PacketReader<'a> {
     rest: &'a [u8],
     /// How many bytes could not be understood.
     pub(super) unread: u64,
 }
 
-impl<'a> Packets<'a> {
+impl<'a> PacketReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, unread: 0 }
     }
@@ -51,7 +51,7 @@ impl<'a> Packets<'a> {
     }
 }
 
-impl<'a> Iterator for Packets<'a> {
+impl<'a> Iterator for PacketReader<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -72,10 +72,10 @@ impl<'a> Iterator for Packets<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Packets;
+    use super::PacketReader;
 
     fn read(bytes: &[u8]) -> (Vec<&[u8]>, u64) {
-        let mut packets = Packets::new(bytes);
+        let mut packets = PacketReader::new(bytes);
         let read = packets.by_ref().collect();
         (read, packets.unread)
     }

@@ -77,7 +77,7 @@ pub struct CounterSummary {
 
 /// A trace in numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct TraceSummary {
     /// From the first event to the last, in nanoseconds.
     pub duration_ns: u64,
     /// How many packets the file has.
@@ -115,7 +115,7 @@ impl Latency {
     }
 }
 
-impl Summary {
+impl TraceSummary {
     /// Sums a trace up.
     pub fn of(trace: &ReadTrace) -> Self {
         let (begin, end) = trace.span();

@@ -62,7 +62,7 @@ pub enum State {
 }
 
 /// The most fragments that a chunk may have.
-pub const MOST_FRAGMENTS: u32 = (1 << 11) - 1;
+pub const MAX_FRAGMENTS: u32 = (1 << 11) - 1;
 
 const STATE_BITS: u32 = 7;
 const FIRST_CONTINUES: u32 = 1 << 3;
@@ -116,7 +116,7 @@ impl Word {
     /// How many fragments are finished.
     #[inline]
     pub const fn count(self) -> u32 {
-        self.0 >> COUNT_SHIFT & MOST_FRAGMENTS
+        self.0 >> COUNT_SHIFT & MAX_FRAGMENTS
     }
 
     /// The writer's place.
@@ -169,7 +169,7 @@ impl ChunkWord {
 
     /// Collector: what is there, and all that is finished.
     #[inline]
-    pub fn look(&self) -> Word {
+    pub fn load(&self) -> Word {
         Word(self.0.load(Ordering::Acquire))
     }
 
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(word.0, 0x1234_0000 | 3 << 5 | 1 << 3 | 2);
         assert_eq!((word.state(), word.count(), word.writer()), (Some(State::Idle), 3, 0x1234));
         assert!(word.first_continues() && !word.last_continues());
-        let left = word.plus(MOST_FRAGMENTS - 3).with(State::Complete).continued();
+        let left = word.plus(MAX_FRAGMENTS - 3).with(State::Complete).continued();
         assert_eq!(left.0, 0x1234_fff8 | 3);
         assert!(left.last_continues() && left.count() == 2047);
         assert_eq!(Word(5).state(), None);
@@ -214,6 +214,6 @@ mod tests {
         assert!(chunk.begin(idle) && !chunk.reclaim(idle));
         chunk.publish(idle);
         assert!(chunk.reclaim(idle) && !chunk.begin(idle) && !chunk.hand_in(idle));
-        assert_eq!(chunk.look().state(), Some(State::Complete));
+        assert_eq!(chunk.load().state(), Some(State::Complete));
     }
 }

@@ -35,10 +35,10 @@ const VERSION: u32 = 2;
 const SIZE: usize = 4096;
 const TEXT_OFFSET: usize = 1024;
 /// How long a session's categories may be, in bytes.
-pub const MOST_CATEGORIES: usize = SIZE - TEXT_OFFSET;
+pub const MAX_CATEGORIES: usize = SIZE - TEXT_OFFSET;
 const FILE: &str = "control";
 /// How long a collector that starts waits for those who only look whether there is one.
-const LOOKS: u32 = 100;
+const LOCK_ATTEMPTS: u32 = 100;
 
 /// The words of the file. Zeroed memory has no session.
 #[repr(C)]
@@ -204,7 +204,7 @@ impl Control {
     fn text(&self) -> &[AtomicU8] {
         // SAFETY: the text lies in the mapping, behind the words; atomics may be shared with anybody.
         unsafe {
-            std::slice::from_raw_parts(self.map.base().add(TEXT_OFFSET).cast::<AtomicU8>(), MOST_CATEGORIES)
+            std::slice::from_raw_parts(self.map.base().add(TEXT_OFFSET).cast::<AtomicU8>(), MAX_CATEGORIES)
         }
     }
 
@@ -258,7 +258,7 @@ impl Control {
                 return None;
             }
             let length = page.categories_len.load(Ordering::Relaxed) as usize;
-            let bytes = self.text()[..length.min(MOST_CATEGORIES)].iter();
+            let bytes = self.text()[..length.min(MAX_CATEGORIES)].iter();
             let bytes: Vec<u8> = bytes.map(|byte| byte.load(Ordering::Relaxed)).collect();
             let policy = match page.stall.load(Ordering::Relaxed) {
                 0 => Policy::Drop,
@@ -286,7 +286,7 @@ impl Control {
 
     /// Whether a collector lives. In doubt, it does. The lock alone does not tell: a child that was cloned from it has it too. Should another one
     /// have taken the lock and not announced itself yet, it is the last one that is asked about, and rightly so: its session is over.
-    pub(crate) fn is_collected(&self) -> bool {
+    pub(crate) fn has_collector(&self) -> bool {
         if rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
             let page = self.page();
             let collector = Identity {
@@ -321,7 +321,7 @@ impl Control {
         if file.metadata()?.ino() != self.inode {
             return Err(io::ErrorKind::NotFound.into());
         }
-        for _ in 0..LOOKS {
+        for _ in 0..LOCK_ATTEMPTS {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if self.is_current() => return Ok(Some(LockedFile::new(file))),
                 // Removed before we had the lock.

@@ -14,7 +14,7 @@ pub const VERSION: u32 = 2;
 /// How many threads of a producer may write at once.
 pub const WRITERS: u32 = 1024;
 /// How long a producer's name may be, in bytes.
-pub const MOST_NAME: usize = 256;
+pub const MAX_NAME: usize = 256;
 
 pub(crate) const PAGE: usize = 4096;
 pub(crate) const NAME_OFFSET: usize = 1024;
@@ -69,8 +69,8 @@ pub struct Words {
     pub status: AtomicU32,
     reserved2: [u32; 31],
     /// How many packets were lost, and how many bytes, because there were too many writers.
-    pub crowd_packets: AtomicU64,
-    pub crowd_bytes: AtomicU64,
+    pub unregistered_packets: AtomicU64,
+    pub unregistered_bytes: AtomicU64,
 }
 
 /// The producer has heard that the session ended: packets may still end, but none begins.
@@ -207,7 +207,7 @@ impl Header {
         let bytes = u64::from(self.chunks) * u64::from(self.chunk_size);
         let mut like = Self::new(self.id, self.session, bytes, self.chunk_size, self.name_len as usize);
         (like.pid, like.born, like.namespaces) = (self.pid, self.born, self.namespaces);
-        if like != *self || self.name_len as usize > MOST_NAME {
+        if like != *self || self.name_len as usize > MAX_NAME {
             return Err("its offsets are not what its sizes imply");
         }
         if size < self.len() as u64 {
@@ -241,7 +241,7 @@ mod tests {
             (offset_of!(Words, tail), 128),
             (offset_of!(Words, room), 256),
             (offset_of!(Words, status), 384),
-            (offset_of!(Words, crowd_packets), 512),
+            (offset_of!(Words, unregistered_packets), 512),
             (offset_of!(WriterEntry, number), 4),
             (offset_of!(WriterEntry, thread), 8),
             (offset_of!(WriterEntry, packets), 16),

@@ -23,7 +23,7 @@ use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// How often a taker tries. Each time that it fails another taker of its process has got a chunk; so it never fails that often, unless
 /// somebody writes over the words who should not.
-const MOST_TRIES: u32 = 4096;
+const MAX_ATTEMPTS: u32 = 4096;
 
 /// Both ends, each alone on a pair of cache lines (processors fetch lines in pairs).
 #[repr(C, align(128))]
@@ -52,7 +52,7 @@ pub struct FreeList<'a> {
 impl FreeList<'_> {
     /// Writer: takes the number of a free chunk, and tells how many are left. Nothing: none is free.
     pub fn take(&self) -> Option<(u32, u64)> {
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let head = self.head.0.load(Ordering::Acquire);
             let tail = self.tail.0.load(Ordering::Acquire);
             // In this order `tail` is at least what it was when `head` was `head`.

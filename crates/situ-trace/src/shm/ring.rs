@@ -12,7 +12,7 @@ use situ_memory::{Access, Beneath, Mapping, MemoryError, Root, find_memory};
 
 use crate::shm::control::Control;
 use crate::shm::format::{
-    CHUNK_HEADER, ChunkHeader, EntryState, Header, MOST_NAME, NAME_OFFSET, QUIET, WORDS_OFFSET, Words,
+    CHUNK_HEADER, ChunkHeader, EntryState, Header, MAX_NAME, NAME_OFFSET, QUIET, WORDS_OFFSET, Words,
     WriterEntry,
 };
 use crate::shm::free_list::FreeList;
@@ -26,12 +26,12 @@ pub(crate) const UNFINISHED: &str = "new";
 
 /// The parts of a mapped ring. Both sides have one, each of its own mapping and its own copy of the header.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct MappedRing {
     pub(crate) map: Arc<Mapping>,
     pub(crate) header: Header,
 }
 
-impl Parts {
+impl MappedRing {
     fn part<T>(&self, offset: usize) -> &T {
         debug_assert!(self.map.at::<T>(offset).is_some());
         // SAFETY: offsets follow from the header, which was made or checked against the mapping's length, and are aligned;
@@ -72,7 +72,7 @@ impl Parts {
 /// The producer's side of a ring.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    pub(crate) parts: Parts,
+    pub(crate) parts: MappedRing,
     pub(crate) session: Session,
     place: Beneath,
     /// Carries the lock by which the collector knows that we live.
@@ -96,7 +96,7 @@ impl Ring {
         control: &Arc<Control>,
     ) -> Result<Self, MemoryError> {
         let id = system::unique();
-        let name = &name.as_bytes()[..name.floor_char_boundary(MOST_NAME)];
+        let name = &name.as_bytes()[..name.floor_char_boundary(MAX_NAME)];
         let header = Header::new(id, session.id, session.ring_bytes, session.chunk_bytes, name.len());
         let place = directory.join(format!("{id:016x}.{EXTENSION}"));
         let unfinished = place.with_extension(UNFINISHED);
@@ -120,7 +120,7 @@ impl Ring {
                 map.base().cast::<Header>().write(header);
                 map.base().add(NAME_OFFSET).copy_from_nonoverlapping(name.as_ptr(), name.len());
             }
-            let parts = Parts { map: Arc::new(map), header };
+            let parts = MappedRing { map: Arc::new(map), header };
             (0..header.chunks).for_each(|number| parts.free().give(number.into(), number));
             unfinished.rename(&place).map_err(|error| failed("name", place.path(), error))?;
             Ok((file, parts))
@@ -181,7 +181,7 @@ impl Ring {
     }
 
     /// How long writers wait for a chunk; nothing if they do not.
-    pub(crate) fn patience_ns(&self) -> Option<u64> {
+    pub(crate) fn stall_timeout_ns(&self) -> Option<u64> {
         match self.session.policy {
             Policy::Drop => None,
             Policy::Stall { at_most } => Some(u64::try_from(at_most.as_nanos()).unwrap_or(u64::MAX)),
@@ -189,13 +189,13 @@ impl Ring {
     }
 
     /// Tells the collector that no packet begins any more.
-    pub(crate) fn quiet(&self) {
+    pub(crate) fn mark_quiet(&self) {
         self.parts.words().status.store(QUIET, Ordering::Release);
         self.control.work().notify();
     }
 
     /// Wakes the collector, if it sleeps.
-    pub(crate) fn ask_for_room(&self) {
+    pub(crate) fn wake_collector(&self) {
         self.control.work().notify();
     }
 

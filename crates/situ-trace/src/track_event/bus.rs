@@ -3,7 +3,7 @@
 //! A message has the same flow number wherever it is: made of its topic's number and its own. So the arrows of a message go from the
 //! publisher's slice to copies and to everybody who takes it, without anything travelling with the message.
 
-use situ_bus::hook::{self, Event as Told, Hook, Notice, Step, Subject};
+use situ_bus::hook::{self, Event as BusEvent, Hook, Notice, Step, Subject};
 
 use super::bus_topics::{BUS, Topic, topic};
 use super::event::{Argument, Event, Kind};
@@ -50,7 +50,7 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
         });
     };
     match notice.event {
-        Told::Begin { step, number, bytes } => {
+        BusEvent::Begin { step, number, bytes } => {
             let name = Some(topic.map_or(&WAIT_FOR_ANY, |topic| topic.step(step)));
             let flow = number.and_then(|number| flow(subject, number));
             let sizes = sizes(number, bytes);
@@ -71,17 +71,17 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
             }
         }
         // What a take found is known only now; the others have said so when they began.
-        Told::End { step: Step::Take, number: Some(number), bytes } => {
+        BusEvent::End { step: Step::Take, number: Some(number), bytes } => {
             put(Kind::End, None, flow(subject, number), &sizes(Some(number), bytes));
         }
-        Told::End { .. } => put(Kind::End, None, None, &[]),
-        Told::Dropped { why, messages } => {
+        BusEvent::End { .. } => put(Kind::End, None, None, &[]),
+        BusEvent::Dropped { why, messages } => {
             let name = topic.map(|topic| topic.why(why));
             let messages = Argument { name: &MESSAGES, value: Value::Uint(messages) };
             put(Kind::Instant, name, None, &[messages]);
         }
-        Told::SlotsInUse(value) => count(thread, topic, subject, false, at_ns, value),
-        Told::Queued(value) => count(thread, topic, subject, true, at_ns, value),
+        BusEvent::SlotsInUse(value) => count(thread, topic, subject, false, at_ns, value),
+        BusEvent::Queued(value) => count(thread, topic, subject, true, at_ns, value),
         _ => {}
     }
 }

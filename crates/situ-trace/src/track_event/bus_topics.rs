@@ -14,11 +14,11 @@ use super::names::Name;
 pub(super) static BUS: Category = Category::new("bus");
 
 /// The topics whose names are kept; what is told of others goes by a common one.
-const MOST_TOPICS: usize = 1024;
+const MAX_TOPICS: usize = 1024;
 /// The members of a topic with counters of their own.
-const MEMBERS: usize = 256;
+const MAX_MEMBERS: usize = 256;
 /// How many topics a thread finds without a lock.
-const KNOWN: usize = 16;
+const CACHED_TOPICS: usize = 16;
 
 /// The names of a topic's events, and its counters.
 pub(super) struct Topic {
@@ -35,21 +35,21 @@ pub(super) struct Topic {
     expired: Name,
     unpublished: Name,
     /// By member: the slots of a publisher, then the queue of a subscriber.
-    counters: [AtomicPtr<Counter>; 2 * MEMBERS],
+    counters: [AtomicPtr<Counter>; 2 * MAX_MEMBERS],
 }
 
 /// The topics that a thread has met, at the place that their number says.
 #[derive(Default)]
-pub(super) struct Known([Option<&'static Topic>; KNOWN]);
+pub(super) struct TopicCache([Option<&'static Topic>; CACHED_TOPICS]);
 
 /// Text that lasts as long as the program: of topics, of which there are not many.
-fn keep(text: String) -> &'static str {
+fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
 impl Topic {
     fn new(id: u64, name: &str) -> &'static Self {
-        let event = |what: &str| Name::new(keep(format!("{what} {name}")));
+        let event = |what: &str| Name::new(leak(format!("{what} {name}")));
         Box::leak(Box::new(Self {
             id,
             name: name.to_owned(),
@@ -63,7 +63,7 @@ impl Topic {
             skipped: event("skipped"),
             expired: event("expired"),
             unpublished: event("not published"),
-            counters: [const { AtomicPtr::new(std::ptr::null_mut()) }; 2 * MEMBERS],
+            counters: [const { AtomicPtr::new(std::ptr::null_mut()) }; 2 * MAX_MEMBERS],
         }))
     }
 
@@ -95,7 +95,7 @@ impl Topic {
         let mut counter = place.load(Ordering::Acquire);
         if counter.is_null() {
             let what = if is_queue { "queue of" } else { "slots of" };
-            let name = keep(format!("{what} {} #{member}", self.name));
+            let name = leak(format!("{what} {} #{member}", self.name));
             let made = Box::into_raw(Box::new(Counter::new(&BUS, name, Unit::Count)));
             counter =
                 match place.compare_exchange(std::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire)
@@ -110,8 +110,8 @@ impl Topic {
 }
 
 /// The topic that something is told about.
-pub(super) fn topic(known: &mut Known, subject: Subject<'_>) -> &'static Topic {
-    let place = &mut known.0[subject.id as usize % KNOWN];
+pub(super) fn topic(known: &mut TopicCache, subject: Subject<'_>) -> &'static Topic {
+    let place = &mut known.0[subject.id as usize % CACHED_TOPICS];
     match place {
         Some(topic) if topic.id == subject.id => topic,
         _ => place.insert(find_topic(subject)),
@@ -123,7 +123,7 @@ fn find_topic(subject: Subject<'_>) -> &'static Topic {
     static TOPICS: Mutex<Option<HashMap<u64, &'static Topic>>> = Mutex::new(None);
     let mut topics = TOPICS.lock().unwrap_or_else(PoisonError::into_inner);
     let topics = topics.get_or_insert_default();
-    if topics.len() >= MOST_TOPICS && !topics.contains_key(&subject.id) {
+    if topics.len() >= MAX_TOPICS && !topics.contains_key(&subject.id) {
         return topics.entry(0).or_insert_with(|| Topic::new(0, "another topic"));
     }
     topics.entry(subject.id).or_insert_with(|| Topic::new(subject.id, subject.topic))

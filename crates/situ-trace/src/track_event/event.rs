@@ -3,7 +3,7 @@
 use situ_wire::protobuf::Message;
 
 use super::category::Category;
-use super::names::{MOST_INTERNED, Name, Sent, Table};
+use super::names::{MAX_INTERNED, Name, Sent, Table};
 use super::value::Value;
 use crate::proto::{
     DebugAnnotationWriter, InternedDataWriter, TracePacketWriter, TrackEventWriter, track_event::Type,
@@ -72,7 +72,7 @@ impl Event<'_> {
         }
         if let Some(name) = self.name {
             match name.number() {
-                number if number < MOST_INTERNED => event.set_name_iid(u64::from(number)),
+                number if number < MAX_INTERNED => event.set_name_iid(u64::from(number)),
                 _ => event.set_name(&name.text()),
             }
         }
@@ -123,7 +123,7 @@ impl Argument<'_> {
     #[inline]
     fn write(&self, mut annotation: DebugAnnotationWriter<'_>) {
         match self.name.number() {
-            number if number < MOST_INTERNED => annotation.set_name_iid(u64::from(number)),
+            number if number < MAX_INTERNED => annotation.set_name_iid(u64::from(number)),
             _ => annotation.set_name(&self.name.text()),
         }
         match self.value {
@@ -138,7 +138,7 @@ impl Argument<'_> {
 
 pub(super) fn put_category(event: &mut TrackEventWriter<'_>, category: &Category) {
     match category.name().number() {
-        number if number < MOST_INTERNED => event.add_category_iids(u64::from(number)),
+        number if number < MAX_INTERNED => event.add_category_iids(u64::from(number)),
         _ => event.add_categories(&category.name().text()),
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The names up to this number are interned; what comes later is written out each time.
-pub(super) const MOST_INTERNED: u32 = 8192;
+pub(super) const MAX_INTERNED: u32 = 8192;
 
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
@@ -81,14 +81,14 @@ pub(super) enum Table {
 
 /// How many tables there are.
 const TABLES: u32 = 4;
-const WORDS: usize = (MOST_INTERNED * TABLES / 64) as usize;
+const WORDS: usize = (MAX_INTERNED * TABLES / 64) as usize;
 
 /// What a writer has sent since its state was last cleared: a bit for each table, those of a name beside each other.
 #[derive(Debug)]
 pub(super) struct Sent([u64; WORDS]);
 
 impl Sent {
-    pub(super) const fn nothing() -> Self {
+    pub(super) const fn empty() -> Self {
         Self([0; WORDS])
     }
 
@@ -148,18 +148,18 @@ mod tests {
     #[test]
     fn what_was_sent_is_known_in_its_table_until_it_is_cleared() {
         use Table::{Arguments, Categories, Counters, Events};
-        let mut sent = Sent::nothing();
+        let mut sent = Sent::empty();
         let tables = [Categories, Events, Arguments, Counters];
-        for number in [1, 15, 16, 70, MOST_INTERNED - 1] {
+        for number in [1, 15, 16, 70, MAX_INTERNED - 1] {
             for (index, table) in tables.into_iter().enumerate() {
                 assert!(!sent.has(table, number) && sent.add(table, number) && !sent.add(table, number));
                 for (other, table) in tables.into_iter().enumerate() {
                     assert_eq!(sent.has(table, number), other <= index, "{number} in {table:?}");
-                    assert!(!sent.has(table, number + 1) || number + 1 >= MOST_INTERNED);
+                    assert!(!sent.has(table, number + 1) || number + 1 >= MAX_INTERNED);
                 }
             }
         }
-        assert!(sent.has(Events, MOST_INTERNED), "never interned, so never missing");
+        assert!(sent.has(Events, MAX_INTERNED), "never interned, so never missing");
         sent.clear();
         assert!(!tables.iter().any(|table| sent.has(*table, 70)));
     }

@@ -65,13 +65,13 @@ pub(super) fn process_track() -> u64 {
 }
 
 /// A thread, as the trace describes it: asked of the system once in a session, not after each loss.
-pub(super) struct Description {
+pub(super) struct ThreadDescription {
     id: u32,
     track: u64,
     name: String,
 }
 
-impl Description {
+impl ThreadDescription {
     /// Of this thread.
     pub(super) fn new() -> Self {
         let id = thread_id();
@@ -92,7 +92,7 @@ pub(super) fn mix(one: u64, other: u64) -> u64 {
 }
 
 /// Writes the packet that describes the process, with which a thread's sequence begins anew.
-pub(super) fn describe_process(message: Message<'_>, thread: &Description) {
+pub(super) fn describe_process(message: Message<'_>, thread: &ThreadDescription) {
     let Some(process) = current() else { return };
     let mut packet = TracePacketWriter(message);
     packet.set_sequence_flags(1);
@@ -106,7 +106,7 @@ pub(super) fn describe_process(message: Message<'_>, thread: &Description) {
 }
 
 /// Writes the packet that describes a thread.
-pub(super) fn describe_thread(message: Message<'_>, thread: &Description) {
+pub(super) fn describe_thread(message: Message<'_>, thread: &ThreadDescription) {
     let Some(process) = current() else { return };
     let mut packet = TracePacketWriter(message);
     packet.set_sequence_flags(2);

@@ -6,33 +6,33 @@
 use std::cell::RefCell;
 use std::sync::Mutex;
 
-use super::bus_topics::Known;
+use super::bus_topics::TopicCache;
 use super::counter::Counter;
 use super::event::Event;
-use super::names::{MOST_INTERNED, Sent, Table};
-use super::process::{self, Description, Process};
+use super::names::{MAX_INTERNED, Sent, Table};
+use super::process::{self, Process, ThreadDescription};
 use crate::Writer;
 
 thread_local! {
-    static THREAD: RefCell<Own> = const { RefCell::new(Own(None)) };
+    static THREAD: RefCell<OwnThread> = const { RefCell::new(OwnThread(None)) };
 }
 
 /// How many threads' things are kept for others: more than begin and end at once. Each has some 10 KiB, and a place in the ring.
-const MOST_LEFT: usize = 256;
+const MAX_REUSABLE: usize = 256;
 
 /// What threads have left that have ended. Locked for a moment when a thread begins to write and when it ends, and never waited for: who
 /// does not get it does without. (In a forked child it may be locked for ever.)
-static LEFT: Mutex<Vec<Box<Thread>>> = Mutex::new(Vec::new());
+static REUSABLE: Mutex<Vec<Box<Thread>>> = Mutex::new(Vec::new());
 
 /// A thread's own; left to others when it ends.
-struct Own(Option<Box<Thread>>);
+struct OwnThread(Option<Box<Thread>>);
 
-impl Drop for Own {
+impl Drop for OwnThread {
     fn drop(&mut self) {
         if let Some(thread) = self.0.take()
             && process::current().is_some_and(|process| std::ptr::eq(process, thread.process))
-            && let Ok(mut left) = LEFT.try_lock()
-            && left.len() < MOST_LEFT
+            && let Ok(mut left) = REUSABLE.try_lock()
+            && left.len() < MAX_REUSABLE
         {
             left.push(thread);
         }
@@ -47,9 +47,9 @@ pub(super) struct Thread {
     epoch: u64,
     sent: Sent,
     /// How it was described in a session, and in which.
-    described: (u32, Description),
+    described: (u32, ThreadDescription),
     /// Whatever the bus' events need to be found again quickly.
-    pub(super) topics: Known,
+    pub(super) topics: TopicCache,
 }
 
 /// Calls `work` with what this thread keeps. Not in a process that is not traced, nor at the very end of a thread, nor within itself
@@ -81,7 +81,7 @@ impl Thread {
     /// For a thread that writes for the first time.
     #[cold]
     fn begin(process: &'static Process) -> Box<Self> {
-        let left = LEFT.try_lock().ok().and_then(|mut left| left.pop());
+        let left = REUSABLE.try_lock().ok().and_then(|mut left| left.pop());
         // After a fork they are the parent's.
         let Some(mut thread) = left.filter(|thread| std::ptr::eq(thread.process, process)) else {
             return Self::new(process);
@@ -89,7 +89,7 @@ impl Thread {
         thread.writer.adopt();
         // The sequence begins anew, with this thread's description.
         thread.epoch = 0;
-        thread.described = (0, Description::new());
+        thread.described = (0, ThreadDescription::new());
         thread
     }
 
@@ -98,9 +98,9 @@ impl Thread {
             writer: process.producer.writer(),
             process,
             epoch: 0,
-            sent: Sent::nothing(),
-            described: (0, Description::new()),
-            topics: Known::default(),
+            sent: Sent::empty(),
+            described: (0, ThreadDescription::new()),
+            topics: TopicCache::default(),
         })
     }
 
@@ -122,7 +122,7 @@ impl Thread {
             return;
         }
         // One whose number is too high to be remembered is described each time.
-        let is_new = counter.number() >= MOST_INTERNED || self.sent.add(Table::Counters, counter.number());
+        let is_new = counter.number() >= MAX_INTERNED || self.sent.add(Table::Counters, counter.number());
         if is_new && !self.describe(|message, _| counter.describe(message)) {
             return;
         }
@@ -135,13 +135,13 @@ impl Thread {
     #[inline(always)]
     fn is_ready(&mut self) -> bool {
         let epoch = self.writer.state_epoch();
-        epoch == self.epoch && epoch != 0 || self.introduce(epoch)
+        epoch == self.epoch && epoch != 0 || self.describe_all(epoch)
     }
 
     /// Says everything anew. Whether that was heard.
     #[cold]
     #[inline(never)]
-    fn introduce(&mut self, epoch: u64) -> bool {
+    fn describe_all(&mut self, epoch: u64) -> bool {
         self.epoch = epoch;
         self.sent.clear();
         if epoch == 0 {
@@ -150,22 +150,22 @@ impl Thread {
         let session = self.writer.session();
         if self.described.0 != session {
             // It may have another name by now.
-            self.described = (session, Description::new());
+            self.described = (session, ThreadDescription::new());
         }
         self.describe(process::describe_process) && self.describe(process::describe_thread)
     }
 
     /// Writes a packet that others depend on. Whether it was not lost.
-    fn describe(&mut self, write: impl FnOnce(situ_wire::protobuf::Message<'_>, &Description)) -> bool {
+    fn describe(&mut self, write: impl FnOnce(situ_wire::protobuf::Message<'_>, &ThreadDescription)) -> bool {
         match self.writer.packet() {
             Some(mut packet) => write(packet.message(), &self.described.1),
             None => return false,
         }
-        let is_heard = self.writer.state_epoch() == self.epoch;
-        if !is_heard {
+        let is_delivered = self.writer.state_epoch() == self.epoch;
+        if !is_delivered {
             // So that the next event says everything again.
             self.epoch = 0;
         }
-        is_heard
+        is_delivered
     }
 }

@@ -17,10 +17,10 @@ use situ_trace::{Collector, CollectorOptions, Limits, Producer, Writer};
 use situ_wire::protobuf::{Fields, Message, Value};
 
 /// More than anything takes.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What a process gives that waits for its collector as long as that wants it to.
-pub const PATIENT: Limits = Limits::new().stall(Duration::from_secs(3600));
+pub const LONG_STALL: Limits = Limits::new().stall(Duration::from_secs(3600));
 
 /// Something that is seldom the same twice.
 pub fn now_ns() -> u64 {
@@ -60,8 +60,8 @@ impl Scratch {
 
     /// A producer that hears of the session.
     pub fn producer(&self, name: &str) -> Producer {
-        let producer = Producer::connect_within(&self.root(), name, PATIENT, |_| {}).unwrap();
-        assert!(producer.wait_for_session(PATIENCE));
+        let producer = Producer::connect_within(&self.root(), name, LONG_STALL, |_| {}).unwrap();
+        assert!(producer.wait_for_session(TIMEOUT));
         producer
     }
 

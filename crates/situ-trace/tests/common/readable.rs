@@ -1,6 +1,6 @@
 //! The rules that whatever is read from a trace keeps to.
 
-use situ_trace::reader::{ReadTrace, SliceEnd, Summary};
+use situ_trace::reader::{ReadTrace, SliceEnd, TraceSummary};
 
 /// Reads it, and holds what came out to its own rules.
 pub fn check(bytes: &[u8]) -> ReadTrace {
@@ -17,7 +17,7 @@ pub fn check(bytes: &[u8]) -> ReadTrace {
     assert!(trace.slices.is_sorted_by_key(|slice| slice.begin_ns));
     assert!(trace.tracks.iter().all(|track| track.process.is_none_or(|index| index < trace.processes.len())));
     assert!(trace.samples.iter().all(|sample| sample.track < trace.tracks.len()));
-    let summary = Summary::of(&trace);
+    let summary = TraceSummary::of(&trace);
     assert_eq!(summary.names.iter().map(|name| name.count).sum::<u64>(), trace.slices.len() as u64);
     trace
 }

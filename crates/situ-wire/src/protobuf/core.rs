@@ -28,7 +28,7 @@ const SPARE: usize = WIDE - 1;
 pub const MIN_CHUNK: usize = WIDE;
 
 /// How many levels have a remembered width, three bits each.
-const REMEMBERED: u32 = 21;
+const WIDTH_LEVELS: u32 = 21;
 
 /// Stands in [`Level::chunk_or_width`] of a group, which has no slot.
 const GROUP: u32 = u32::MAX;
@@ -163,12 +163,12 @@ impl Core {
     }
 
     #[inline(always)]
-    pub(super) fn varint_field(&mut self, field: u32, value: u64, most: usize) {
+    pub(super) fn varint_field(&mut self, field: u32, value: u64, max_size: usize) {
         if !self.check(field) {
             return;
         }
         let tag = tag(field, WireType::Varint);
-        if self.room() < varint_size(u64::from(tag)) + most {
+        if self.room() < varint_size(u64::from(tag)) + max_size {
             return self.varint_field_slow(tag, value);
         }
         // SAFETY: there is room for the tag and the longest value.
@@ -320,7 +320,7 @@ impl Core {
     /// The width that the length of a message at this depth will probably have.
     #[inline(always)]
     fn width(&self) -> usize {
-        if self.depth < REMEMBERED { 1 + (self.widths >> (3 * self.depth) & 7) as usize } else { 1 }
+        if self.depth < WIDTH_LEVELS { 1 + (self.widths >> (3 * self.depth) & 7) as usize } else { 1 }
     }
 
     /// # Safety
@@ -444,7 +444,7 @@ impl Core {
             self.cursor = slot.add(needed + length);
         }
         // Whatever comes next at this depth is probably as long.
-        if self.depth < REMEMBERED && !self.is_tight() {
+        if self.depth < WIDTH_LEVELS && !self.is_tight() {
             let shift = 3 * self.depth;
             self.widths = self.widths & !(7 << shift) | (needed as u64 - 1) << shift;
         }

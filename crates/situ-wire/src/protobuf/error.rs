@@ -13,19 +13,19 @@ pub enum WriteError {
         written: u64,
     },
     /// A chunk is too small for the beginning of a nested message.
-    #[error("a chunk has {length} bytes; at least {least} are needed", least = super::MIN_CHUNK)]
+    #[error("a chunk has {length} bytes; at least {min} are needed", min = super::MIN_CHUNK)]
     ChunkTooSmall {
         /// How large it is, in bytes.
         length: usize,
     },
     /// No field can have this number.
-    #[error("{field} is no field number; they go from 1 to {most}", most = super::MAX_FIELD)]
+    #[error("{field} is no field number; they go from 1 to {max}", max = super::MAX_FIELD)]
     InvalidField {
         /// The number.
         field: u32,
     },
     /// Messages are nested too deep.
-    #[error("messages nest deeper than {most}", most = super::MAX_LEVELS)]
+    #[error("messages nest deeper than {max}", max = super::MAX_LEVELS)]
     TooDeep,
     /// A nested message, string or packed field is longer than protobuf allows.
     #[error("a field of {length} bytes is too long; protobuf ends at 2147483647")]
@@ -58,7 +58,7 @@ pub enum ReadProblem {
     #[error("a group ends here that did not begin")]
     UnexpectedGroupEnd,
     /// Messages or groups nest too deep.
-    #[error("messages or groups nest deeper than {most}", most = super::MAX_READ_LEVELS)]
+    #[error("messages or groups nest deeper than {max}", max = super::MAX_READ_LEVELS)]
     TooDeep,
     /// The message is longer than protobuf allows.
     #[error("a message is longer than 2147483647 bytes")]

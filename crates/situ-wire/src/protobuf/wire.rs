@@ -104,7 +104,7 @@ pub(super) unsafe fn put_varint(mut at: *mut u8, mut value: u64) -> *mut u8 {
 }
 
 /// Numbers below this have at most four bytes.
-const FEW: u64 = 1 << 28;
+const FOUR_BYTE_LIMIT: u64 = 1 << 28;
 
 /// Spreads 28 bits over four bytes, seven each.
 #[inline(always)]
@@ -113,12 +113,12 @@ const fn spread(bits: u32) -> u32 {
     halves + (halves & 0x3f80_3f80)
 }
 
-/// Writes a varint below [`FEW`] and returns the place behind it.
+/// Writes a varint below [`FOUR_BYTE_LIMIT`] and returns the place behind it.
 ///
 /// # Safety
 /// There must be room for four bytes.
 #[inline(always)]
-unsafe fn put_few(at: *mut u8, value: u32) -> *mut u8 {
+unsafe fn put_up_to_four(at: *mut u8, value: u32) -> *mut u8 {
     let word = spread(value);
     // Where the last byte is, in bits. All bytes in front of it say that more follow.
     let last = (31 - (word | 1).leading_zeros()) & 24;
@@ -136,7 +136,7 @@ unsafe fn put_few(at: *mut u8, value: u32) -> *mut u8 {
 /// There must be room for them.
 #[inline(always)]
 unsafe fn put_four(at: *mut u8, value: u64) -> *mut u8 {
-    let word = spread(value as u32 & (FEW - 1) as u32) | 0x8080_8080;
+    let word = spread(value as u32 & (FOUR_BYTE_LIMIT - 1) as u32) | 0x8080_8080;
     // SAFETY: as the caller says.
     unsafe {
         at.cast::<u32>().write_unaligned(word.to_le());
@@ -154,13 +154,13 @@ pub(super) unsafe fn put_many(mut at: *mut u8, mut value: u64) -> *mut u8 {
     // SAFETY: four bytes are written at the beginning, and behind them another four only if the number has more; what is behind
     // eight has one or two.
     unsafe {
-        if value >= FEW {
+        if value >= FOUR_BYTE_LIMIT {
             (at, value) = (put_four(at, value), value >> 28);
-            if value >= FEW {
+            if value >= FOUR_BYTE_LIMIT {
                 return put_varint(put_four(at, value), value >> 28);
             }
         }
-        put_few(at, value as u32)
+        put_up_to_four(at, value as u32)
     }
 }
 
