@@ -1,4 +1,4 @@
-// Traces that Perfetto opens: what a program does, beside what the bus does by itself.
+// Writes events of a program into traces that Perfetto opens, beside the events of the bus.
 //
 //   constinit situ::trace::category planner{"planner"};
 //
@@ -9,8 +9,8 @@
 //   }
 //
 // A process takes part in recordings (`situ trace record`) with its first node, unless it was started with
-// SITU_TRACE=0. A category that is off costs one relaxed load, and arguments are not even computed.
-// Categories are static: they last as long as the program.
+// SITU_TRACE=0. A category that is off costs one relaxed load, and its arguments are not computed. Categories
+// are static: they last as long as the program.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace situ::trace {
 
-/// What is switched on and off as a whole. A static of the program.
+/// A group of events that are switched on and off together. A static of the program.
 class category {
  public:
   template <std::size_t N>
@@ -32,7 +32,7 @@ class category {
   category(const category&) = delete;
   category& operator=(const category&) = delete;
 
-  /// Whether its events are wanted.
+  /// Whether the session wants its events.
   [[nodiscard]] bool is_enabled() noexcept { return SITU_TRACE_IS_ENABLED(&raw_); }
 
   [[nodiscard]] constexpr situ_trace_category* raw() noexcept { return &raw_; }
@@ -41,10 +41,10 @@ class category {
   situ_trace_category raw_;
 };
 
-/// What a counter counts.
+/// The unit of a counter.
 enum class unit : std::uint32_t { count = 0, bytes = 1, nanoseconds = 2 };
 
-/// A number over time. A static of the program.
+/// A value over time. A static of the program.
 class counter {
  public:
   template <std::size_t N>
@@ -53,22 +53,22 @@ class counter {
   counter(const counter&) = delete;
   counter& operator=(const counter&) = delete;
 
-  /// Says what its number is from now on.
+  /// Sets the counter's value from now on.
   void set(double value) noexcept { situ_trace_count(&raw_, value); }
 
  private:
   situ_trace_counter raw_;
 };
 
-/// A flow, by its number: events with the same number are connected by arrows.
+/// A flow number: arrows connect events with the same number.
 enum class flow : std::uint64_t {};
 
-/// A flow whose arrow ends here.
+/// A flow number whose arrow ends here.
 enum class last_flow : std::uint64_t {};
 
 namespace detail {
 
-/// A literal as a parameter of templates.
+/// A string literal as a template parameter.
 template <std::size_t N>
 struct literal {
   // NOLINTNEXTLINE(google-explicit-constructor): literals shall convert.
@@ -83,7 +83,7 @@ inline constexpr auto kept = Text;
 template <literal Text>
 inline constinit situ_trace_name name{static_cast<const char*>(kept<Text>.chars), sizeof(Text.chars) - 1, 0};
 
-/// What stands behind a name, sorted.
+/// The arguments and flows of an event, sorted by kind.
 template <std::size_t N>
 class details {
  public:
@@ -99,7 +99,7 @@ class details {
   }
 
  private:
-  // Read only as far as they are written.
+  // Only the elements that were written are read.
   std::array<situ_trace_argument, N> arguments_;
   std::array<std::uint64_t, N> flows_;
   std::array<std::uint64_t, N> last_flows_;
@@ -108,7 +108,7 @@ class details {
   std::size_t last_flow_count_ = 0;
 };
 
-/// Gives true, so that it can stand behind `&&`.
+/// Returns true, for use behind `&&`.
 template <class... Details>
 bool write(std::uint32_t kind, category& of, situ_trace_name& name, const Details&... given) noexcept {
   if constexpr (sizeof...(Details) == 0) {
@@ -124,7 +124,7 @@ bool write(std::uint32_t kind, category& of, situ_trace_name& name, const Detail
 
 }  // namespace detail
 
-/// An argument: `arg<"goal">(3.5)`. A text has to last until the end of the statement only.
+/// An argument: `arg<"goal">(3.5)`. A text must last until the end of the statement.
 template <detail::literal Name, class Value>
 [[nodiscard]] situ_trace_argument arg(const Value& value) noexcept {
   situ_trace_argument argument{&detail::name<Name>, {}, 0, 0};
@@ -149,7 +149,7 @@ template <detail::literal Name, class Value>
   return argument;
 }
 
-/// A slice that ends with its scope, if it began. Made by SITU_TRACE_SCOPE.
+/// A slice that ends with its scope, if it was begun. Created by SITU_TRACE_SCOPE.
 class scope {
  public:
   explicit scope(bool began) noexcept : began_(began) {}
@@ -168,21 +168,21 @@ class scope {
 #define SITU_TRACE_JOIN_(one, other) one##other
 #define SITU_TRACE_UNIQUE_(name, line) SITU_TRACE_JOIN_(name, line)
 
-/// A slice from here to the end of the scope: SITU_TRACE_SCOPE(category, "name", arguments and flows...).
+/// Begins a slice that ends with the scope: SITU_TRACE_SCOPE(category, "name", arguments and flows...).
 #define SITU_TRACE_SCOPE(category_, name_, ...)                               \
   const ::situ::trace::scope SITU_TRACE_UNIQUE_(situ_trace_scope_, __LINE__)( \
       (category_).is_enabled() &&                                             \
       ::situ::trace::detail::write(SITU_TRACE_KIND_BEGIN, category_,          \
                                    ::situ::trace::detail::name<name_> __VA_OPT__(, ) __VA_ARGS__))
 
-/// Something that happens now; otherwise as SITU_TRACE_SCOPE.
+/// Writes an instant; the rest is as for SITU_TRACE_SCOPE.
 #define SITU_TRACE_INSTANT(category_, name_, ...)                                                  \
   static_cast<void>((category_).is_enabled() &&                                                    \
                     ::situ::trace::detail::write(SITU_TRACE_KIND_INSTANT, category_,               \
                                                  ::situ::trace::detail::name<name_> __VA_OPT__(, ) \
                                                      __VA_ARGS__))
 
-/// Says what a number is from now on. A `situ::trace::counter` of one's own does the same.
+/// Sets a counter's value from now on. A `situ::trace::counter` does the same.
 #define SITU_TRACE_SET(category_, name_, value_)                                        \
   do {                                                                                  \
     static constinit ::situ::trace::counter situ_trace_counter_{category_, name_};      \

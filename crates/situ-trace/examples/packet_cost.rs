@@ -1,8 +1,10 @@
-//! What a packet costs its writer, by the size of a chunk: `cargo run --release -p situ-trace --example packet_cost`.
+//! Measures what a packet costs its writer, by chunk size: `cargo run --release -p situ-trace --example
+//! packet_cost`.
 //!
-//! Each number is the least of many rounds. In the first two columns a round writes as many packets as leave the ring less than half full, so
-//! that nobody has to be woken; the collector empties it between rounds. In the third packets go through a small ring, and who finds
-//! it full waits: the processors' time that a packet costs, the writer's, the collector's and the system's together.
+//! Each number is the smallest of many rounds. In the first two columns, a round leaves the ring less than
+//! half full, so that the collector is not woken; it empties the ring between rounds. In the third column,
+//! packets go through a small ring, and a writer that finds it full waits. That number is the processor time
+//! per packet of writer, collector and system together.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,7 +15,7 @@ use situ_trace::{Collector, CollectorOptions, Limits, Policy, Producer, Sink, St
 const ROUNDS: u32 = 150;
 const PACKETS: u32 = 8_000;
 
-/// A timestamp and an event of a few numbers: 30 bytes.
+/// A timestamp, and an event with a few numbers: 30 bytes.
 fn event(writer: &mut Writer, time: u64) {
     if let Some(mut packet) = writer.packet() {
         let mut packet = packet.message();
@@ -36,7 +38,7 @@ fn tiny(writer: &mut Writer, time: u64) {
     }
 }
 
-/// The least time of a packet, in nanoseconds.
+/// The smallest time per packet, in nanoseconds.
 fn least(writer: &mut Writer, write: impl Fn(&mut Writer, u64), drained: Duration) -> f64 {
     let mut least = f64::INFINITY;
     for _ in 0..ROUNDS {
@@ -50,13 +52,13 @@ fn least(writer: &mut Writer, write: impl Fn(&mut Writer, u64), drained: Duratio
     least
 }
 
-/// How much time processors have spent on this process, in nanoseconds.
+/// The processor time of this process, in nanoseconds.
 fn spent_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What all processors spend on a packet that goes through a small ring, in nanoseconds.
+/// The processor time for a packet that goes through a small ring, in nanoseconds.
 fn through(
     root: &Root,
     producer: &Producer,

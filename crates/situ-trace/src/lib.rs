@@ -1,19 +1,20 @@
-//! The picture: traces that Perfetto opens, written by many processes without a lock or a system call.
+//! Traces that Perfetto opens, written by many processes without a lock or a system call.
 //!
-//! A [`Producer`] is a process that can be traced; each of its threads has a [`Writer`], which encodes packets straight into a ring of
-//! chunks in shared memory. A [`Collector`], in any process, takes them from there and writes the file. Nothing that was finished is
-//! lost, whoever dies, and what is lost because there is no room is counted. The format is `spec/trace.md`.
+//! A [`Producer`] is a process that can be traced. Each of its threads has a [`Writer`], which encodes
+//! packets straight into a ring of chunks in shared memory. A [`Collector`], in any process, reads the
+//! packets from there and writes the file. No finished packet is lost, even if its thread or process dies.
+//! Packets for which there is no room are lost and counted. The format is `spec/trace.md`.
 //!
 //! ```text
 //!    thread: Writer ----+        ring of one producer                     Collector
 //!                       |   +------+------+------+------+------+
 //!    thread: Writer ----+-> | idle | full | busy | free | free | --------> reassembles, patches,
 //!                           +------+------+------+------+------+           writes Trace.packet
-//!                              a word in front of each says who has it
+//!                              a word in front of each names its owner
 //! ```
 //!
-//! What people use stands on top of that: [`category!`], [`slice!`], [`instant!`] and [`counter!`] write events with arguments
-//! and flows, and the bus is traced by itself.
+//! Programs use the layer above: [`category!`], [`slice!`], [`instant!`] and [`counter!`] write events with
+//! arguments and flows. The bus writes its own events.
 //!
 //! ```
 //! use situ_trace::{category, counter, instant, slice};
@@ -21,7 +22,7 @@
 //! category!(PLANNER, "planner");
 //!
 //! fn plan(goal: f64, cloud: u64) {
-//!     // Ends with the scope. An arrow comes from whatever had the same flow number before.
+//!     // Ends with the scope. An arrow connects it to the last event with the same flow number.
 //!     let _slice = slice!(PLANNER, "plan", flow = cloud, "goal" => goal);
 //!     instant!(PLANNER, "replanned", "reason" => "a pedestrian");
 //!     counter!(PLANNER, "candidates", 17);
@@ -29,8 +30,8 @@
 //! # plan(1.0, 2);
 //! ```
 //!
-//! A process takes part in sessions from its first node on, or from [`join`]; `SITU_TRACE=0` keeps it out. A category that is off
-//! costs one relaxed load.
+//! A process takes part in sessions as soon as it has a node, or calls [`join`]. With `SITU_TRACE=0` it takes
+//! part in none. A category that is off costs one relaxed load.
 
 #[cfg(not(loom))]
 mod collector;

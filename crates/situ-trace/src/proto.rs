@@ -1,10 +1,11 @@
-//! Perfetto's messages, generated from `schema/trace/trace.proto` by Situ's own generator.
+//! Perfetto's messages, generated from `schema/trace/trace.proto` by Situ's generator.
 //!
-//! `cargo test -p situ-generated --test trace` says whether it is up to date; with `SITU_BLESS=1` it makes it so.
+//! `cargo test -p situ-generated --test trace` checks that the code is up to date. With `SITU_BLESS=1` the
+//! test updates it.
 
 #![allow(missing_docs, unreachable_pub, dead_code, clippy::all, reason = "generated")]
 
-/// Where generated code finds the protobuf writer.
+/// The protobuf writer, under the path that generated code uses.
 mod situ {
     pub(super) use situ_wire as wire;
 }

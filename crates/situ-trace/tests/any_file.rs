@@ -1,4 +1,4 @@
-//! The reader of traces takes any file: what is damaged is counted, and everything that it gives can be summed up.
+//! The reader of traces accepts any file: it counts what is damaged, and every result can be summarized.
 
 #[path = "common/readable.rs"]
 mod readable;
@@ -8,7 +8,7 @@ use readable::check;
 use situ_trace::reader::{ReadTrace, TraceSummary};
 use situ_wire::protobuf::{Growing, Writer};
 
-/// A message of numbers, texts and messages in it: what a packet is, but with any fields.
+/// A message of numbers, texts and messages: like a packet, but with any fields.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     // The numbers that the format uses, and others.
     let field = || prop_oneof![1u32..=14, 20u32..=24, 42u32..=60, Just(87u32), 1u32..1000];
@@ -48,7 +48,7 @@ proptest! {
         check(&file);
     }
 
-    /// A sensible trace of a few packets, with some of its bytes changed and its end cut off.
+    /// A valid trace of a few packets, with some bytes changed and the end cut off.
     #[test]
     fn a_damaged_trace(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), cut in any::<prop::sample::Index>()) {
         let mut file = sensible();
@@ -61,7 +61,7 @@ proptest! {
     }
 }
 
-/// A thread that publishes and another that takes, and a counter.
+/// A thread that publishes, a thread that takes, and a counter.
 fn sensible() -> Vec<u8> {
     let mut file = Vec::new();
     for sequence in [2u64, 3] {
@@ -131,7 +131,7 @@ fn a_sensible_trace_is_summed_up() {
     let summary = TraceSummary::of(&trace);
     let topic = &summary.topics[0];
     assert_eq!((topic.topic.as_str(), topic.published, topic.taken), ("t", 1, 1));
-    // Published from 100 on, had at 190.
+    // Published at 100, taken at 190.
     assert_eq!((topic.latency.count, topic.latency.p50_ns), (1, 90));
     assert_eq!((summary.duration_ns, summary.packets), (91, 8));
     check(&file);

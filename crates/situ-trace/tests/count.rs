@@ -1,4 +1,5 @@
-//! Counting: once a writer has written, packets neither allocate nor call the system, whether they fit, cross chunks, or are lost.
+//! After a writer's first packet, packets neither allocate nor make system calls, whether they fit, cross
+//! chunks, or are lost.
 #![cfg(not(loom))]
 
 mod common;
@@ -13,7 +14,8 @@ use common::{Scratch, TIMEOUT, write};
 use counting::{SURVIVED, allocations, forbid_system_calls, survive};
 use situ_trace::{Collector, Producer, Writer};
 
-/// A session whose collector sleeps, so that who writes is alone; its ring is less than half full in the end.
+/// A session with a sleeping collector, so that only the writer runs. At the end the ring is less than half
+/// full.
 fn begin(scratch: &Scratch) -> (Collector, Producer, Writer) {
     let collector = scratch.collect(|options| {
         (options.ring_bytes, options.chunk_bytes) = (8 << 20, 1024);
@@ -22,12 +24,13 @@ fn begin(scratch: &Scratch) -> (Collector, Producer, Writer) {
     let producer = scratch.producer("counted");
     let mut writer = producer.writer();
     assert!(write(&mut writer, 0, 10, 3));
-    // It may be at work for a little while yet.
+    // The collector may still be busy for a moment.
     std::thread::sleep(Duration::from_millis(100));
     (collector, producer, writer)
 }
 
-/// Small packets that fill many chunks, ones that move, ones that cross chunks with many lengths to patch.
+/// Small packets that fill many chunks, packets that move, and packets that cross chunks with many lengths to
+/// patch.
 fn work(writer: &mut Writer) {
     for number in 0..10_000 {
         assert!(write(writer, number, (number % 50) as usize, 2));
@@ -40,7 +43,7 @@ fn work(writer: &mut Writer) {
     assert!(write(writer, 8, 1, 0));
 }
 
-/// The same when every packet is lost.
+/// The same, with all packets lost.
 fn lose(writers: &mut [Writer]) {
     let last = writers.last_mut().unwrap();
     for number in 0..10_000 {
@@ -49,7 +52,7 @@ fn lose(writers: &mut [Writer]) {
     assert_eq!(last.finished(), 0);
 }
 
-/// One writer more than there are places.
+/// One writer more than there are entries.
 fn too_many_writers(producer: &Producer) -> Vec<Writer> {
     let mut writers: Vec<_> = (0..1024).map(|_| producer.writer()).collect();
     for writer in &mut writers {

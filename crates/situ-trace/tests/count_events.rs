@@ -1,5 +1,5 @@
-//! Counting: once a thread has written its events, more of them neither allocate nor call the system, those of the bus included, and
-//! not those that are lost either.
+//! After a thread's first events, further events neither allocate nor make system calls. This includes events
+//! of the bus, and lost events.
 #![cfg(not(loom))]
 
 mod common;
@@ -18,7 +18,8 @@ use situ_trace::{Collector, category, counter, instant, slice};
 category!(COUNTED, "counted");
 category!(UNWANTED, "unwanted");
 
-/// A session whose collector sleeps, so that who writes is alone. Its ring is less than half full in the end, or far too small.
+/// A session with a sleeping collector, so that only the writer runs. At the end the ring is less than half
+/// full, or it is far too small.
 fn begin(scratch: &Scratch, has_room: bool) -> Collector {
     let collector = scratch.collect(|options| {
         (options.ring_bytes, options.chunk_bytes) = if has_room { (8 << 20, 4096) } else { (4096, 256) };
@@ -34,7 +35,7 @@ fn begin(scratch: &Scratch, has_room: bool) -> Collector {
     collector
 }
 
-/// Two arguments and a flow, and everything else that people write.
+/// Slices with two arguments and a flow, instants and counters.
 fn events(rounds: u64) {
     for round in 0..rounds {
         let _slice = slice!(COUNTED, "plan", flow = round, "goal" => 2.5f64, "round" => round);
@@ -44,7 +45,7 @@ fn events(rounds: u64) {
     }
 }
 
-/// A publisher and a subscriber that was there first.
+/// A publisher, and a subscriber that was created before it.
 struct Bus {
     publisher: RawPublisher,
     subscriber: RawSubscriber,
@@ -76,10 +77,10 @@ impl Bus {
     }
 }
 
-/// Does it once to warm up, and once counting.
+/// Runs `work` once to warm up, and once while counting.
 fn allocates_nothing(work: impl Fn()) {
     work();
-    // The collector's thread may be at work for a little while yet.
+    // The collector's thread may still be busy for a moment.
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(allocations(work), 0, "calls of the allocator");
 }
@@ -110,7 +111,8 @@ fn child() {
             bus.messages(1000);
             survive();
         }
-        // What comes after a loss says everything again. (That half of the chunks are taken, the collector has to be told.)
+        // The event after a loss describes everything again. (The collector must be woken when half of the
+        // chunks are taken.)
         "lost" => {
             let collector = begin(&scratch, false);
             allocates_nothing(|| events(1000));

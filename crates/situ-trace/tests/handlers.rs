@@ -1,4 +1,4 @@
-//! Signals of the program: they interrupt the program's own threads, and no handler of its runs on a thread of the library.
+//! Signals interrupt only the program's own threads: its handlers never run on a thread of the library.
 #![cfg(not(loom))]
 
 mod common;
@@ -16,7 +16,7 @@ use common::process::{Role, role};
 use common::{Scratch, TIMEOUT};
 
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
-/// The threads that ran the handler, in turn.
+/// The threads that ran the handler, in order.
 static HANDLERS: [AtomicI32; 4096] = [const { AtomicI32::new(0) }; 4096];
 
 fn this_thread() -> i32 {
@@ -62,7 +62,7 @@ fn child() {
     let emulated = EmulatedDomain::new(EmulatedOptions::default()).stream().unwrap();
     let vulkan: Vec<_> =
         VulkanDomain::all().into_iter().flatten().map(|device| device.stream().unwrap()).collect();
-    // The program's own thread takes none for now. Those that the library started before had to decide that for themselves.
+    // Blocks the signal on this thread only. The library's threads exist already and must block it themselves.
     mask(libc::SIG_BLOCK);
     // Each thread gives itself its name.
     let expected = ["situ-collector", "situ-trace", "situ-emulated"];
@@ -78,7 +78,7 @@ fn child() {
     };
     let threads: Vec<_> = all.iter().filter(|(_, name)| name.starts_with("situ-")).collect();
     for (thread, _) in &threads {
-        // To the process, of whose threads the kernel chooses one, and to this one, where it waits for ever if that blocks it.
+        // To the process, where the kernel chooses a thread, and to this thread, where it stays pending if blocked.
         for _ in 0..100 {
             // SAFETY: the handler is installed.
             unsafe {

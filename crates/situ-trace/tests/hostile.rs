@@ -1,6 +1,6 @@
-//! A producer whose ring is overwritten at random, and rings that are lies from the start: the collector neither crashes nor hangs,
-//! and the packets of others are whole. And sessions that nobody collects, written by hand into the control file: a process that is
-//! traced gives them what it has decided to give.
+//! Rings that are overwritten at random, and rings that are forged: the collector neither crashes nor hangs,
+//! and other producers' packets are whole. Also sessions that are forged in the control file: a traced
+//! process gives them no more than its limits.
 #![cfg(not(loom))]
 
 mod common;
@@ -22,7 +22,7 @@ fn rounds(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| kills.parse::<u64>().unwrap() / 20 + 1)
 }
 
-/// Writes as long as there is a session.
+/// Writes while there is a session.
 #[test]
 #[ignore = "played by the children of the other tests"]
 fn child() {
@@ -45,7 +45,7 @@ fn child() {
     }
 }
 
-/// The rings of the session, in the order of their coming.
+/// The rings of the session, in the order of their creation.
 fn rings(collector: &Collector, scratch: &Scratch) -> Vec<PathBuf> {
     let directory = scratch.root().path().join("trace").join(format!("{:016x}", collector.session().id));
     let mut rings: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -53,7 +53,8 @@ fn rings(collector: &Collector, scratch: &Scratch) -> Vec<PathBuf> {
     rings
 }
 
-/// Flips bits of a ring, most often where they matter: in the header, the words, the list, the entries, the beginnings of chunks.
+/// Flips bits of a ring, most often where they matter: in the header, the words, the list, the entries, the
+/// chunks' headers.
 fn corrupt(map: &Mapping, random: &mut Random, chunk: u64) {
     let len = map.len() as u64;
     let at = match random.below(8) {
@@ -64,7 +65,7 @@ fn corrupt(map: &Mapping, random: &mut Random, chunk: u64) {
         4 | 5 => 8192 + 65536 + random.below((len - 8192 - 65536) / chunk) * chunk + random.below(20),
         _ => random.below(len),
     };
-    // SAFETY: the place lies in the mapping; atomics may be shared with anybody.
+    // SAFETY: the place lies in the mapping; atomics may be shared with other processes.
     let byte = unsafe { &*map.base().add(at as usize).cast::<AtomicU8>() };
     match random.below(3) {
         0 => byte.store(random.next() as u8, Ordering::Relaxed),
@@ -103,7 +104,7 @@ fn a_ring_that_is_overwritten_spoils_nothing_else() {
         let before = Instant::now();
         let summary = collector.stop().unwrap();
         assert!(before.elapsed() < TIMEOUT);
-        // The victim's packets may say anything, but each must be whole fields.
+        // The victim's packets may say anything, but each must consist of whole fields.
         let bytes = fs::read(scratch.file()).unwrap();
         let honest = summary.producers.iter().find(|producer| producer.name == "honest").unwrap();
         let sequence = honest.writers[0].sequence;
@@ -114,7 +115,7 @@ fn a_ring_that_is_overwritten_spoils_nothing_else() {
     }
 }
 
-/// While somebody writes over the words without a pause, the collector goes on.
+/// The collector works while a process overwrites the words without a pause.
 #[test]
 fn who_never_stops_writing_over_its_words_stalls_nobody() {
     let mut random = Random::seeded("never stopping");
@@ -162,7 +163,7 @@ fn what_is_no_ring_is_named_in_the_summary() {
     assert_eq!(summary.packets, 1);
     let given_up = summary.producers.iter().filter(|producer| producer.given_up.is_some()).count();
     assert_eq!((given_up, summary.producers.len()), (4, 5), "{summary:?}");
-    // What is no ring and not unfinished is not ours to remove.
+    // The collector removes only files that are rings, or unfinished rings.
     let mut left: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["0000000000000003.ring", "0000000000000004.ring"]);
@@ -173,7 +174,7 @@ fn what_is_planted_in_the_directory_of_traces_is_neither_followed_nor_removed() 
     let (scratch, home) = (Scratch::new(), Scratch::new());
     let root = scratch.root();
     drop(scratch.collect(|_| {}));
-    // A session's directory that is a link to somebody's files, and one that holds what is no ring.
+    // A session's directory that is a link to private files, and one with files that are no rings.
     let number = "0123456789abcdef";
     fs::create_dir_all(home.root().path()).unwrap();
     let precious = [format!("{number}.ring"), format!("{number}.new"), "diary".to_owned()];
@@ -193,7 +194,7 @@ fn what_is_planted_in_the_directory_of_traces_is_neither_followed_nor_removed() 
     drop(scratch.collect(|_| {}));
     assert_eq!(fs::read_dir(home.root().path()).unwrap().count(), precious.len());
     assert_eq!(fs::read_dir(&strange).unwrap().count(), precious.len(), "only rings are removed");
-    // The directory itself is a link.
+    // The directory of traces is a link itself.
     fs::rename(&trace, root.path().join("moved")).unwrap();
     std::os::unix::fs::symlink(home.root().path(), &trace).unwrap();
     situ_trace::clean(&root).unwrap();
@@ -202,7 +203,7 @@ fn what_is_planted_in_the_directory_of_traces_is_neither_followed_nor_removed() 
     assert_eq!(fs::read_dir(home.root().path()).unwrap().count(), precious.len());
 }
 
-/// The control file, as whoever may write to it sees it, while a collector holds its lock.
+/// The control file as a process with write access sees it, while a collector holds its lock.
 struct Forger {
     map: Mapping,
     directory: PathBuf,
@@ -220,16 +221,17 @@ impl Forger {
 
     fn word(&self, offset: usize) -> &AtomicU32 {
         assert!(offset <= 4092);
-        // SAFETY: the place lies in the mapping and is aligned; atomics may be shared with anybody.
+        // SAFETY: the place lies in the mapping and is aligned; atomics may be shared with other processes.
         unsafe { &*self.map.base().add(offset).cast::<AtomicU32>() }
     }
 
-    /// Where a session that is forged has its rings.
+    /// The directory of a forged session's rings.
     fn rings(&self, id: u64) -> PathBuf {
         self.directory.join(format!("{id:016x}"))
     }
 
-    /// Announces a session that waits for ever and wants rings without an end. Its words are where `spec/trace.md` says.
+    /// Announces a session that asks for endless waiting and endless rings. The offsets are those of
+    /// `spec/trace.md`.
     fn announce(&self, id: u64) {
         self.word(128).fetch_and(!1, Ordering::SeqCst);
         for (offset, value) in [(640, id), (648, u64::MAX)] {
@@ -244,7 +246,7 @@ impl Forger {
     }
 }
 
-/// A session says to wait for 49 days for each packet, and nobody reads.
+/// A session says to wait for 49 days for each packet, and no collector reads.
 #[test]
 fn a_session_that_is_forged_does_not_stop_those_who_write() {
     const THREADS: u64 = 3;
@@ -267,14 +269,14 @@ fn a_session_that_is_forged_does_not_stop_those_who_write() {
     let lost: u64 = (0..THREADS).map(|_| all_done.recv_timeout(TIMEOUT).expect("it goes on")).sum();
     assert!(lost > 0, "the ring is full");
     assert_eq!(producer.stalled(), limits.stall, "all of it, and not more");
-    // Nor does it take more memory than the process gives, and some for the list and the entries.
+    // The ring has at most the bytes that the process allows, plus the list and the entries.
     let [ring] = &fs::read_dir(forger.rings(1)).unwrap().map(|it| it.unwrap()).collect::<Vec<_>>()[..] else {
         panic!("one ring")
     };
     assert!(ring.metadata().unwrap().len() < (1 << 20) + (1 << 18));
 }
 
-/// Sessions that begin and end without a pause: neither memory nor time goes without an end.
+/// Sessions begin and end without a pause: the memory and the time that they cost are bounded.
 #[test]
 fn sessions_that_follow_each_other_without_a_pause_cost_little() {
     let scratch = Scratch::new();
@@ -291,12 +293,12 @@ fn sessions_that_follow_each_other_without_a_pause_cost_little() {
         std::thread::sleep(Duration::from_micros(200));
     }
     assert!(sessions > 20, "{sessions} are not many");
-    // One that it is in, at most, and the last four that have ended; one may be just in the making.
+    // At most the current one, and the last four that have ended. One more may be in creation.
     let rings = fs::read_dir(forger.rings(1)).unwrap().count();
     assert!((1..=6).contains(&rings), "{rings} rings after {sessions} sessions");
     assert!(producer.stalled() <= limits.stall);
     drop(forger);
-    // It takes part in what is real.
+    // It takes part in a real session.
     let collector = scratch.collect(|_| {});
     let begin = Instant::now();
     while !write(&mut writer, 7, 10, 0) || producer.session().is_none_or(|it| it.id != collector.session().id)
@@ -309,7 +311,7 @@ fn sessions_that_follow_each_other_without_a_pause_cost_little() {
     assert!(scratch.trace().numbers().contains(&7));
 }
 
-/// Who made the session's directory is asked of the kernel; a link is nobody's.
+/// The kernel tells the owner of the session's directory. A link is never accepted.
 #[test]
 fn sessions_of_other_users_are_joined_only_by_those_who_want_to() {
     const NOBODY: u32 = 65_534;
@@ -318,7 +320,7 @@ fn sessions_of_other_users_are_joined_only_by_those_who_want_to() {
     let joins = |limits: Limits, id: u64, should: bool| {
         forger.announce(id);
         let producer = Producer::connect_within(&scratch.root(), "victim", limits, |_| {}).unwrap();
-        // It looks at once when it starts: so the one is not how long it takes, but how long nothing happens.
+        // A producer checks at once when it starts. So a short time is enough to see that it does not join.
         let time = if should { TIMEOUT } else { Duration::from_millis(200) };
         assert_eq!(producer.wait_for_session(time), should);
         assert_eq!(fs::read_dir(forger.rings(id)).unwrap().count(), usize::from(should));

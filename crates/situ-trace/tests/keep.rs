@@ -1,4 +1,4 @@
-//! A trace that keeps what is newest in memory: whole packets only, and what they depend on.
+//! A trace that keeps the newest packets in memory: whole packets, and what they depend on.
 #![cfg(not(loom))]
 
 mod common;
@@ -11,7 +11,7 @@ use situ_wire::protobuf::{Fields, Value};
 
 const MAX_BYTES: usize = 128 << 10;
 
-/// A packet that introduces a name, with all names cleared before or not.
+/// A packet that introduces a name. It may clear all names first.
 fn introduce(writer: &mut Writer, number: u64, clears: bool) {
     let mut packet = writer.packet().unwrap();
     let mut packet = packet.message();
@@ -23,7 +23,7 @@ fn introduce(writer: &mut Writer, number: u64, clears: bool) {
         name.uint64(1, number);
         name.string(2, "a name");
     }
-    // An event, which must not be kept for the name's sake.
+    // An event, which must not be kept together with the name.
     packet.message(11).uint32(9, 1);
 }
 
@@ -56,7 +56,7 @@ fn the_newest_packets_are_kept_with_what_they_depend_on() {
     let producer = scratch.producer("long");
     let mut writers = [producer.writer(), producer.writer()];
     for (index, writer) in writers.iter_mut().enumerate() {
-        // What stands before the state is cleared is not needed.
+        // What comes before the last clearing is not needed.
         introduce(writer, 1, true);
         introduce(writer, 2, true);
         describe(writer, 5 + index as u64, "an older name");
@@ -84,7 +84,7 @@ fn the_newest_packets_are_kept_with_what_they_depend_on() {
         );
     }
     assert!(summary.evicted > 40_000 && trace.packets.iter().any(|packet| packet.clocks));
-    // Each sequence begins with what was said since it was cleared last.
+    // Each sequence begins with what it said after its last clearing.
     let mut names: HashMap<u32, Vec<u64>> = HashMap::new();
     for (index, packet) in trace.packets.iter().enumerate() {
         if !packet.interned.is_empty() {
@@ -128,13 +128,13 @@ fn state_without_end_does_not_take_all_memory() {
     assert_eq!(scratch.trace().numbers(), (0..100).collect::<Vec<_>>());
 }
 
-/// Writers that come and go, each a sequence with names and a track of its own: together they said more than there is room for, but what
-/// is kept depends on few of them.
+/// Short-lived writers, each with a sequence, names and a track of its own. Together they say more than there
+/// is memory for, but the kept packets depend on few of them.
 #[test]
 fn what_writers_said_goes_with_their_last_packets() {
     const WRITERS: u64 = 8000;
-    // Half of it is more than what 1024 writers say, as many as can have gone without the collector having noticed, and less than what
-    // all of them say.
+    // Half of it is more than what 1024 writers say, and less than what all of them say. As many as 1024 may
+    // have left before the collector notices.
     const MAX_BYTES: usize = 1 << 20;
     let scratch = Scratch::new();
     let collector = scratch.collect(|options| {
@@ -143,7 +143,7 @@ fn what_writers_said_goes_with_their_last_packets() {
         options.period = std::time::Duration::from_millis(1);
     });
     let producer = scratch.producer("short");
-    // One that stays silent: what it said is needed.
+    // A silent writer: what it said is still needed.
     let mut silent = producer.writer();
     introduce(&mut silent, 1, true);
     describe(&mut silent, 1, "a track of the silent");
@@ -180,6 +180,6 @@ fn what_writers_said_goes_with_their_last_packets() {
         }
     }
     assert_eq!(numbers.last(), Some(&WRITERS));
-    // What ended writers said has displaced none of it: most of the memory is for what is newest.
+    // The state of ended writers has displaced no packets: most of the memory holds the newest ones.
     assert!(numbers.len() > 1500, "{} packets", numbers.len());
 }

@@ -1,7 +1,7 @@
-//! Producers are killed at random moments: every packet that was finished is in the trace, and none that is torn.
+//! Producers are killed at random moments: every finished packet is in the trace, and no torn one.
 //!
-//! `make chaos KILLS=10000` runs the same with more kills. A failure prints its seed: set `SITU_CHAOS_SEED` to it to kill in the
-//! same order again (the moments will differ).
+//! `make chaos KILLS=10000` runs the same tests with more kills. A failure prints its seed: set
+//! `SITU_CHAOS_SEED` to it to kill in the same order again (the moments will differ).
 #![cfg(not(loom))]
 
 mod common;
@@ -14,13 +14,13 @@ use common::step::{Steps, Stride, stepped};
 use common::{LONG_STALL, Prepared, Scratch, TIMEOUT, Trace, write};
 use situ_trace::{Policy, Producer, Summary};
 
-/// How many kills are made: some, or as many as the environment says.
+/// The number of kills: from the environment, or `usual`.
 fn kills(usual: u64) -> u64 {
     std::env::var("SITU_CHAOS_KILLS").map_or(usual, |kills| kills.parse().unwrap())
 }
 
-/// Packets through which a child is stepped, in chunks of 256 bytes: one that does not fit any more and moves, one that fits behind it,
-/// one that is cut, with three lengths to patch, one behind that.
+/// Packets through which a child is stepped, in chunks of 256 bytes: one that does not fit and moves, one
+/// that fits behind it, one that is cut and has three lengths to patch, and one behind that.
 const STEPPED: [(usize, u32); 4] = [(30, 1), (3, 0), (400, 2), (5, 1)];
 
 /// What a child does until it is killed.
@@ -83,7 +83,7 @@ fn child() {
     });
 }
 
-/// Small packets, some of a few chunks, seldom long ones; nested more or less.
+/// Mostly small packets, some of a few chunks, rarely long ones, at any depth.
 fn size(random: &mut Random) -> (usize, u32) {
     let size = match random.below(64) {
         0..50 => random.below(80),
@@ -93,7 +93,7 @@ fn size(random: &mut Random) -> (usize, u32) {
     (size as usize, random.below(6) as u32)
 }
 
-/// What the numbers of the trace must be. Gives how many packets there were.
+/// Checks the numbers in the trace. Returns how many packets there are.
 fn verify(trace: &Trace, summary: &Summary, loses: bool) -> usize {
     let sequences = trace.sequences();
     let mut packets = 0;
@@ -102,7 +102,7 @@ fn verify(trace: &Trace, summary: &Summary, loses: bool) -> usize {
         for writer in &process.writers {
             let found = sequences.get(&writer.sequence).map_or(&[][..], |found| &found[..]);
             let numbers: Vec<_> = found.iter().map(|packet| packet.test.unwrap().0).collect();
-            // A writer is killed after a packet is finished and before it has counted it, or behind that.
+            // A writer may be killed after it has finished a packet and before it has counted it.
             let taken = numbers.len() as u64;
             assert!(taken == writer.finished || taken == writer.finished + 1, "{taken} {writer:?}");
             assert_eq!(writer.packets, taken);
@@ -116,7 +116,7 @@ fn verify(trace: &Trace, summary: &Summary, loses: bool) -> usize {
             if !loses {
                 assert_eq!(writer.lost.packets, 0);
             }
-            // What is missing between was lost, and what was lost at the end is missing there.
+            // A number that is missing was lost. Losses at the end leave no gap.
             assert!(next - taken <= writer.lost.packets, "{writer:?}");
             packets += numbers.len();
         }
@@ -168,10 +168,10 @@ fn what_the_killed_had_lost_is_counted() {
     kill_at_random(Policy::Drop, "writers that lose");
 }
 
-/// A producer is killed at any instruction of writing packets that fit, move, and are cut.
+/// A producer is killed at any instruction while it writes packets that fit, move, and are cut.
 #[test]
 fn whoever_is_killed_at_any_instruction_leaves_what_was_finished() {
-    // Each takes as long as many of the others.
+    // One of these kills takes as long as many of the others.
     let kills = kills(160) / 10;
     let mut random = Random::seeded("killed at any instruction");
     let (mut steps, mut left, mut found) = (0, kills, [0; STEPPED.len() + 1]);
@@ -206,7 +206,7 @@ fn whoever_is_killed_at_any_instruction_leaves_what_was_finished() {
     println!("{kills} kills within {steps} instructions: so many packets were finished {found:?} times");
 }
 
-/// A collector is killed: producers notice, go on without it, and are there for the next one.
+/// A collector is killed: producers notice, continue without it, and join the next session.
 #[test]
 fn the_next_collector_finds_all_that_lost_theirs() {
     let scratch = Scratch::new();
@@ -216,7 +216,7 @@ fn the_next_collector_finds_all_that_lost_theirs() {
         let mut child = Role::start(&scratch, "go on");
         child.wait_for("ready");
         doomed.kill();
-        // It stalls in no ring that nobody reads: it ends by itself when there is no session any more.
+        // It does not wait for chunks of a ring without a collector, and ends when the session is over.
         assert!(child.end(TIMEOUT).success());
     }
     let collector = scratch.collect(|_| {});

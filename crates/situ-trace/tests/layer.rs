@@ -1,4 +1,4 @@
-//! Programs that use the crate `tracing`: their spans and events in the trace, as another implementation of protobuf reads it.
+//! Spans and events of the crate `tracing` in the trace, decoded by another implementation of protobuf.
 
 #[path = "track_event/perfetto.rs"]
 mod perfetto;

@@ -1,4 +1,5 @@
-//! Threads and processes come, fork, fall silent and go: nothing that was finished is lost, and nobody keeps a chunk from others.
+//! Threads and processes begin, fork, stay silent and end: nothing finished is lost, and no thread keeps a
+//! chunk from others.
 #![cfg(not(loom))]
 
 mod common;
@@ -18,7 +19,7 @@ fn silent_threads_keep_no_chunks() {
         options.policy = Policy::Stall { at_most: TIMEOUT };
     });
     let producer = scratch.producer("many threads");
-    // Ten times as many threads as there are chunks; each writes once, is silent, and writes again.
+    // Ten times as many threads as chunks. Each writes once, stays silent, and writes again.
     let barrier = Arc::new(Barrier::new(160));
     std::thread::scope(|scope| {
         for number in 0..160 {
@@ -54,7 +55,7 @@ fn writers_beyond_the_last_place_are_counted_and_others_come_after_them() {
     assert_eq!(lost, 6, "there are 1024 places");
     writers.truncate(1025);
     drop(writers.drain(..500));
-    // Places become free when the collector has noted who left.
+    // Entries become free when the collector has read the counts of writers that left.
     let start = Instant::now();
     let mut late = producer.writer();
     while late.finished() == 0 {
@@ -77,7 +78,8 @@ fn play_fork(scratch: &Scratch) {
     // A packet is open while the process forks.
     let mut packet = writer.packet().unwrap();
     packet.message().uint64(8, 1);
-    // SAFETY: the child calls what any program may; the other threads of this process hold no lock that it needs.
+    // SAFETY: the child calls what any program may; the other threads of this process hold no lock that it
+    // needs.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
@@ -90,12 +92,12 @@ fn play_fork(scratch: &Scratch) {
         let mut writer = own.writer();
         (0..100).for_each(|number| assert!(write(&mut writer, 1000 + number, 10, 1)));
         drop((producer, writer, own));
-        // Lives on behind its parent, which must not be taken for alive.
+        // The child outlives its parent. The parent must be found dead all the same.
         std::thread::sleep(Duration::from_secs(3));
         // SAFETY: nothing of this process is needed any more.
         unsafe { libc::_exit(0) };
     }
-    // The child's writing does not reach it.
+    // What the child writes does not reach the parent's packet.
     std::thread::sleep(Duration::from_millis(50));
     drop(packet);
     (1..100).for_each(|number| assert!(write(&mut writer, number, 10, 1)));
@@ -114,8 +116,8 @@ fn child() {
             let producer = Producer::connect(&scratch.root(), "clone", |_| {}).unwrap();
             assert!(producer.wait_for_session(TIMEOUT));
             assert!(write(&mut producer.writer(), 7, 10, 1));
-            // By the system call alone no handlers run: the child has the lock of its parent's ring.
-            // SAFETY: the child only waits to be killed.
+            // A bare system call runs no handlers: the child holds the lock of its parent's ring. SAFETY: the
+            // child only waits to be killed.
             let child = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
             if child != 0 {
                 say(&format!("child {child}"));
@@ -148,7 +150,8 @@ fn a_producer_is_dead_though_a_cloned_child_has_its_lock() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let seen = collector.producers();
-    // SAFETY: it is the child's number: nobody waits for it before it is killed.
+    // SAFETY: it is the child's number, which is not reused: no process waits for the child before it is
+    // killed.
     assert_eq!(unsafe { libc::kill(child, libc::SIGKILL) }, 0, "the child lived until now");
     assert_eq!(seen, 0);
     let summary = collector.stop().unwrap();
@@ -177,7 +180,7 @@ fn a_forked_child_writes_nothing_of_its_parents() {
     all.sort();
     assert_eq!(all, [(0..100).collect::<Vec<_>>(), (1000..1100).collect()]);
     let parent = summary.producers.iter().find(|producer| producer.name == "parent").unwrap();
-    // It is found dead although its child lives. One of its packets has no content but a timestamp: the one that was open.
+    // It is found dead although its child lives. One packet has only a timestamp: the packet that was open.
     assert_eq!((parent.writers[0].packets, parent.malformed, parent.ended), (101, 0, true));
 }
 
@@ -215,7 +218,7 @@ fn a_broken_control_file_is_mended_by_what_its_error_says() {
     drop(scratch.collect(|_| {}));
     let path = root.path().join("trace/control");
     let whole = std::fs::read(&path).unwrap();
-    // Under another name first: who has the present one mapped keeps it.
+    // A new file is renamed over the old one: processes that have the old one mapped keep it.
     let put = |bytes: &[u8]| {
         let new = root.path().join("new");
         std::fs::write(&new, bytes).unwrap();
@@ -231,7 +234,7 @@ fn a_broken_control_file_is_mended_by_what_its_error_says() {
         situ_trace::clean(&root).unwrap();
         assert!(!path.exists(), "{} bytes", broken.len());
     }
-    // Another version's, which somebody may be using.
+    // The file of another version, which may be in use.
     let mut newer = whole.clone();
     newer[8] ^= 0x80;
     put(&newer);
@@ -240,7 +243,7 @@ fn a_broken_control_file_is_mended_by_what_its_error_says() {
     drop(node);
     situ_trace::clean(&root).unwrap();
     assert!(!path.exists());
-    // What is larger is somebody's file, and so is what has another name elsewhere.
+    // Not removed: a larger file, which is not Situ's, and a file with a second name.
     put(&[1; 8192]);
     let error = Producer::connect(&root, "p", |_| {}).unwrap_err().to_string();
     assert!(error.contains("by hand") && !error.contains("situ clean"), "{error}");
@@ -258,7 +261,7 @@ fn what_nobody_uses_is_cleaned_and_who_used_it_goes_on() {
     let scratch = Scratch::new();
     let root = scratch.root();
     let producer = Producer::connect(&root, "patient", |_| {}).unwrap();
-    // A program with a node uses it, a collector even more.
+    // A program with a node uses the file, and so does a collector.
     let node = situ_bus::Node::in_root("alive", root.clone()).unwrap();
     situ_trace::clean(&root).unwrap();
     assert_eq!(scratch.left(), ["control"]);
@@ -270,7 +273,7 @@ fn what_nobody_uses_is_cleaned_and_who_used_it_goes_on() {
     assert!(producer.wait_for_end(TIMEOUT));
     situ_trace::clean(&root).unwrap();
     assert!(scratch.left().is_empty());
-    // Who sleeps on what was removed finds the next.
+    // A producer that sleeps on the removed file finds the next one.
     let collector = scratch.collect(|_| {});
     assert!(producer.wait_for_session(TIMEOUT));
     assert!(write(&mut producer.writer(), 0, 10, 1));
@@ -286,14 +289,14 @@ fn a_stall_has_an_end() {
         options.period = Duration::from_millis(1);
     });
     let producer = scratch.producer("stalled");
-    // Four chunks, all in packets that do not end: a fifth writer gets none.
+    // Four chunks, all in open packets: a fifth writer gets none.
     let mut writers: Vec<_> = (0..5).map(|_| producer.writer()).collect();
     let (last, others) = writers.split_last_mut().unwrap();
     let open: Vec<_> = others.iter_mut().map(|writer| writer.packet().unwrap()).collect();
     assert!(write(last, 0, 10, 0));
     assert_eq!(last.lost().packets, 1);
     drop(open);
-    // Now the collector takes their chunks away, sooner or later.
+    // The collector reclaims the chunks after some time.
     let (mut number, start) = (0, Instant::now());
     while last.finished() == 0 {
         number += 1;

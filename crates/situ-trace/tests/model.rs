@@ -1,11 +1,11 @@
-//! The protocol between writers and the collector, explored by the model checker: every interleaving of a few steps (up to a number of
-//! preemptions), and every value that a load may give under the memory model.
+//! The model checker explores the protocol between writers and the collector: every interleaving of a few
+//! steps (up to a number of preemptions), and every value that a load may give under the memory model.
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg loom" cargo test -p situ-trace --test model --target-dir target/loom
 //! ```
 //!
-//! Beside the model stand broken variants of the protocol, in which the checker must find the error.
+//! Broken variants of the protocol stand beside the model. In each of them the checker must find the error.
 #![cfg(loom)]
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use situ_memory::sync::atomic::{AtomicU32, Ordering};
 use situ_trace::shm::chunk_state::{ChunkWord, State, Word};
 use situ_trace::shm::free_list::{End, FreeList};
 
-/// Explores a model with at most so many preemptions: most errors need two.
+/// Explores a model with at most `preemptions` preemptions: most errors need two.
 fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -41,7 +41,7 @@ struct Ring {
     steps: AtomicU32,
 }
 
-// SAFETY: what the models check is just that no two accesses of a fragment race.
+// SAFETY: the models check that no two accesses of a fragment race.
 unsafe impl Sync for Ring {}
 // SAFETY: numbers may be sent.
 unsafe impl Send for Ring {}
@@ -61,9 +61,10 @@ impl Ring {
         Arc::new(ring)
     }
 
-    /// Before each step. Loom interleaves what it takes for dependent, and of the accesses to a word it only remembers the last one:
-    /// a thread that loads a word and then swaps it hides that another had loaded it. This word depends on nothing, orders nothing, and is
-    /// changed by everybody, so that every order of steps is explored.
+    /// Called before each step. Loom interleaves the accesses that it takes for dependent, and of the
+    /// accesses to a word it keeps only the last one: a thread that loads a word and then swaps it hides the
+    /// load of another thread. Every thread changes this word, which orders nothing, so that every order of
+    /// steps is explored.
     fn step(&self) {
         self.steps.fetch_add(1, Ordering::Relaxed);
     }
@@ -73,7 +74,7 @@ impl Ring {
     }
 }
 
-/// The steps of which there are broken variants.
+/// The steps that have broken variants.
 #[derive(Clone, Copy)]
 struct Steps {
     begin: fn(&ChunkWord, Word) -> bool,
@@ -85,7 +86,7 @@ struct Steps {
 
 const RIGHT: Steps = Steps { begin: ChunkWord::begin, counts_first: false, frees_first: false };
 
-/// A writer as it is in `chunk_writer.rs`, with packets of one fragment.
+/// A writer as in `chunk_writer.rs`, with packets of one fragment.
 struct Writer<'a> {
     ring: &'a Ring,
     name: u16,
@@ -98,7 +99,7 @@ impl<'a> Writer<'a> {
         Self { ring, name, chunk: None, steps }
     }
 
-    /// Writes a packet. False: no chunk was free, it is lost.
+    /// Writes a packet. False: no chunk was free, so the packet is lost.
     fn write(&mut self, packet: u32) -> bool {
         self.ring.step();
         let (chunk, word) = match self.chunk.take() {
@@ -121,7 +122,7 @@ impl<'a> Writer<'a> {
         };
         let value = u32::from(self.name) * 100 + packet;
         let fragment = &chunk.fragments[word.count() as usize];
-        // SAFETY: the pointer is valid; loom checks that nobody else uses it.
+        // SAFETY: the pointer is valid; loom checks that no other thread uses it.
         let put = || fragment.with_mut(|fragment| unsafe { *fragment = value });
         let idle = word.plus(1).with(State::Idle);
         self.ring.step();
@@ -137,13 +138,13 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The collector as it is in `ring_reader.rs`.
+/// The collector as in `ring_reader.rs`.
 struct Collector<'a> {
     ring: &'a Ring,
     free: Vec<u32>,
     taken: u64,
     given: u64,
-    /// The chunks that are out, and how much of each was read.
+    /// The chunks that are taken, and how many fragments of each were read.
     out: Vec<(u32, u32)>,
     found: Vec<u32>,
     steps: Steps,
@@ -156,7 +157,7 @@ impl<'a> Collector<'a> {
         Self { ring, free, taken: 0, given, out: Vec::new(), found: Vec::new(), steps }
     }
 
-    /// A round. `reclaims`: idle chunks are taken away. `is_dead`: nobody writes any more.
+    /// A round. `reclaims`: idle chunks are reclaimed. `is_dead`: no writer writes any more.
     fn drain(&mut self, reclaims: bool, is_dead: bool) {
         self.ring.step();
         let taken = self.ring.free().taken();
@@ -201,8 +202,8 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Two writers, one of which writes again after it was silent, and a collector that takes idle chunks away. In the end each packet that was
-/// not lost was found once, and a writer's in their order.
+/// Two writers, one of which writes again after a silence, and a collector that reclaims idle chunks. At the
+/// end each packet that was not lost was found once, in its writer's order.
 fn write_and_collect(chunks: u32, packets: [u32; 2], steps: Steps) {
     explore(2, move || {
         let ring = Ring::new(chunks);
@@ -221,7 +222,7 @@ fn write_and_collect(chunks: u32, packets: [u32; 2], steps: Steps) {
         collector.drain(true, false);
         collector.drain(true, false);
         let written: Vec<Vec<u32>> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
-        // The writers are gone without handing in anything.
+        // The writers have ended without handing in their chunks.
         collector.drain(false, true);
         for (name, written) in [1, 2].iter().zip(written) {
             let found: Vec<u32> =
@@ -259,7 +260,7 @@ fn broken_freeing_before_reading() {
     write_and_collect(1, [2, 1], Steps { frees_first: true, ..RIGHT });
 }
 
-/// A writer that dies at any step: what it finished is found, and its chunk serves others.
+/// A writer dies at any step: its finished packets are found, and its chunk serves other writers.
 #[test]
 fn whoever_dies_leaves_what_was_finished() {
     for step in 0..4 {

@@ -1,4 +1,4 @@
-//! From writers to the trace: every packet that was finished arrives whole and in order, and what is lost is counted.
+//! From writers to the trace: every finished packet arrives whole and in order, and losses are counted.
 #![cfg(not(loom))]
 
 mod common;
@@ -49,7 +49,7 @@ fn packets_arrive_in_order_on_a_sequence_for_each_thread() {
     assert_eq!(scratch.left(), ["control"]);
 }
 
-/// The one line that all writers of a process share is touched once for a chunk, not for each packet.
+/// A writer touches the line that all writers of a process share once for each chunk, not for each packet.
 #[test]
 fn the_list_of_chunks_is_asked_once_for_a_chunk() {
     const PACKETS: u64 = 10_000;
@@ -63,7 +63,7 @@ fn the_list_of_chunks_is_asked_once_for_a_chunk() {
     let directory = scratch.root().path().join("trace").join(format!("{:016x}", collector.session().id));
     let ring = std::fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
     let head = || {
-        // Where the specification has it.
+        // The offset is that of the specification.
         let bytes = std::fs::read(&ring).unwrap();
         u64::from_le_bytes(bytes[2048..2056].try_into().unwrap())
     };
@@ -74,7 +74,7 @@ fn the_list_of_chunks_is_asked_once_for_a_chunk() {
     let taken = head();
     let summary = collector.stop().unwrap();
     assert_eq!(summary.packets, PACKETS);
-    // A packet of so many bytes (a little less in the ring than in the file), and at least 50 of them in a chunk.
+    // A packet's size (slightly smaller in the ring than in the file), and at least 50 packets in a chunk.
     assert!(summary.bytes / PACKETS < 80, "{} bytes", summary.bytes);
     assert!((PACKETS / 100..=PACKETS / 50).contains(&taken), "{taken} chunks");
 }
@@ -113,7 +113,7 @@ fn packets_longer_than_a_chunk_are_put_together_and_patched() {
 #[test]
 fn losses_are_counted_exactly_and_told_to_the_writer() {
     let scratch = Scratch::new();
-    // So that it does not come to read before the ring is full.
+    // The collector does not read before the ring is full.
     let collector = scratch.collect(|options| {
         options.ring_bytes = 64 << 10;
         options.chunk_bytes = 1024;
@@ -184,7 +184,7 @@ fn without_a_session_nothing_is_written_and_the_next_one_begins_anew() {
     assert_eq!(scratch.left(), ["control"]);
 }
 
-/// Of packets that cannot be read without what others said, none comes behind a loss that does not say it again.
+/// After a loss, the next packet that depends on earlier ones says everything again.
 #[test]
 fn the_first_packet_behind_a_loss_says_everything_again() {
     let scratch = Scratch::new();
@@ -204,7 +204,7 @@ fn the_first_packet_behind_a_loss_says_everything_again() {
             let mut message = packet.message();
             message.uint64(8, number);
             message.uint32(13, if clears { 3 } else { 2 });
-            // Some are longer than chunks, so that losses come in the middle of packets too.
+            // Some are longer than chunks, so that losses also occur within packets.
             message.bytes(12, &[7; 700][..(number * 37 % 700) as usize]);
             number += 1;
         }
@@ -256,9 +256,9 @@ fn a_field_that_only_the_collector_may_set_is_refused() {
     let mut writer = producer.writer();
     writer.packet().unwrap().message().uint32(10, 1);
     writer.packet().unwrap().message().bool(42, true);
-    // Not whole: a length of which the bytes are missing.
+    // Not whole: the bytes behind a length are missing.
     writer.packet().unwrap().message().raw(&[0x12, 0x7f, 1]);
-    // An error of the caller's: the packet is lost.
+    // An error of the caller: the packet is lost.
     writer.packet().unwrap().message().uint32(0, 1);
     assert!(write(&mut writer, 1, 10, 1));
     let summary = collector.stop().unwrap();
@@ -267,7 +267,8 @@ fn a_field_that_only_the_collector_may_set_is_refused() {
     assert!(trace.sequences().values().all(|packets| packets[0].dropped));
 }
 
-/// Whoever waits for sessions notices that somebody has removed the directory, and finds the next session in the new one.
+/// A producer that waits for sessions notices that the directory was removed, and finds the next session in
+/// the new one.
 #[test]
 fn a_removed_root_directory_is_found_again() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! The bytes of CDR, worked out by hand from the rules of `spec/cdr.md`, in both directions.
+//! The bytes of CDR, derived by hand from the rules of `spec/cdr.md`, for encoding and decoding.
 
 mod common;
 
@@ -36,7 +36,7 @@ structures! {
     Tree: Final { 0 branches: Vec<Tree>, }
 }
 
-/// Turns `"00 01 | 02"` into bytes; bars and blanks are for the reader.
+/// Turns `"00 01 | 02"` into bytes; bars and blanks only help the reader.
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
@@ -55,7 +55,7 @@ where
     let mut back = T::default();
     decode(&mut back, &bytes).unwrap();
     assert_eq!(back, *value);
-    // Whatever is cut off, the rest is refused or understood; never worse.
+    // Every truncated message is an error or decodes; it never panics.
     for length in 0..bytes.len() {
         let _ = decode(&mut T::default(), &bytes[..length]);
     }
@@ -150,7 +150,7 @@ fn maps_are_delimited_in_version_2_unless_primitive() {
         Encoding::Xcdr2,
         "00070000 | 02000000 01 00 0400 02 00 0300 | 0b000000 01000000 02000000 6200 01",
     );
-    // In any order, the last of equal keys winning.
+    // In any order. The last of equal keys wins.
     let mut back = Maps::default();
     decode(&mut back, &hex("00010000 | 03000000 09 00 0100 02 00 0300 09 00 0500 | 00000000")).unwrap();
     assert_eq!(back.numbers, BTreeMap::from([(2, 3), (9, 5)]));
@@ -165,14 +165,15 @@ fn optional_members_are_parameters_in_version_1_and_flagged_in_version_2() {
         "00010000 | 01 000000 | 0700 0400 02000000 | 2c01 0000 | 0300000000000000",
     );
     check(&value, Encoding::Xcdr2, "00070000 | 01 01 0000 02000000 | 00 000000 | 0300000000000000");
-    // The value of a parameter is aligned from its own beginning, what follows from that of the message.
+    // The value of a parameter is aligned from its own beginning; what follows it, from the message's
+    // beginning.
     let value = Optionals { a: 1, here: None, gone: Some(4), d: 3 };
     check(
         &value,
         Encoding::Xcdr1,
         "00010000 | 01 000000 | 0700 0000 | 2c01 0800 0400000000000000 | 00000000 0300000000000000",
     );
-    // The extended header says the same, and a padded length is forgiven.
+    // An extended header is equivalent, and a padded length is accepted.
     let mut back = Optionals::default();
     decode(
         &mut back,
@@ -201,7 +202,7 @@ fn appendable_types_may_grow_at_their_end() {
     let mut back = nest.clone();
     decode(&mut back, &bytes).unwrap();
     assert_eq!(back.inner[1], NewAppendable { a: 5, b: String::new(), c: 0 });
-    // Version 1 has no delimiter: only the end of the message tells.
+    // Version 1 has no delimiter: only the end of the message shows that a member is missing.
     let mut back = new;
     decode(&mut back, &hex("00010000 | 0700")).unwrap();
     assert_eq!(back, NewAppendable { a: 7, b: String::new(), c: 0 });
@@ -238,7 +239,7 @@ fn mutable_members_come_in_any_order_and_may_be_unknown() {
     assert_eq!(narrow, Narrow { e: 5, a: 1 });
     for bytes in [&bytes, &bytes1] {
         let error = decode(&mut Blind::default(), bytes).unwrap_err();
-        assert!(error.to_string().contains("member 5 is not known here"), "{error}");
+        assert!(error.to_string().contains("member 5 is unknown here"), "{error}");
     }
     let mut wide = Mutable { b: "old".into(), c: Some(3), ..some_mutable() };
     decode(&mut wide, &encode_to_vec(&narrow, Encoding::Xcdr2).unwrap()).unwrap();
@@ -247,11 +248,11 @@ fn mutable_members_come_in_any_order_and_may_be_unknown() {
 
 #[test]
 fn all_length_codes_are_read() {
-    // Code 5: the string's length is also the member's.
+    // Code 5: the string's length is also the member's length.
     let mut value = Mutable::default();
     decode(&mut value, &hex("000b0000 | 0a000000 | 02000050 02000000 7800")).unwrap();
     assert_eq!(value.b, "x");
-    // Code 7 with no further bytes for a member that is not known here.
+    // Code 7 without further bytes, for an unknown member.
     decode(&mut value, &hex("000b0000 | 10000000 | 63000070 00000000 | 01000000 07 000000")).unwrap();
     assert_eq!(value, Mutable { a: 7, ..Mutable::default() });
     // Code 6: four bytes for each of two elements.
@@ -333,7 +334,7 @@ fn bulk_members_are_sequences_on_the_wire() {
 fn headers_are_checked() {
     let fails = |bytes: &str| -> DecodeError { decode(&mut Pair::default(), &hex(bytes)).unwrap_err() };
     assert_eq!(fails("0001").to_string(), "message, at byte 0: 4 more bytes are needed, but only 2 are left");
-    assert!(fails("00050000").to_string().contains("0x0005 is no CDR encapsulation"));
+    assert!(fails("00050000").to_string().contains("0x0005 is not a CDR encapsulation"));
     assert!(fails("00030000 01000200").to_string().contains("0x0003 is not that of Final types"));
     assert!(fails("00090000 01000200").to_string().contains("0x0009 is not that of Final types"));
     assert_eq!(
@@ -354,7 +355,7 @@ fn padding_that_the_options_announce_is_dropped() {
     // Two bytes of padding: without them the message ends behind `a`.
     decode(&mut value, &hex("00010002 | 0500 0000")).unwrap();
     assert_eq!(value.a, 5);
-    // A message whose length is no multiple of four has no padding, whatever the options say.
+    // A message whose length is not a multiple of four has no padding, whatever its options say.
     let mut value = Plain::default();
     let mut bytes = encode_to_vec(&Plain { e: true, ..Plain::default() }, Encoding::Xcdr2).unwrap();
     bytes[3] = 3;
@@ -365,10 +366,10 @@ fn padding_that_the_options_announce_is_dropped() {
 #[test]
 fn lengths_are_not_believed() {
     let error = decode(&mut Texts::default(), &hex("00010000 | ffffffff 61")).unwrap_err();
-    assert_eq!(error.to_string(), "text, at byte 4: a length of 4294967295 cannot be, with 1 bytes left");
+    assert_eq!(error.to_string(), "text, at byte 4: a length of 4294967295 is impossible, with 1 bytes left");
     let error =
         decode(&mut Lists::default(), &hex("00010000 | 00000000 | 02000000 0000000000000000")).unwrap_err();
-    assert_eq!(error.to_string(), "doubles, at byte 8: a length of 2 cannot be, with 8 bytes left");
+    assert_eq!(error.to_string(), "doubles, at byte 8: a length of 2 is impossible, with 8 bytes left");
     let error = decode(
         &mut Plain::default(),
         &hex("00070000 | 00 000000 0000000000000000 0000 0000 0000000000000000 02"),

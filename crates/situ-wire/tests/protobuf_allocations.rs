@@ -1,4 +1,4 @@
-//! The protobuf writer and reader allocate nothing: counted, with nesting, crossing and patching.
+//! The protobuf writer and reader do not allocate: counted with nesting, crossing and patching.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
@@ -10,16 +10,16 @@ struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is handed on to the system's allocator.
+// SAFETY: the system's allocator does everything.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller says.
+        // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -40,7 +40,7 @@ fn fill(message: &mut Message<'_>, levels: u32) {
     message.entry(7).fixed64(1, 9);
 }
 
-// One test alone: others would count too.
+// A single test, because tests beside it would count too.
 #[test]
 fn writing_allocates_nothing() {
     let mut memory = vec![0; 1 << 20];
@@ -48,7 +48,7 @@ fn writing_allocates_nothing() {
     let mut patches = [Patch::default(); 4];
     let mut sum = 0;
 
-    // The chunks are made by the first message and kept for the next.
+    // The first message allocates the chunks, which are kept for the next.
     let mut writer = Writer::new(&mut chunks);
     fill(&mut writer.message(), 40);
     writer.finish().unwrap();
@@ -79,7 +79,7 @@ fn writing_allocates_nothing() {
     assert!(fixed > 10_000);
     assert_eq!(scattered, streamed);
     assert_eq!(sum, streamed);
-    // The counter counts.
+    // The counter works.
     drop(black_box(Box::new(1)));
     assert!(ALLOCATIONS.load(Ordering::Relaxed) > after);
 }

@@ -1,4 +1,4 @@
-//! The protobuf reader: what prost writes, what protobuf says of merging, and bytes that are no message.
+//! The protobuf reader: messages of prost, protobuf's rules of merging, and bytes that are no message.
 
 mod peer;
 
@@ -59,8 +59,8 @@ fn cut_and_flipped_messages_are_errors_or_messages() {
             bytes[at] ^= 1 << random.below(8);
         }
         let ours = Table::<Known, COUNT>::new(&bytes).and_then(|it| Everything::read(&it));
-        // Prost refuses known fields of the wrong wire type, which are unknown fields to others, and takes those of maps for
-        // entries; whatever both read is the same.
+        // Prost refuses known fields with a wrong wire type, which are unknown fields for others, and takes
+        // those of maps for entries. Whatever both accept is equal.
         if let (Ok(ours), Ok(theirs)) = (ours, Everything::decode(&*bytes)) {
             assert!(ours.encode_to_vec() == theirs.encode_to_vec());
             both += 1;
@@ -69,7 +69,8 @@ fn cut_and_flipped_messages_are_errors_or_messages() {
     assert!(both > 1000, "{both}");
 }
 
-/// `oneof { uint32 a = 1; Inner b = 2; int32 c = 3 }` and `oneof { Closed d = 4; Closed e = 5 }`; `Closed` has 1 and 2.
+/// `oneof { uint32 a = 1; Inner b = 2; int32 c = 3 }` and `oneof { Closed d = 4; Closed e = 5 }`; `Closed`
+/// has 1 and 2.
 enum Choice {}
 
 impl Layout<5> for Choice {
@@ -96,7 +97,7 @@ fn the_last_member_of_a_oneof_stays() {
     let bytes = [0x08, 5, 0x12, 2, 0x08, 1, 0x18, 7];
     let it: Table<'_, Choice, 5> = Table::new(&bytes).unwrap();
     assert_eq!((it.get::<Uint32>(0), it.has(1), it.get::<Int32>(2)), (None, false, Some(7)));
-    // The first `b` is gone when the second comes, and the second and third are one.
+    // The second `b` replaces the first, and the third is merged into the second.
     let bytes = [0x12, 2, 0x08, 1, 0x18, 7, 0x12, 2, 0x18, 2, 0x12, 2, 0x18, 3];
     let it: Table<'_, Choice, 5> = Table::new(&bytes).unwrap();
     assert!(!it.has(2));
@@ -111,7 +112,7 @@ fn numbers_that_a_closed_enum_does_not_have_are_unknown_fields() {
         (&[0x20, 9, 0x20, 1], Some(1), 1),
         (&[0x20, 9], None, 1),
         (&[], None, 0),
-        // One that is unknown takes no other member's place in a oneof: see `Choice`.
+        // An unknown field replaces no member of a oneof: see `Choice`.
         (&[0x20, 1, 0x28, 9], Some(1), 1),
         (&[0x20, 1, 0x28, 2], None, 0),
     ] {
@@ -171,7 +172,7 @@ fn nesting_is_bounded() {
     };
     // A frame for a hundred levels of the largest message, without optimization.
     std::thread::Builder::new().stack_size(16 << 20).spawn(read).unwrap().join().unwrap();
-    // The ends of groups are looked for at once.
+    // The ends of groups are checked at once.
     let error = Table::<Known, COUNT>::new(&nested(&|_| true)).unwrap_err();
     assert_eq!(error.problem, ReadProblem::TooDeep);
 }

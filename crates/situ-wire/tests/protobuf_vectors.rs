@@ -1,4 +1,5 @@
-//! The vectors of `spec/vectors/protobuf`: written in one piece and in chunks, and read again, by protoc too where there is one.
+//! The vectors of `spec/vectors/protobuf`: written in one piece and in chunks, and read again, also by protoc
+//! if it exists.
 
 use std::fs;
 use std::io::Write as _;
@@ -155,7 +156,8 @@ fn protoc_reads_every_form() {
     }
 }
 
-/// Reads length-prefixed messages from its input, prints each as text. Its arguments: a folder and a file in it.
+/// Reads length-prefixed messages from standard input, and prints each as text. Arguments: a folder, and a
+/// file in it.
 const PYTHON: &str = r#"
 import sys, tempfile
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format

@@ -1,4 +1,5 @@
-//! The protobuf writer: bytes known from protobuf's documentation, and messages compared with prost's, in every buffer.
+//! The protobuf writer: bytes from protobuf's documentation, and messages compared with prost's, in every
+//! buffer.
 
 #[allow(dead_code)] // Half of it is for the reader's tests.
 mod peer;
@@ -60,7 +61,7 @@ fn in_one_piece_messages_are_prost_s_to_the_byte() {
 
 #[test]
 fn a_writer_that_goes_on_remembers_widths_and_stays_minimal() {
-    // Lengths of 1, 2 and 3 bytes in turn, so that the remembered width is wrong both ways.
+    // Lengths of 1, 2 and 3 bytes in turn, so that the expected width is wrong in both directions.
     let lengths = [5, 200, 200, 20_000, 3, 70_000, 127, 128, 16_383, 16_384, 0];
     let bytes = written(|it| {
         for length in lengths {
@@ -88,7 +89,7 @@ fn a_fixed_array_may_be_filled_to_its_last_byte() {
         message.write(&mut writer.message());
         assert_eq!(writer.finish(), Ok(expected.len() as u64));
         assert_eq!(buffer.written(), expected);
-        // One byte less is too little, wherever it ends.
+        // One byte less is too few, wherever the buffer ends.
         for less in 1..=expected.len().min(40) {
             let mut memory = vec![0; expected.len() - less];
             let mut buffer = Fixed::new(&mut memory);
@@ -114,7 +115,7 @@ fn chunks_of_every_size_hold_the_same_message() {
             let bytes = buffer.to_vec();
             assert_eq!(bytes.len(), length);
             assert_eq!(Everything::decode(&*bytes).unwrap(), message, "round {round}, chunks of {size}");
-            // Only crossing messages are longer than they need be.
+            // Only messages that cross chunks are longer than their minimal form.
             if size > expected.len() + 5 * 40 {
                 assert_eq!(bytes, expected);
             }
@@ -289,7 +290,7 @@ fn a_leaked_handle_ends_with_its_parent() {
 fn a_message_of_256_mebibytes_through_chunks_of_4_kibibytes() {
     const RECORDS: usize = 1 << 18;
     let record: Vec<u8> = (0..1018u32).map(|it| (it * 7) as u8).collect();
-    // Every level crosses; records cross where the chunks end.
+    // Every level crosses; records cross at the ends of chunks.
     let mut given = Vec::with_capacity(280 << 20);
     let mut starts = Vec::with_capacity(80_000);
     let (mut memory, mut patches) = ([0; 4096], [Patch::default(); 8]);
@@ -317,7 +318,7 @@ fn a_message_of_256_mebibytes_through_chunks_of_4_kibibytes() {
     assert!(length > 256 << 20, "{length}");
     assert_eq!(given.len() as u64, length);
 
-    // By another way: the lengths that the bytes must have, and where they may be wide.
+    // An independent computation: the minimal lengths, and where wide ones are allowed.
     let mut at = 0;
     let varint = |at: &mut usize| {
         let mut rest = &given[*at..];

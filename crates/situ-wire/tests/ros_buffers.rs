@@ -1,5 +1,5 @@
-//! A sequence that is a buffer of ROS's cannot be encoded. Such sequences exist if `ROS_DISTRO` named Lyrical or later when this was
-//! built.
+//! A sequence that is a buffer of ROS cannot be encoded. Such sequences exist if `ROS_DISTRO` named Lyrical
+//! or later at build time.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -34,7 +34,7 @@ struct Bytes {
     owns_rosidl_buffer: bool,
 }
 
-/// Puts a buffer in the place of no elements; its address is nobody's.
+/// Puts a buffer in place of no elements; its address is invalid.
 fn put_buffer(sequence: &mut RosSequence<u8>) {
     let data = ptr::without_provenance_mut(0xDEAD_0000);
     let buffer = Bytes { data, size: 64, capacity: 0, is_rosidl_buffer: true, owns_rosidl_buffer: false };
@@ -54,7 +54,7 @@ fn a_buffer_is_not_encoded_as_an_empty_sequence() {
         ("pixels", (|it| put_buffer(&mut it.pixels)) as fn(&mut Frame<Ros>)),
         ("more", |it| put_buffer(&mut it.more)),
     ] {
-        // Nobody has said how buffers end, so that this one is not to be dropped.
+        // It has no function that frees the buffer, so it must not be dropped.
         let mut frame = ManuallyDrop::new(Frame::<Ros>::default());
         put(&mut frame);
         for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {

@@ -1,12 +1,12 @@
-// The state of a protobuf writer: a cursor in a chunk, and the messages that are open.
+// The state of a protobuf writer: a cursor in a chunk, and the open messages.
 //
-// The length of an open message stands in a slot in front of its content. While the message lies in one chunk
-// the slot is narrow: as wide as lengths at this depth were last time, one byte at first. When the message
-// ends, its content is moved by a few bytes if the length needs more or fewer, so that every length is
-// minimal. For each open narrow slot `spare` bytes at the end of the chunk are kept free, so that widening
-// always finds room: fields need to look at one bound only. When the chunk is left, all narrow slots in it
-// become wide ones, patched when their messages end. A group is a level, too, but has a tag at its end
-// instead of a length: its slot has no bytes and never grows.
+// The length of an open message stands in a slot in front of its content. While the message lies in one
+// chunk, the slot is narrow: as wide as the last length at this depth, at first one byte. If the length needs
+// more or fewer bytes when the message ends, its content is moved, so that every length is minimal. For each
+// open narrow slot, `spare` bytes at the end of the chunk stay free, so that widening always finds room:
+// fields need to check one bound only. When the writer leaves the chunk, all narrow slots in it become wide
+// ones, patched when their messages end. A group is a level, too, but has a tag at its end instead of a
+// length: its slot has no bytes and never grows.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +22,14 @@ namespace situ::protobuf::detail {
 
 /// How many bytes a narrow slot may grow by.
 inline constexpr std::size_t spare = wide - 1;
-/// How many levels have a remembered width, three bits each.
+/// The number of levels whose last width is stored, in three bits each.
 inline constexpr std::uint32_t remembered = 21;
-/// Stands in level::chunk_or_width of a group, which has no slot.
+/// The value of level::chunk_or_width for a group, which has no slot.
 inline constexpr std::uint32_t is_group = std::numeric_limits<std::uint32_t>::max();
-/// More levels than there can be.
+/// More than the most levels.
 inline constexpr std::uint32_t all_levels = std::numeric_limits<std::uint32_t>::max();
 
-/// A place to write to. Each of these writes nothing and returns false if the field's number is invalid or
+/// A place to write to. Each function writes nothing and returns false if the field number is invalid, or if
 /// there is less room than the field may need.
 class place {
  public:
@@ -54,14 +54,14 @@ class place {
   SITU_PROTOBUF_INLINE bool bytes_field(std::uint32_t field, const void* bytes, std::size_t size) noexcept {
     const std::uint32_t head = tag(field, wire_type::bytes);
     const std::size_t available = room();
-    // Two comparisons for a size that could overflow the first.
+    // Two comparisons, because a very large size could overflow one.
     if (!valid(field) || size > available || available - size < varint_size(head) + max_tag ||
         size > max_length) {
       return false;
     }
     std::uint8_t* const at = put_varint(put_varint(cursor_, head), size);
 #if defined(__GNUC__)
-    // Where it knows that a copy is large, GCC makes a slow loop of it instead of calling memcpy.
+    // If GCC knows that a copy is large, it makes a slow loop of it instead of calling memcpy.
     if (__builtin_constant_p(size) && size > 256) asm("" : "+r"(size));
 #endif
     if (size != 0) std::memcpy(at, bytes, size);
@@ -69,7 +69,7 @@ class place {
     return true;
   }
 
-  /// A varint without a tag.
+  /// Writes a varint without a tag.
   SITU_PROTOBUF_INLINE bool varint(std::uint64_t value) noexcept {
     if (room() < max_varint) return false;
     cursor_ = put_number(cursor_, value);
@@ -88,7 +88,7 @@ class place {
   std::uint8_t* end_ = nullptr;     ///< Where fields must end.
 };
 
-/// A place without room, for messages in which another one is open. Nothing is ever written to it.
+/// A place without room, for messages in which another one is open. It is never written.
 inline constinit place closed;
 
 class core : public place {
@@ -119,7 +119,7 @@ class core : public place {
     slow_below_ = all_levels;
   }
 
-  /// Whether a message may write here, as nothing in it is open; if not, that is an error.
+  /// Checks that a message may write here, because nothing in it is open; fails if not.
   SITU_PROTOBUF_INLINE bool owns(const place* it) noexcept {
     if (it == this) [[likely]] {
       return true;
@@ -128,8 +128,7 @@ class core : public place {
     return false;
   }
 
-  // What was not written in a place, because there is too little room, it is closed, or the number is
-  // invalid.
+  // The slow paths: a place has too little room or is closed, or the field number is invalid.
 
   SITU_PROTOBUF_COLD void number_slow(const place* it, std::uint32_t field, std::uint64_t value) {
     if (!head_slow(it, field, wire_type::varint)) return;
@@ -155,7 +154,7 @@ class core : public place {
     if (owns(it)) put_slow(value);
   }
 
-  /// Bytes as they are, across as many chunks as they need.
+  /// Writes bytes, across as many chunks as they need.
   void raw(const void* bytes, std::size_t size) {
     const auto* from = static_cast<const std::uint8_t*>(bytes);
     for (;;) {
@@ -168,7 +167,7 @@ class core : public place {
     }
   }
 
-  /// Begins a message, string or packed field whose length is not known yet.
+  /// Begins a message, string or packed field whose length is not yet known.
   SITU_PROTOBUF_INLINE void open(std::uint32_t field) {
     const std::uint32_t head = tag(field, wire_type::bytes);
     const std::size_t width = depth_ < remembered ? 1 + (widths_ >> (3 * depth_) & 7U) : 1;
@@ -196,7 +195,7 @@ class core : public place {
     }
     const level& it = levels_[depth_];
     const std::size_t length = static_cast<std::size_t>(cursor_ - it.content);
-    // What was spare for this level's slot is room again.
+    // The spare bytes of this level's slot are room again.
     end_ += spare;
     if (it.chunk_or_width != 1 || length >= 0x80) return close_moving(it.chunk_or_width, length);
     cursor_[-static_cast<std::ptrdiff_t>(length) - 1] = static_cast<std::uint8_t>(length);
@@ -224,7 +223,7 @@ class core : public place {
         chunk_or_width;  ///< Wide: the chunk of its slot. Narrow: the width of its slot. Or is_group.
     std::uint32_t slot;  ///< Wide: where in that chunk the slot is. A group: the tag of its end.
 
-    /// Narrow: how many bytes the slot has.
+    /// Narrow: the slot's width in bytes.
     [[nodiscard]] std::size_t width() const noexcept {
       return chunk_or_width == is_group ? 0 : chunk_or_width;
     }
@@ -248,7 +247,7 @@ class core : public place {
     it.slot = slot;
   }
 
-  /// A tag.
+  /// Writes a tag.
   bool head_slow(const place* it, std::uint32_t field, wire_type wire) {
     if (!owns(it)) return false;
     if (!valid(field)) return fail(write_error::invalid_field), false;
@@ -267,7 +266,7 @@ class core : public place {
     begin_level(1, 1, 0);
   }
 
-  /// Makes room for a slot of so many bytes and what becomes spare, and begins a level there.
+  /// Begins a level behind a slot of `bytes` bytes, when there is room for the slot and its spare bytes.
   void begin_level(std::size_t bytes, std::uint32_t width, std::uint32_t slot) {
     while (error_ == write_error::none) {
       const std::size_t needed = bytes + (tight() ? 0 : spare);
@@ -282,18 +281,18 @@ class core : public place {
         more(needed);
       }
     }
-    // Counted, so that its end finds something to end.
+    // Counted, so that its end has a level to end.
     ++depth_;
   }
 
-  /// Writes a length into a slot of `width` bytes, moving the content if it needs more or fewer; or the end
-  /// of a group.
+  /// Writes a length into a slot of `width` bytes, moving the content if the length needs more or fewer. For
+  /// a group, writes its end.
   SITU_PROTOBUF_OUT_OF_LINE void close_moving(std::size_t width, std::size_t length) {
     if (width == is_group) return put_slow(levels_[depth_].slot);
     if (length > max_length) return fail(write_error::too_long);
     const std::size_t needed = varint_size(length);
     if (needed > width && static_cast<std::size_t>(chunk_end_ - cursor_) < needed - width) {
-      // Only in the tight state is there no room.
+      // Without room: possible only in the tight state.
       return fail(write_error::full);
     }
     std::uint8_t* const content = cursor_ - length;
@@ -301,7 +300,7 @@ class core : public place {
     if (needed != width) std::memmove(slot + needed, content, length);
     put_varint(slot, length);
     cursor_ = slot + needed + length;
-    // Whatever comes next at this depth is probably as long.
+    // The next message at this depth probably has a similar length.
     if (depth_ < remembered && !tight()) {
       const std::uint32_t shift = 3 * depth_;
       widths_ = (widths_ & ~(std::uint64_t{7} << shift)) | static_cast<std::uint64_t>(needed - 1) << shift;
@@ -324,7 +323,7 @@ class core : public place {
     if (!delegate_->apply(what)) fail(write_error::patch_list_full);
   }
 
-  /// Makes room, if there is any to be had. False after an error.
+  /// Makes room if possible. False after an error.
   SITU_PROTOBUF_COLD bool more(std::size_t wanted) {
     if (error_ != write_error::none) return false;
     if (!tight()) {
@@ -337,16 +336,16 @@ class core : public place {
     return false;
   }
 
-  /// Begins the tight state: nothing is spare any more, and slots have one byte, so that a message fits if
-  /// its minimal form does. From the first to the last, what follows a slot moves by as much as all slots up
-  /// to it shrink.
+  /// Begins the tight state: there are no spare bytes any more, and slots have one byte, so that a message
+  /// fits if its minimal form does. From the first slot to the last, what follows a slot moves by as much as
+  /// all slots up to it shrink.
   void tighten() noexcept {
     std::size_t shrunk = 0;
     for (std::uint32_t i = narrow_from_; i < depth_; ++i) {
       level& it = levels_[i];
       const std::uint8_t* const behind =
           i + 1 < depth_ ? levels_[i + 1].content - levels_[i + 1].width() : cursor_;
-      // By one byte less than it has; a group has nothing that could shrink.
+      // Each slot shrinks to one byte; a group has none.
       if (it.chunk_or_width != is_group) shrunk += it.chunk_or_width - 1;
       std::memmove(it.content - shrunk, it.content, static_cast<std::size_t>(behind - it.content));
       it.content -= shrunk;
@@ -359,7 +358,7 @@ class core : public place {
     quick_below_ = 0;
   }
 
-  /// Lets the chunk grow, so that so many bytes find room; the chunk may move.
+  /// Asks the delegate to make the chunk larger, with room for `wanted` bytes. The chunk may move.
   bool grow(std::size_t wanted) {
     const std::size_t used = static_cast<std::size_t>(cursor_ - start_);
     const std::size_t kept = static_cast<std::size_t>(chunk_end_ - end_);
@@ -396,8 +395,8 @@ class core : public place {
     return true;
   }
 
-  /// Makes the narrow slots wide, and returns how many there were. From the last to the first, what follows a
-  /// slot moves behind it by as much as all slots up to it grow.
+  /// Makes the narrow slots wide, and returns how many there were. From the last slot to the first, what
+  /// follows a slot moves back by as much as all slots up to it grow.
   std::size_t widen() noexcept {
     std::size_t growth = 0;
     std::size_t pending = depth_ - narrow_from_;
@@ -425,7 +424,7 @@ class core : public place {
     return pending;
   }
 
-  // start_ <= cursor_ <= end_; end_ is chunk_end_ less what is spare, or cursor_ after an error.
+  // start_ <= cursor_ <= end_; end_ is chunk_end_ minus the spare bytes, or cursor_ after an error.
   std::uint8_t* start_ = nullptr;
   std::uint8_t* chunk_end_ = nullptr;
   delegate* delegate_ = nullptr;
@@ -434,11 +433,10 @@ class core : public place {
   std::uint32_t number_ = 0;       ///< Which chunk it is.
   std::uint32_t depth_ = 0;        ///< How many levels are open.
   std::uint32_t narrow_from_ = 0;  ///< The levels from this one on are narrow, those below are wide.
-  /// Levels below this one need a closer look when they end: narrow_from_, or all after an error or when
-  /// tight.
+  /// Levels below this one end by the slow path: narrow_from_, or all after an error or in the tight state.
   std::uint32_t slow_below_ = 0;
-  /// Levels below this one begin at once if there is room: none when tight, as there is nothing more, and
-  /// nothing spare.
+  /// Levels below this one begin by the fast path if there is room: none in the tight state, in which there
+  /// is no more memory and no spare byte.
   std::uint32_t quick_below_ = max_levels;
   write_error error_ = write_error::none;
   level levels_[max_levels];  // Not initialized: written when opened.

@@ -1,5 +1,4 @@
-// Where a protobuf writer's bytes go: a fixed array, memory that grows, chunks, or whatever the user
-// supplies.
+// Memory for a protobuf writer: a fixed array, growing memory, chunks, or any other delegate.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 
 namespace situ::protobuf {
 
-/// Memory to write on; no memory if `start` is null.
+/// Memory for a writer; none if `start` is null.
 struct chunk {
   std::uint8_t* start = nullptr;
   std::size_t size = 0;
@@ -29,30 +28,30 @@ struct patch {
   std::uint32_t offset = 0;                ///< Where in it, in bytes.
   std::array<std::uint8_t, wide> bytes{};  ///< What to put there.
 
-  /// Puts the length where it belongs, in the chunk that it is for.
+  /// Stores the length into its chunk.
   void apply(std::uint8_t* start) const noexcept { std::memcpy(start + offset, bytes.data(), wide); }
 };
 
 /// Supplies a writer with memory.
 ///
-/// A writer asks for the first chunk, then, whenever one is full, whether it can grow; if not, whether there
-/// is another, and leaves it. It ends with finish(), unless it is destroyed before. A chunk belongs to the
-/// writer until it has left it.
+/// A writer asks for the first chunk. Whenever a chunk is full, it asks whether the chunk can grow. If not,
+/// it asks for the next one, and leaves the full one. It ends with finish(), unless it is destroyed before. A
+/// chunk belongs to the writer until the writer leaves it.
 class delegate {
  public:
-  /// The first chunk of a message.
+  /// Returns the first chunk of a message.
   virtual chunk first() = 0;
-  /// Makes the current chunk, of which the first `used` bytes are written, larger by at least `more` than is
-  /// used. It may move, with what is written.
+  /// Makes the current chunk larger. Its first `used` bytes are written; at least `more` bytes must follow
+  /// them. The chunk may move, with its written bytes.
   virtual chunk grow(std::size_t used, std::size_t more) { return static_cast<void>(used + more), chunk{}; }
-  /// Whether next() has something to give.
+  /// Whether next() can return another chunk.
   virtual bool has_next() { return false; }
-  /// Takes the current chunk and gives the next one. `pending` lengths in it are still to be patched; until
-  /// then they are zero.
+  /// Takes the current chunk and returns the next one. `pending` lengths in the current chunk are zero until
+  /// they are patched.
   virtual chunk next(std::size_t used, std::size_t pending) {
     return static_cast<void>(used + pending), chunk{};
   }
-  /// Patches a chunk that was left; false if that cannot be done.
+  /// Patches a chunk that the writer has left; false if that is impossible.
   virtual bool apply(const patch& what) { return static_cast<void>(what), false; }
   /// Takes the last chunk. All patches have come.
   virtual void finish(std::size_t used) = 0;
@@ -66,7 +65,7 @@ class delegate {
   ~delegate() = default;
 };
 
-/// Patches that wait to be applied, in memory that was allocated before.
+/// Patches that wait to be applied, in memory that the caller allocated.
 class patch_list {
  public:
   explicit patch_list(std::span<patch> memory) noexcept : memory_(memory) {}
@@ -85,14 +84,14 @@ class patch_list {
   std::size_t size_ = 0;
 };
 
-/// An array of a fixed size. A message that does not fit is an error.
+/// An array of fixed size. A message that does not fit is an error.
 class fixed_buffer final : public delegate {
  public:
   explicit fixed_buffer(std::span<std::uint8_t> memory) noexcept : memory_(memory) {}
   explicit fixed_buffer(std::span<std::byte> memory) noexcept
       : memory_(reinterpret_cast<std::uint8_t*>(memory.data()), memory.size()) {}
 
-  /// The message that was finished last; empty before that.
+  /// The last finished message; empty before the first.
   [[nodiscard]] std::span<const std::uint8_t> written() const noexcept { return memory_.first(written_); }
 
   chunk first() override {
@@ -106,13 +105,13 @@ class fixed_buffer final : public delegate {
   std::size_t written_ = 0;
 };
 
-/// Memory that grows: all of a message in one piece, so that every length is minimal.
+/// Growing memory. The message is in one piece, so every length is minimal.
 class growing_buffer final : public delegate {
  public:
   growing_buffer() = default;
   explicit growing_buffer(std::size_t capacity) { reserve(0, capacity); }
 
-  /// The message that was finished last; empty before that.
+  /// The last finished message; empty before the first.
   [[nodiscard]] std::span<const std::uint8_t> written() const noexcept { return {memory_.get(), written_}; }
 
   chunk first() override {
@@ -128,7 +127,7 @@ class growing_buffer final : public delegate {
 
  private:
   void reserve(std::size_t used, std::size_t capacity) {
-    // Not initialized: it will be written.
+    // Not initialized: the writer writes it.
     std::unique_ptr<std::uint8_t[]> larger(new std::uint8_t[capacity]);
     if (used != 0) std::memcpy(larger.get(), memory_.get(), used);
     memory_ = std::move(larger);
@@ -140,18 +139,18 @@ class growing_buffer final : public delegate {
   std::size_t written_ = 0;
 };
 
-/// Chunks on the heap, all of one size. They are kept for the next message.
+/// Chunks on the heap, all of the same size. They are kept for the next message.
 class scattered_buffer final : public delegate {
  public:
   explicit scattered_buffer(std::size_t chunk_size) : chunk_size_(chunk_size) {}
 
-  /// How many pieces the message has that was finished last.
+  /// The number of pieces of the last finished message.
   [[nodiscard]] std::size_t pieces() const noexcept { return used_.size(); }
-  /// One of them.
+  /// One of the pieces.
   [[nodiscard]] std::span<const std::uint8_t> piece(std::size_t number) const noexcept {
     return {chunks_[number].get(), used_[number]};
   }
-  /// The message in one piece.
+  /// The last finished message in one piece.
   [[nodiscard]] std::vector<std::uint8_t> to_vector() const {
     std::vector<std::uint8_t> all;
     for (std::size_t i = 0; i < pieces(); ++i) all.insert(all.end(), piece(i).begin(), piece(i).end());
@@ -184,9 +183,8 @@ class scattered_buffer final : public delegate {
   std::size_t chunk_size_;
 };
 
-/// Gives chunks away while the message is still being written, and patches later: a message of any length
-/// passes through one buffer, which is all the memory there is. `Sink` has `chunk(number, bytes, pending)`
-/// and `patches(span)`.
+/// Passes chunks on while the message is still being written, and patches later. A message of any length
+/// needs no other memory than one buffer. `Sink` has `chunk(number, bytes, pending)` and `patches(span)`.
 template <class Sink>
 class streamed_buffer final : public delegate {
  public:

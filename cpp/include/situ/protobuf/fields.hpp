@@ -1,4 +1,4 @@
-// The fields of an encoded protobuf message, one after the other, without copying.
+// Iterates over the fields of an encoded protobuf message, without copying.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace situ::protobuf {
 
-/// One field, where it lies.
+/// One field, in the message's bytes.
 struct field {
   std::uint32_t number = 0;
   wire_type wire = wire_type::varint;
@@ -20,16 +20,16 @@ struct field {
   std::uint64_t value = 0;
   /// The content of a string, bytes, message, packed field or group.
   std::span<const std::uint8_t> content;
-  /// All of it, tag included.
+  /// The whole field, tag included.
   std::span<const std::uint8_t> bytes;
-  /// Where its tag begins in the message, and where its value does, to which the length of bytes belongs.
+  /// The offsets of its tag and of its value in the message. The length of bytes is part of the value.
   std::uint32_t at = 0, value_at = 0;
 };
 
 namespace detail {
 
-/// Bytes that are read from front to back. Each function returns false, and remembers why, if there is no
-/// such thing.
+/// A position in bytes that are read from front to back. Each function returns false and stores the problem
+/// if it fails.
 class cursor {
  public:
   constexpr cursor() noexcept = default;
@@ -126,7 +126,7 @@ class cursor {
     return true;
   }
 
-  /// The content of a group, to its end, which is skipped.
+  /// Reads the content of a group, and skips its end.
   SITU_PROTOBUF_COLD bool group(std::uint32_t number, std::span<const std::uint8_t>& content) noexcept {
     const std::size_t begin = at_;
     std::array<std::uint32_t, max_read_levels> open;
@@ -172,8 +172,8 @@ class cursor {
   read_problem problem_ = read_problem::none;
 };
 
-/// An iterator of a range that makes one element after the other: `Range` has `advance()`, which returns
-/// false at the end, and `current()`. A range can be gone through once.
+/// A single-pass iterator of a range that computes one element at a time: `Range` has `advance()`, which
+/// returns false at the end, and `current()`.
 template <class Range>
 class once {
  public:
@@ -197,13 +197,13 @@ class once {
 
 }  // namespace detail
 
-/// Goes over the fields of a message, once: `for (const field& it : fields(bytes))`. After an error there is
-/// nothing more; error() tells.
+/// Iterates over the fields of a message, once: `for (const field& it : fields(bytes))`. It ends after an
+/// error, which error() returns.
 class fields {
  public:
   using value_type = const field&;
 
-  /// The fields of an encoded message, from a byte on, at which one must begin.
+  /// The fields of an encoded message, from an offset at which a field begins.
   explicit fields(std::span<const std::uint8_t> bytes, std::size_t from = 0) noexcept
       : cursor_(bytes, from), too_long_(bytes.size() > max_length) {}
 
@@ -211,7 +211,7 @@ class fields {
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
   [[nodiscard]] const read_error& error() const noexcept { return error_; }
 
-  /// Goes to the next field; false if there is none.
+  /// Advances to the next field; false at the end.
   SITU_PROTOBUF_INLINE bool advance() noexcept {
     if (error_ || cursor_.at_end()) return false;
     const std::size_t at = cursor_.at();

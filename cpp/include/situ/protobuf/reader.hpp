@@ -1,5 +1,5 @@
-// Reads protobuf messages where they lie: fields are found in one pass, looked up in one step, and nested
-// messages are looked at only when they are asked for.
+// Reads protobuf messages in place: finds fields in one pass, looks them up in one step, and parses a nested
+// message when it is asked for.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace situ::protobuf {
 /// How the numbers of a field are stored.
 enum class number_kind : std::uint8_t { varint, zigzag, fixed };
 
-/// A scalar type: what it is in C++, and how it is stored.
+/// A scalar type: its type in C++, and its encoding.
 template <class T, number_kind Stored>
 struct scalar {
   using value_type = T;
@@ -48,7 +48,7 @@ using enumeration = scalar<E, number_kind::varint>;
 
 namespace detail {
 
-/// Reads one number; false if there is none.
+/// Reads one number; false at the end or after an error.
 template <class K>
 SITU_PROTOBUF_INLINE bool read_number(cursor& from, typename K::value_type& value) noexcept {
   using T = typename K::value_type;
@@ -70,7 +70,7 @@ SITU_PROTOBUF_INLINE bool read_number(cursor& from, typename K::value_type& valu
   }
 }
 
-/// The slot of a field; -1: it is unknown. A number that a closed enum does not have makes it so.
+/// The slot of a field; -1: it is unknown. A number that a closed enum does not have makes it unknown.
 template <class Layout>
 SITU_PROTOBUF_INLINE int slot_of(const field& it) noexcept {
   const int slot = Layout::slot(it.number, it.wire);
@@ -81,7 +81,7 @@ SITU_PROTOBUF_INLINE int slot_of(const field& it) noexcept {
   return slot;
 }
 
-/// The fields of one slot of a table, once.
+/// The fields of one slot of a table, for one iteration.
 template <class Layout>
 class occurrences {
  public:
@@ -94,7 +94,7 @@ class occurrences {
   [[nodiscard]] once<occurrences> begin() noexcept { return once<occurrences>(*this); }
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
-  /// Goes to the next one; false if there is none.
+  /// Advances to the next field; false at the end.
   bool advance() noexcept {
     while (last_ != 0 && fields_.advance()) {
       if (slot_of<Layout>(fields_.current()) != slot_) continue;
@@ -109,15 +109,15 @@ class occurrences {
 
  private:
   fields fields_;
-  /// Where the value of the last one begins; 0: it has been.
+  /// The offset of the last value; 0 after it was returned.
   std::uint32_t last_ = 0;
   int slot_ = 0;
 };
 
 }  // namespace detail
 
-/// The numbers of a repeated field, packed or not, once. Those that a closed enum does not have are passed
-/// over. After an error there is nothing more; error() tells.
+/// The numbers of a repeated field, packed or not, for one iteration. Numbers that a closed enum does not
+/// have are skipped. It ends after an error, which error() returns.
 template <class K, class Layout>
 class numbers {
  public:
@@ -127,10 +127,10 @@ class numbers {
 
   [[nodiscard]] detail::once<numbers> begin() noexcept { return detail::once<numbers>(*this); }
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
-  /// What is wrong with the packed field that was looked at last.
+  /// The problem of the last packed field.
   [[nodiscard]] const read_error& error() const noexcept { return error_; }
 
-  /// Goes to the next number; false if there is none.
+  /// Advances to the next number; false at the end.
   SITU_PROTOBUF_INLINE bool advance() noexcept {
     for (;;) {
       while (packed_.at_end()) {
@@ -160,7 +160,7 @@ class numbers {
   read_error error_;
 };
 
-/// The strings of a repeated field, once, as they are: whether they are UTF-8 is not looked at.
+/// The strings of a repeated field, for one iteration. Whether they are UTF-8 is not checked.
 template <class Layout>
 class strings : private detail::occurrences<Layout> {
  public:
@@ -176,27 +176,27 @@ class strings : private detail::occurrences<Layout> {
   }
 };
 
-/// The elements of a repeated field of type bytes, once.
+/// The elements of a repeated field of type bytes, for one iteration.
 template <class Layout>
 using byte_strings = detail::occurrences<Layout>;
 
-/// The bytes of a message. They belong to the program, but for those of a message that came in several
-/// pieces, which live as long as something that was made of this.
+/// The bytes of a message. The program owns them. If a message came in several pieces, the merged bytes live
+/// as long as something that was made from this.
 class nested {
  public:
   nested() noexcept = default;
   explicit nested(std::span<const std::uint8_t> bytes) noexcept : bytes_(bytes) {}
-  /// A message in `outer`.
+  /// A nested message of `outer`.
   nested(const nested& outer, std::span<const std::uint8_t> bytes) noexcept
       : owned_(outer.owned_), bytes_(bytes), depth_(outer.depth_ + 1) {}
-  /// A message in `outer`, put together of several pieces.
+  /// A nested message of `outer`, merged from several pieces.
   nested(const nested& outer, std::vector<std::uint8_t>&& pieces)
       : owned_(std::make_shared<const std::vector<std::uint8_t>>(std::move(pieces))),
         bytes_(*owned_),
         depth_(outer.depth_ + 1) {}
 
   [[nodiscard]] std::span<const std::uint8_t> bytes() const noexcept { return bytes_; }
-  /// How many messages it lies in.
+  /// How many messages enclose it.
   [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
   /// The same message without content.
   void clear() noexcept { bytes_ = {}; }
@@ -207,7 +207,8 @@ class nested {
   std::uint32_t depth_ = 0;
 };
 
-/// The elements of a repeated message, or the entries of a map, once. `Reader` is made of a `nested`.
+/// The elements of a repeated message, or the entries of a map, for one iteration. `Reader` is constructed
+/// from a `nested`.
 template <class Reader, class Layout>
 class messages {
  public:
@@ -225,7 +226,7 @@ class messages {
   nested outer_;
 };
 
-/// The fields that a layout does not know, once, in their order.
+/// The fields that a layout does not know, in order, for one iteration.
 template <class Layout>
 class unknown_fields {
  public:
@@ -246,20 +247,21 @@ class unknown_fields {
   fields fields_;
 };
 
-/// A message whose fields can be looked up in one step. `Layout` (usually generated) says which there are:
-/// `size`, their number; `slot(number, wire)`, the place of a field from 0 on, or -1 if it is unknown;
+/// A message whose fields can be looked up in one step. `Layout` (usually generated) describes the known
+/// fields: `size`, their number; `slot(number, wire)`, a field's index from 0, or -1 if it is unknown;
 /// `accepts(slot, number)`, false for numbers that the field's closed enum does not have; `oneofs`, for each
-/// slot the first one of the oneof that it belongs to and the one behind the last, or twice the same.
+/// slot the first slot of its oneof and the one behind its last, both equal if it belongs to none.
 ///
-/// What it returns lies in the message's bytes, which have to outlive it. Where a nested message came in
-/// several pieces, its reader, and all that were made of that, hold them: text and bytes are borrowed from
-/// the reader that gave them.
+/// What it returns lies in the message's bytes, which must outlive it. If a nested message came in several
+/// pieces, its reader owns the merged bytes, together with all readers made from it: text and bytes are
+/// borrowed from the reader that returned them.
 template <class Layout>
 class table {
  public:
   /// A message without fields.
   table() noexcept = default;
-  /// Finds the fields of a message. If it is none, error() tells, and there are no fields.
+  /// Finds the fields of a message. If the bytes are malformed, error() returns the problem, and there are no
+  /// fields.
   explicit table(std::span<const std::uint8_t> bytes) noexcept : table(nested(bytes)) {}
   /// Finds the fields of a nested message.
   explicit table(nested message) noexcept : message_(std::move(message)) {
@@ -274,23 +276,23 @@ class table {
     }
   }
 
-  /// What is wrong with the message.
+  /// The problem of the message, if any.
   [[nodiscard]] const read_error& error() const noexcept { return error_; }
-  /// The message, to be read with a layout of other fields: of its extensions.
+  /// The message for reading with another layout, for its extensions.
   [[nodiscard]] const nested& message() const noexcept { return message_; }
-  /// The message as bytes; none after an error.
+  /// The message as bytes; empty after an error.
   [[nodiscard]] std::span<const std::uint8_t> bytes() const& noexcept { return message_.bytes(); }
   std::span<const std::uint8_t> bytes() const&& = delete;
-  /// The fields that are not known, in their order.
+  /// The unknown fields, in order.
   [[nodiscard]] protobuf::unknown_fields<Layout> unknown_fields() const& noexcept {
     return protobuf::unknown_fields<Layout>(message_.bytes());
   }
   protobuf::unknown_fields<Layout> unknown_fields() const&& = delete;
 
-  /// Whether a field is there.
+  /// Whether a field occurs.
   [[nodiscard]] bool has(int slot) const noexcept { return entry_of(slot).last != 0; }
 
-  /// A scalar field; of several, the last.
+  /// A scalar field; if it is repeated, the last one.
   template <class K>
   [[nodiscard]] typename K::value_type get(int slot, typename K::value_type otherwise) const noexcept {
     const entry& it = entry_of(slot);
@@ -300,7 +302,7 @@ class table {
     return detail::read_number<K>(from, value) ? value : otherwise;
   }
 
-  /// A field of type bytes; of several, the last.
+  /// A field of type bytes; if it is repeated, the last one.
   [[nodiscard]] std::span<const std::uint8_t> get_bytes(int slot,
                                                         std::string_view otherwise = {}) const& noexcept {
     const entry& it = entry_of(slot);
@@ -310,22 +312,22 @@ class table {
   }
   std::span<const std::uint8_t> get_bytes(int, std::string_view = {}) const&& = delete;
 
-  /// A field of type string, as it is; of several, the last.
+  /// A field of type string, unchecked; if it is repeated, the last one.
   [[nodiscard]] std::string_view get_string(int slot, std::string_view otherwise = {}) const& noexcept {
     const auto bytes = get_bytes(slot, otherwise);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
   std::string_view get_string(int, std::string_view = {}) const&& = delete;
 
-  /// A nested message; one without fields if there is none. Of several, one whose fields are those of all:
-  /// only for that, bytes are copied.
+  /// A nested message, without fields if it does not occur. If it is repeated, the occurrences are merged;
+  /// only then are bytes copied.
   template <class Reader>
   [[nodiscard]] Reader get_message(int slot) const {
     const entry& it = entry_of(slot);
     if (it.last == 0) return Reader();
     return it.is_repeated ? merged<Reader>(slot) : Reader(nested(message_, get_bytes(slot)));
   }
-  /// A nested message that is a group, as get_message() gives others.
+  /// A nested message that is a group; otherwise like get_message().
   template <class Reader>
   [[nodiscard]] Reader get_group(int slot) const {
     const entry& it = entry_of(slot);
@@ -350,21 +352,21 @@ class table {
     return strings<Layout>(all_of(slot));
   }
   strings<Layout> all_strings(int) const&& = delete;
-  /// The elements of a repeated message, groups or not, or the entries of a map.
+  /// The elements of a repeated message or group, or the entries of a map.
   template <class Reader>
   [[nodiscard]] messages<Reader, Layout> all_messages(int slot) const noexcept {
     return messages<Reader, Layout>(all_of(slot), message_);
   }
 
  private:
-  /// Where one field is.
+  /// The place of one field.
   struct entry {
     std::uint32_t first = 0;   ///< Where the first one begins, tag included.
     std::uint32_t last = 0;    ///< Where the value of the last one begins; 0: there is none.
     bool is_repeated = false;  ///< Whether there is more than one.
   };
 
-  /// All occurrences of a message as one.
+  /// All occurrences of a message merged.
   template <class Reader>
   [[nodiscard]] Reader merged(int slot) const {
     std::vector<std::uint8_t> pieces;
@@ -379,7 +381,7 @@ class table {
       const int slot = detail::slot_of<Layout>(it);
       if (slot < 0) continue;
       const auto at = static_cast<std::size_t>(slot);
-      // A member takes the place of the others of its oneof.
+      // A member of a oneof replaces the others.
       for (std::size_t other = Layout::oneofs[at].first; other < Layout::oneofs[at].second; ++other) {
         if (other != at) entries_[other] = {};
       }

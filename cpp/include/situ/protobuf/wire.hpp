@@ -1,4 +1,4 @@
-// The words of protobuf: tags, varints, zigzag, and what can go wrong while a message is written or read.
+// Elements of protobuf: tags, varints, zigzag, and the errors of writing and reading.
 #pragma once
 
 #include <bit>
@@ -29,11 +29,11 @@ inline constexpr std::uint64_t max_length = 0x7fffffff;
 inline constexpr std::uint32_t max_levels = 128;
 /// How deep a reader follows groups, and messages within messages.
 inline constexpr std::uint32_t max_read_levels = 100;
-/// The width of the length of a message that crosses chunks, in bytes; also the smallest chunk a message can
-/// begin in.
+/// The width of the length of a message that crosses chunks, in bytes; also the size of the smallest chunk in
+/// which a message can begin.
 inline constexpr std::size_t wide = 5;
 
-/// How a field is stored.
+/// The wire type of a field.
 enum class wire_type : std::uint8_t {
   varint = 0,
   fixed64 = 1,
@@ -43,7 +43,8 @@ enum class wire_type : std::uint8_t {
   fixed32 = 5
 };
 
-/// Why a message could not be written. The first error stays; what is written after it goes nowhere.
+/// Why a message could not be written. The writer keeps the first error, and discards what is written after
+/// it.
 enum class write_error : std::uint8_t {
   none,             ///< Nothing went wrong.
   full,             ///< There is no more memory; give the writer more, or memory that grows.
@@ -56,7 +57,7 @@ enum class write_error : std::uint8_t {
   patch_list_full,  ///< The delegate had no room for a patch; give it more, or apply patches earlier.
 };
 
-/// What an error means, in words.
+/// The text of an error.
 constexpr std::string_view describe(write_error error) noexcept {
   switch (error) {
     case write_error::none:
@@ -81,7 +82,7 @@ constexpr std::string_view describe(write_error error) noexcept {
   return "unknown";
 }
 
-/// What is wrong with a message that is read.
+/// What is wrong with a message.
 enum class read_problem : std::uint8_t {
   none,                  ///< Nothing.
   truncated,             ///< The message ends within a field.
@@ -92,7 +93,7 @@ enum class read_problem : std::uint8_t {
   too_long,              ///< The message has more than 2^31 - 1 bytes.
 };
 
-/// What a problem means, in words.
+/// The text of a problem.
 constexpr std::string_view describe(read_problem problem) noexcept {
   switch (problem) {
     case read_problem::none:
@@ -102,9 +103,9 @@ constexpr std::string_view describe(read_problem problem) noexcept {
     case read_problem::long_varint:
       return "a varint has more than ten bytes";
     case read_problem::invalid_tag:
-      return "this is no tag; is it protobuf at all?";
+      return "this is not a tag; is the message protobuf?";
     case read_problem::unexpected_group_end:
-      return "a group ends here that did not begin";
+      return "a group ends here that has not begun";
     case read_problem::too_deep:
       return "messages or groups nest deeper than 100";
     case read_problem::too_long:
@@ -113,8 +114,8 @@ constexpr std::string_view describe(read_problem problem) noexcept {
   return "unknown";
 }
 
-/// What is wrong, and where: at which byte of the message that is read, which may be a nested one or a packed
-/// field. True if something is.
+/// A problem, and its offset in the message that is read, which may be a nested one or a packed field. True
+/// if there is a problem.
 struct read_error {
   read_problem problem = read_problem::none;
   std::size_t at = 0;
@@ -123,7 +124,7 @@ struct read_error {
   friend constexpr bool operator==(const read_error&, const read_error&) = default;
 };
 
-/// What stands in front of a field.
+/// The tag in front of a field.
 constexpr std::uint32_t tag(std::uint32_t field, wire_type wire) noexcept {
   return field << 3U | static_cast<std::uint32_t>(wire);
 }
@@ -144,7 +145,7 @@ constexpr std::int64_t unzigzag(std::uint64_t value) noexcept {
   return static_cast<std::int64_t>(value >> 1U ^ (std::uint64_t{0} - (value & 1U)));
 }
 
-/// How many bytes a number has as a varint: 1 to 10.
+/// The length of a number as a varint: 1 to 10 bytes.
 constexpr std::size_t varint_size(std::uint64_t value) noexcept {
   return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
@@ -154,7 +155,7 @@ namespace detail {
 inline constexpr std::size_t max_tag = 5;
 inline constexpr std::size_t max_varint = 10;
 
-/// Writes a varint and returns the place behind it. There must be room for its bytes, no more.
+/// Writes a varint, and returns the address behind it. There must be room for its bytes.
 SITU_PROTOBUF_INLINE std::uint8_t* put_varint(std::uint8_t* at, std::uint64_t value) noexcept {
   while (value >= 0x80) {
     *at++ = static_cast<std::uint8_t>(value | 0x80U);
@@ -173,17 +174,17 @@ SITU_PROTOBUF_INLINE std::uint32_t spread(std::uint32_t value) noexcept {
   return value + (value & 0x3f803f80U);
 }
 
-/// Writes a varint below 2^28 and returns the place behind it. There must be room for four bytes.
+/// Writes a varint below 2^28, and returns the address behind it. There must be room for four bytes.
 SITU_PROTOBUF_INLINE std::uint8_t* put_few(std::uint8_t* at, std::uint32_t value) noexcept {
   std::uint32_t word = spread(value);
-  // Where the last byte is, in bits. All bytes in front of it say that more follow.
+  // The position of the last byte, in bits. All bytes in front of it have the continuation bit.
   const int last = (31 - std::countl_zero(word | 1U)) & 24;
   word |= 0x00808080U & ((1U << last) - 1);
   std::memcpy(at, &word, sizeof word);
   return at + last / 8 + 1;
 }
 
-/// Writes 28 bits as four bytes that say that more follow, and takes them off the value.
+/// Writes the lowest 28 bits as four bytes with continuation bits, and removes them from the value.
 SITU_PROTOBUF_INLINE std::uint8_t* put_four(std::uint8_t* at, std::uint64_t& value) noexcept {
   const std::uint32_t word = spread(static_cast<std::uint32_t>(value) & 0x0fffffffU) | 0x80808080U;
   std::memcpy(at, &word, sizeof word);
@@ -191,9 +192,9 @@ SITU_PROTOBUF_INLINE std::uint8_t* put_four(std::uint8_t* at, std::uint64_t& val
   return at + sizeof word;
 }
 
-/// Writes a varint and returns the place behind it. There must be room for four bytes, or for ten if it has
-/// more than four. Bytes are written by fours, without a branch for each. One function, so that the many
-/// places that write numbers stay small.
+/// Writes a varint, and returns the address behind it. There must be room for four bytes, or for ten if it
+/// has more than four. It writes four bytes at a time, without a branch for each byte. It is not inlined, so
+/// that the many places that write numbers stay small.
 SITU_PROTOBUF_OUT_OF_LINE inline std::uint8_t* put_many(std::uint8_t* at, std::uint64_t value) noexcept {
   if (value >= few) {
     at = put_four(at, value);
@@ -205,8 +206,8 @@ SITU_PROTOBUF_OUT_OF_LINE inline std::uint8_t* put_many(std::uint8_t* at, std::u
   return put_few(at, static_cast<std::uint32_t>(value));
 }
 
-/// Writes a varint and returns the place behind it. There must be room for ten bytes, or for five if it is
-/// below 2^32. In line are one byte, and the five that nearly all numbers of 32 bits have that are not small.
+/// Writes a varint, and returns the address behind it. There must be room for ten bytes, or for five if it is
+/// below 2^32. One byte is written inline, and so are five, which nearly all large numbers of 32 bits have.
 SITU_PROTOBUF_INLINE std::uint8_t* put_number(std::uint8_t* at, std::uint64_t value) noexcept {
   if (value < 0x80) {
     *at = static_cast<std::uint8_t>(value);
@@ -220,7 +221,7 @@ SITU_PROTOBUF_INLINE std::uint8_t* put_number(std::uint8_t* at, std::uint64_t va
   return put_many(at, value);
 }
 
-/// Writes a varint of exactly `width` bytes.
+/// Writes a varint of exactly `width` bytes, padded if it needs fewer.
 inline void put_padded_varint(std::uint8_t* at, std::uint64_t value, std::size_t width) noexcept {
   for (std::size_t i = 0; i < width; ++i) {
     at[i] = static_cast<std::uint8_t>((value & 0x7fU) | (i + 1 < width ? 0x80U : 0U));

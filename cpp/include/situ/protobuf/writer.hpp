@@ -15,8 +15,8 @@ namespace situ::protobuf {
 
 class message;
 
-/// Writes one protobuf message, front to back, where its delegate says. Nothing is allocated, copied twice or
-/// asked of the system, unless the delegate does it.
+/// Writes one protobuf message, front to back, into the memory of its delegate. It does not allocate, copies
+/// each byte once, and makes no system call, unless the delegate does.
 class writer {
  public:
   /// Begins a message in the delegate's first chunk. The delegate must outlive the writer.
@@ -24,13 +24,13 @@ class writer {
   writer(const writer&) = delete;
   writer& operator=(const writer&) = delete;
 
-  /// How many bytes there are so far.
+  /// The length so far, in bytes.
   [[nodiscard]] std::uint64_t size() const noexcept { return core_.position(); }
-  /// What has gone wrong so far.
+  /// The first error so far.
   [[nodiscard]] write_error error() const noexcept { return core_.error(); }
-  /// Hands the last chunk over to the delegate. What is written after that goes nowhere, until restart().
+  /// Passes the last chunk to the delegate. Later fields are discarded, until restart().
   [[nodiscard]] write_error finish() { return core_.finish(); }
-  /// Begins another message, in the first chunk of the same delegate. What was not finished is lost.
+  /// Begins another message, in the delegate's first chunk. An unfinished message is lost.
   void restart() { core_.restart(); }
 
  private:
@@ -38,25 +38,25 @@ class writer {
   detail::core core_;
 };
 
-/// Numbers that lie in memory as they do on the wire.
+/// Numbers with the same bytes in memory and on the wire.
 template <class T>
 concept plain_number =
     (std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8)) || std::same_as<T, bool>;
 
-/// The number of a field that is a group: it has a tag at its end instead of a length in front.
+/// The number of a field that is a group: a message with a tag at its end instead of a length in front.
 struct group_field {
   std::uint32_t number;
 };
 
-/// An open message, and a scope guard: it ends where its scope ends. While a message in it is open it cannot
-/// be written (`write_error::wrong_order`). It can be neither copied nor moved nor made on the heap, so that
-/// messages end in the right order. Fields are appended in the order of the calls; what goes wrong is told by
-/// writer::finish().
+/// An open message, and a scope guard: the message ends where its scope ends. While a message in it is open,
+/// it cannot be written (`write_error::wrong_order`). It cannot be copied, moved or allocated on the heap, so
+/// that messages end in the right order. Fields are appended in the order of the calls. writer::finish()
+/// reports errors.
 class [[nodiscard]] message {
  public:
   /// The outermost message of a writer.
   explicit message(writer& owner) noexcept : place_(&owner.core_), home_(&owner.core_) {}
-  /// A message in a field of another one.
+  /// A message in a field of another message.
   SITU_PROTOBUF_INLINE message(message& parent, std::uint32_t field)
       : place_(parent.place_), home_(parent.home_) {
     if (home_->owns(parent.place_)) [[likely]] {
@@ -65,7 +65,7 @@ class [[nodiscard]] message {
       home_->open(field);
     }
   }
-  /// A message in a field of another one that is a group.
+  /// A group in a field of another message.
   message(message& parent, group_field field) : place_(parent.place_), home_(parent.home_) {
     if (home_->owns(parent.place_)) [[likely]] {
       parent_ = &parent;
@@ -86,64 +86,64 @@ class [[nodiscard]] message {
   static void* operator new(std::size_t) = delete;
   static void* operator new[](std::size_t) = delete;
 
-  /// A field of type int32; negative numbers have ten bytes.
+  /// Writes a field of type int32; negative numbers have ten bytes.
   SITU_PROTOBUF_INLINE void int32(std::uint32_t field, std::int32_t value) {
     number(field, static_cast<std::uint64_t>(std::int64_t{value}), detail::max_varint);
   }
-  /// A field of type int64.
+  /// Writes a field of type int64.
   SITU_PROTOBUF_INLINE void int64(std::uint32_t field, std::int64_t value) {
     number(field, static_cast<std::uint64_t>(value), detail::max_varint);
   }
-  /// A field of type uint32.
+  /// Writes a field of type uint32.
   SITU_PROTOBUF_INLINE void uint32(std::uint32_t field, std::uint32_t value) { number(field, value, 5); }
-  /// A field of type uint64.
+  /// Writes a field of type uint64.
   SITU_PROTOBUF_INLINE void uint64(std::uint32_t field, std::uint64_t value) {
     number(field, value, detail::max_varint);
   }
-  /// A field of type sint32: numbers of small magnitude are short.
+  /// Writes a field of type sint32: numbers of small magnitude are short.
   SITU_PROTOBUF_INLINE void sint32(std::uint32_t field, std::int32_t value) {
     number(field, zigzag(value), 5);
   }
-  /// A field of type sint64: numbers of small magnitude are short.
+  /// Writes a field of type sint64: numbers of small magnitude are short.
   SITU_PROTOBUF_INLINE void sint64(std::uint32_t field, std::int64_t value) {
     number(field, zigzag(value), detail::max_varint);
   }
-  /// A field of type bool.
+  /// Writes a field of type bool.
   SITU_PROTOBUF_INLINE void boolean(std::uint32_t field, bool value) { number(field, value ? 1 : 0, 1); }
-  /// A field of an enum's type.
+  /// Writes a field of an enum type.
   template <class E>
   requires std::is_enum_v<E> || std::same_as<E, std::int32_t> SITU_PROTOBUF_INLINE void enumeration(
       std::uint32_t field, E value) {
     int32(field, static_cast<std::int32_t>(value));
   }
-  /// A field of type fixed32.
+  /// Writes a field of type fixed32.
   SITU_PROTOBUF_INLINE void fixed32(std::uint32_t field, std::uint32_t value) { fixed(field, value); }
-  /// A field of type fixed64.
+  /// Writes a field of type fixed64.
   SITU_PROTOBUF_INLINE void fixed64(std::uint32_t field, std::uint64_t value) { fixed(field, value); }
-  /// A field of type sfixed32.
+  /// Writes a field of type sfixed32.
   SITU_PROTOBUF_INLINE void sfixed32(std::uint32_t field, std::int32_t value) { fixed(field, value); }
-  /// A field of type sfixed64.
+  /// Writes a field of type sfixed64.
   SITU_PROTOBUF_INLINE void sfixed64(std::uint32_t field, std::int64_t value) { fixed(field, value); }
-  /// A field of type float.
+  /// Writes a field of type float.
   SITU_PROTOBUF_INLINE void float32(std::uint32_t field, float value) { fixed(field, value); }
-  /// A field of type double.
+  /// Writes a field of type double.
   SITU_PROTOBUF_INLINE void float64(std::uint32_t field, double value) { fixed(field, value); }
-  /// A field of type string.
+  /// Writes a field of type string.
   SITU_PROTOBUF_INLINE void string(std::uint32_t field, std::string_view value) {
     block(field, value.data(), value.size());
   }
-  /// A field of type bytes, or a message that is encoded already.
+  /// Writes a field of type bytes, or an encoded message.
   SITU_PROTOBUF_INLINE void bytes(std::uint32_t field, std::span<const std::uint8_t> value) {
     block(field, value.data(), value.size());
   }
-  /// Begins a field of a message's type.
+  /// Begins a field of a message type.
   SITU_PROTOBUF_INLINE message nested(std::uint32_t field) { return message(*this, field); }
-  /// Begins a field of a message's type that is a group.
+  /// Begins a group.
   message group(std::uint32_t field) { return message(*this, group_field{field}); }
-  /// Fields that are encoded already, as they are.
+  /// Writes encoded fields unchanged.
   void raw(std::span<const std::uint8_t> fields) { append(fields.data(), fields.size()); }
 
-  // Packed fields; nothing is written if there are no numbers.
+  // Packed fields; an empty span writes nothing.
 
   void packed_int32(std::uint32_t field, std::span<const std::int32_t> values) {
     varints(field, values, [](std::int32_t it) { return static_cast<std::uint64_t>(std::int64_t{it}); });
@@ -168,21 +168,21 @@ class [[nodiscard]] message {
   void packed_enumeration(std::uint32_t field, std::span<const E> values) {
     varints(field, values, [](E it) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(it)); });
   }
-  /// A packed field of fixed32, fixed64, sfixed32, sfixed64, float, double or bool: one copy.
+  /// Writes a packed field of fixed32, fixed64, sfixed32, sfixed64, float, double or bool with one copy.
   template <plain_number T>
   void packed_fixed(std::uint32_t field, std::span<const T> values) {
     if (!values.empty()) block(field, values.data(), values.size_bytes());
   }
 
  protected:
-  /// The same message once more, which takes its place until give_back().
+  /// Another handle of the same message, which replaces it until give_back().
   struct take_over {};
   message(take_over, message& other) noexcept : place_(other.place_), home_(other.home_) {
     other.place_ = &detail::closed;
   }
   void give_back(message& other) const noexcept { other.place_ = place_; }
 
-  // For what is appended to a field without a tag of its own.
+  // For bytes that are appended to a field without a tag of their own.
   SITU_PROTOBUF_INLINE void append(const void* data, std::size_t size) {
     if (home_->owns(place_)) [[likely]] {
       home_->raw(data, size);
@@ -218,8 +218,8 @@ class [[nodiscard]] message {
     for (const T value : values) packed.append_varint(as_varint(value));
   }
 
-  /// Where to write: `home_`, or `closed` while a message in this one is open. So a field looks at one bound
-  /// only.
+  /// The place to write to: `home_`, or `closed` while a message in this one is open. So a field checks one
+  /// bound only.
   detail::place* place_;
   detail::core* home_;
   message* parent_ = nullptr;
@@ -233,7 +233,7 @@ class [[nodiscard]] extension : public message {
   extension(const extension&) = delete;
   extension& operator=(const extension&) = delete;
 
-  /// What a generated reader reads, for the reader of an extension.
+  /// The layout of a generated reader, for the reader of an extension.
   template <class Reader>
   [[nodiscard]] static const auto& message_of(const Reader& reader) noexcept {
     return reader.table_.message();
@@ -243,7 +243,7 @@ class [[nodiscard]] extension : public message {
   message* extended_;
 };
 
-/// A field of type string or bytes that is being written in pieces.
+/// A field of type string or bytes that is written in pieces.
 class [[nodiscard]] pieces : private message {
  public:
   pieces(message& parent, std::uint32_t field) : message(parent, field) {}
@@ -253,7 +253,7 @@ class [[nodiscard]] pieces : private message {
   void push(std::span<const std::uint8_t> piece) { append(piece.data(), piece.size()); }
 };
 
-/// A packed field that is being written; all its numbers must be of the field's type.
+/// A packed field that is written number by number; all numbers must be of the field's type.
 class [[nodiscard]] packed : private message {
  public:
   packed(message& parent, std::uint32_t field) : message(parent, field) {}

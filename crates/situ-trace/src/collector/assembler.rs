@@ -1,4 +1,4 @@
-//! From fragments to packets: one writer's, in their order.
+//! Puts the packets of one writer together from fragments, in order.
 
 use situ_wire::protobuf::Fields;
 
@@ -7,29 +7,29 @@ use crate::shm::format::{PATCH, PATCHES, PREFIX};
 
 use super::summary::WriterSummary;
 
-/// The longest packet that is put together, in bytes.
+/// The most bytes of a packet that is put together.
 pub(super) const MAX_PACKET: usize = 64 << 20;
-/// What a length is until it is patched.
+/// A length that waits for its patch.
 const UNPATCHED: [u8; 5] = [0x80, 0x80, 0x80, 0x80, 0];
 /// Fields of `TracePacket` that only a collector may set.
 const SEQUENCE: u32 = 10;
 const DROPPED: u32 = 42;
 const FIRST: u32 = 87;
 
-/// Takes packets that are whole.
+/// Takes whole packets.
 pub(super) trait PacketSink {
-    /// A packet, and the fields that the collector adds behind it.
+    /// Takes a packet, and the fields that the collector appends to it.
     fn put(&mut self, sequence: u32, packet: &[u8], added: &[u8]);
 
-    /// No packet of this sequence comes any more.
+    /// The sequence has ended: no more packets of it come.
     fn end(&mut self, sequence: u32);
 }
 
-/// What came so far of a packet that is not complete.
+/// The part of an incomplete packet that has been read.
 #[derive(Debug, Default)]
 struct Partial {
     bytes: Vec<u8>,
-    /// Where each fragment begins in them.
+    /// The offset of each fragment in `bytes`.
     starts: Vec<u32>,
 }
 
@@ -43,7 +43,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Writes lengths where their places are, and only there.
+    /// Writes lengths in place of unpatched ones; anything else is an error.
     fn patch(&mut self, patches: &[u8]) -> Result<(), ()> {
         for patch in patches.chunks(PATCH) {
             let (number, rest) = patch.split_first_chunk::<4>().ok_or(())?;
@@ -60,20 +60,20 @@ impl Partial {
     }
 }
 
-/// One writer.
+/// Puts the packets of one writer together.
 #[derive(Debug)]
 pub(super) struct Assembler {
     /// The writer's number in its ring.
     pub(super) number: u32,
     pub(super) summary: WriterSummary,
     partial: Option<Partial>,
-    /// How many packets the writer had lost when it took the chunk that came last.
+    /// How many packets the writer had lost when it took its last chunk.
     lost: u32,
-    /// Packets were lost since the last one that was taken.
+    /// Packets were lost after the last one that was taken.
     has_lost: bool,
 }
 
-/// A chunk's own words, copied.
+/// A copy of words from a chunk's header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkHead {
     pub(super) word: Word,
@@ -86,7 +86,7 @@ impl Assembler {
         Self { number, summary, partial: None, lost: 0, has_lost: false }
     }
 
-    /// Begins a chunk: what was begun before goes on in it, or never.
+    /// Begins a chunk, which continues the partial packet or shows that it was given up.
     pub(super) fn begin_chunk(&mut self, head: ChunkHead) {
         if head.lost != self.lost {
             (self.lost, self.has_lost) = (head.lost, true);
@@ -96,7 +96,7 @@ impl Assembler {
         }
     }
 
-    /// The writer will not go on with what it has begun.
+    /// Drops the partial packet, which the writer does not continue.
     pub(super) fn abandon(&mut self) {
         if self.partial.take().is_some() {
             self.summary.unfinished += 1;
@@ -104,21 +104,21 @@ impl Assembler {
         }
     }
 
-    /// How many bytes wait for the rest of their packet.
+    /// The size of the partial packet, in bytes.
     pub(super) fn partial_bytes(&self) -> usize {
         self.partial.as_ref().map_or(0, |partial| partial.bytes.len())
     }
 
-    /// Nothing more comes of this writer.
+    /// Ends the writer's sequence.
     pub(super) fn finish(&mut self, to: &mut dyn PacketSink) -> WriterSummary {
         self.abandon();
         to.end(self.summary.sequence);
         std::mem::take(&mut self.summary)
     }
 
-    /// Takes the fragments in `bytes`, which begins with the chunk's header, from fragment `from` at offset `at` on, as many as the
-    /// word counts. Gives the offset behind them, and how many things were malformed. A packet that goes on in the next chunk
-    /// waits for it.
+    /// Reads fragments from `bytes`, a copy of the chunk: from fragment `from`, at offset `at`, up to the
+    /// number that the word counts. Returns the offset behind them, and how many parts were malformed. A
+    /// packet that the next chunk continues stays partial.
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
@@ -128,22 +128,23 @@ impl Assembler {
         to: &mut dyn PacketSink,
     ) -> (usize, u64) {
         let mut malformed = 0;
-        // Up to the first bytes in such a chunk everything is for the packet of the chunk before.
+        // In such a chunk, everything up to the first fragment of bytes belongs to the previous chunk's
+        // packet.
         let mut goes_on = word.first_continues() && from == 0;
-        // A packet that lies here alone; the one that does not is in `partial`.
+        // A packet that began in this chunk. A packet from an earlier chunk is in `partial`.
         let mut alone: Option<&[u8]> = None;
         for _ in from..word.count() {
             let Some((fragment, is_patch, behind)) = fragment(bytes, at) else {
-                // Where the next one begins, nobody knows.
+                // The next fragment cannot be found.
                 self.abandon();
                 return (bytes.len(), malformed + 1);
             };
             at = behind;
             let result = if is_patch {
-                // A packet that lies alone has no patches.
+                // A packet within one chunk has no patches.
                 match &mut self.partial {
                     Some(partial) if alone.is_none() => partial.patch(fragment),
-                    // Of a packet that began before we lost track of it.
+                    // Patches for a packet whose beginning was lost.
                     None if goes_on || self.has_lost => Ok(()),
                     _ => Err(()),
                 }
@@ -163,7 +164,8 @@ impl Assembler {
             }
         }
         if !word.last_continues() {
-            // In such a chunk without bytes for it, the packet was given up; or it has not come so far.
+            // A chunk that continues a packet has no bytes of it: the packet was given up, or the writer has
+            // not come that far.
             if !goes_on {
                 malformed += self.put(alone, to);
             } else if word.state() == Some(crate::shm::chunk_state::State::Complete) {
@@ -178,7 +180,7 @@ impl Assembler {
         (at, malformed)
     }
 
-    /// A packet has come to its end: the one before it in `partial`, then the one that lies alone. How many were malformed.
+    /// Hands over the partial packet, then `alone`: both are complete. Returns how many were malformed.
     fn put(&mut self, alone: Option<&[u8]>, to: &mut dyn PacketSink) -> u64 {
         let malformed = self.put_partial(to);
         malformed + alone.map_or(0, |packet| self.give(packet, to))
@@ -207,7 +209,7 @@ impl Assembler {
     }
 }
 
-/// The fragment at an offset, whether it holds patches, and where the next begins.
+/// The fragment at an offset, whether it holds patches, and the offset of the next.
 fn fragment(bytes: &[u8], at: usize) -> Option<(&[u8], bool, usize)> {
     let (prefix, rest) = bytes.get(at..)?.split_first_chunk::<PREFIX>()?;
     let prefix = u16::from_le_bytes(*prefix);
@@ -221,7 +223,7 @@ fn is_well_formed(packet: &[u8]) -> bool {
         .all(|field| field.is_ok_and(|field| !matches!(field.number, SEQUENCE | DROPPED | FIRST)))
 }
 
-/// Writes a varint field, and gives the offset behind it.
+/// Writes a varint field, and returns the offset behind it.
 pub(super) fn field(bytes: &mut [u8; 16], at: usize, number: u32, value: u32) -> usize {
     let at = varint(bytes, at, number << 3);
     varint(bytes, at, value)
@@ -253,7 +255,7 @@ mod tests {
         fn end(&mut self, _: u32) {}
     }
 
-    /// A chunk with these fragments; those of patches are marked.
+    /// A chunk with these fragments. The flag marks fragments of patches.
     fn chunk(fragments: &[(&[u8], bool)]) -> Vec<u8> {
         let mut bytes = vec![0; CHUNK_HEADER];
         for (fragment, is_patch) in fragments {
@@ -272,7 +274,7 @@ mod tests {
     const DONE: Word = Word::taken(0, false).with(State::Complete);
     const GOES_ON: Word = Word::taken(0, true).with(State::Complete);
 
-    /// Field 1, whose length of five bytes stands at offset 1 of the first fragment.
+    /// Field 1 with a length of five bytes at offset 1 of the first fragment.
     const BEGUN: &[u8] = &[0x0a, 0x80, 0x80, 0x80, 0x80, 0, 0x10];
     const PATCHED: [u8; 11] = [0, 0, 0, 0, 1, 0, 0x82, 0x80, 0x80, 0x80, 0];
 
@@ -282,7 +284,7 @@ mod tests {
         let first = chunk(&[(&[0x18, 1], false), (BEGUN, false)]);
         assert_eq!(read(&mut assembler, DONE.plus(2).continued(), &first, &mut kept), 0);
         assert_eq!(kept.0, [[0x18, 1]]);
-        // Only patches, then bytes and patches, then the next packet.
+        // A chunk of patches alone, then a chunk with bytes of the packet and the next packet.
         assert_eq!(
             read(&mut assembler, GOES_ON.plus(1).continued(), &chunk(&[(&PATCHED, true)]), &mut kept),
             0
@@ -299,7 +301,7 @@ mod tests {
             let (mut assembler, mut kept) = (Assembler::new(1, 2, 0), Kept::default());
             let begun = chunk(&[(&[0x18, 1, 0x18], false)]);
             read(&mut assembler, DONE.plus(1).continued(), &begun, &mut kept);
-            // The next chunk does not go on with it, or has nothing of it.
+            // The next chunk does not continue it, or has no bytes of it.
             read(&mut assembler, next, &chunk(&[]), &mut kept);
             assert_eq!((kept.0.len(), assembler.summary.unfinished, assembler.partial_bytes()), (0, 1, 0));
         }
@@ -328,7 +330,7 @@ mod tests {
         for _ in 0..20_000 {
             let mut bytes: Vec<u8> =
                 (0..CHUNK_HEADER + random() as usize % 300).map(|_| random() as u8).collect();
-            // Lengths that are possible, most of the time.
+            // Make most lengths possible ones.
             for byte in bytes.iter_mut().skip(CHUNK_HEADER + 1).step_by(2) {
                 *byte = if random() % 8 == 0 { 0x80 } else { 0 };
             }

@@ -1,4 +1,4 @@
-//! Removes what sessions leave behind: the rings, and the control file.
+//! Removes what sessions leave behind: rings, and the control file.
 
 use std::fs::File;
 
@@ -9,7 +9,7 @@ use crate::shm::control::{Control, ControlError};
 use crate::shm::format::MAGIC;
 use crate::shm::ring::{EXTENSION, UNFINISHED};
 
-/// Removes the rings of sessions whose collector died. The caller holds the lock, so there is no session now.
+/// Removes the rings of sessions whose collector died. The caller holds the lock, so there is no session.
 pub(super) fn remove_leftovers(control: &Control) {
     for name in control.directory().names().unwrap_or_default() {
         if is_number(&name.to_string_lossy()) {
@@ -22,7 +22,8 @@ fn is_number(name: &str) -> bool {
     name.len() == 16 && u64::from_str_radix(name, 16).is_ok()
 }
 
-/// Removes a session's directory with its rings. What is by its name or its content no ring is left, and the directory with it.
+/// Removes a session's directory with its rings. Files whose name or content is not that of a ring stay, and
+/// then so does the directory.
 pub(super) fn remove_rings(directory: &Beneath) {
     let is_ring = |file: &File| beginning(file, &MAGIC) != Beginning::Foreign;
     for name in directory.names().unwrap_or_default() {
@@ -38,10 +39,10 @@ pub(super) fn remove_rings(directory: &Beneath) {
     let _ = directory.remove_directory();
 }
 
-/// Removes what sessions left whose collector died; where no node lives, also the file by which processes hear of sessions. Nothing,
-/// if a collector lives.
+/// Removes the rings of sessions whose collector died. Where no node lives, it also removes the control file.
+/// While a collector lives, it removes nothing.
 ///
-/// It fails if somebody else could tamper with the root.
+/// Fails if other users could tamper with the root directory.
 pub fn clean(root: &Root) -> Result<(), RootError> {
     let Some(open) = root.open()? else { return Ok(()) };
     let in_use = || situ_bus::inspect::nodes(root).map_or(true, |nodes| nodes.iter().any(|node| node.alive));

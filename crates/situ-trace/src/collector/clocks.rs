@@ -1,4 +1,4 @@
-//! Clock snapshots: how the clocks that timestamps may be of relate to each other.
+//! Clock snapshots: they relate the clocks of timestamps to each other.
 
 use rustix::time::ClockId;
 use situ_wire::protobuf::{Fixed, Writer};
@@ -9,11 +9,11 @@ use super::assembler::PacketSink;
 
 /// The sequence of the collector's own packets.
 pub(super) const SEQUENCE: u32 = 1;
-/// What Perfetto calls the clocks.
+/// Perfetto's numbers for the clocks.
 const CLOCKS: [(u32, ClockId); 4] =
     [(6, ClockId::Boottime), (3, ClockId::Monotonic), (1, ClockId::Realtime), (5, ClockId::MonotonicRaw)];
 
-/// Writes a packet that says what time it is now on all clocks, by the collector itself.
+/// Writes a packet of the collector with the current time on all clocks.
 pub(super) fn snapshot(is_first: bool, to: &mut dyn PacketSink) {
     let mut memory = [0; 256];
     let mut buffer = Fixed::new(&mut memory);

@@ -1,4 +1,4 @@
-//! What packets that have left the ring in memory said, and later ones depend on: interned names, defaults, tracks, clocks.
+//! Keeps what evicted packets said and later packets need: interned names, defaults, tracks, clocks.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -15,55 +15,55 @@ mod field {
     pub(super) const TIMESTAMP_CLOCK: u32 = 58;
     pub(super) const DEFAULTS: u32 = 59;
     pub(super) const TRACK: u32 = 60;
-    /// Of a `TrackDescriptor`.
+    /// A field of `TrackDescriptor`.
     pub(super) const UUID: u32 = 1;
 }
 
-/// In `sequence_flags`: what earlier packets of the sequence said is forgotten.
+/// In `sequence_flags`: the reader forgets what earlier packets of the sequence said.
 const CLEARED: u64 = 1;
 
-/// A packet, and its number in the order in which they came.
+/// A packet and its number in the order of arrival.
 type Numbered = (u64, Box<[u8]>);
 
-/// What one sequence left behind.
+/// What the evicted packets of one sequence said.
 #[derive(Debug, Default)]
 struct Sequence {
-    /// How many of its packets are kept whole: they may depend on what is here.
+    /// How many of its packets are still kept: they may need this state.
     kept: u64,
-    /// No packet comes any more.
+    /// No more packets come.
     has_ended: bool,
-    /// What it said since it was cleared last is not here any more, at least in parts; so neither is the rest.
+    /// State that came after the last clearing was dropped, so all state up to the next clearing is useless.
     is_given_up: bool,
-    /// Names and defaults, since it was cleared last.
+    /// Names and defaults that came after the last clearing.
     packets: Vec<Numbered>,
-    /// The tracks that it has described since then.
+    /// Tracks that it has described after the last clearing.
     tracks: HashSet<u64>,
 }
 
-/// A track, which belongs to no sequence.
+/// A track. It belongs to no single sequence.
 #[derive(Debug)]
 struct Track {
-    /// The last description.
+    /// Its last description.
     packet: Numbered,
-    /// How many sequences have it among theirs.
+    /// How many sequences have described it.
     sequences: usize,
 }
 
-/// The state that packets left behind, in packets of its own.
+/// What all evicted packets said, as packets without events.
 #[derive(Debug, Default)]
 pub(super) struct EvictedState {
-    /// How many there were.
+    /// The last number of a packet.
     next: u64,
     sequences: HashMap<u32, Sequence>,
     tracks: HashMap<u64, Track>,
-    /// The last relation of the clocks.
+    /// The last clock snapshot.
     clocks: Option<Numbered>,
     bytes: usize,
 }
 
-/// What a state packet takes beside its bytes.
+/// The memory that a state packet takes in addition to its bytes.
 const OVERHEAD: usize = 48;
-/// What a sequence takes beside its packets.
+/// The memory that a sequence takes in addition to its packets.
 const SEQUENCE: usize = 160;
 
 fn cost(bytes: &[u8]) -> usize {
@@ -76,7 +76,7 @@ impl EvictedState {
         self.bytes
     }
 
-    /// A packet of a sequence is kept.
+    /// A packet of the sequence is kept.
     pub(super) fn packet_kept(&mut self, sequence: u32) {
         let known = self.sequences.entry(sequence).or_insert_with(|| {
             self.bytes += SEQUENCE;
@@ -85,7 +85,7 @@ impl EvictedState {
         known.kept += 1;
     }
 
-    /// No packet of a sequence comes any more: what it said goes with its last packet.
+    /// The sequence has ended: its state is dropped together with its last packet.
     pub(super) fn sequence_ended(&mut self, sequence: u32) {
         if let Some(known) = self.sequences.get_mut(&sequence) {
             known.has_ended = true;
@@ -93,8 +93,8 @@ impl EvictedState {
         }
     }
 
-    /// A packet leaves. If there is more state than `limit` bytes then, the largest sequences' are given up, and with them what depends on
-    /// them.
+    /// A packet is evicted: keeps what it said. If the state then takes more than `limit` bytes, the state of
+    /// the largest sequences is dropped, and with it the packets that need it become unreadable.
     pub(super) fn packet_evicted(&mut self, sequence: u32, packet: &[u8], limit: usize) {
         if let Some(known) = self.sequences.get_mut(&sequence) {
             known.kept = known.kept.saturating_sub(1);
@@ -144,7 +144,7 @@ impl EvictedState {
             }
         }
         if self.bytes > limit {
-            // Somewhat more than that, so that not each packet has to look for the largest.
+            // Somewhat below the limit, so that the search for the largest is not repeated for each packet.
             self.give_up_largest(limit - limit / 8);
         }
     }
@@ -154,7 +154,7 @@ impl EvictedState {
         self.next
     }
 
-    /// Where a sequence is not known (its packets leave although none came), nothing depends on what it said.
+    /// For an unknown sequence (its packets leave, although none came) there is nothing to keep.
     fn keep_state(&mut self, sequence: u32, clears: bool, packet: Box<[u8]>) {
         let number = self.number();
         let Some(known) = self.sequences.get_mut(&sequence) else { return };
@@ -183,7 +183,7 @@ impl EvictedState {
         }
     }
 
-    /// What a sequence said does not count any more: its names and defaults go, and the tracks that no other has described.
+    /// Drops a sequence's names and defaults, and tracks that no other sequence has described.
     fn clear_sequence(&mut self, sequence: u32) {
         let Some(known) = self.sequences.get_mut(&sequence) else { return };
         for (_, packet) in std::mem::take(&mut known.packets) {
@@ -199,7 +199,7 @@ impl EvictedState {
         }
     }
 
-    /// If a sequence has ended, and no packet of it is kept, nothing depends on what it said.
+    /// Drops a sequence that has ended and of which no packet is kept. Returns whether it did.
     fn remove_if_done(&mut self, sequence: u32) -> bool {
         let is_done = self.sequences.get(&sequence).is_some_and(|known| known.has_ended && known.kept == 0);
         if is_done {
@@ -210,7 +210,7 @@ impl EvictedState {
         is_done
     }
 
-    /// Gives up one sequence after another, the largest first, until there are only so many bytes.
+    /// Drops the state of the largest sequences, one after another, down to `limit` bytes.
     fn give_up_largest(&mut self, limit: usize) {
         let size = |sequence: &Sequence| {
             let tracks = sequence.tracks.iter().filter_map(|uuid| self.tracks.get(uuid));
@@ -230,7 +230,7 @@ impl EvictedState {
         }
     }
 
-    /// All of it, in the order in which it came.
+    /// All state packets, in the order of arrival.
     pub(super) fn packets(&self) -> Vec<&[u8]> {
         let of_sequences = self.sequences.values().flat_map(|known| &known.packets);
         let of_tracks = self.tracks.values().map(|track| &track.packet);

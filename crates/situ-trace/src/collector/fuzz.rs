@@ -1,7 +1,7 @@
-//! Any bytes as what a producer does to its ring: for fuzzing, and for tests of what was found.
+//! Interprets any bytes as what a producer does to its ring: for fuzzing, and for regression tests.
 //!
-//! The bytes are a program. It makes a ring, stores into it whatever it likes, and between its stores the collector reads. What comes
-//! out is held to what the collector promises of every producer, honest or not.
+//! The bytes are a program. It creates a ring and stores any values into it; between its stores the collector
+//! reads. The result is checked against what the collector promises for every producer, honest or not.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,10 +20,10 @@ use super::ring_reader::{Drained, RingReader};
 use super::sink::TraceOutput;
 
 const SESSION: u64 = 1;
-/// How much the ring in memory may keep: little, so that packets leave it.
+/// The size of the ring in memory: small, so that packets are evicted.
 const KEPT: usize = 2000;
 
-/// Takes numbers from the front of the bytes; zero when there are none left.
+/// Takes numbers from the front of the bytes, and zeroes after their end.
 struct Program<'a>(&'a [u8]);
 
 impl Program<'_> {
@@ -31,7 +31,7 @@ impl Program<'_> {
         self.0.split_off_first().copied().unwrap_or(0)
     }
 
-    /// A small number mostly, sometimes a large one.
+    /// Usually a small number, sometimes a large one.
     fn number(&mut self) -> u64 {
         match self.byte() {
             small @ 0..=250 => small.into(),
@@ -41,7 +41,7 @@ impl Program<'_> {
     }
 }
 
-/// A writer that others can look into.
+/// A writer whose bytes can be read while it is in use.
 #[derive(Clone, Default)]
 struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -56,7 +56,7 @@ impl Write for SharedBuffer {
     }
 }
 
-/// Into a file, and into a ring in memory.
+/// Writes to a file and to a ring in memory.
 struct FileAndRing {
     file: TraceOutput,
     ring: TraceOutput,
@@ -75,10 +75,7 @@ impl PacketSink for FileAndRing {
     }
 }
 
-/// Runs a program, and gives the trace that it left.
-///
-/// # Panics
-/// If the collector breaks a promise, or the system has no memory for a ring.
+/// Runs a program, and returns the trace.
 pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
     let mut program = Program(bytes);
     let shape = program.byte();
@@ -90,12 +87,12 @@ pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
     let plain = unsafe { &*(&raw const header).cast::<[u8; size_of::<Header>()]>() };
     file.write_all_at(plain, 0).expect("the file is that long");
     for _ in 0..program.byte() / 64 {
-        // A lie or two in the header.
+        // Corrupts a byte or two of the header.
         let (at, byte) = (program.byte(), program.byte());
         file.write_all_at(&[byte], u64::from(at) % size_of::<Header>() as u64)
             .expect("the file is that long");
     }
-    // There is no such path: nothing to remove in the end.
+    // The path does not exist, so there is nothing to remove at the end.
     let other = file.try_clone().expect("a descriptor");
     let Ok(mut reader) = RingReader::of(other, &Beneath::from(""), SESSION) else { return Vec::new() };
 
@@ -116,7 +113,7 @@ pub fn collect_any(bytes: &[u8]) -> Vec<u8> {
             _ => store(&mut program, &header, &file),
         }
     }
-    // As for a producer that has died.
+    // As for a dead producer.
     let mut rounds = 0;
     while reader.drain(u64::MAX, u64::MAX, true, &mut sequences, &mut both) == Drained::Turn {
         rounds += 1;
@@ -145,7 +142,7 @@ fn store(program: &mut Program<'_>, header: &Header, file: &File) {
             let at = WORDS_OFFSET as u64 + u64::from(program.byte()) * 8 % size_of::<Words>() as u64;
             (at, program.number().to_le_bytes().to_vec())
         }
-        // One more chunk is taken.
+        // Takes one more chunk.
         1 => {
             let mut head = [0; 8];
             let at = (WORDS_OFFSET + offset_of!(Words, head)) as u64;
@@ -168,7 +165,7 @@ fn store(program: &mut Program<'_>, header: &Header, file: &File) {
             (at, word.to_le_bytes().to_vec())
         }
         5 => (chunk(program) + 4 * u64::from(program.byte() % 4), program.byte().to_le_bytes().to_vec()),
-        // A fragment, with its length in front.
+        // A fragment with its length in front.
         kind => {
             let at = chunk(program) + CHUNK_HEADER as u64 + u64::from(program.byte());
             let length = usize::from(program.byte()).min(program.0.len());
@@ -186,12 +183,12 @@ fn store(program: &mut Program<'_>, header: &Header, file: &File) {
 mod tests {
     use super::*;
 
-    /// A chunk is taken, a fragment stored, and the word that counts it.
+    /// Takes a chunk, stores a fragment, and stores the word that counts it.
     const SENSIBLE: [u8; 20] = [0, 0, 0, 2, 1, 2, 6, 0, 0, 2, 0x40, 7, 2, 4, 0, 0, 1, 2, 0, 1];
 
     #[test]
     fn a_program_writes_a_packet() {
-        // Timestamp (8) 7, on the first sequence (10, from 2 on), which it begins (87).
+        // Timestamp (8) 7, on sequence (10) 2, which it begins (87).
         let packet = [0x40, 7, 0x50, 2, 0xb8, 5, 1];
         assert_eq!(collect_any(&SENSIBLE), [&[0x0a, packet.len() as u8][..], &packet].concat());
     }

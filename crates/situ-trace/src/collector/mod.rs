@@ -1,12 +1,12 @@
 //! The collector: announces a session, empties the rings of all producers, and writes the trace.
 //!
 //! ```text
-//! session            begins and ends a session; one thread collects it
+//! session            begins and ends a session, which one thread collects
 //!   worker           that thread: rounds over all rings
 //!     ring_reader    one producer's ring; checks everything that it reads
 //!       assembler    fragments of one writer -> packets
 //!     sink           packets -> a file, or memory that keeps the newest
-//!       evicted_state  what packets that left that memory said and newer ones need
+//!       evicted_state  what evicted packets said and newer ones need
 //!     clocks         snapshots of the clocks
 //! options summary    what goes in and what comes out
 //! cleanup            removes rings that a dead collector left

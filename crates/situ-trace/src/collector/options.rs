@@ -1,4 +1,4 @@
-//! What a collector is asked to do.
+//! The options of a collector.
 
 use std::fmt;
 use std::io::Write;
@@ -9,17 +9,17 @@ use crate::shm::session::Policy;
 
 /// Where a trace goes.
 pub enum Sink {
-    /// Into a file, as it comes.
+    /// Into a file, packet by packet.
     File(PathBuf),
-    /// Into memory that keeps what is newest; into the file at the end of the session. What older packets said that kept ones depend
-    /// on (names, tracks, defaults, clocks) is kept too.
+    /// Into memory that keeps the newest packets, and into the file at the end of the session. What evicted
+    /// packets said and kept ones need (names, tracks, defaults, clocks) is kept too.
     Ring {
         /// The file.
         path: PathBuf,
         /// How much memory, in bytes.
         bytes: usize,
     },
-    /// Wherever this writes.
+    /// Into any writer.
     Writer(Box<dyn Write + Send>),
 }
 
@@ -35,25 +35,26 @@ impl fmt::Debug for Sink {
     }
 }
 
-/// What a session is to be like.
+/// The options of a session.
 #[derive(Debug)]
 pub struct CollectorOptions {
     /// Where the trace goes.
     pub sink: Sink,
-    /// What is wanted, for the producers to interpret; at most [`MAX_CATEGORIES`](crate::MAX_CATEGORIES) bytes.
+    /// The categories, for the producers to interpret; at most [`MAX_CATEGORIES`](crate::MAX_CATEGORIES)
+    /// bytes.
     pub categories: String,
-    /// How many bytes of chunks each producer has.
+    /// The bytes of chunks in each producer's ring.
     pub ring_bytes: usize,
-    /// How many bytes a chunk has: 256 to 32,768, rounded up to a power of two.
+    /// The size of a chunk: 256 to 32,768 bytes, rounded up to a power of two.
     pub chunk_bytes: u32,
     /// What writers do when no chunk is free.
     pub policy: Policy,
-    /// How long finished packets may lie in a ring that is not half full.
+    /// How long finished packets may lie in a ring that is less than half full.
     pub period: Duration,
 }
 
 impl CollectorOptions {
-    /// A session that loses what does not fit, with rings of 4 MiB.
+    /// A session with rings of 4 MiB, whose writers lose packets when the ring is full.
     pub fn new(sink: Sink) -> Self {
         Self {
             sink,
@@ -65,24 +66,24 @@ impl CollectorOptions {
         }
     }
 
-    /// The same, with a trace that goes into a file as it comes.
+    /// A session whose trace goes into a file, packet by packet.
     pub fn to_file(path: impl Into<PathBuf>) -> Self {
         Self::new(Sink::File(path.into()))
     }
 
-    /// The same, with a trace of which the newest bytes are kept in memory, and written at the end.
+    /// A session whose newest packets are kept in memory, and written into a file at the end.
     pub fn to_ring(path: impl Into<PathBuf>, bytes: usize) -> Self {
         Self::new(Sink::Ring { path: path.into(), bytes })
     }
 
-    /// What is wanted.
+    /// Sets the categories.
     #[must_use]
     pub fn categories(mut self, categories: impl Into<String>) -> Self {
         self.categories = categories.into();
         self
     }
 
-    /// What writers do when no chunk is free.
+    /// Sets what writers do when no chunk is free.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;

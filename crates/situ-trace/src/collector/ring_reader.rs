@@ -1,8 +1,8 @@
-//! A producer's ring as the collector sees it: nothing in it is believed.
+//! Reads a producer's ring without trusting it.
 //!
-//! Bytes are copied out before they are looked at, numbers are compared with the collector's own books, and what does not
-//! fit ends the reading of a chunk, or of the ring. (One thing is not guarded against: who may write the ring file may also
-//! shorten it, which no check can outrun.)
+//! It copies bytes before it checks them, and compares numbers with records of its own. What does not fit
+//! ends the reading of a chunk, or of the ring. A process that may write the ring file may also shorten it.
+//! No check prevents that: see [`guard`](situ_memory::guard).
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -24,60 +24,60 @@ use crate::shm::ring::MappedRing;
 use super::assembler::{Assembler, ChunkHead, MAX_PACKET, PacketSink};
 use super::summary::{ProducerSummary, WriterSummary};
 
-/// How many writers of one producer are told apart in the summary; those beyond are added to the last.
+/// The most writers of a producer that the summary lists; further ones are added to the last.
 const MAX_WRITER_SUMMARIES: usize = 65_536;
-/// How many chunks of a ring are read before it is another's turn.
+/// How many chunks of a ring are read before the next ring's turn.
 const MAX_CHUNKS_PER_TURN: usize = 64;
 
 /// A chunk that a writer has taken.
 #[derive(Debug)]
 struct TakenChunk {
     chunk: u32,
-    /// How many of its fragments were read, and where the next one begins.
+    /// How many of its fragments were read, and the offset of the next.
     read: u32,
     at: usize,
-    /// What the word was when it changed last, and when that was.
+    /// The last value of the word, and when it changed.
     word: Word,
     since: u64,
     is_begun: bool,
 }
 
-/// A ring that is being read.
+/// Reads the ring of one producer.
 #[derive(Debug)]
 pub(super) struct RingReader {
     parts: MappedRing,
     place: Beneath,
     producer: Watch,
-    /// To ask for the producer's lock.
+    /// For checking the producer's lock.
     file: File,
-    /// The numbers in the list, in their order: our copy.
+    /// A copy of the numbers in the list, in order.
     free: VecDeque<u32>,
-    /// How many chunks were taken, as far as we know, and how many were given.
+    /// How many chunks were taken, as far as this side knows, and how many were freed.
     taken: u64,
     given: u64,
     out: VecDeque<TakenChunk>,
-    /// By place. Boxed: most places are never used.
+    /// By entry. Boxed: most entries are never used.
     assemblers: Vec<Option<Box<Assembler>>>,
-    /// Entries that were seen left.
+    /// The entries whose state was LEFT at the last check.
     left: Vec<bool>,
-    /// Which writers have a chunk that is not done in this round: what they have behind it must wait.
+    /// Writers with an unfinished chunk in this round: their later chunks must wait.
     waits: Vec<bool>,
     buffer: Vec<u8>,
     partial_bytes: usize,
     pub(super) summary: ProducerSummary,
 }
 
-/// What a round over a ring has found.
+/// What one turn has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drained {
-    /// All that there was.
+    /// All that was there.
     All,
     /// As much as one turn allows: there may be more.
     Turn,
 }
 
 impl RingReader {
-    /// Opens a ring; the reason if it is none. Nothing if it has gone meanwhile.
+    /// Opens a ring. `None` if it no longer exists; the reason if it is no ring.
     pub(super) fn open(place: &Beneath, session: u64) -> Result<Option<Self>, String> {
         let file = match place.open(true) {
             Ok(file) => file,
@@ -87,7 +87,7 @@ impl RingReader {
         Self::of(file, place, session).map(Some)
     }
 
-    /// The ring in a file, which will be removed by this path.
+    /// Reads the ring in `file`. `place` is its name, which is removed at the end.
     pub(super) fn of(file: File, place: &Beneath, session: u64) -> Result<Self, String> {
         let size = file.metadata().map_err(|error| error.to_string())?.len();
         let mut bytes = [0u8; size_of::<Header>()];
@@ -96,7 +96,7 @@ impl RingReader {
         let header = unsafe { bytes.as_ptr().cast::<Header>().read_unaligned() };
         header.check(size)?;
         if header.session != session {
-            return Err("it is of another session".to_owned());
+            return Err("it belongs to another session".to_owned());
         }
         let mut name = vec![0; (header.name_len as usize).min(MAX_NAME)];
         file.read_exact_at(&mut name, NAME_OFFSET as u64).map_err(|error| error.to_string())?;
@@ -128,7 +128,8 @@ impl RingReader {
         }
     }
 
-    /// Whether the producer lives. In doubt, it does. The lock alone does not tell: a child that was cloned from it has it too.
+    /// Whether the producer lives. In doubt, true. The lock alone does not decide: a child that was cloned
+    /// from the producer holds it too.
     pub(super) fn is_alive(&self) -> bool {
         if rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
             return self.producer.state() != Life::Ended;
@@ -137,7 +138,7 @@ impl RingReader {
         false
     }
 
-    /// Whether the producer has heard that the session ended.
+    /// Whether the producer has noticed the session's end.
     pub(super) fn is_quiet(&self) -> bool {
         self.parts.words().status.load(Ordering::Acquire) == QUIET
     }
@@ -152,8 +153,8 @@ impl RingReader {
         Drained::All
     }
 
-    /// Reads what is finished. It is `now`, in milliseconds; a chunk that has been idle for `idle_limit` of them is taken from its
-    /// writer. `is_dead`: nobody writes any more, so that every chunk is.
+    /// Reads what is finished. `now` is in milliseconds. A chunk that was idle for `idle_limit` milliseconds
+    /// is reclaimed. If `is_dead`, no writer writes any more, and every chunk is reclaimed.
     pub(super) fn drain(
         &mut self,
         now: u64,
@@ -165,10 +166,10 @@ impl RingReader {
         if self.is_given_up() {
             return Drained::All;
         }
-        // Everything that was taken before this is looked at behind it: see `out` in the order of the taking.
+        // All chunks taken up to here are read below, in the order in which they were taken.
         let taken = self.parts.free().taken();
         if taken.wrapping_sub(self.taken) > self.free.len() as u64 {
-            return self.give_up("it has taken more chunks than there are");
+            return self.give_up("its writers have taken more chunks than it has");
         }
         while self.taken != taken {
             let Some(chunk) = self.free.pop_front() else { break };
@@ -176,7 +177,7 @@ impl RingReader {
             self.out.push_back(TakenChunk { chunk, read: 0, at: 0, word, since: now, is_begun: false });
             self.taken = self.taken.wrapping_add(1);
         }
-        // Writers that have few chunks left get idle ones at once.
+        // If few chunks are free, idle ones are reclaimed at once.
         let idle_limit = if self.free.len() < self.parts.header.chunks as usize / 8 { 0 } else { idle_limit };
         self.waits.fill(false);
         let (mut done, mut index) = (0, 0);
@@ -195,7 +196,7 @@ impl RingReader {
         if done == MAX_CHUNKS_PER_TURN { Drained::Turn } else { Drained::All }
     }
 
-    /// Gives a chunk back to the writers.
+    /// Returns a chunk to the list.
     fn give(&mut self, chunk: u32) {
         self.parts.chunk(chunk).word.free();
         self.parts.free().give(self.given, chunk);
@@ -203,7 +204,7 @@ impl RingReader {
         self.free.push_back(chunk);
     }
 
-    /// Reads what is new in a chunk. Whether it is done, so that it can be freed.
+    /// Reads what is new in a chunk. Returns whether the chunk is done and can be freed.
     fn visit(
         &mut self,
         index: usize,
@@ -221,7 +222,7 @@ impl RingReader {
         }
         let slot = word.writer() as usize;
         match word.state() {
-            // Taken, but not begun; or its taker died just then.
+            // Taken but not yet begun, or the writer died in between.
             Some(State::Free) => return is_dead,
             Some(_) if slot < self.assemblers.len() => {}
             _ => {
@@ -281,7 +282,7 @@ impl RingReader {
             (out.is_begun, out.at) = (true, CHUNK_HEADER);
             assembler.begin_chunk(ChunkHead { word, lost });
         }
-        // A word whose count has gone back is nonsense; then there is nothing new.
+        // A count that has decreased is corrupt; it yields nothing new.
         let word = if is_done { word.with(State::Complete) } else { word };
         let fragments = word.count().saturating_sub(out.read);
         let end = copy(&self.parts, out.chunk, fragments, out.at, &mut self.buffer);
@@ -296,7 +297,7 @@ impl RingReader {
         }
     }
 
-    /// Looks which writers have left since the last time, and ends their streams when nothing of theirs is out any more.
+    /// Finds writers that have left, and ends their sequences when none of their chunks is taken any more.
     pub(super) fn free_left_entries(&mut self, to: &mut dyn PacketSink) {
         if self.is_given_up() {
             return;
@@ -310,10 +311,10 @@ impl RingReader {
         }
         for slot in 0..self.parts.header.writers {
             let entry = self.parts.entry(slot);
-            // Acquire: what it said last, and that its last chunk was handed in.
+            // Acquire: also loads the writer's last counts, and that its last chunk was handed in.
             let has_left = entry.state.load(Ordering::Acquire) == EntryState::Left as u32;
             let known = &mut self.left[slot as usize];
-            // What it handed in before it left was out by then, and is read before the next time.
+            // What the writer handed in was taken before it left, so it is read before the second check.
             if has_left && *known && !self.waits[slot as usize] {
                 self.end_writer(slot, to);
                 self.left[slot as usize] = false;
@@ -338,7 +339,7 @@ impl RingReader {
             assembler => assembler,
         };
         let assembler = match assembler {
-            // One that has lost all that it wrote.
+            // A writer that has lost all its packets.
             None if state != EntryState::Free as u32 && number != 0 => {
                 let thread = entry.thread.load(Ordering::Relaxed);
                 Some(Box::new(Assembler::new(number, 0, thread)))
@@ -352,7 +353,7 @@ impl RingReader {
         }
     }
 
-    /// Ends everything: what the summary says is final. Removes the file.
+    /// Makes the summary final, and removes the file.
     pub(super) fn finish(&mut self, ended: bool, to: &mut dyn PacketSink) -> ProducerSummary {
         (0..self.parts.header.writers).for_each(|slot| self.end_writer(slot, to));
         let words = self.parts.words();
@@ -366,7 +367,7 @@ impl RingReader {
     }
 }
 
-/// What a writer says of itself.
+/// Copies the counts from a writer's entry.
 fn read_counts(assembler: &mut Assembler, entry: &WriterEntry) {
     assembler.summary.finished = entry.packets.load(Ordering::Relaxed);
     assembler.summary.lost = Lost {
@@ -392,10 +393,11 @@ fn add_writer(summary: &mut ProducerSummary, writer: WriterSummary) {
     }
 }
 
-/// Copies some fragments from an offset on, so that what is looked at does not change any more. Gives the offset behind them.
+/// Copies fragments from an offset, so that the checks work on bytes that cannot change. Returns the offset
+/// behind them.
 ///
-/// What is finished does not change, and the word that counted it was read with acquire ordering; so this is no race. Whoever
-/// changes it all the same is another process, and gets nonsense into packets of its own.
+/// Finished fragments do not change, and the word that counts them was loaded with acquire ordering, so this
+/// is no race. A process that changes them all the same corrupts only its own packets.
 fn copy(parts: &MappedRing, chunk: u32, fragments: u32, at: usize, buffer: &mut [u8]) -> usize {
     let start = parts.map.base().wrapping_add(parts.chunk_offset(chunk));
     let mut end = at;
@@ -427,7 +429,7 @@ mod tests {
     use crate::shm::ring::Ring;
     use crate::shm::session::{Policy, Session};
 
-    /// How many packets came, by sequence; each says how many came before it.
+    /// How many packets came, by sequence. Each packet says how many came before it.
     struct Counted(Vec<u64>);
 
     impl PacketSink for Counted {
@@ -442,7 +444,7 @@ mod tests {
         fn end(&mut self, _: u32) {}
     }
 
-    /// Writers and the collector over one mapping, so that ThreadSanitizer, which goes by addresses, sees who orders what.
+    /// Writers and the collector share one mapping, because ThreadSanitizer compares addresses.
     #[test]
     fn writers_and_the_collector_share_one_mapping_without_a_race() {
         const THREADS: u64 = 3;
@@ -485,7 +487,7 @@ mod tests {
             let mut sequences = 0;
             for now in 0.. {
                 let all_left = left.load(Ordering::Acquire) == 0;
-                // Idle chunks are taken away in each round.
+                // Idle chunks are reclaimed in each round.
                 reader.drain(now, 0, false, &mut sequences, &mut counted);
                 if all_left {
                     while reader.drain(now, 0, false, &mut sequences, &mut counted) == Drained::Turn {}

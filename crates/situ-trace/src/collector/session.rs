@@ -1,4 +1,4 @@
-//! The collector's side of a session: begins it, ends it, and finds one that runs.
+//! The collector's side of a session: begins it, ends it, and finds a running one.
 
 use std::fmt;
 use std::io;
@@ -27,50 +27,50 @@ pub enum StartError {
     /// The control file cannot be used.
     #[error(transparent)]
     Control(#[from] ControlError),
-    /// Somebody else collects already.
-    #[error("process {pid} collects a trace here already; end that first, with `situ trace stop`")]
+    /// Another process is recording.
+    #[error("process {pid} already records a trace here; stop it first, with `situ trace stop`")]
     Busy {
         /// The process.
         pid: u32,
     },
-    /// The control file has no room for so much text.
+    /// The categories do not fit into the control file.
     #[error("the categories have {length} bytes; at most {max} fit", max = MAX_CATEGORIES)]
     TooLong {
-        /// How long the text is.
+        /// Their length, in bytes.
         length: usize,
     },
-    /// The trace's file could not be made.
+    /// The trace's file could not be created.
     #[error("cannot create {path}: {source}")]
     Output {
         /// The file.
         path: PathBuf,
-        /// What the kernel answered.
+        /// The system's error.
         source: io::Error,
     },
-    /// The kernel refused.
+    /// A system call failed.
     #[error("cannot {action} {path}: {source}")]
     System {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the kernel answered.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Why a trace is not complete.
+/// Why a trace is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
-    /// It could not be written.
-    #[error("cannot write the trace: {0}; what was written before is whole")]
+    /// Writing it failed.
+    #[error("cannot write the trace: {0}; the packets before are complete")]
     Write(#[from] io::Error),
-    /// The collector's thread has failed.
-    #[error("the thread that collects has failed; the trace ends where it did")]
+    /// The collector's thread panicked.
+    #[error("the collector's thread has failed; the trace ends at that point")]
     Failed,
 }
 
-/// A session that is being collected, by a thread of its own. Dropped, it ends, and nobody hears what came of it.
+/// A session that a thread collects. Dropping it ends the session and discards the result.
 pub struct Collector {
     shared: Arc<SharedSession>,
     thread: Option<JoinHandle<io::Result<Summary>>>,
@@ -78,7 +78,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Begins a session. Who is connected hears of it at once, but writes only some moments later.
+    /// Begins a session. Connected producers are woken at once, and begin to write some moments later.
     pub fn start(root: &Root, options: CollectorOptions) -> Result<Self, StartError> {
         if options.categories.len() > MAX_CATEGORIES {
             return Err(StartError::TooLong { length: options.categories.len() });
@@ -91,7 +91,7 @@ impl Collector {
                     let pid = control.session().map_or(0, |session| session.collector_pid);
                     return Err(StartError::Busy { pid });
                 }
-                // Somebody cleans up.
+                // Another process removes the file: try the next one.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => {
                     let path = control.directory().path().to_owned();
@@ -134,23 +134,23 @@ impl Collector {
             situ_memory::thread::spawn("situ-collector", move || worker.run()).map_err(|source| {
                 shared.control.conclude(&shared.session);
                 let path = directory.path().to_owned();
-                StartError::System { action: "start the thread that reads", path, source }
+                StartError::System { action: "start the thread that reads the rings in", path, source }
             })?;
         Ok(Self { lock, thread: Some(thread), shared })
     }
 
-    /// The session, as producers see it.
+    /// The session as producers see it.
     pub fn session(&self) -> &Session {
         &self.shared.session
     }
 
-    /// How many producers have taken part so far and have not ended.
+    /// How many producers take part now.
     pub fn producers(&self) -> usize {
         self.shared.producers.load(Ordering::Relaxed)
     }
 
-    /// Waits until somebody asks for the end of the session ([`request_stop`](crate::request_stop)) or nothing can be written any more, at
-    /// most so long (for ever without a limit). Whether that happened.
+    /// Waits until a process asks for the session's end ([`request_stop`](crate::request_stop)) or writing
+    /// the trace fails, at most for `time` (`None`: without a limit). Returns whether that happened.
     pub fn wait(&self, time: Option<Duration>) -> bool {
         let deadline = time.map(|time| Instant::now() + time);
         let mut should_end = self.shared.should_end.lock().unwrap_or_else(PoisonError::into_inner);
@@ -170,7 +170,7 @@ impl Collector {
         true
     }
 
-    /// Ends the session: all that was finished before is in the trace.
+    /// Ends the session. Every packet that was finished before is in the trace.
     pub fn stop(mut self) -> Result<Summary, StopError> {
         self.end().unwrap_or(Err(StopError::Failed))
     }
@@ -178,13 +178,13 @@ impl Collector {
     fn end(&mut self) -> Option<Result<Summary, StopError>> {
         let thread = self.thread.take()?;
         if !self.lock.is_ours() {
-            // There is no such thread in this process.
+            // The thread does not exist in this process.
             std::mem::forget(thread);
             return None;
         }
         self.shared.stop.store(true, Ordering::Release);
         while !thread.is_finished() {
-            // It may be about to sleep: so again, until it has heard.
+            // Repeated until the thread has ended: a wake may come just before it sleeps.
             self.shared.control.work().wake();
             std::thread::sleep(Duration::from_micros(100));
         }
@@ -208,13 +208,13 @@ impl fmt::Debug for Collector {
     }
 }
 
-/// The session of a root directory, if there is one and its collector lives.
+/// The session of a root directory, if its collector lives.
 pub fn running(root: &Root) -> Option<Session> {
     let control = Control::find(root).ok()??;
     control.session().filter(|_| control.has_collector())
 }
 
-/// Asks the collector of a root directory's session, in whichever process, to end it. Whether there is one.
+/// Asks the collector of a root directory's session, in any process, to end it. Returns whether there is one.
 pub fn request_stop(root: &Root) -> bool {
     let Ok(Some(control)) = Control::find(root) else { return false };
     let Some(session) = control.session().filter(|_| control.has_collector()) else { return false };

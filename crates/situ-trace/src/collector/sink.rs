@@ -1,4 +1,4 @@
-//! Where the trace goes: straight to a file, or into memory that keeps what is newest.
+//! Writes the trace to a file, or to memory that keeps the newest packets.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use super::assembler::PacketSink;
 use super::evicted_state::EvictedState;
 
-/// In front of each packet: `Trace.packet`, field 1, bytes.
+/// The tag of `Trace.packet` (field 1, bytes), which precedes each packet.
 const PACKET_TAG: u8 = 0x0a;
-/// How much is written at once.
+/// How many bytes are written at once.
 const BUFFER: usize = 256 << 10;
 
 /// Writes a trace.
@@ -27,7 +27,7 @@ enum Target {
     Ring { path: PathBuf, ring: Box<PacketRing> },
 }
 
-/// The newest packets, and what older ones said that they still depend on.
+/// The newest packets, and the state from evicted packets that they need.
 struct PacketRing {
     limit: usize,
     packets: VecDeque<KeptPacket>,
@@ -40,7 +40,7 @@ struct KeptPacket {
     bytes: Box<[u8]>,
 }
 
-/// What a packet in memory takes beside its bytes.
+/// The memory that a kept packet takes in addition to its bytes.
 const OVERHEAD: usize = size_of::<KeptPacket>() + 16;
 
 impl PacketRing {
@@ -73,9 +73,9 @@ impl TraceOutput {
         Ok(Self::to_writer(Box::new(File::create(path)?)))
     }
 
-    /// Keeps the newest `limit` bytes in memory, and writes them when it is finished.
+    /// Keeps the newest `limit` bytes in memory, and writes them at the end.
     pub(super) fn to_ring(path: &Path, limit: usize) -> io::Result<Self> {
-        // Now, so that a path that cannot be written is an error now.
+        // Fails now if the path cannot be written.
         File::create(path)?;
         let ring =
             PacketRing { limit, packets: VecDeque::new(), bytes: 0, evicted_state: EvictedState::default() };
@@ -93,7 +93,7 @@ impl TraceOutput {
         }
     }
 
-    /// Hands everything to the system that is ready, so that others see it.
+    /// Writes buffered packets to the file, so that other processes see them.
     pub(super) fn flush(&mut self) {
         if let Target::Stream(writer) = &mut self.target
             && self.error.is_none()
@@ -102,12 +102,12 @@ impl TraceOutput {
         }
     }
 
-    /// Whether something has gone wrong already.
+    /// Whether writing has failed.
     pub(super) fn has_failed(&self) -> bool {
         self.error.is_some()
     }
 
-    /// Writes what is left. The first error, if there was one.
+    /// Writes the rest. Returns the first error, if there was one.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         if let Target::Ring { path, ring } = &mut self.target {
             let file = File::create(path)?;

@@ -1,17 +1,17 @@
-//! What a collector has done, in numbers.
+//! The result of a session, in numbers.
 
 use crate::shm::format::Lost;
 
-/// What a session came to.
+/// The result of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// How many packets of producers were taken.
+    /// Packets taken from producers.
     pub packets: u64,
-    /// How many bytes the trace has.
+    /// The size of the trace, in bytes.
     pub bytes: u64,
-    /// How many packets left the ring in memory again because newer ones came.
+    /// Packets that the ring in memory evicted for newer ones.
     pub evicted: u64,
-    /// All who took part, in the order in which they came.
+    /// All producers, in the order of arrival.
     pub producers: Vec<ProducerSummary>,
 }
 
@@ -28,39 +28,39 @@ impl Summary {
     }
 }
 
-/// What came of one process.
+/// The result of one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProducerSummary {
-    /// The name it gave itself.
+    /// Its name.
     pub name: String,
-    /// Its process.
+    /// Its process number.
     pub pid: u32,
     /// Whether it ended, or died, before the session did.
     pub ended: bool,
-    /// Its writers, in the order in which they came.
+    /// Its writers, in the order of arrival.
     pub writers: Vec<WriterSummary>,
-    /// What threads lost that found no place, because more than 1,024 were writing.
+    /// What threads lost that found no writer entry, because more than 1,024 were writing.
     pub unregistered_writers: Lost,
-    /// How many chunks and packets were not what the format says, and were thrown away: 0 unless somebody writes over its own
-    /// ring, or over ours.
+    /// Chunks and packets that were malformed and dropped: 0 unless a process overwrites a ring.
     pub malformed: u64,
-    /// What was wrong with the ring as a whole, so that the rest of it was not read.
+    /// What is wrong with the ring as a whole, so that the rest of it was not read.
     pub given_up: Option<String>,
 }
 
-/// What came of one thread's writer.
+/// The result of one writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriterSummary {
-    /// Its number in the trace: `trusted_packet_sequence_id`.
+    /// Its sequence number in the trace: `trusted_packet_sequence_id`.
     pub sequence: u32,
-    /// Its thread, as the system numbers it.
+    /// The system's thread number.
     pub thread: u32,
     /// How many of its packets were taken.
     pub packets: u64,
-    /// How many it says it has finished.
+    /// How many packets it finished, by its own count.
     pub finished: u64,
-    /// How much it says it has lost.
+    /// How much it lost, by its own count.
     pub lost: Lost,
-    /// How many packets were begun and, for a loss or a death, never ended. (Those that were lost are counted there too.)
+    /// Packets that were begun and never finished, because of a loss or a death. Lost ones also count in
+    /// `lost`.
     pub unfinished: u64,
 }

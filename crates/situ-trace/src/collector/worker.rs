@@ -1,4 +1,4 @@
-//! The collector's thread: rounds over all rings, until the session ends.
+//! The collector's thread: makes rounds over all rings until the session ends.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -20,24 +20,24 @@ use super::ring_reader::{Drained, RingReader};
 use super::sink::TraceOutput;
 use super::summary::{ProducerSummary, Summary};
 
-/// How often it is looked who has died or left.
+/// How often producers are checked for death, and writers for leaving.
 const LIVENESS_INTERVAL: Duration = Duration::from_millis(100);
-/// How often the clocks are compared.
+/// How often a clock snapshot is written.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
-/// How long an idle chunk stays its writer's, in milliseconds.
+/// An idle chunk is reclaimed after this time, in milliseconds.
 const IDLE_MS: u64 = 200;
-/// How long it is waited for producers to hear that the session has ended. They are woken for it; but they may be stopped, or the
-/// machine may be busy.
+/// How long the thread waits for producers to notice the session's end. They are woken, but may be stopped,
+/// or the machine may be busy.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What the collector's thread and its owner share.
+/// State that the collector's thread and its owner share.
 #[derive(Debug)]
 pub(super) struct SharedSession {
     pub(super) control: Control,
     pub(super) session: Session,
     pub(super) stop: AtomicBool,
     pub(super) producers: AtomicUsize,
-    /// Somebody has asked for the end, or nothing can be written any more.
+    /// A process has asked for the end, or writing has failed.
     pub(super) should_end: Mutex<bool>,
     pub(super) ended: Condvar,
 }
@@ -48,7 +48,7 @@ pub(super) struct Worker {
     output: TraceOutput,
     period: Duration,
     rings: Vec<RingReader>,
-    /// The files that are rings of ours, or were.
+    /// The names of rings that were opened.
     known: HashSet<OsString>,
     arrivals: Option<u32>,
     summary: Summary,
@@ -97,7 +97,7 @@ impl Worker {
             if self.shared.control.is_stop_requested(&self.shared.session) || self.output.has_failed() {
                 self.signal_end();
             }
-            // Sleeping is worth it only if nothing is left.
+            // While there is more to read, sleeping costs more than it saves.
             if everything == Drained::All && !self.shared.stop.load(Ordering::Acquire) {
                 self.shared.control.work().sleep(announced, self.period);
             }
@@ -112,7 +112,7 @@ impl Worker {
         }
     }
 
-    /// Opens the rings that have come since the last time.
+    /// Opens new rings.
     fn open_new_rings(&mut self) {
         let arrivals = self.shared.control.arrivals();
         if self.arrivals == Some(arrivals) {
@@ -155,9 +155,9 @@ impl Worker {
         all
     }
 
-    /// Reads a ring to its end, as it is now.
+    /// Reads a ring to its present end.
     fn drain_to_the_end(ring: &mut RingReader, is_dead: bool, sequences: &mut u32, output: &mut TraceOutput) {
-        // A producer that goes on writing could keep us here: not longer than its ring is long, several times.
+        // Bounded: a producer may go on writing. The bound is several times the length of a ring.
         for _ in 0..10_000 {
             if ring.drain(u64::MAX, u64::MAX, is_dead, sequences, output) == Drained::All {
                 return;
@@ -165,7 +165,7 @@ impl Worker {
         }
     }
 
-    /// Looks who has died, and which writers have left.
+    /// Finishes the rings of dead producers, and frees the entries of writers that have left.
     fn check_liveness(&mut self) {
         let mut index = 0;
         while index < self.rings.len() {

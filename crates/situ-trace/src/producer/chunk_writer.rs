@@ -1,8 +1,9 @@
-//! Where a writer's bytes go: chunks of the ring, or, when none is free, memory that nobody reads.
+//! Puts the bytes of a writer's packets into chunks of the ring, or into private memory while no chunk is
+//! free.
 //!
-//! A packet that fits into half a chunk lies in one: where the rest of a chunk is too short for it, it moves to the
-//! next. Longer ones are cut. The lengths of messages that cross the cut come later, as patches, in fragments of their
-//! own, before the packet is finished.
+//! A packet that fits into half a chunk lies in one chunk: if the rest of a chunk is too short for it, it
+//! moves to the next. A longer packet is cut. The lengths of messages that cross a cut follow as patches, in
+//! fragments of their own, before the packet is finished.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -18,53 +19,55 @@ use crate::system::monotonic_ns;
 
 use super::session_state::SessionState;
 
-/// The least room that a packet begins in, in bytes: a timestamp and the beginning of an event.
+/// A packet begins only where at least this many bytes are left: room for a timestamp and the beginning of an
+/// event.
 const MIN_ROOM: usize = 64;
-/// The most fragments that one packet adds to a chunk: what is left of its patches, and its bytes.
+/// The most fragments that one packet adds to a chunk: its last patches and its bytes.
 const MAX_FRAGMENTS_OF_PACKET: u32 = 4;
-/// The size of the memory that nobody reads.
+/// The size of the private memory that takes the bytes of lost packets.
 const DISCARD_SIZE: usize = 4096;
-/// Patches that wait: each open message leaves at most one for each chunk, and they are written whenever a chunk is left.
+/// The most pending patches: each open message leaves at most one for each chunk, and all are written when a
+/// chunk is left.
 const MAX_PATCHES: usize = MAX_LEVELS;
-/// How many packets a writer without an entry loses before it looks for one again.
+/// A writer without an entry looks for one again each time that it has lost this many packets.
 const ENTRY_RETRY_INTERVAL: u64 = 64;
 
-/// What a writer knows. All but `ring` is plain data, made once.
+/// The state of a writer. All but `ring` and `shared` is plain data, allocated once.
 pub(crate) struct ChunkWriter {
-    /// The generation of the session that it takes part in; 0: none.
+    /// The generation of its session; 0: none.
     session: u32,
-    /// What the word of the chunk should be: BUSY or IDLE. Only of use if there is a chunk.
+    /// The value of the chunk's word: BUSY or IDLE. Meaningless without a chunk.
     word: Word,
-    /// The chunk; null if there is none.
+    /// The chunk; null without one.
     chunk: *mut u8,
-    /// Where in it the next fragment begins.
+    /// The offset in the chunk at which the next packet begins.
     cursor: usize,
-    /// Where the chunk ends.
+    /// The offset of the chunk's end.
     end: usize,
-    /// Where in the chunk the fragment begins that is being written.
+    /// The offset in the chunk at which the current fragment begins.
     fragment: usize,
-    /// A packet is being written; or was leaked.
+    /// A packet is open, or was leaked.
     is_open: bool,
-    /// The packet that is being written goes nowhere.
+    /// The current packet is lost: its bytes go to `discarded`.
     is_lost: bool,
-    /// It has left a chunk.
+    /// The current packet has crossed the end of a chunk.
     is_cut: bool,
     finished: u64,
     lost: Lost,
-    /// How many bytes of the packet were given away so far.
+    /// How many bytes of the packet the encoder has handed over.
     bytes: u64,
-    /// How many chunks were taken.
+    /// How many chunks the writer has taken.
     sequence: u32,
-    /// The writer's entry; nothing if there were too many writers.
+    /// The index of the writer's entry; `None` if all entries were in use.
     slot: Option<u32>,
     number: u32,
-    /// The entry itself, in the ring's mapping; dangling without one.
+    /// The entry, in the ring's mapping; dangling without one.
     entry: NonNull<WriterEntry>,
     patches: [Patch; MAX_PATCHES],
     pending_patches: usize,
     discarded: Box<[u8; DISCARD_SIZE]>,
     ring: Option<Arc<Ring>>,
-    /// To see that the session ended while it waits.
+    /// For noticing the session's end while waiting for a chunk.
     shared: Option<Arc<SessionState>>,
 }
 
@@ -104,7 +107,7 @@ impl ChunkWriter {
     #[inline]
     pub(crate) fn epoch(&mut self) -> u64 {
         if self.is_open {
-            // It was leaked, and is lost.
+            // It was leaked, so it is lost.
             self.lose();
         }
         u64::from(self.session) << 32 | (self.lost.packets & 0xffff_ffff)
@@ -118,11 +121,12 @@ impl ChunkWriter {
         self.finished
     }
 
-    /// Leaves the session that there was, and takes part in another one; 0: in none.
+    /// Leaves the current session, and takes part in another one; 0: in none.
     #[cold]
     pub(crate) fn attach(&mut self, session: u32, shared: &Arc<SessionState>) {
         self.leave();
-        // Between the load of the word and this there may have come another; then the next packet comes back here.
+        // The session may have changed again since the caller loaded the word. Then the next packet calls
+        // this again.
         let Some(ring) = (session != 0).then(|| shared.ring(session)).flatten() else { return };
         self.session = session;
         (self.finished, self.lost, self.sequence) = (0, Lost::default(), 0);
@@ -131,7 +135,7 @@ impl ChunkWriter {
         self.shared = Some(shared.clone());
     }
 
-    /// Takes an entry, if there is one.
+    /// Takes an entry, if one is free.
     fn enter(&mut self, ring: &Ring) {
         self.slot = ring.enter();
         if let Some(slot) = self.slot {
@@ -140,7 +144,7 @@ impl ChunkWriter {
         }
     }
 
-    /// Another thread writes from now on: so the entry says.
+    /// Stores the calling thread into the entry.
     pub(crate) fn adopt(&mut self) {
         if let (Some(ring), Some(slot)) = (&self.ring, self.slot) {
             let thread = rustix::thread::gettid().as_raw_nonzero().get();
@@ -148,7 +152,7 @@ impl ChunkWriter {
         }
     }
 
-    /// Leaves the session: hands in what is finished, and gives the entry back.
+    /// Leaves the session: hands in what is finished, and releases the entry.
     pub(crate) fn leave(&mut self) {
         if self.is_open {
             self.lose();
@@ -157,14 +161,15 @@ impl ChunkWriter {
         if let Some(ring) = self.ring.take()
             && let Some(slot) = self.slot.take()
         {
-            // Release: whoever sees it sees the last numbers, and that the last chunk was handed in.
+            // Release: the collector that loads this sees the last counts, and that the last chunk was handed
+            // in.
             ring.parts.entry(slot).state.store(EntryState::Left as u32, Ordering::Release);
         }
         self.session = 0;
         self.shared = None;
     }
 
-    /// Gives the chunk away, if the collector has not taken it already.
+    /// Hands the chunk in, unless the collector has reclaimed it.
     pub(crate) fn hand_in(&mut self) {
         if let Some(word) = self.chunk_word() {
             word.hand_in(self.word);
@@ -174,12 +179,13 @@ impl ChunkWriter {
 
     #[inline]
     fn chunk_word(&self) -> Option<&crate::shm::chunk_state::ChunkWord> {
-        // SAFETY: a chunk that is not null lies in the ring's mapping, which `ring` keeps; its header is made of atomics.
+        // SAFETY: a chunk that is not null lies in the ring's mapping, which `ring` keeps; its header is made
+        // of atomics.
         (!self.chunk.is_null())
             .then(|| unsafe { &(*self.chunk.cast::<crate::shm::format::ChunkHeader>()).word })
     }
 
-    /// Finds a place for a packet.
+    /// Begins a packet in the current chunk if there is room, otherwise in another.
     #[inline]
     pub(crate) fn begin(&mut self) {
         if self.is_open {
@@ -199,7 +205,7 @@ impl ChunkWriter {
         self.fragment = self.cursor;
     }
 
-    /// The chunk is full, or is not ours any more.
+    /// The chunk is full, or reclaimed.
     #[cold]
     #[inline(never)]
     fn begin_elsewhere(&mut self) {
@@ -207,7 +213,7 @@ impl ChunkWriter {
         self.is_lost = !self.take_or_wait(false);
     }
 
-    /// Takes a chunk, which is busy from then on. False: none is free.
+    /// Takes a chunk and makes it BUSY. False: none is free.
     fn take(&mut self, first_continues: bool) -> bool {
         let Some(ring) = self.ring.clone() else { return false };
         if self.slot.is_none() && self.lost.packets.is_multiple_of(ENTRY_RETRY_INTERVAL) {
@@ -219,7 +225,7 @@ impl ChunkWriter {
         if taken.is_none_or(|(_, left)| left < chunks / 2) {
             ring.wake_collector();
         }
-        // Only a producer that writes over its own list finds a number that is none.
+        // Only a producer that overwrites its own list finds a number out of range.
         let Some((number, _)) = taken.filter(|(number, _)| u64::from(*number) < chunks) else { return false };
         let header = ring.parts.chunk(number);
         header.number.store(self.number, Ordering::Relaxed);
@@ -227,7 +233,7 @@ impl ChunkWriter {
         header.lost.store(self.lost.packets as u32, Ordering::Relaxed);
         self.sequence = self.sequence.wrapping_add(1);
         self.word = Word::taken(slot as u16, first_continues);
-        // If the process dies before this, the chunk counts as free, and has nothing in it.
+        // If the process dies before this store, the chunk looks free, and is empty.
         header.word.publish(self.word);
         self.chunk = ring.chunk_base(number);
         self.cursor = CHUNK_HEADER;
@@ -236,7 +242,7 @@ impl ChunkWriter {
         true
     }
 
-    /// The same, waiting as long as the session's policy says, and not longer than the process allows.
+    /// Takes a chunk, and waits for one as long as the session's policy and the process' budget allow.
     fn take_or_wait(&mut self, first_continues: bool) -> bool {
         if self.take(first_continues) {
             return true;
@@ -253,7 +259,8 @@ impl ChunkWriter {
             let now = monotonic_ns();
             let left = asked.saturating_sub(now - begun);
             let portion = shared.stall_budget().take(left);
-            // The word that it sleeps on is shared memory, and may change all the time: what ends this is the time.
+            // The word that it sleeps on is in shared memory, and may change all the time. Only the time
+            // limit ends the loop.
             if portion == 0 || shared.session().load(Ordering::Relaxed) != self.session {
                 shared.stall_budget().give_back(portion);
                 return false;
@@ -266,17 +273,17 @@ impl ChunkWriter {
         }
     }
 
-    /// Writes the length in front of the fragment, and begins the next behind it.
+    /// Writes the length in front of the fragment, and begins the next fragment behind it.
     #[inline]
     fn close_fragment(&mut self, used: usize, flags: u16) {
         let prefix = (used as u16 | flags).to_le_bytes();
-        // SAFETY: a fragment and its prefix lie in the chunk, which is ours while it is busy.
+        // SAFETY: the fragment and its length lie in the chunk, which this writer owns while it is BUSY.
         unsafe { self.chunk.add(self.fragment).cast::<[u8; PREFIX]>().write(prefix) };
         self.fragment += PREFIX + used;
         self.word = self.word.plus(1);
     }
 
-    /// Gives the chunk away in the middle of the packet, and takes the next.
+    /// Leaves the chunk in the middle of the packet, and takes the next.
     fn cross(&mut self) {
         self.is_cut = true;
         if let Some(word) = self.chunk_word() {
@@ -288,8 +295,8 @@ impl ChunkWriter {
         }
     }
 
-    /// Writes the patches that wait, into as many chunks as they need. A chunk that goes on with a packet has bytes of it: if the packet
-    /// has come to its end, they are none.
+    /// Writes the pending patches, into as many chunks as they need. A chunk that continues a packet needs a
+    /// fragment of the packet's bytes. If the packet has ended, that fragment is empty.
     fn write_patches(&mut self, is_last: bool) {
         let mut done = 0;
         while done < self.pending_patches && !self.is_lost {
@@ -302,7 +309,8 @@ impl ChunkWriter {
                     bytes[..4].copy_from_slice(&patch.chunk.to_le_bytes());
                     bytes[4..6].copy_from_slice(&(patch.offset as u16).to_le_bytes());
                     bytes[6..].copy_from_slice(&patch.bytes);
-                    // SAFETY: as many patches as fit into the chunk, which is ours while it is busy.
+                    // SAFETY: the patches fit into the rest of the chunk, which this writer owns while it is
+                    // BUSY.
                     unsafe { self.chunk.add(at).cast::<[u8; PATCH]>().write(bytes) };
                 }
                 self.close_fragment(count * PATCH, PATCHES);
@@ -330,7 +338,8 @@ impl ChunkWriter {
         Chunk { start, len: self.end - at }
     }
 
-    /// Moves the packet into a chunk of its own, if it is short. The chunk it leaves stays as it was before it.
+    /// Moves the packet into a chunk of its own, if it is short. The old chunk keeps what was finished before
+    /// the packet.
     fn grow(&mut self, used: usize, more: usize) -> Option<Chunk> {
         let ring = self.ring.as_ref()?;
         let needed = used.saturating_add(more).saturating_add(PREFIX);
@@ -340,29 +349,30 @@ impl ChunkWriter {
             return None;
         }
         let (old, old_word, old_fragment) = (self.chunk, self.word, self.fragment);
-        // Without waiting: who waits with a chunk in hand may be waited for.
+        // Without waiting: another writer may be waiting for the chunk that this one holds.
         if !self.take(false) {
             return None;
         }
-        // SAFETY: the old chunk is ours until its word is published below, and the new one has room for half a chunk.
+        // SAFETY: this writer owns the old chunk until it publishes its word below, and the new one has room
+        // for half a chunk.
         unsafe {
             let to = self.chunk.add(self.fragment + PREFIX);
             to.copy_from_nonoverlapping(old.add(old_fragment + PREFIX), used);
-            // The fragments that were finished before are all there is in it.
+            // The old chunk holds only the fragments that were finished before.
             let header = &*old.cast::<crate::shm::format::ChunkHeader>();
             header.word.publish(old_word.with(crate::shm::chunk_state::State::Complete));
         }
         Some(self.memory())
     }
 
-    /// The encoder has left its memory.
+    /// The encoder has filled its memory.
     fn next(&mut self, used: usize) -> Chunk {
         self.bytes += used as u64;
         if !self.is_lost {
             self.close_fragment(used, 0);
             self.cross();
             self.write_patches(false);
-            // What is written begins where there is room for a length of five bytes at least.
+            // A fragment begins only where there is room for a length of five bytes.
             if !self.is_lost && self.end - self.fragment < PREFIX + MIN_ROOM {
                 self.cross();
             }
@@ -370,7 +380,7 @@ impl ChunkWriter {
         self.memory()
     }
 
-    /// The encoder has finished; the last fragment has so many bytes.
+    /// The encoder has finished; the last fragment has `used` bytes.
     #[inline]
     fn last(&mut self, used: usize) {
         self.bytes += used as u64;
@@ -382,7 +392,7 @@ impl ChunkWriter {
         }
     }
 
-    /// The packet ends: it is finished, or lost.
+    /// Ends the packet: it is finished, or lost.
     #[inline]
     pub(crate) fn end(&mut self, is_ok: bool) {
         if self.is_lost || !is_ok {
@@ -392,11 +402,11 @@ impl ChunkWriter {
         self.word = self.word.with(crate::shm::chunk_state::State::Idle);
         self.cursor = self.fragment;
         if let Some(word) = self.chunk_word() {
-            // From here on the packet survives whatever happens to us.
+            // From here on the packet is safe, whatever happens to this process.
             word.publish(self.word);
         }
         self.finished += 1;
-        // SAFETY: who has a chunk has an entry, which lies in the mapping that `ring` keeps.
+        // SAFETY: a writer that has a chunk has an entry, which lies in the mapping that `ring` keeps.
         unsafe { self.entry.as_ref() }.packets.store(self.finished, Ordering::Relaxed);
     }
 
@@ -419,7 +429,8 @@ impl ChunkWriter {
                 }
             }
         }
-        // A chunk that it had begun in is handed in with what was finished before, so that the next one tells of the loss.
+        // If the packet began in a chunk, that chunk is handed in with what was finished before. The next
+        // chunk tells of the loss.
         if let Some(word) = self.chunk_word() {
             word.publish(self.word.with(crate::shm::chunk_state::State::Complete));
             self.chunk = std::ptr::null_mut();
@@ -427,7 +438,7 @@ impl ChunkWriter {
     }
 }
 
-/// What the encoder knows of a writer's state.
+/// Gives the encoder memory from a chunk writer.
 pub(crate) struct ChunkDelegate {
     chunks: NonNull<ChunkWriter>,
 }
@@ -438,17 +449,18 @@ impl ChunkDelegate {
     }
 
     fn chunks(&mut self) -> &mut ChunkWriter {
-        // SAFETY: the state outlives the encoder, and the writer makes no reference to it while the encoder works.
+        // SAFETY: the chunk writer outlives the encoder, and `Writer` makes no reference to it while the
+        // encoder works.
         unsafe { self.chunks.as_mut() }
     }
 }
 
-// SAFETY: a chunk is the writer's from when it takes it until it publishes it COMPLETE, which happens in `next`, in `grow` after the
-// bytes have moved, and after `finish`; the memory that nobody reads is the state's own.
+// SAFETY: a writer owns a chunk from taking it until publishing it COMPLETE. It does so in `next`, in `grow`
+// after the bytes have moved, and after `finish`. The memory for lost packets belongs to the chunk writer.
 unsafe impl Delegate for ChunkDelegate {
     #[inline]
     fn first(&mut self) -> Option<Chunk> {
-        // Before the first packet there is no session.
+        // Without a session there is no packet.
         let chunks = self.chunks();
         (chunks.session != 0).then(|| chunks.memory())
     }

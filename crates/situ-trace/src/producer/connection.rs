@@ -1,4 +1,4 @@
-//! A process that can be traced: waits for sessions on a thread of its own, and makes a ring for each.
+//! A process that can be traced: its thread waits for sessions and creates a ring for each.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -17,15 +17,15 @@ use super::limits::Limits;
 use super::session_state::SessionState;
 use super::writer::Writer;
 
-/// How long to sleep without a session before looking whether the control file is still there.
+/// Without a session, the control file is checked this often.
 const IDLE_INTERVAL: Duration = Duration::from_secs(1);
-/// How long to sleep in a session before looking whether its collector lives.
+/// In a session, the collector is checked this often.
 const SESSION_INTERVAL: Duration = Duration::from_millis(100);
-/// The least time between two looks, and between the beginnings of two sessions. Whoever writes to the control file without a pause
-/// costs this process no more than that.
+/// The shortest time between two checks of the control file, and between the beginnings of two sessions. They
+/// limit what a process that keeps writing to the control file can cost this one.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(1);
 const MIN_SESSION_INTERVAL: Duration = Duration::from_millis(50);
-/// How many rings of ended sessions wait for their collectors.
+/// The most rings of ended sessions that are kept until their collectors have read them.
 const MAX_ENDED_RINGS: usize = 4;
 
 /// Why a process cannot be traced.
@@ -34,22 +34,22 @@ pub enum ConnectError {
     /// The control file cannot be used.
     #[error(transparent)]
     Control(#[from] ControlError),
-    /// The system gives no thread.
-    #[error("cannot start the thread that waits for traces to begin: {0}")]
+    /// The system refused a thread.
+    #[error("cannot start the thread that waits for trace sessions: {0}")]
     Thread(std::io::Error),
 }
 
-/// A process that can be traced. As long as it lives it takes part in the sessions of its root directory.
+/// A process that can be traced. It takes part in the sessions of its root directory until it is dropped.
 pub struct Producer {
     shared: Arc<SessionState>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Producer {
-    /// Takes part in sessions, the present one included, under a name for people to read (at most 256 bytes of it are kept).
+    /// Takes part in sessions, a running one included. `name` appears in the trace (its first 256 bytes).
     ///
-    /// `changed` is called on the thread that waits: with a session when it begins and writers write, with nothing when it has
-    /// ended. The process gives what [`Limits::from_environment`] says.
+    /// `changed` is called on the producer's thread: with a session when it has begun and writers write, with
+    /// `None` when it has ended. The limits are those of [`Limits::from_environment`].
     pub fn connect(
         root: &Root,
         name: &str,
@@ -58,7 +58,7 @@ impl Producer {
         Self::connect_within(root, name, Limits::from_environment(), changed)
     }
 
-    /// The same with limits of one's own.
+    /// Like [`connect`](Self::connect), with limits of the caller's choice.
     pub fn connect_within(
         root: &Root,
         name: &str,
@@ -84,7 +84,7 @@ impl Producer {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// A writer for the calling thread, or for one that it is sent to.
+    /// Creates a writer for the calling thread, or for the thread that it is sent to.
     pub fn writer(&self) -> Writer {
         Writer::new(self.shared.clone())
     }
@@ -95,27 +95,28 @@ impl Producer {
         self.shared.session().load(Ordering::Relaxed) != 0
     }
 
-    /// The session that there is.
+    /// The current session.
     pub fn session(&self) -> Option<Session> {
         self.shared.lock().ring.as_ref().map(|ring| ring.session.clone())
     }
 
-    /// How long its writers have waited for room in this session, all together.
+    /// How long all writers together have waited for chunks in this session.
     pub fn stalled(&self) -> Duration {
         self.shared.stall_budget().waited()
     }
 
-    /// Waits until there is a session, at most so long. Whether there is one.
+    /// Waits at most `time` for a session. Returns whether there is one.
     pub fn wait_for_session(&self, time: Duration) -> bool {
         self.shared.wait(time, true)
     }
 
-    /// Waits until there is no session, at most so long. Whether there is none.
+    /// Waits at most `time` for the session's end. Returns whether there is no session.
     pub fn wait_for_end(&self, time: Duration) -> bool {
         self.shared.wait(time, false)
     }
 
-    /// Whether this is a copy in a forked child. Nothing is written there; connect another one to trace the child too.
+    /// Whether this is a copy in a forked child. It writes nothing there. To trace the child too, connect
+    /// another one.
     pub fn is_inherited(&self) -> bool {
         self.shared.is_inherited()
     }
@@ -131,13 +132,13 @@ impl Drop for Producer {
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         if self.is_inherited() {
-            // There is no such thread in this process.
+            // The thread does not exist in this process.
             std::mem::forget(thread);
             return;
         }
         self.shared.closing.store(true, Ordering::Release);
         while !thread.is_finished() {
-            // It may be about to sleep: so again, until it has heard.
+            // Repeated until the thread has ended: a wake may come just before it sleeps.
             let control = self.shared.lock().control.clone();
             if let Some(control) = control {
                 control.wake();
@@ -148,19 +149,20 @@ impl Drop for Producer {
     }
 }
 
-/// What the thread has.
+/// The state of the producer's thread.
 struct SessionThread<F> {
     root: Root,
     name: String,
     limits: Limits,
-    /// When a session began last, and when writers last got all of their time.
+    /// When the last session began, and when the writers' budget was last full.
     begun: Option<Instant>,
     refilled: Instant,
     shared: Arc<SessionState>,
     control: Arc<Control>,
-    /// Rings of sessions that have ended, until the collector has read them.
+    /// Rings of ended sessions that the collector has not read to the end.
     ended: Vec<Arc<Ring>>,
-    /// The generation of a session that we do not take part in any more: its collector is dead, or there is no ring for it.
+    /// The generation of a session that this process has left or not joined: its collector is dead, its owner
+    /// is not allowed, or creating a ring failed.
     refused: u32,
     changed: F,
 }
@@ -176,18 +178,18 @@ impl<F: Fn(Option<&Session>)> SessionThread<F> {
             std::thread::sleep(MIN_POLL_INTERVAL.saturating_sub(polled.elapsed()));
         }
         self.end();
-        // The collector takes the rings of those who are gone; without one, nobody does.
+        // A collector removes the rings of producers that are gone. Without one, this process does.
         if !self.control.has_collector() {
             self.ended.iter().for_each(|ring| ring.abandon());
         }
     }
 
-    /// Whether a session began just now, so that another one has to wait.
+    /// Whether a session began so recently that the next one must wait.
     fn has_just_begun(&self) -> bool {
         self.begun.is_some_and(|begun| begun.elapsed() < MIN_SESSION_INTERVAL)
     }
 
-    /// Finds out what there is to do.
+    /// Compares the control file with the current session, and begins or ends a session.
     fn poll(&mut self, generation: u32) {
         let mine = self.shared.session().load(Ordering::Relaxed);
         if mine != 0 && mine != generation {
@@ -218,8 +220,9 @@ impl<F: Fn(Option<&Session>)> SessionThread<F> {
         }
     }
 
-    /// Somebody has removed the control file: nobody would wake us any more. Whoever collects makes it again; by us it is not made
-    /// where maybe the whole directory was removed on purpose.
+    /// Opens the control file's successor after it was removed, because on the old file no collector wakes
+    /// this process. Does not create one: perhaps the whole directory was removed on purpose. The next
+    /// collector creates it.
     fn reopen(&mut self) {
         if let Ok(Some(control)) = Control::find(&self.root) {
             self.control = Arc::new(control);
@@ -228,8 +231,9 @@ impl<F: Fn(Option<&Session>)> SessionThread<F> {
         }
     }
 
-    /// Whether the session is of somebody whom this process gives its trace to. The kernel says who made its directory; all else that is
-    /// known of it anybody may have written who can write to the control file.
+    /// Whether the session's owner may trace this process. The owner is the directory's, which only the
+    /// kernel sets. Everything else in the session may come from any process that can write to the control
+    /// file.
     fn is_allowed(&self, directory: &Beneath) -> bool {
         let own = rustix::process::geteuid().as_raw();
         let found = directory.open_directory().and_then(|directory| directory.metadata());
@@ -251,7 +255,7 @@ impl<F: Fn(Option<&Session>)> SessionThread<F> {
             &Session { ring_bytes: session.ring_bytes.min(self.limits.ring_bytes), ..session.clone() };
         let made = Ring::create(&self.root, &directory, session, &self.name, &self.control);
         let Ok(ring) = made else {
-            // No memory, or the session ended meanwhile: we stay out of it.
+            // No memory, or the session has ended meanwhile.
             self.refused = session.generation;
             return;
         };

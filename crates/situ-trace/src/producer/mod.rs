@@ -1,12 +1,12 @@
 //! The producer: a process that can be traced, and the writers of its threads.
 //!
 //! ```text
-//! connection       waits for sessions on a thread of its own, makes a ring for each
+//! connection       waits for sessions on a thread of its own, creates a ring for each
 //! writer           a thread's writer and its packets
 //!   chunk_writer   puts the bytes of packets into chunks of the ring
-//! session_state    the session that the process is in: its thread sets it, its writers look
+//! session_state    the current session: the connection's thread sets it, the writers read it
 //! stall_budget     how long the writers of the process may still wait for chunks
-//! limits           what the process gives a session at most
+//! limits           the most that the process gives to a session
 //! ```
 
 mod chunk_writer;

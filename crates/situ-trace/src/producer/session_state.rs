@@ -1,4 +1,4 @@
-//! The session that a process is in: its thread sets it, its writers look.
+//! The session that a process is in: the connection's thread sets it, the writers read it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::shm::ring::Ring;
 
 use super::stall_budget::StallBudget;
 
-/// What writers and the thread share.
+/// State that the connection's thread and the writers share.
 #[derive(Debug)]
 pub(crate) struct SessionState {
     /// The generation of the session that writers should be in; 0: none.
@@ -21,7 +21,7 @@ pub(crate) struct SessionState {
     changed: Condvar,
     pub(super) closing: AtomicBool,
     stall_budget: StallBudget,
-    /// That which takes part. Its thread, and its rings, are no forked child's.
+    /// The process that takes part: a forked child has neither its thread nor its rings.
     process: Process,
     _session: Registered,
 }
@@ -30,7 +30,7 @@ pub(crate) struct SessionState {
 pub(super) struct Current {
     pub(super) ring: Option<Arc<Ring>>,
     pub(super) control: Option<Arc<Control>>,
-    /// Whoever wanted to hear of the ring, or of its end, has heard.
+    /// The `changed` callback has returned for the last beginning or end of a session.
     is_notified: bool,
 }
 
@@ -54,7 +54,7 @@ impl SessionState {
         &self.session
     }
 
-    /// How long its writers may still wait.
+    /// How long the writers may still wait for chunks.
     pub(crate) fn stall_budget(&self) -> &StallBudget {
         &self.stall_budget
     }
@@ -63,7 +63,7 @@ impl SessionState {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The ring of a session, if that is still the one.
+    /// The ring of a session, if that is still the current one.
     pub(crate) fn ring(&self, session: u32) -> Option<Arc<Ring>> {
         self.lock().ring.clone().filter(|ring| ring.session.generation == session)
     }
@@ -78,11 +78,11 @@ impl SessionState {
         let generation = ring.session.generation;
         let mut current = self.lock();
         (current.ring, current.is_notified) = (Some(Arc::new(ring)), false);
-        // Writers that see this take the ring under the lock.
+        // A writer that loads this takes the ring under the lock.
         self.session.store(generation, Ordering::Release);
     }
 
-    /// Ends the session that there is, and gives its ring.
+    /// Ends the current session, and returns its ring.
     pub(super) fn end(&self) -> Option<Arc<Ring>> {
         let mut current = self.lock();
         let ring = current.ring.take()?;
@@ -91,13 +91,13 @@ impl SessionState {
         Some(ring)
     }
 
-    /// Whoever wanted to hear of the beginning or the end has heard.
+    /// Wakes those that wait for a session, or for its end: the callback has returned.
     pub(super) fn notify(&self) {
         self.lock().is_notified = true;
         self.changed.notify_all();
     }
 
-    /// Waits until there is a session, or none, at most so long. Whether it is so.
+    /// Waits at most `time` until there is a session, or none. Returns whether that is so.
     pub(super) fn wait(&self, time: Duration, session: bool) -> bool {
         let deadline = Instant::now() + time;
         let mut current = self.lock();

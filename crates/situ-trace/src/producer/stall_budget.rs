@@ -1,13 +1,14 @@
-//! How long the writers of a process may still wait for room: what the process gives, not what a session asks for.
+//! How long the writers of a process may still wait for chunks. The process sets this limit, not the session.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// As much as a writer takes at once, so that those that wait beside it find something left.
+/// The most that a writer takes at once, so that other waiting writers find something left.
 const MAX_PORTION: u64 = 1_000_000;
 
-/// Nanoseconds, which all writers of a process share. What they wait is taken out before they sleep, so the sum over all of them is
-/// never more than what was there. All of it may be relaxed: the number orders nothing but itself.
+/// Nanoseconds that all writers of a process share. A writer takes its time out before it sleeps, so all
+/// writers together never wait longer than the limit. Every access may be relaxed: the number orders nothing
+/// but itself.
 #[derive(Debug)]
 pub(crate) struct StallBudget {
     limit: u64,
@@ -24,7 +25,7 @@ impl StallBudget {
         Self { limit, left: AtomicU64::new(limit) }
     }
 
-    /// Takes some of what is left, at most so much; 0 if there is nothing any more.
+    /// Takes at most `wanted` of what is left; 0 if nothing is left.
     pub(crate) fn take(&self, wanted: u64) -> u64 {
         let wanted = wanted.min(MAX_PORTION);
         let taken = self.left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
@@ -33,19 +34,19 @@ impl StallBudget {
         taken.map_or(0, |left| left.min(wanted))
     }
 
-    /// Gives back what was taken and not waited.
+    /// Returns time that was taken and not waited.
     pub(crate) fn give_back(&self, rest: u64) {
-        // Never more than there was: a refill may have come in between.
+        // At most up to the limit: a refill may have come in between.
         self.left
             .update(Ordering::Relaxed, Ordering::Relaxed, |left| left.saturating_add(rest).min(self.limit));
     }
 
-    /// As much as in the beginning.
+    /// Makes the budget full again.
     pub(crate) fn refill(&self) {
         self.left.store(self.limit, Ordering::Relaxed);
     }
 
-    /// How much of it was waited since it was full.
+    /// How much was taken since the budget was full.
     pub(crate) fn waited(&self) -> Duration {
         Duration::from_nanos(self.limit.saturating_sub(self.left.load(Ordering::Relaxed)))
     }

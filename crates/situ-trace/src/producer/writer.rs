@@ -1,4 +1,4 @@
-//! Writing packets: what a thread does, without a lock, an allocation or a system call.
+//! Writes packets on a thread, without a lock, an allocation or a system call.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,45 +13,49 @@ use crate::shm::format::Lost;
 use super::chunk_writer::{ChunkDelegate, ChunkWriter};
 use super::session_state::SessionState;
 
-/// Writes packets into its process' ring. One for each thread; what it writes is one sequence of the trace.
+/// Writes packets into its process' ring. Each thread has its own; its packets are one sequence of the trace.
 ///
-/// Dropping it (a thread's end) hands in what is finished; nothing is lost without, because the collector takes it anyway.
+/// Dropping it (at a thread's end) hands in what is finished. Without that nothing is lost either, because
+/// the collector reads it anyway.
 pub struct Writer {
     inner: NonNull<Inner>,
     owned: PhantomData<Inner>,
 }
 
-/// All that must not move: the encoder points to the feed, and the feed to the state.
+/// What must not move: the encoder points to the delegate, and the delegate to the chunk writer.
 struct Inner {
     encoder: protobuf::Writer<'static>,
-    /// Where the encoder gets its memory; only the encoder touches it.
+    /// Gives the encoder its memory; only the encoder uses it.
     delegate: NonNull<ChunkDelegate>,
     chunks: NonNull<ChunkWriter>,
     shared: Arc<SessionState>,
 }
 
-// SAFETY: nothing in it belongs to a thread; the pointers are its own.
+// SAFETY: nothing in it belongs to a thread; it owns what its pointers lead to.
 unsafe impl Send for Writer {}
 
 impl Writer {
     pub(crate) fn new(shared: Arc<SessionState>) -> Self {
         let chunks = NonNull::from(Box::leak(Box::new(ChunkWriter::new())));
         let delegate = NonNull::from(Box::leak(Box::new(ChunkDelegate::new(chunks))));
-        // SAFETY: the feed lives until `drop`, which ends the encoder first; nobody else makes a reference to it.
+        // SAFETY: the delegate lives until `drop`, after the encoder's last use; there is no other reference
+        // to it.
         let encoder = protobuf::Writer::new(unsafe { &mut *delegate.as_ptr() });
         let inner = Inner { encoder, delegate, chunks, shared };
         Self { inner: NonNull::from(Box::leak(Box::new(inner))), owned: PhantomData }
     }
 
-    /// Begins a packet; it ends when it is dropped. Nothing if there is no session, which costs one relaxed load.
+    /// Begins a packet, which ends when it is dropped. `None` without a session, which costs one relaxed
+    /// load.
     ///
-    /// If no chunk is free and the policy says so, the packet goes nowhere: it is counted, and when it has ended
-    /// [`state_epoch`](Self::state_epoch) is another.
+    /// If the writer gets no chunk, the packet is lost and counted. When it has ended,
+    /// [`state_epoch`](Self::state_epoch) has changed.
     #[inline]
     pub fn packet(&mut self) -> Option<Packet<'_>> {
         let inner = self.inner.as_ptr();
-        // SAFETY: the writer owns the inner part and is borrowed exclusively. While the encoder works (`restart`), it reaches
-        // the state through the feed's pointer; so no reference to the state is held across that.
+        // SAFETY: the writer owns the inner part and is borrowed exclusively. While the encoder works
+        // (`restart`), it reaches the chunk writer through the delegate's pointer; so no reference to it is
+        // held across that.
         unsafe {
             let session = (*inner).shared.session().load(Ordering::Relaxed);
             let chunks = (*inner).chunks.as_ptr();
@@ -68,11 +72,11 @@ impl Writer {
         }
     }
 
-    /// Changes whenever the reader of the trace knows nothing any more of what earlier packets of this writer said (interned
-    /// names, defaults): with each session, and after each loss. 0 means that there is no session.
+    /// Changes whenever readers of the trace forget what earlier packets of this writer said (interned names,
+    /// defaults): with each session, and after each loss. 0: there is no session.
     ///
-    /// To be looked at before each packet. When it is not what it was, that packet has to say everything again, with
-    /// `sequence_flags` (field 13) containing 1: incremental state cleared.
+    /// Compare it before each packet. If it has changed, the packet must say everything again, with bit 1 of
+    /// `sequence_flags` (field 13) set: incremental state cleared.
     #[inline]
     pub fn state_epoch(&mut self) -> u64 {
         let inner = self.inner.as_ptr();
@@ -87,7 +91,7 @@ impl Writer {
         }
     }
 
-    /// Which of the process' sessions it writes for; 0 means that there is none.
+    /// The generation of its session; 0: none.
     pub(crate) fn session(&self) -> u32 {
         // SAFETY: no packet is open, because it would borrow the writer.
         unsafe { (*self.inner.as_ref().chunks.as_ptr()).session() }
@@ -99,29 +103,30 @@ impl Writer {
         unsafe { (*self.inner.as_ref().chunks.as_ptr()).lost() }
     }
 
-    /// How many packets were finished in this session.
+    /// How many packets it finished in this session.
     pub fn finished(&self) -> u64 {
         // SAFETY: as above.
         unsafe { (*self.inner.as_ref().chunks.as_ptr()).finished() }
     }
 
-    /// The writer is this thread's from now on.
+    /// Makes the writer the calling thread's.
     pub(crate) fn adopt(&mut self) {
-        // SAFETY: no packet is open, and nobody else has a reference.
+        // SAFETY: no packet is open, and there is no other reference.
         unsafe { (*self.inner.as_ref().chunks.as_ptr()).adopt() }
     }
 
-    /// Hands in what is finished, so that the chunk can serve another writer. The collector does so by itself before long.
+    /// Hands in what is finished, so that the chunk can serve another writer. The collector soon reclaims it
+    /// otherwise.
     pub fn flush(&mut self) {
-        // SAFETY: no packet is open, and nobody else has a reference.
+        // SAFETY: no packet is open, and there is no other reference.
         unsafe { (*self.inner.as_ref().chunks.as_ptr()).hand_in() }
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // SAFETY: all of it was leaked by `new`, and no packet is open. The encoder, which has no destructor, is not used any
-        // more when the feed goes.
+        // SAFETY: `new` leaked all of it, and no packet is open. The encoder has no destructor, and is not
+        // used after the delegate is gone.
         unsafe {
             let inner = Box::from_raw(self.inner.as_ptr());
             drop(Box::from_raw(inner.delegate.as_ptr()));
@@ -137,14 +142,15 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// A packet that is being written. It is finished when it is dropped; one that is leaked counts as lost.
+/// A packet that is being written. Dropping it finishes it. A leaked packet counts as lost.
 pub struct Packet<'w> {
     message: protobuf::Message<'w>,
     inner: NonNull<Inner>,
 }
 
 impl Packet<'_> {
-    /// The packet's fields: those of Perfetto's `TracePacket`, but for the ones that are the collector's (10, 42, 87).
+    /// The packet's fields: those of Perfetto's `TracePacket`, except the fields that only the collector sets
+    /// (10, 42, 87).
     #[inline]
     pub fn message(&mut self) -> protobuf::Message<'_> {
         self.message.reborrow()
@@ -155,7 +161,7 @@ impl Drop for Packet<'_> {
     #[inline]
     fn drop(&mut self) {
         let inner = self.inner.as_ptr();
-        // SAFETY: the packet borrows the writer, so nobody else uses it; the message is not used any more, and has no
+        // SAFETY: the packet borrows the writer exclusively. The message is not used any more, and has no
         // level of its own to end.
         unsafe {
             let result = (*inner).encoder.finish();

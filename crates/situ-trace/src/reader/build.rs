@@ -1,4 +1,4 @@
-//! From packets to a trace.
+//! Builds a trace from packets.
 
 use std::collections::HashMap;
 
@@ -16,10 +16,10 @@ use crate::proto::{
 
 const STATE_CLEARED: u32 = 1;
 const NEEDS_STATE: u32 = 2;
-/// The clock of traces, if nobody says otherwise.
+/// The clock of timestamps, unless a packet names another.
 const BOOT_TIME: u32 = 6;
 
-/// What a sequence has said so far.
+/// The state of a sequence: what its packets have said so far.
 #[derive(Default)]
 struct Sequence {
     is_valid: bool,
@@ -30,7 +30,7 @@ struct Sequence {
     annotations: HashMap<u64, TextId>,
 }
 
-/// An event, before all are in order.
+/// An event, before all events are sorted.
 struct RawEvent {
     at_ns: u64,
     track: usize,
@@ -65,18 +65,18 @@ impl Default for TextIdOrEmpty {
 struct Builder {
     trace: ReadTrace,
     sequences: HashMap<u32, Sequence>,
-    /// By their numbers.
+    /// Indices, by the tracks' numbers.
     tracks: HashMap<u64, usize>,
     processes: HashMap<u64, usize>,
     parents: HashMap<u64, u64>,
     pids: HashMap<u64, i32>,
-    /// By how much a clock is behind the boot time.
+    /// By how much a clock is behind the boot time, by the clock's number.
     behind: HashMap<u32, i128>,
     raw: Vec<RawEvent>,
 }
 
 impl ReadTrace {
-    /// Reads the bytes of a file. What cannot be understood is counted in [`troubles`](Self::troubles).
+    /// Reads the bytes of a file. [`troubles`](Self::troubles) counts what it does not understand.
     pub fn read(bytes: &[u8]) -> Self {
         let mut builder = Builder::default();
         let mut packets = PacketReader::new(bytes);
@@ -183,7 +183,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The index of a track, which is made if it was not described yet.
+    /// The index of a track. An unknown track is added.
     fn track(&mut self, uuid: u64) -> usize {
         let tracks = &mut self.trace.tracks;
         *self.tracks.entry(uuid).or_insert_with(|| {
@@ -243,7 +243,7 @@ impl Builder {
         Ok(details)
     }
 
-    /// Puts everything in order, and ends with beginnings.
+    /// Sorts the events, and pairs the ends of slices with their beginnings.
     fn finish(mut self) -> ReadTrace {
         for track in &mut self.trace.tracks {
             let parent = self.parents.get(&track.uuid);
@@ -255,7 +255,7 @@ impl Builder {
         }
         let mut raw = std::mem::take(&mut self.raw);
         raw.sort_by_key(|event| event.at_ns);
-        // The slices that are open on each track, as indices.
+        // For each track, the indices of its open slices.
         let mut open: Vec<Vec<usize>> = vec![Vec::new(); self.trace.tracks.len()];
         let trace = &mut self.trace;
         for RawEvent { at_ns, track, kind } in raw {

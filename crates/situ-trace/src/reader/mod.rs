@@ -1,12 +1,12 @@
-//! Reading traces: any file that Perfetto would open, as far as Situ writes such things. No file crashes it, and memory stays in
-//! proportion to the file.
+//! Reads traces: any file that Perfetto opens, as far as it has what Situ writes. No file makes it panic, and
+//! its memory stays in proportion to the file.
 //!
 //! ```text
-//! packets   the file cut into packets
+//! packets   cuts the file into packets
 //! build     packets -> a trace
-//! trace     what a trace says: processes, tracks, slices, instants, samples
+//! trace     a trace: processes, tracks, slices, instants, samples
 //! strings   its texts, each once
-//! summary   the trace in numbers
+//! summary   a trace in numbers
 //! ```
 
 mod build;

@@ -1,14 +1,14 @@
-//! A trace file cut into packets.
+//! Cuts a trace file into packets.
 
 /// The tag of `Trace.packet`.
 const PACKET: u32 = 1;
 
-/// The packets of a file, in their order. A file that ends within a packet, as that of a recorder that was killed does, gives those
+/// The packets of a file, in order. If the file ends within a packet (the recorder was killed), the packets
 /// before it.
 #[derive(Debug)]
 pub(super) struct PacketReader<'a> {
     rest: &'a [u8],
-    /// How many bytes could not be understood.
+    /// How many bytes at the end are no whole packet.
     pub(super) unread: u64,
 }
 
@@ -35,7 +35,7 @@ impl<'a> PacketReader<'a> {
         Some(taken)
     }
 
-    /// The next field, if it is a packet; `None` within for one that is not.
+    /// The next field. The inner value is `None` if it is not a packet.
     fn field(&mut self) -> Option<Option<&'a [u8]>> {
         let tag = self.varint()?;
         match tag & 7 {

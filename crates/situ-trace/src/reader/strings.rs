@@ -1,4 +1,4 @@
-//! Texts, each kept once.
+//! The texts of a trace, each stored once.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ impl Texts {
         if let Some(id) = self.ids.get(text) {
             return *id;
         }
-        // A file of less than 2^32 texts; one with more would show the last ones as empty.
+        // With 2^32 or more texts, the last ones become empty.
         let Ok(number) = u32::try_from(self.texts.len()) else { return Self::EMPTY };
         self.texts.push(text.into());
         self.ids.insert(text.into(), TextId(number));

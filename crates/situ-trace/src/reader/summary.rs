@@ -1,13 +1,13 @@
-//! A trace in numbers: what took how long, how late messages came, what was lost.
+//! A trace in numbers: durations, latencies, losses.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::trace::{ArgumentValue, ReadTrace, SliceEnd, TextId, TimedSlice, Troubles};
 
-/// The category of what the bus does.
+/// The category of the bus' events.
 const BUS: &str = "bus";
 
-/// Slices of one name.
+/// All slices of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameSummary {
     /// Their category.
@@ -16,32 +16,32 @@ pub struct NameSummary {
     pub name: String,
     /// How many there were.
     pub count: u64,
-    /// How long they took together, in nanoseconds; those that were open, to the end of the trace.
+    /// Their total time, in nanoseconds. An open slice counts up to the trace's end.
     pub total_ns: u64,
-    /// How long half of them took at most.
+    /// The median of their times.
     pub p50_ns: u64,
-    /// How long 99 of 100 took at most.
+    /// The 99th percentile of their times.
     pub p99_ns: u64,
-    /// How long the longest took.
+    /// The longest time.
     pub max_ns: u64,
 }
 
-/// How long messages took from the beginning of publishing until a subscriber had them, in nanoseconds.
+/// Latencies in nanoseconds, from the beginning of publishing until a subscriber has the message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
     /// How many were measured.
     pub count: u64,
-    /// Half of them took so long at most.
+    /// The median.
     pub p50_ns: u64,
-    /// 90 of 100.
+    /// The 90th percentile.
     pub p90_ns: u64,
-    /// 99 of 100.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// The slowest.
+    /// The longest.
     pub max_ns: u64,
 }
 
-/// What happened on one topic.
+/// The messages of one topic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicSummary {
     /// Its name.
@@ -52,26 +52,26 @@ pub struct TopicSummary {
     pub taken: u64,
     /// Copies into other memory domains.
     pub copied: u64,
-    /// Messages that subscribers lost, skipped, or found too old.
+    /// Messages that subscribers lost, skipped, or dropped as expired.
     pub lost: u64,
     /// From publisher to subscriber.
     pub latency: Latency,
 }
 
-/// What one counter said.
+/// The values of one counter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterSummary {
-    /// Its process; empty if that is not known.
+    /// Its process; empty if unknown.
     pub process: String,
     /// Its name.
     pub name: String,
-    /// How often it changed.
+    /// The number of values.
     pub samples: u64,
-    /// The smallest number.
+    /// The smallest value.
     pub min: f64,
-    /// The largest.
+    /// The largest value.
     pub max: f64,
-    /// The last.
+    /// The last value.
     pub last: f64,
 }
 
@@ -80,23 +80,23 @@ pub struct CounterSummary {
 pub struct TraceSummary {
     /// From the first event to the last, in nanoseconds.
     pub duration_ns: u64,
-    /// How many packets the file has.
+    /// The number of packets in the file.
     pub packets: u64,
-    /// How many slices, instants and counter values there are.
+    /// The number of slices, instants and counter values.
     pub events: u64,
     /// The processes: name and number.
     pub processes: Vec<(String, i32)>,
-    /// Slices by name, those that took longest first.
+    /// Slices by name, in the order of their total time.
     pub names: Vec<NameSummary>,
     /// Topics by name.
     pub topics: Vec<TopicSummary>,
     /// Counters by process and name.
     pub counters: Vec<CounterSummary>,
-    /// What could not be shown.
+    /// What the trace lacks.
     pub troubles: Troubles,
 }
 
-/// The smallest of the sorted numbers that `share` of them do not exceed.
+/// The smallest number that at least `share` of the sorted numbers do not exceed.
 fn percentile(sorted: &[u64], share: f64) -> u64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).or(sorted.last()).copied().unwrap_or_default()
@@ -116,7 +116,7 @@ impl Latency {
 }
 
 impl TraceSummary {
-    /// Sums a trace up.
+    /// Summarizes a trace.
     pub fn of(trace: &ReadTrace) -> Self {
         let (begin, end) = trace.span();
         let text = |id| trace.text(id).to_owned();
@@ -163,14 +163,14 @@ fn names(trace: &ReadTrace, end: u64) -> Vec<NameSummary> {
     names
 }
 
-/// What a slice or instant of the bus is about: the topic behind the word.
+/// The topic in the name of a bus event, behind `word`.
 pub(super) fn of_topic<'n>(name: &'n str, word: &str) -> Option<&'n str> {
     name.strip_prefix(word)?.strip_prefix(' ')
 }
 
 fn topics(trace: &ReadTrace) -> Vec<TopicSummary> {
     let mut topics: BTreeMap<&str, (TopicSummary, Vec<u64>)> = BTreeMap::new();
-    // When the publishing of each message began.
+    // When the publishing of each message began, by flow number.
     let mut published: HashMap<u64, u64> = HashMap::new();
     let of_bus = |slice: &&TimedSlice| trace.text(slice.category) == BUS;
     for slice in trace.slices.iter().filter(of_bus) {

@@ -1,4 +1,4 @@
-//! What a trace says.
+//! A trace: processes, tracks, slices, instants and counter values.
 
 use super::strings::Texts;
 
@@ -7,13 +7,13 @@ pub use super::strings::TextId;
 /// The value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgumentValue {
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
-    /// A number that is not negative.
+    /// An unsigned number.
     Uint(u64),
-    /// A number.
+    /// A signed number.
     Int(i64),
-    /// A number with a fraction.
+    /// A floating-point number.
     Double(f64),
     /// A text.
     Text(TextId),
@@ -24,16 +24,16 @@ pub enum ArgumentValue {
 pub struct ProcessTrack {
     /// The number of its track.
     pub uuid: u64,
-    /// Its number.
+    /// Its process number.
     pub pid: i32,
-    /// Its name; empty if nobody said.
+    /// Its name; empty if the trace has none.
     pub name: TextId,
 }
 
 /// What a track shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrackKind {
-    /// A thread, by its number.
+    /// A thread, with its number.
     Thread(i32),
     /// A counter.
     Counter,
@@ -41,14 +41,14 @@ pub enum TrackKind {
     Other,
 }
 
-/// A line of the picture: slices, instants, or a counter.
+/// A track: slices and instants, or the values of a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Track {
     /// Its number.
     pub uuid: u64,
-    /// Whose it is, as an index of [`ReadTrace::processes`].
+    /// Its process, as an index of [`ReadTrace::processes`].
     pub process: Option<usize>,
-    /// Its name; empty if nobody said.
+    /// Its name; empty if the trace has none.
     pub name: TextId,
     /// What it shows.
     pub kind: TrackKind,
@@ -57,18 +57,18 @@ pub struct Track {
 /// How a slice ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceEnd {
-    /// Then, in nanoseconds.
+    /// At this time, in nanoseconds.
     At(u64),
-    /// Not before the trace did.
+    /// Not within the trace.
     Open,
 }
 
-/// Something that took time.
+/// A slice: something that took time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedSlice {
-    /// Where, as an index of [`ReadTrace::tracks`].
+    /// Its track, as an index of [`ReadTrace::tracks`].
     pub track: usize,
-    /// How many slices are around it.
+    /// How many slices of its track enclose it.
     pub depth: u32,
     /// When it began, in nanoseconds.
     pub begin_ns: u64,
@@ -76,84 +76,84 @@ pub struct TimedSlice {
     pub end: SliceEnd,
     /// Its category; empty if it has none.
     pub category: TextId,
-    /// What it is called.
+    /// Its name.
     pub name: TextId,
     /// Its arguments, those of its end included.
     pub arguments: Vec<(TextId, ArgumentValue)>,
-    /// The flows that it is part of.
+    /// Its flow numbers.
     pub flows: Vec<u64>,
 }
 
-/// Something that happened.
+/// An instant: something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instant {
-    /// Where, as an index of [`ReadTrace::tracks`].
+    /// Its track, as an index of [`ReadTrace::tracks`].
     pub track: usize,
-    /// When, in nanoseconds.
+    /// Its time, in nanoseconds.
     pub at_ns: u64,
     /// Its category; empty if it has none.
     pub category: TextId,
-    /// What it is called.
+    /// Its name.
     pub name: TextId,
     /// Its arguments.
     pub arguments: Vec<(TextId, ArgumentValue)>,
-    /// The flows that it is part of.
+    /// Its flow numbers.
     pub flows: Vec<u64>,
 }
 
-/// What a counter said.
+/// A value of a counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Which, as an index of [`ReadTrace::tracks`].
+    /// Its track, as an index of [`ReadTrace::tracks`].
     pub track: usize,
-    /// When, in nanoseconds.
+    /// Its time, in nanoseconds.
     pub at_ns: u64,
-    /// Its number from then on.
+    /// The counter's value from that time on.
     pub value: f64,
 }
 
-/// What could not be shown.
+/// What a trace lacks, or what its reader does not understand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Troubles {
-    /// Packets before which others were lost.
+    /// Packets that follow a loss.
     pub losses: u64,
     /// Packets that need names or defaults that never came.
     pub without_state: u64,
-    /// Packets that are no protobuf, or by a clock that the file does not explain.
+    /// Packets that are not protobuf, or use a clock that the file does not explain.
     pub malformed: u64,
-    /// Ends of slices that began before the trace did.
+    /// Ends of slices that began before the trace.
     pub ends_without_begin: u64,
     /// Bytes at the end of the file that are no whole packet.
     pub unread_bytes: u64,
 }
 
-/// A trace, sorted by time.
+/// A trace. Events are sorted by time.
 #[derive(Debug, Default)]
 pub struct ReadTrace {
-    /// Processes, in the order in which they came.
+    /// Processes, in the order of appearance.
     pub processes: Vec<ProcessTrack>,
-    /// Tracks, in the order in which they came.
+    /// Tracks, in the order of appearance.
     pub tracks: Vec<Track>,
-    /// Slices, by their beginning.
+    /// Slices, by their begin.
     pub slices: Vec<TimedSlice>,
     /// Instants, by their time.
     pub instants: Vec<Instant>,
-    /// What counters said, by time.
+    /// The values of counters, by time.
     pub samples: Vec<Sample>,
-    /// What could not be shown.
+    /// What the trace lacks.
     pub troubles: Troubles,
-    /// How many packets there were.
+    /// The number of packets.
     pub packets: u64,
     pub(super) texts: Texts,
 }
 
 impl ReadTrace {
-    /// A text.
+    /// The text of an id.
     pub fn text(&self, id: TextId) -> &str {
         self.texts.get(id)
     }
 
-    /// When the first thing happened and when the last did, in nanoseconds.
+    /// The first and the last time in the trace, in nanoseconds.
     pub fn span(&self) -> (u64, u64) {
         let times = || {
             let slices = self.slices.iter().flat_map(|slice| match slice.end {

@@ -1,4 +1,4 @@
-//! The word in front of each chunk: who has it, and how much of it is finished.
+//! The word in front of each chunk: its owner, and how much of it is finished.
 //!
 //! ```text
 //!  31            16 15          5   4      3    2     0
@@ -7,8 +7,9 @@
 //!  +---------------+-------------+------+-------+-------+
 //! ```
 //!
-//! `count` fragments at the chunk's beginning are finished: their bytes never change again. `first`: the first of them goes on with a
-//! packet of the writer's chunk before; `last`: the last one is gone on with in the writer's next.
+//! The first `count` fragments of the chunk are finished: their bytes never change again. `first`: the first
+//! fragment continues a packet from the writer's previous chunk. `last`: the writer's next chunk continues
+//! the last fragment's packet.
 //!
 //! ```text
 //!                 W take                  W end                    W hand in, C reclaim
@@ -21,39 +22,41 @@
 //!
 //! | | by | how | publishes |
 //! |---|---|---|---|
-//! | take | writer | store, release | the chunk's header. The chunk is the writer's since it took its number from the [list](crate::shm::free_list) |
+//! | take | writer | store, release | the chunk's header. The writer owns the chunk since it took its number from the [list](crate::shm::free_list) |
 //! | end | writer | store, release | the fragments counted |
 //! | begin | writer | compare and swap, relaxed | nothing: it only has to fail if the collector has reclaimed |
 //! | leave | writer | store, release | the fragments counted |
-//! | hand in | writer | compare and swap, relaxed | nothing: what is finished was published by *end* |
+//! | hand in | writer | compare and swap, relaxed | nothing: *end* has published what is finished |
 //! | reclaim | collector | compare and swap, acquire | nothing |
-//! | scrape | collector | store | nothing: the writer is dead, nobody else writes the word |
+//! | scrape | collector | store | nothing: the writer is dead, only the collector writes the word |
 //! | free | collector | store, relaxed | nothing: the list publishes it |
 //!
-//! The collector reads the word with acquire ordering and then the first `count` fragments, in any state: a swap
-//! that follows a release store belongs to its release sequence. It need not own the chunk for that, because finished fragments do
-//! not change, and because nobody but the collector itself frees chunks. So whatever was finished is read, also from a
-//! chunk whose writer is in the middle of a packet, hangs, or is dead.
+//! In any state, the collector loads the word with acquire ordering and then reads the first `count`
+//! fragments: a swap that follows a release store belongs to its release sequence. The collector need not own
+//! the chunk for that, because finished fragments do not change, and because only the collector frees chunks.
+//! So the collector reads everything that is finished, even if the chunk's writer is in the middle of a
+//! packet, hangs, or is dead.
 //!
-//! Only between packets (IDLE) can the collector take a chunk away: to begin and to reclaim are swaps of the same word, and one of
-//! them fails. A writer that fails takes another chunk. So no thread that has nothing to say keeps a chunk from others,
-//! and none is disturbed in a packet.
+//! The collector can take a chunk away only between packets (IDLE). *Begin* and *reclaim* are swaps of the
+//! same word, so one of them fails. A writer whose swap fails takes another chunk. So no silent thread keeps
+//! a chunk from others, and no thread loses its chunk within a packet.
 //!
-//! The word names its writer, and a writer has one chunk at a time (while a packet moves, two, and it begins nothing meanwhile).
-//! Hence a word that a writer expects (IDLE, its own number) cannot be there by chance after the chunk has been through other
-//! hands: there is no ABA problem, however long it slept.
+//! The word names its writer, and a writer has one chunk at a time (two while it moves a packet, and it
+//! begins no packet meanwhile). After a chunk has had other owners, the word therefore cannot by chance hold
+//! the value that a writer expects (IDLE, its own number). So there is no ABA problem, however long the
+//! writer slept.
 //!
-//! Who dies: between any two of these the word is in a state from which the collector goes on, see *scrape*.
+//! A death between any two steps leaves the word in a state from which the collector continues, see *scrape*.
 
 use situ_memory::sync::atomic::{AtomicU32, Ordering};
 
-/// Who has a chunk.
+/// The owner of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum State {
-    /// Nobody: its number is in the list, or has just been taken from there.
+    /// No owner: the chunk's number is in the list, or a writer has just taken it from there.
     Free = 0,
-    /// A writer, in the middle of a packet.
+    /// A writer, within a packet.
     Busy = 1,
     /// A writer, between packets.
     Idle = 2,
@@ -61,7 +64,7 @@ pub enum State {
     Complete = 3,
 }
 
-/// The most fragments that a chunk may have.
+/// The largest number of fragments in a chunk.
 pub const MAX_FRAGMENTS: u32 = (1 << 11) - 1;
 
 const STATE_BITS: u32 = 7;
@@ -75,33 +78,33 @@ const WRITER_SHIFT: u32 = 16;
 pub struct Word(pub u32);
 
 impl Word {
-    /// What a writer writes when it has taken a chunk.
+    /// The word that a writer stores when it has taken a chunk.
     pub const fn taken(writer: u16, first_continues: bool) -> Self {
         let first = if first_continues { FIRST_CONTINUES } else { 0 };
         Self((writer as u32) << WRITER_SHIFT | first | State::Busy as u32)
     }
 
-    /// The same in another state.
+    /// The same word in another state.
     #[inline]
     #[must_use]
     pub const fn with(self, state: State) -> Self {
         Self(self.0 & !STATE_BITS | state as u32)
     }
 
-    /// The same with so many more fragments.
+    /// The same word with `fragments` more.
     #[inline]
     #[must_use]
     pub const fn plus(self, fragments: u32) -> Self {
         Self(self.0 + (fragments << COUNT_SHIFT))
     }
 
-    /// The same, but the last fragment is gone on with in the next chunk.
+    /// The same word, with the last fragment's packet continued in the next chunk.
     #[must_use]
     pub const fn continued(self) -> Self {
         Self(self.0 | LAST_CONTINUES)
     }
 
-    /// Who has the chunk; nothing if no such state exists.
+    /// The state, or `None` if the bits name no state.
     #[inline]
     pub const fn state(self) -> Option<State> {
         Some(match self.0 & STATE_BITS {
@@ -113,36 +116,36 @@ impl Word {
         })
     }
 
-    /// How many fragments are finished.
+    /// The number of finished fragments.
     #[inline]
     pub const fn count(self) -> u32 {
         self.0 >> COUNT_SHIFT & MAX_FRAGMENTS
     }
 
-    /// The writer's place.
+    /// The index of the writer's entry.
     #[inline]
     pub const fn writer(self) -> u16 {
         (self.0 >> WRITER_SHIFT) as u16
     }
 
-    /// Whether the first fragment goes on with a packet of the chunk before.
+    /// Whether the first fragment continues a packet from the previous chunk.
     pub const fn first_continues(self) -> bool {
         self.0 & FIRST_CONTINUES != 0
     }
 
-    /// Whether the last fragment is gone on with in the next chunk.
+    /// Whether the next chunk continues the last fragment's packet.
     pub const fn last_continues(self) -> bool {
         self.0 & LAST_CONTINUES != 0
     }
 }
 
-/// The word in shared memory. Zeroed memory is that of a free chunk.
+/// The word in shared memory. Zeroed memory is the word of a free chunk.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ChunkWord(AtomicU32);
 
 impl ChunkWord {
-    /// A word of a free chunk, in private memory.
+    /// The word of a free chunk, in private memory.
     #[allow(clippy::new_without_default, reason = "words in shared memory begin as zeroes instead")]
     pub fn new() -> Self {
         Self(AtomicU32::new(0))
@@ -154,26 +157,27 @@ impl ChunkWord {
         self.0.store(word.0, Ordering::Release);
     }
 
-    /// Writer: begin. `idle` is what it published last. False: the collector has the chunk, or had it.
+    /// Writer: begin. `idle` is the word that the writer published last. False: the collector owns the chunk,
+    /// or owned it since.
     #[inline]
     #[must_use]
     pub fn begin(&self, idle: Word) -> bool {
         self.swap(idle, State::Busy, Ordering::Relaxed)
     }
 
-    /// Writer: hand in. False: the collector has reclaimed it.
+    /// Writer: hand in. False: the collector has reclaimed the chunk.
     #[inline]
     pub fn hand_in(&self, idle: Word) -> bool {
         self.swap(idle, State::Complete, Ordering::Relaxed)
     }
 
-    /// Collector: what is there, and all that is finished.
+    /// Collector: loads the word, and with it everything that is finished.
     #[inline]
     pub fn load(&self) -> Word {
         Word(self.0.load(Ordering::Acquire))
     }
 
-    /// Collector: reclaim a chunk that was seen idle. False: its writer goes on writing.
+    /// Collector: reclaim a chunk that was seen idle. False: its writer has begun another packet.
     #[must_use]
     pub fn reclaim(&self, idle: Word) -> bool {
         self.swap(idle, State::Complete, Ordering::Acquire)

@@ -1,17 +1,18 @@
-//! The control file: where a collector announces its session, and producers wait for one.
+//! The control file: here a collector announces its session, and producers wait for one.
 //!
 //! ```text
 //!   collector (holds the file's lock)            producer
 //!   1. generation is even: make it so            1. g = generation          (acquire) even: no session
 //!   2. write the session      (relaxed)          2. read the session        (relaxed)
 //!   3. generation += 1, odd   (release)          3. generation is still g?  (fence)   no: again
-//!   4. wake whoever sleeps on it                 4. sleep until it is not g
+//!   4. wake all producers that sleep on it       4. sleep until it is not g
 //!   ...
 //!   5. generation += 1, even  (release), wake
 //! ```
 //!
-//! A collector that dies leaves the generation odd and the lock free: producers look at the lock from time to time, and the next
-//! collector begins with 1. The file is never removed while anybody may sleep on it.
+//! A collector that dies leaves the generation odd and the lock free. Producers therefore check the lock from
+//! time to time, and the next collector begins with step 1. Producers may sleep on the file at any time, so a
+//! collector that ends leaves it.
 
 use std::fs::File;
 use std::io;
@@ -34,13 +35,14 @@ const MAGIC: u64 = u64::from_le_bytes(*b"SITUTRAC");
 const VERSION: u32 = 2;
 const SIZE: usize = 4096;
 const TEXT_OFFSET: usize = 1024;
-/// How long a session's categories may be, in bytes.
+/// The most bytes that a session's categories may have.
 pub const MAX_CATEGORIES: usize = SIZE - TEXT_OFFSET;
 const FILE: &str = "control";
-/// How long a collector that starts waits for those who only look whether there is one.
+/// How often a starting collector tries to take the lock, which processes hold for a moment when they check
+/// it.
 const LOCK_ATTEMPTS: u32 = 100;
 
-/// The words of the file. Zeroed memory has no session.
+/// The words of the file. Zeroed memory announces no session.
 #[repr(C)]
 struct Page {
     magic: AtomicU64,
@@ -49,13 +51,13 @@ struct Page {
     /// Odd while there is a session. Producers sleep on it.
     generation: AtomicU32,
     reserved1: [u32; 31],
-    /// How many rings were ever made.
+    /// The number of rings created so far.
     arrivals: AtomicU32,
     reserved2: [u32; 31],
-    /// Where the collector sleeps.
+    /// The word on which the collector sleeps.
     work: WakeWord,
     reserved3: [u64; 8],
-    /// The generation that somebody wants to end.
+    /// The generation that should end.
     stop: AtomicU32,
     reserved4: [u32; 31],
     id: AtomicU64,
@@ -72,13 +74,13 @@ struct Page {
 
 const _: () = assert!(size_of::<Page>() <= TEXT_OFFSET && size_of::<WakeWord>() == 64);
 
-/// The control file, mapped.
+/// The mapped control file.
 #[derive(Debug)]
 pub(crate) struct Control {
     root: OpenRoot,
     directory: Beneath,
     map: Mapping,
-    /// To ask whether somebody holds the lock.
+    /// For checking whether the lock is held.
     file: File,
     inode: u64,
 }
@@ -89,7 +91,7 @@ pub enum ControlError {
     /// The root directory cannot be used.
     #[error(transparent)]
     Root(#[from] RootError),
-    /// The file could not be made or mapped, or is something else.
+    /// The file cannot be created or mapped, or is not a control file.
     #[error(transparent)]
     Memory(#[from] MemoryError),
 }
@@ -99,7 +101,7 @@ fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
 }
 
 impl Control {
-    /// Opens the file, and makes it if it is not there.
+    /// Opens the file, and creates it if it does not exist.
     pub(crate) fn open(root: &Root) -> Result<Self, ControlError> {
         let root = root.prepare_only(&["trace"])?;
         let directory = root.trace();
@@ -108,11 +110,11 @@ impl Control {
             if let Some(control) = Self::open_existing(&root)? {
                 return Ok(control);
             }
-            // Complete under another name; it is not renamed if somebody was faster.
+            // The file is complete before it gets its name, and gets it only if no other process was faster.
             let hidden = directory.join(format!("{:016x}.new", crate::system::unique()));
             let made = Self::make(&root, &hidden).and_then(|()| match hidden.rename_new(&place) {
                 Ok(()) => Ok(()),
-                // Somebody was faster, or cleans up.
+                // Another process was faster, or cleans up.
                 Err(error)
                     if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound)
                         && root.check().is_ok() =>
@@ -126,7 +128,7 @@ impl Control {
         }
     }
 
-    /// Opens the file; nothing if it is not there.
+    /// Opens the file. `None` if it does not exist.
     pub(crate) fn find(root: &Root) -> Result<Option<Self>, ControlError> {
         match root.open()? {
             Some(root) => Ok(Self::open_existing(&root)?),
@@ -140,7 +142,7 @@ impl Control {
             .set_len(SIZE as u64)
             .and_then(|()| find_memory(file.as_fd(), 0, SIZE as u64))
             .and_then(|()| Mapping::new(file.as_fd(), 0, SIZE, Access::ReadWrite))
-            .map_err(|error| system("find memory for", path, error))?;
+            .map_err(|error| system("allocate memory for", path, error))?;
         // SAFETY: the mapping is zeroed, larger than the words, and all of them are atomics or reserved.
         let page = unsafe { &*map.base().cast::<Page>() };
         page.version.store(VERSION, Ordering::Relaxed);
@@ -157,31 +159,34 @@ impl Control {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(system("open", path, error)),
         };
-        let metadata = file.metadata().map_err(|error| system("look at", path, error))?;
+        let metadata = file.metadata().map_err(|error| system("read the metadata of", path, error))?;
         let malformed =
             |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
         if metadata.len() > SIZE as u64 {
-            let reason = format!("it has {} bytes, so it is not Situ's: remove it by hand", metadata.len());
+            let reason =
+                format!("it has {} bytes, too many for a file of Situ: remove it by hand", metadata.len());
             return Err(system("use", path, io::Error::new(io::ErrorKind::InvalidData, reason)));
         }
         if metadata.len() < SIZE as u64 {
-            return Err(malformed("it is no control file of traces"));
+            return Err(malformed("it is not a control file of traces"));
         }
         let map = Mapping::new(file.as_fd(), 0, SIZE, Access::ReadWrite)
             .map_err(|error| system("map", path, error))?;
         let control = Self { root: root.clone(), directory, map, file, inode: metadata.ino() };
         let page = control.page();
         if page.magic.load(Ordering::Acquire) != MAGIC || page.version.load(Ordering::Relaxed) != VERSION {
-            return Err(malformed("it is no control file of traces, or of another version"));
+            return Err(malformed("it is not a control file of traces, or has another version"));
         }
         Ok(Some(control))
     }
 
-    /// Removes a control file that cannot be used: one that says so by its size, its beginning or its version. Whether it is gone.
+    /// Removes a control file that cannot be used because of its size, magic or version. Returns whether it
+    /// was removed.
     ///
-    /// It may hold anything, so that its name and kind (see [`Beneath::remove_if`]), its size and its lock must do: nothing that is larger than
-    /// a control file, or locked by a collector, is removed. One of another version is left where `in_use`. Who has it mapped and sleeps on it
-    /// finds out as with [`remove`](Self::remove).
+    /// The content is unknown, so the name and kind (see [`Beneath::remove_if`]), the size and the lock
+    /// decide: a file that is larger than a control file, or locked by a collector, stays. A file of another
+    /// version stays if `in_use`. A producer that has the file mapped and sleeps on it notices as it does
+    /// after [`remove`](Self::remove).
     pub(crate) fn remove_broken(root: &OpenRoot, in_use: bool) -> bool {
         root.trace().join(FILE).remove_if(|file| {
             let mut start = [0; 12];
@@ -197,18 +202,19 @@ impl Control {
     }
 
     fn page(&self) -> &Page {
-        // SAFETY: the mapping is larger than the words, which are atomics or reserved, and lives as long as `self`.
+        // SAFETY: the mapping is larger than the words, which are atomics or reserved, and lives as long as
+        // `self`.
         unsafe { &*self.map.base().cast::<Page>() }
     }
 
     fn text(&self) -> &[AtomicU8] {
-        // SAFETY: the text lies in the mapping, behind the words; atomics may be shared with anybody.
+        // SAFETY: the text lies in the mapping, behind the words; atomics may be shared with other processes.
         unsafe {
             std::slice::from_raw_parts(self.map.base().add(TEXT_OFFSET).cast::<AtomicU8>(), MAX_CATEGORIES)
         }
     }
 
-    /// The root that it lies in.
+    /// The root directory that contains the file.
     pub(crate) fn root(&self) -> &OpenRoot {
         &self.root
     }
@@ -218,27 +224,27 @@ impl Control {
         self.directory.join(format!("{session:016x}"))
     }
 
-    /// Where the control file and the sessions' directories lie.
+    /// The directory of the control file and of the sessions' directories.
     pub(crate) fn directory(&self) -> &Beneath {
         &self.directory
     }
 
-    /// Whether the file is still the one that others find under its name.
+    /// Whether the file still has its name in the directory.
     pub(crate) fn is_current(&self) -> bool {
         self.directory.join(FILE).stat().is_ok_and(|now| now.st_ino == self.inode)
     }
 
-    /// Where the collector sleeps.
+    /// The word on which the collector sleeps.
     pub(crate) fn work(&self) -> &WakeWord {
         &self.page().work
     }
 
-    /// How many rings were ever made.
+    /// The number of rings created so far.
     pub(crate) fn arrivals(&self) -> u32 {
         self.page().arrivals.load(Ordering::Acquire)
     }
 
-    /// A producer has made its ring.
+    /// Producer: announces a new ring to the collector.
     pub(crate) fn arrive(&self) {
         self.page().arrivals.fetch_add(1, Ordering::AcqRel);
         self.work().notify();
@@ -248,10 +254,10 @@ impl Control {
         self.page().generation.load(Ordering::Acquire)
     }
 
-    /// The session that is announced, whether its collector lives or not.
+    /// The announced session, whether its collector lives or not.
     pub(crate) fn session(&self) -> Option<Session> {
         let page = self.page();
-        // Whoever writes nonsense for ever does not keep us here.
+        // Bounded: a process that writes to the file without end must not keep this one here.
         for _ in 0..1000 {
             let generation = self.generation();
             if generation.is_multiple_of(2) {
@@ -275,7 +281,7 @@ impl Control {
                 chunk_bytes: page.chunk_bytes.load(Ordering::Relaxed),
                 policy,
             };
-            // Keeps the reads above in front of the one below.
+            // Keeps the loads above before the one below.
             fence(Ordering::Acquire);
             if page.generation.load(Ordering::Relaxed) == generation {
                 return Some(session);
@@ -284,8 +290,9 @@ impl Control {
         None
     }
 
-    /// Whether a collector lives. In doubt, it does. The lock alone does not tell: a child that was cloned from it has it too. Should another one
-    /// have taken the lock and not announced itself yet, it is the last one that is asked about, and rightly so: its session is over.
+    /// Whether a collector lives. In doubt, true. The lock alone does not decide: a child that was cloned
+    /// from the collector holds it too. If another collector has taken the lock and not yet announced itself,
+    /// this asks about the previous one, whose session is over; so the answer is right.
     pub(crate) fn has_collector(&self) -> bool {
         if rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
             let page = self.page();
@@ -300,7 +307,7 @@ impl Control {
         false
     }
 
-    /// Producer: sleeps until the generation is not this one any more, or for so long. May return early.
+    /// Producer: sleeps until the generation differs from `generation`, at most for `time`. May return early.
     pub(crate) fn sleep(&self, generation: u32, time: Duration) {
         let time = futex::Timespec {
             tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
@@ -309,13 +316,13 @@ impl Control {
         let _ = futex::wait(&self.page().generation, futex::Flags::empty(), generation, Some(&time));
     }
 
-    /// Wakes all producers, to look around.
+    /// Wakes all producers, so that they check the file.
     pub(crate) fn wake(&self) {
         let _ = futex::wake(&self.page().generation, futex::Flags::empty(), i32::MAX as u32);
     }
 
-    /// Collector: takes the lock, through a descriptor of its own. Nothing if another collector has it; `NotFound` if the file is
-    /// not the one any more that others find. With the lock, it stays that.
+    /// Collector: takes the lock, through a descriptor of its own. `None` if another collector holds it,
+    /// `NotFound` if the file has lost its name. While the lock is held, the file keeps its name.
     pub(crate) fn lock(&self) -> io::Result<Option<LockedFile>> {
         let file = self.directory.join(FILE).open(true)?;
         if file.metadata()?.ino() != self.inode {
@@ -324,9 +331,9 @@ impl Control {
         for _ in 0..LOCK_ATTEMPTS {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if self.is_current() => return Ok(Some(LockedFile::new(file))),
-                // Removed before we had the lock.
+                // Removed before this process had the lock.
                 Ok(()) => return Err(io::ErrorKind::NotFound.into()),
-                // Maybe somebody who only looks.
+                // Perhaps a process that only checks the lock.
                 Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
                 Err(error) => return Err(error.into()),
             }
@@ -334,18 +341,20 @@ impl Control {
         Ok(None)
     }
 
-    /// With the lock: takes the file away from those to come. Who sleeps on it finds out by itself, and uses the next.
+    /// With the lock: removes the file. A producer that sleeps on it notices by itself, and uses the next
+    /// file.
     pub(crate) fn remove(&self) {
         let _ = self.directory.join(FILE).remove();
     }
 
-    /// Collector, with the lock: announces a session; its generation is chosen here.
+    /// Collector, with the lock: announces a session and sets its generation.
     pub(crate) fn announce(&self, session: &mut Session) {
         let page = self.page();
-        // If a collector died in its session, or while it wrote one: there is none from here on.
+        // A collector may have died in its session, or while announcing one. From here on there is no
+        // session.
         let even = self.generation().next_multiple_of(2);
         page.generation.store(even, Ordering::Relaxed);
-        // Keeps the writes below behind the one above.
+        // Keeps the stores below after the one above.
         fence(Ordering::Release);
         page.id.store(session.id, Ordering::Relaxed);
         page.ring_bytes.store(session.ring_bytes, Ordering::Relaxed);
@@ -376,13 +385,13 @@ impl Control {
         self.wake();
     }
 
-    /// Anybody: asks the collector of a session to end it.
+    /// Any process: asks the session's collector to end it.
     pub(crate) fn request_stop(&self, session: &Session) {
         self.page().stop.store(session.generation, Ordering::Release);
         self.work().notify();
     }
 
-    /// Whether somebody has asked for the end of a session.
+    /// Whether a process has asked for the session's end.
     pub(crate) fn is_stop_requested(&self, session: &Session) -> bool {
         self.page().stop.load(Ordering::Acquire) == session.generation
     }

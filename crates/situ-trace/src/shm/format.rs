@@ -1,4 +1,4 @@
-//! Where things lie in a producer's ring file (`spec/trace.md`).
+//! The layout of a producer's ring file (`spec/trace.md`).
 
 use situ_memory::process::Identity;
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64};
@@ -11,87 +11,87 @@ use crate::shm::free_list::End;
 pub const MAGIC: [u8; 8] = *b"SITURING";
 /// The version of the format.
 pub const VERSION: u32 = 2;
-/// How many threads of a producer may write at once.
+/// The number of writer entries: as many threads of a producer may write at once.
 pub const WRITERS: u32 = 1024;
-/// How long a producer's name may be, in bytes.
+/// The most bytes that a producer's name may have.
 pub const MAX_NAME: usize = 256;
 
 pub(crate) const PAGE: usize = 4096;
 pub(crate) const NAME_OFFSET: usize = 1024;
 pub(crate) const WORDS_OFFSET: usize = 2048;
 
-/// The smallest and the largest chunk, in bytes.
+/// The sizes that a chunk may have, in bytes.
 pub const CHUNK_SIZES: std::ops::RangeInclusive<u32> = 256..=32768;
-/// The fewest and the most chunks of a ring.
+/// The numbers of chunks that a ring may have.
 pub const CHUNKS: std::ops::RangeInclusive<u32> = 4..=65536;
 
-/// What a ring file begins with; it never changes.
+/// The beginning of a ring file. It never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub magic: [u8; 8],
     pub version: u32,
     pub header_size: u32,
-    /// Of this ring; random.
+    /// The ring's random number.
     pub id: u64,
-    /// The session that it is for.
+    /// The number of its session.
     pub session: u64,
     pub pid: u32,
     /// In bytes.
     pub chunk_size: u32,
-    /// How many there are.
+    /// The number of chunks.
     pub chunks: u32,
-    /// How many writers there can be.
+    /// The number of writer entries.
     pub writers: u32,
     pub list_offset: u64,
     pub writers_offset: u64,
     pub chunks_offset: u64,
-    /// How long the producer's name is.
+    /// The length of the producer's name, in bytes.
     pub name_len: u32,
     pub reserved: u32,
-    /// When the process began, and in which namespaces: see [`Identity`].
+    /// The start time and the namespaces of the process: see [`Identity`].
     pub born: u64,
     pub namespaces: u64,
 }
 
-/// The words that change, behind the header.
+/// The words behind the header, which change.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Words {
-    /// How many chunks were taken: see [`free`](crate::shm::free_list).
+    /// How many chunks writers have taken: see [`free_list`](crate::shm::free_list).
     pub head: End,
-    /// How many were freed.
+    /// How many chunks the collector has freed.
     pub tail: End,
-    /// Where writers sleep until a chunk is free.
+    /// The word on which writers sleep until a chunk is free.
     pub room: WakeWord,
     reserved: [u64; 8],
-    /// What the producer has to say: 0 or [`QUIET`].
+    /// 0, or [`QUIET`].
     pub status: AtomicU32,
     reserved2: [u32; 31],
-    /// How many packets were lost, and how many bytes, because there were too many writers.
+    /// Packets, and bytes of packets, lost by threads that found no writer entry.
     pub unregistered_packets: AtomicU64,
     pub unregistered_bytes: AtomicU64,
 }
 
-/// The producer has heard that the session ended: packets may still end, but none begins.
+/// The producer has noticed that the session ended: packets may still end, but none begins.
 pub const QUIET: u32 = 1;
 
-/// What is known of one writer. Only its thread writes, but for the state.
+/// A writer's entry. Only its thread stores into it, except for `state`.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct WriterEntry {
     /// An [`EntryState`].
     pub state: AtomicU32,
-    /// Which writer it is: no other of this ring ever has the same.
+    /// The writer's number, unique in this ring.
     pub number: AtomicU32,
-    /// The thread, as the system numbers it.
+    /// The system's thread number.
     pub thread: AtomicU32,
     reserved: u32,
-    /// How many packets it finished.
+    /// How many packets the writer finished.
     pub packets: AtomicU64,
     /// How many packets it lost.
     pub lost_packets: AtomicU64,
-    /// How many bytes those had.
+    /// How many bytes the lost packets had.
     pub lost_bytes: AtomicU64,
     reserved2: [u64; 3],
 }
@@ -99,33 +99,33 @@ pub struct WriterEntry {
 /// How much was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// How many packets.
+    /// The number of packets.
     pub packets: u64,
-    /// How many bytes they had, encoded.
+    /// The number of bytes that they had, encoded.
     pub bytes: u64,
 }
 
-/// Who has a writer's entry.
+/// The owner of a writer's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum EntryState {
-    /// Nobody.
+    /// No owner.
     Free = 0,
     /// A writer.
     Used = 1,
-    /// A writer that has left: the collector reads the numbers and frees it.
+    /// A writer that has left: the collector reads the counts and frees the entry.
     Left = 2,
 }
 
-/// What a chunk begins with.
+/// The beginning of a chunk.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ChunkHeader {
-    /// Who has it, and how much is finished.
+    /// The owner, and how much is finished.
     pub word: ChunkWord,
     /// The writer's number.
     pub number: AtomicU32,
-    /// Which of the writer's chunks it is, from 0, modulo 2^32.
+    /// The number of the chunk among the writer's chunks, from 0, modulo 2^32.
     pub sequence: AtomicU32,
     /// How many packets the writer had lost when it took the chunk, modulo 2^32.
     pub lost: AtomicU32,
@@ -133,11 +133,11 @@ pub struct ChunkHeader {
 
 /// The size of [`ChunkHeader`].
 pub const CHUNK_HEADER: usize = 16;
-/// In front of each fragment: its length, of two bytes.
+/// The size of a fragment's length, which precedes it.
 pub const PREFIX: usize = 2;
-/// In the prefix: the fragment holds patches, not bytes of the packet.
+/// In a fragment's length: the fragment holds patches, not bytes of the packet.
 pub const PATCHES: u16 = 1 << 15;
-/// A patch: the fragment's number (4 bytes), the offset in it (2), the length (5).
+/// The size of a patch: the fragment's number (4 bytes), the offset in it (2), the length (5).
 pub const PATCH: usize = 11;
 
 const _: () = {
@@ -151,7 +151,7 @@ const _: () = {
 };
 
 impl Header {
-    /// The header of a ring with chunks of `chunk_size` bytes that together have about `bytes`.
+    /// The header of a ring whose chunks have `chunk_size` bytes each and about `bytes` together.
     pub fn new(id: u64, session: u64, bytes: u64, chunk_size: u32, name_len: usize) -> Self {
         let chunk_size = chunk_size.clamp(*CHUNK_SIZES.start(), *CHUNK_SIZES.end()).next_power_of_two();
         let chunks =
@@ -180,38 +180,38 @@ impl Header {
         }
     }
 
-    /// Whose ring it is.
+    /// The identity of the producer's process.
     pub fn identity(&self) -> Identity {
         Identity { pid: self.pid, born: self.born, namespaces: self.namespaces }
     }
 
-    /// How long the file is, in bytes.
+    /// The length of the file, in bytes.
     pub fn len(&self) -> usize {
         self.chunks_offset as usize + self.chunks as usize * self.chunk_size as usize
     }
 
-    /// What is wrong with a header that somebody else wrote, in a file of so many bytes.
+    /// Checks a header that another process wrote into a file of `size` bytes, and returns what is wrong.
     pub fn check(&self, size: u64) -> Result<(), &'static str> {
         if self.magic != MAGIC {
-            return Err("it is no ring");
+            return Err("it is not a ring file");
         }
         if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
-            return Err("its format is of another version");
+            return Err("its format has another version");
         }
         if !self.chunk_size.is_power_of_two()
             || !CHUNK_SIZES.contains(&self.chunk_size)
             || !CHUNKS.contains(&self.chunks)
         {
-            return Err("its chunks are of no possible number or size");
+            return Err("the number or the size of its chunks is out of range");
         }
         let bytes = u64::from(self.chunks) * u64::from(self.chunk_size);
         let mut like = Self::new(self.id, self.session, bytes, self.chunk_size, self.name_len as usize);
         (like.pid, like.born, like.namespaces) = (self.pid, self.born, self.namespaces);
         if like != *self || self.name_len as usize > MAX_NAME {
-            return Err("its offsets are not what its sizes imply");
+            return Err("its offsets do not match its sizes");
         }
         if size < self.len() as u64 {
-            return Err("it is too short");
+            return Err("it is shorter than its header says");
         }
         Ok(())
     }

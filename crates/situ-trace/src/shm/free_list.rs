@@ -1,4 +1,5 @@
-//! The list of free chunks: a ring of chunk numbers that the collector fills and the writers of one process empty.
+//! The list of free chunks: a ring of chunk numbers that the collector fills and the writers of one process
+//! empty.
 //!
 //! ```text
 //!   collector: free chunk c                     writer: take a chunk
@@ -8,24 +9,26 @@
 //!                                               4. swap head: h -> h+1  (acquire, release)  failed: again from 1
 //! ```
 //!
-//! A writer's 2 pairs with the collector's 3, so the number in 3 is the one that was meant, and the collector's reads of the chunk
-//! come before the writer's writes. The place `h % n` is not written again while `head` is `h`: for that `tail` would have to be
-//! `h + n`, and then all `n` chunks are free already. Numbers of 64 bits do not come round, so the swap is safe however long a
-//! writer stood still.
+//! The writer's step 2 pairs with the collector's step 3. So the number loaded in step 3 is the one that the
+//! collector put there, and the collector's reads of the chunk come before the writer's writes. The collector
+//! does not write the place `h % n` again while `head` is `h`: `tail` would have to be `h + n`, and then all
+//! `n` chunks are free already. Numbers of 64 bits do not wrap around, so the swap is safe however long a
+//! writer slept.
 //!
-//! The collector knows which numbers it has put where. From `head` alone (acquire, paired with the swap of 4) it knows which chunks are
-//! out, in the order in which they were taken, and never has to look at the others, nor to believe anything in the list.
+//! The collector remembers which numbers it put where. From `head` alone (acquire, paired with the swap of
+//! step 4) it knows which chunks are taken, and in which order. It never looks at the others, and trusts
+//! nothing in the list.
 //!
-//! A writer that dies after 4 has the chunk without a sign in it: the collector sees it FREE although it is out, and gets
-//! it back with the rest when the whole process is dead.
+//! A writer that dies after step 4 owns a chunk that does not show it: the collector sees it FREE although it
+//! is taken. The collector gets it back with the rest when the whole process is dead.
 
 use situ_memory::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// How often a taker tries. Each time that it fails another taker of its process has got a chunk; so it never fails that often, unless
-/// somebody writes over the words who should not.
+/// How often a taker tries. Each failed attempt means that another writer of the process took a chunk. So
+/// attempts run out only if another process writes to the list.
 const MAX_ATTEMPTS: u32 = 4096;
 
-/// Both ends, each alone on a pair of cache lines (processors fetch lines in pairs).
+/// One end of the list, alone on a pair of cache lines (processors fetch lines in pairs).
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub struct End(AtomicU64);
@@ -41,16 +44,17 @@ impl End {
 /// A list of free chunks.
 #[derive(Clone, Copy, Debug)]
 pub struct FreeList<'a> {
-    /// How many were taken.
+    /// How many chunks were taken.
     pub head: &'a End,
-    /// How many were freed.
+    /// How many chunks were freed.
     pub tail: &'a End,
-    /// The numbers, as many places as there are chunks.
+    /// The numbers: as many places as there are chunks.
     pub list: &'a [AtomicU32],
 }
 
 impl FreeList<'_> {
-    /// Writer: takes the number of a free chunk, and tells how many are left. Nothing: none is free.
+    /// Writer: takes a free chunk. Returns its number and how many chunks are left, or `None` if none is
+    /// free.
     pub fn take(&self) -> Option<(u32, u64)> {
         for _ in 0..MAX_ATTEMPTS {
             let head = self.head.0.load(Ordering::Acquire);
@@ -58,7 +62,7 @@ impl FreeList<'_> {
             // In this order `tail` is at least what it was when `head` was `head`.
             let left = tail.wrapping_sub(head);
             if left == 0 || left > self.list.len() as u64 {
-                // More than there are: other takers have passed in between, or somebody wrote nonsense.
+                // More than there are: other writers took chunks in between, or the words are corrupt.
                 if left == 0 || self.head.0.load(Ordering::Acquire) == head {
                     return None;
                 }
@@ -74,13 +78,13 @@ impl FreeList<'_> {
         None
     }
 
-    /// Collector: gives a chunk back. `freed` is how many it gave before.
+    /// Collector: frees a chunk. `freed` is how many chunks it freed before.
     pub fn give(&self, freed: u64, number: u32) {
         self.list[(freed % self.list.len() as u64) as usize].store(number, Ordering::Relaxed);
         self.tail.0.store(freed.wrapping_add(1), Ordering::Release);
     }
 
-    /// Collector: how many were taken.
+    /// Collector: how many chunks were taken.
     pub fn taken(&self) -> u64 {
         self.head.0.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! A producer's ring file: made, locked, mapped, and its parts by name.
+//! A producer's ring file: created, locked, mapped, and its parts by name.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -19,12 +19,13 @@ use crate::shm::free_list::FreeList;
 use crate::shm::session::{Policy, Session};
 use crate::system;
 
-/// The end of a ring file's name.
+/// The extension of a ring file.
 pub(crate) const EXTENSION: &str = "ring";
-/// The same while it is made.
+/// The extension while the file is created.
 pub(crate) const UNFINISHED: &str = "new";
 
-/// The parts of a mapped ring. Both sides have one, each of its own mapping and its own copy of the header.
+/// The parts of a mapped ring. Producer and collector have one each, with a mapping and a copy of the header
+/// of their own.
 #[derive(Debug)]
 pub(crate) struct MappedRing {
     pub(crate) map: Arc<Mapping>,
@@ -34,8 +35,9 @@ pub(crate) struct MappedRing {
 impl MappedRing {
     fn part<T>(&self, offset: usize) -> &T {
         debug_assert!(self.map.at::<T>(offset).is_some());
-        // SAFETY: offsets follow from the header, which was made or checked against the mapping's length, and are aligned;
-        // all parts consist of atomics, for which any bits are valid and sharing is no data race.
+        // SAFETY: offsets follow from the header, which was made for or checked against the mapping's length,
+        // and are aligned; all parts consist of atomics, for which any bits are valid and sharing is no data
+        // race.
         unsafe { &*self.map.base().add(offset).cast::<T>() }
     }
 
@@ -58,7 +60,7 @@ impl MappedRing {
         self.part(self.header.writers_offset as usize + slot as usize * size_of::<WriterEntry>())
     }
 
-    /// Where a chunk begins in the mapping; the number must be one.
+    /// The offset of a chunk in the mapping; `number` must be below the number of chunks.
     pub(crate) fn chunk_offset(&self, number: u32) -> usize {
         assert!(number < self.header.chunks);
         self.header.chunks_offset as usize + number as usize * self.header.chunk_size as usize
@@ -75,10 +77,10 @@ pub(crate) struct Ring {
     pub(crate) parts: MappedRing,
     pub(crate) session: Session,
     place: Beneath,
-    /// Carries the lock by which the collector knows that we live.
+    /// Holds the lock that tells the collector that this process lives.
     _locked: LockedFile,
     control: Arc<Control>,
-    /// The numbers that writers were given so far.
+    /// The last number that a writer was given.
     numbers: AtomicU32,
 }
 
@@ -87,7 +89,7 @@ fn failed(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
 }
 
 impl Ring {
-    /// Makes a ring for a session, and gives it its name in the session's directory.
+    /// Creates a ring for a session in the session's directory.
     pub(crate) fn create(
         root: &Root,
         directory: &Beneath,
@@ -103,19 +105,19 @@ impl Ring {
         let hidden = unfinished.path();
         let made = (|| {
             let file = system::create(root, &unfinished)?;
-            // Locked before anybody can find it, so that whoever sees it sees it locked.
+            // Locked before it has its name, so that other processes only ever see it locked.
             rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
                 .map_err(|error| failed("lock", hidden, error.into()))?;
             let len = header.len();
-            // All of it has memory from the start, so that no writer can meet a full file system.
+            // Allocated as a whole, so that no writer can meet a full file system.
             file.set_len(len as u64)
                 .and_then(|()| find_memory(file.as_fd(), 0, len as u64))
-                .map_err(|error| failed("find memory for", hidden, error))?;
+                .map_err(|error| failed("allocate memory for", hidden, error))?;
             let map = Mapping::new(file.as_fd(), 0, len, Access::ReadWrite)
                 .map_err(|error| failed("map", hidden, error))?;
             map.populate(0, len);
-            // SAFETY: the mapping begins on a page and is larger than the header and the name, at their offsets;
-            // nobody else knows the file yet.
+            // SAFETY: the mapping begins on a page and is larger than the header and the name, at their
+            // offsets; no other process knows the file yet.
             unsafe {
                 map.base().cast::<Header>().write(header);
                 map.base().add(NAME_OFFSET).copy_from_nonoverlapping(name.as_ptr(), name.len());
@@ -139,12 +141,12 @@ impl Ring {
         })
     }
 
-    /// Finds an entry for a writer of this thread, and gives its place.
+    /// Takes an entry for a writer of this thread, and returns its index.
     pub(crate) fn enter(&self) -> Option<u32> {
         for slot in 0..self.parts.header.writers {
             let entry = self.parts.entry(slot);
             if entry.state.load(Ordering::Relaxed) == EntryState::Free as u32
-                // Acquire: the collector has read the numbers of the writer before.
+                // Acquire: the collector has read the counts of the previous writer.
                 && entry
                     .state
                     .compare_exchange(
@@ -155,7 +157,7 @@ impl Ring {
                     )
                     .is_ok()
             {
-                // Whoever dies in here leaves an entry of nobody with a number that no chunk has.
+                // A death before the last store leaves an entry with a number that no chunk has.
                 entry.packets.store(0, Ordering::Relaxed);
                 entry.lost_packets.store(0, Ordering::Relaxed);
                 entry.lost_bytes.store(0, Ordering::Relaxed);
@@ -169,18 +171,18 @@ impl Ring {
         None
     }
 
-    /// Where the bytes of a chunk begin.
+    /// The address of a chunk.
     pub(crate) fn chunk_base(&self, number: u32) -> *mut u8 {
-        // Inside of the mapping: `chunk_offset` checks the number.
+        // In the mapping: `chunk_offset` checks the number.
         self.parts.map.base().wrapping_add(self.parts.chunk_offset(number))
     }
 
-    /// How many bytes of fragments, prefixes included, a chunk holds.
+    /// How many bytes of fragments, with their lengths, a chunk holds.
     pub(crate) fn capacity(&self) -> usize {
         self.parts.header.chunk_size as usize - CHUNK_HEADER
     }
 
-    /// How long writers wait for a chunk; nothing if they do not.
+    /// How long a writer waits for a chunk; `None` if it does not wait.
     pub(crate) fn stall_timeout_ns(&self) -> Option<u64> {
         match self.session.policy {
             Policy::Drop => None,
@@ -188,7 +190,7 @@ impl Ring {
         }
     }
 
-    /// Tells the collector that no packet begins any more.
+    /// Tells the collector that no more packets begin.
     pub(crate) fn mark_quiet(&self) {
         self.parts.words().status.store(QUIET, Ordering::Release);
         self.control.work().notify();
@@ -199,16 +201,16 @@ impl Ring {
         self.control.work().notify();
     }
 
-    /// Whether the collector is done with it.
+    /// Whether the collector has read the ring to its end.
     pub(crate) fn is_collected(&self) -> bool {
         self.place.stat().is_err()
     }
 
-    /// Nobody collects any more: takes the name away, so that the memory is freed with the last mapping. Writers that have not
-    /// heard of it go on into private zeroes, where they find no chunk of theirs.
+    /// Without a collector: removes the file's name, so that the memory is freed with the last mapping.
+    /// Writers that have not noticed continue in private zeroes, where they find no chunk of theirs.
     pub(crate) fn abandon(&self) {
         let _ = self.place.remove();
-        // Only if it was the last.
+        // Fails unless it was the last ring.
         let _ = self.place.directory().remove_directory();
         let _ = self.parts.map.detach();
     }

@@ -1,36 +1,36 @@
-//! What a session is, as its collector announces it.
+//! A session, as its collector announces it.
 
 use std::time::Duration;
 
 /// What a writer does when no chunk is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Its packets are lost, and counted, until there is one.
+    /// The writer loses packets, and counts them, until a chunk is free.
     Drop,
-    /// It waits for one, but not longer than this for each packet, and all writers of a process together not longer than the process
-    /// allows ([`Limits::stall`]); then the packet is lost, and counted. So a collector that hangs slows a program down, and never
-    /// stops it.
+    /// The writer waits for a chunk, at most this long for each packet. All writers of a process together
+    /// wait at most as long as the process allows ([`Limits::stall`](crate::Limits::stall)). Then the packet
+    /// is lost, and counted. So a hanging collector slows a program down, but never stops it.
     Stall {
-        /// How long; whole milliseconds, at most 2^32 - 1 of them.
+        /// The time limit: whole milliseconds, at most 2^32 - 1.
         at_most: Duration,
     },
 }
 
-/// A session: somebody collects.
+/// A session, which a collector records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Session {
-    /// Odd, and another for each session of a root directory (until 2^31 of them have passed).
+    /// Odd, and different for each session of a root directory (for the first 2^31).
     pub generation: u32,
-    /// Random.
+    /// A random number.
     pub id: u64,
-    /// What is wanted: the text that the collector was given, for the layer above to interpret.
+    /// The text that the collector was given, for the layer above to interpret.
     pub categories: String,
-    /// The process that collects.
+    /// The collector's process.
     pub collector_pid: u32,
-    /// How many bytes each producer's ring has.
+    /// The number of bytes of chunks in each producer's ring.
     pub ring_bytes: u64,
-    /// How many bytes a chunk has.
+    /// The size of a chunk, in bytes.
     pub chunk_bytes: u32,
     /// What writers do when no chunk is free.
     pub policy: Policy,

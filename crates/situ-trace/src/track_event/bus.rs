@@ -1,7 +1,8 @@
-//! What the bus does, as slices, counters and flows of the category `bus`.
+//! Events of the bus, as slices, instants, counters and flows of the category `bus`.
 //!
-//! A message has the same flow number wherever it is: made of its topic's number and its own. So the arrows of a message go from the
-//! publisher's slice to copies and to everybody who takes it, without anything travelling with the message.
+//! A message has the same flow number in every process: it is computed from the topic's number and the
+//! message's. So arrows lead from the publisher's slice to copies and takes, although the message carries no
+//! flow number.
 
 use situ_bus::hook::{self, Event as BusEvent, Hook, Notice, Step, Subject};
 
@@ -23,12 +24,12 @@ static WAIT_FOR_ANY: Name = Name::new("wait for any");
 
 static HOOK: Hook = Hook { now_ns, tell };
 
-/// Watches the bus, or does not any more, as the category says.
+/// Observes the bus while the category is on.
 pub(super) fn watch() {
     hook::watch(BUS.is_enabled().then_some(&HOOK));
 }
 
-/// Takes what the bus tells.
+/// Writes an event of the bus.
 fn tell(notice: &Notice<'_>) {
     thread::with(|thread| write(thread, notice));
 }
@@ -70,7 +71,7 @@ fn write(thread: &mut Thread, notice: &Notice<'_>) {
                 _ => put(Kind::Begin, name, flow, if number.is_some() { &sizes } else { &sizes[1..] }),
             }
         }
-        // What a take found is known only now; the others have said so when they began.
+        // A take knows its message only at its end. Other steps have said theirs when they began.
         BusEvent::End { step: Step::Take, number: Some(number), bytes } => {
             put(Kind::End, None, flow(subject, number), &sizes(Some(number), bytes));
         }
@@ -108,7 +109,7 @@ fn sizes(number: Option<u64>, bytes: u64) -> [Argument<'static>; 2] {
     ]
 }
 
-/// The flow number of a message: the same wherever it is.
+/// The flow number of a message, the same in every process.
 fn flow(subject: Option<Subject<'_>>, number: u64) -> Option<u64> {
     subject.map(|subject| mix(subject.id, number))
 }

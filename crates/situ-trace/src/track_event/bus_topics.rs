@@ -1,4 +1,4 @@
-//! The topics that the bus tells of: the names of their events, and their counters.
+//! The topics in events of the bus: the names of their events, and their counters.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -10,12 +10,12 @@ use super::category::Category;
 use super::counter::{Counter, Unit};
 use super::names::Name;
 
-/// What the bus does.
+/// The category of the bus' events.
 pub(super) static BUS: Category = Category::new("bus");
 
-/// The topics whose names are kept; what is told of others goes by a common one.
+/// The most topics whose names are kept; all others share one name.
 const MAX_TOPICS: usize = 1024;
-/// The members of a topic with counters of their own.
+/// The most members of a topic that have counters of their own.
 const MAX_MEMBERS: usize = 256;
 /// How many topics a thread finds without a lock.
 const CACHED_TOPICS: usize = 16;
@@ -34,15 +34,15 @@ pub(super) struct Topic {
     skipped: Name,
     expired: Name,
     unpublished: Name,
-    /// By member: the slots of a publisher, then the queue of a subscriber.
+    /// Two for each member: the slots of a publisher, and the queue of a subscriber.
     counters: [AtomicPtr<Counter>; 2 * MAX_MEMBERS],
 }
 
-/// The topics that a thread has met, at the place that their number says.
+/// The topics that a thread has used, at an index computed from the topic's number.
 #[derive(Default)]
 pub(super) struct TopicCache([Option<&'static Topic>; CACHED_TOPICS]);
 
-/// Text that lasts as long as the program: of topics, of which there are not many.
+/// Text that lasts as long as the program. There are few topics.
 fn leak(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
@@ -74,7 +74,7 @@ impl Topic {
             Step::Take => &self.take,
             Step::Copy { .. } => &self.copy,
             Step::WaitForRoom { .. } => &self.room,
-            // A step of a later bus is at least seen.
+            // A step that a later bus adds.
             _ => &self.wait,
         }
     }
@@ -88,7 +88,8 @@ impl Topic {
         }
     }
 
-    /// The counter of a member. Made when it is first needed; of two that are made at once, one is never used.
+    /// The counter of a member, created on first use. If two threads create it at once, one of the two is
+    /// never used.
     pub(super) fn counter(&self, member: u32, is_queue: bool) -> Option<&'static Counter> {
         let index = 2 * member as usize + usize::from(is_queue);
         let place = self.counters.get(index)?;
@@ -109,7 +110,7 @@ impl Topic {
     }
 }
 
-/// The topic that something is told about.
+/// The topic of an event.
 pub(super) fn topic(known: &mut TopicCache, subject: Subject<'_>) -> &'static Topic {
     let place = &mut known.0[subject.id as usize % CACHED_TOPICS];
     match place {

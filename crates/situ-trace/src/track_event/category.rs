@@ -1,7 +1,8 @@
-//! Categories: what can be switched on and off as a whole.
+//! Categories: groups of events that are switched on and off together.
 //!
-//! All categories that were ever asked for stand in a list, which only grows. Who begins or ends a session goes through it under
-//! a lock; a category that comes later looks, under the same lock, what the session wants.
+//! A category is added to a list when it is first used. The list only grows. The beginning or end of a
+//! session goes through the list under a lock. A category that is added later asks under the same lock what
+//! the session wants.
 
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -9,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::names::Name;
 
-/// Nobody has asked for it yet.
+/// Not in the list yet.
 const UNKNOWN: u32 = 0;
 const OFF: u32 = 1;
 const ON: u32 = 2;
@@ -24,39 +25,40 @@ pub struct Category {
     next: AtomicPtr<Category>,
 }
 
-/// The list, and what the session wants; nothing without one.
+/// The list, and the patterns of the current session; `None` without one.
 struct List {
     first: *const Category,
     wanted: Option<String>,
 }
 
-// SAFETY: it points to categories, which are shared by all threads.
+// SAFETY: it points to categories, which all threads share.
 unsafe impl Send for List {}
 
 static LIST: Mutex<List> = Mutex::new(List { first: std::ptr::null(), wanted: None });
 
 fn list() -> MutexGuard<'static, List> {
-    // What is in it is right after each step.
+    // A panic elsewhere cannot leave it inconsistent.
     LIST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Category {
-    /// A category, for a static.
+    /// Creates a category, for a static.
     pub const fn new(name: &'static str) -> Self {
         Self { name: Name::new(name), state: AtomicU32::new(UNKNOWN), next: AtomicPtr::new(null_mut()) }
     }
 
-    /// Where its state lies: 1 while it is off, 2 while it is on.
+    /// The offset of its state: 1 while it is off, 2 while it is on.
     #[doc(hidden)]
     pub const STATE_OFFSET: usize = std::mem::offset_of!(Self, state);
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &Name {
         &self.name
     }
 
-    /// Whether its events are wanted: one relaxed load. That it is behind by a few events at either end of a session is why it may
-    /// be relaxed: a writer finds out by itself whether there is a session.
+    /// Whether the session wants its events: one relaxed load. Relaxed is enough, although the answer may be
+    /// late for a few events at either end of a session: writers check by themselves whether there is a
+    /// session.
     #[inline(always)]
     pub fn is_enabled(&'static self) -> bool {
         match self.state.load(Ordering::Relaxed) {
@@ -84,7 +86,7 @@ impl Category {
     }
 }
 
-/// A session begins, and wants these categories; or there is none any more.
+/// Switches all categories as a session wants, or off without one.
 pub(super) fn decide_all(wanted: Option<&str>) {
     let mut list = list();
     list.wanted = wanted.map(str::to_owned);
@@ -96,9 +98,9 @@ pub(super) fn decide_all(wanted: Option<&str>) {
     }
 }
 
-/// Whether a list of patterns, separated by commas, wants a category. A pattern is a name, or its beginning and `*`; with `-` in front
-/// it takes away what those before it have given. The last one that fits decides. A list without any, or one that begins by taking
-/// away, begins with all.
+/// Whether a list of patterns, separated by commas, contains a category. A pattern is a name, or the
+/// beginning of names and `*`. With `-` in front it excludes what it matches. The last match decides. An
+/// empty list, or a list that begins with an exclusion, first includes all.
 pub(super) fn is_wanted(patterns: &str, name: &str) -> bool {
     let mut patterns = patterns.split(',').map(str::trim).filter(|pattern| !pattern.is_empty()).peekable();
     let all = patterns.peek().is_none_or(|first| first.starts_with('-'));

@@ -1,4 +1,4 @@
-//! Counters: numbers over time, each on a track of its own.
+//! Counters: values over time, each counter on a track of its own.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,11 +10,11 @@ use super::names::{Name, Sent, Table};
 use super::process::{mix, process_track};
 use crate::proto::{TracePacketWriter, counter_descriptor, track_event::Type};
 
-/// What a counter counts.
+/// The unit of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Unit {
-    /// Anything.
+    /// No unit.
     Count = 0,
     /// Bytes.
     Bytes = 1,
@@ -22,22 +22,22 @@ pub enum Unit {
     Nanoseconds = 2,
 }
 
-/// A number over time. Made by [`counter!`](crate::counter), or as a static.
+/// A value over time. Created by [`counter!`](crate::counter), or as a static.
 // The layout is that of `situ_trace_counter` in C.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Counter {
     pub(super) category: &'static Category,
-    /// Its number stands for the track's description.
+    /// Its number also identifies the track's description.
     name: Name,
-    /// A [`Unit`]; from C it may be any number.
+    /// A [`Unit`]; C may set it to any number.
     unit: u32,
-    /// The bits of what was written last, so that nothing is written twice.
+    /// The bits of the last value written, so that no value is written twice in a row.
     last: AtomicU64,
 }
 
 impl Counter {
-    /// A counter, for a static.
+    /// Creates a counter, for a static.
     pub const fn new(category: &'static Category, name: &'static str, unit: Unit) -> Self {
         Self { category, name: Name::new(name), unit: unit as u32, last: AtomicU64::new(u64::MAX) }
     }
@@ -46,7 +46,7 @@ impl Counter {
         self.name.number()
     }
 
-    /// Whether this is what was written last; from now on it is.
+    /// Stores the value as the last one. Returns whether it was the last one before.
     pub(super) fn is_repeated(&self, value: f64) -> bool {
         self.last.swap(value.to_bits(), Ordering::Relaxed) == value.to_bits()
     }
@@ -82,7 +82,7 @@ impl Counter {
         event.set_type(Type::TYPE_COUNTER);
         event.set_track_uuid(self.track());
         put_category(&mut event, self.category);
-        // Whole numbers as such: they are shorter.
+        // Integers are shorter.
         if value.trunc() == value && value.abs() < 9e15 {
             event.set_counter_value(value as i64);
         } else {

@@ -1,4 +1,4 @@
-//! Events, and how they are encoded.
+//! Events and their encoding.
 
 use situ_wire::protobuf::Message;
 
@@ -12,12 +12,12 @@ use crate::proto::{
 /// `SEQ_NEEDS_INCREMENTAL_STATE`.
 const NEEDS_STATE: u32 = 2;
 
-/// What kind of event it is.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A slice begins.
     Begin,
-    /// The slice that began last ends.
+    /// The slice that began last on this thread ends.
     End,
     /// Something happens.
     Instant,
@@ -26,33 +26,33 @@ pub enum Kind {
 /// An argument of an event.
 #[derive(Debug, Clone, Copy)]
 pub struct Argument<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: &'static Name,
     /// Its value.
     pub value: Value<'a>,
 }
 
-/// Something to be written into the trace, on the track of this thread.
+/// An event on the track of the calling thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'a> {
-    /// What kind of event it is.
+    /// Its kind.
     pub kind: Kind,
-    /// When, by [`now_ns`](super::now_ns). Events of a thread come in this order.
+    /// Its time, by [`now_ns`](super::now_ns). A thread writes its events in the order of time.
     pub at_ns: u64,
-    /// What it belongs to. Not needed for an end.
+    /// Its category. An end needs none.
     pub category: Option<&'static Category>,
-    /// What it is called. Not needed for an end.
+    /// Its name. An end needs none.
     pub name: Option<&'static Name>,
-    /// Numbers that connect it with other events by arrows.
+    /// Flow numbers: arrows connect events with the same number.
     pub flows: &'a [u64],
-    /// The same, for arrows that end here.
+    /// Flow numbers whose arrows end here.
     pub last_flows: &'a [u64],
-    /// Arguments.
+    /// Its arguments.
     pub arguments: &'a [Argument<'a>],
 }
 
 impl Event<'_> {
-    /// Writes the fields of the event's packet, and the names that were not sent yet.
+    /// Writes the fields of the event's packet, and names that were not sent yet.
     #[inline]
     pub(super) fn write(&self, message: Message<'_>, sent: &mut Sent) {
         let mut packet = TracePacketWriter(message);
@@ -95,7 +95,7 @@ impl Event<'_> {
             && self.arguments.iter().all(|argument| sent.has(Table::Arguments, argument.name.number()))
     }
 
-    /// Sends those that were not, grouped as the format wants it.
+    /// Sends the names that were not, grouped by table.
     #[cold]
     #[inline(never)]
     fn introduce(&self, data: &mut InternedDataWriter<'_>, sent: &mut Sent) {

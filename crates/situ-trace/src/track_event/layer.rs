@@ -1,4 +1,4 @@
-//! A layer for `tracing-subscriber`: spans become slices, events become moments.
+//! A layer for `tracing-subscriber`: spans become slices, events become instants.
 //!
 //! ```
 //! use tracing_subscriber::prelude::*;
@@ -6,8 +6,8 @@
 //! tracing_subscriber::registry().with(situ_trace::layer::layer()).init();
 //! ```
 //!
-//! The category is the target of a span or event, so that `--category my_crate*` chooses a crate. What a span's fields were when it was
-//! entered are the arguments of its slice.
+//! The category is the target of a span or event, so that `--category my_crate*` chooses a crate. The fields
+//! that a span has when it is entered are the arguments of its slice.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -29,18 +29,18 @@ use super::process::now_ns;
 use super::thread;
 use super::value::Value;
 
-/// A layer that writes into Situ's traces.
+/// Creates a layer that writes into Situ's traces.
 pub fn layer() -> TraceLayer {
     TraceLayer { _private: () }
 }
 
-/// Writes spans and events into Situ's traces. Made by [`layer`].
+/// Writes spans and events into Situ's traces. Created by [`layer`].
 #[derive(Debug, Clone, Default)]
 pub struct TraceLayer {
     _private: (),
 }
 
-/// What is known of a place in the program, for as long as it runs.
+/// The names of a span or event, kept as long as the program.
 struct Site {
     category: &'static Category,
     name: Name,
@@ -56,7 +56,7 @@ struct Sites {
 
 static SITES: RwLock<Option<Sites>> = RwLock::new(None);
 
-/// The site of a span or event. There are as many as the program has places, so that they may stay for ever.
+/// The site of a span or event. It is never freed: there are only as many as the source has spans and events.
 fn site(metadata: &'static Metadata<'static>) -> &'static Site {
     let id = metadata.callsite();
     {
@@ -76,7 +76,7 @@ fn site(metadata: &'static Metadata<'static>) -> &'static Site {
     })
 }
 
-/// A value that was recorded.
+/// A recorded value.
 #[derive(Debug)]
 enum Recorded {
     Bool(bool),
@@ -98,7 +98,7 @@ impl Recorded {
     }
 }
 
-/// The fields of a span or event, by their places.
+/// The values of a span or event, by their fields' indices.
 #[derive(Debug, Default)]
 struct Values(Vec<(usize, Recorded)>);
 
@@ -155,8 +155,8 @@ fn write(kind: Kind, site: &'static Site, values: &Values) {
 }
 
 thread_local! {
-    /// For each span that this thread is in, innermost last, whether its slice was begun. Deeper ones than there are bits count as
-    /// not begun.
+    /// One bit for each span that this thread is in, the innermost lowest: whether its slice was begun. Spans
+    /// beyond the last bit count as not begun.
     static BEGUN: Cell<u128> = const { Cell::new(0) };
 }
 

@@ -1,6 +1,6 @@
-//! The macros that make statics of what is known when a program is compiled.
+//! Macros that create statics from what is known at compile time.
 
-/// Declares a category: `category!(PLANNER, "planner");` makes a static.
+/// Declares a category: `category!(PLANNER, "planner");` creates a static.
 #[macro_export]
 macro_rules! category {
     ($(#[$attribute:meta])* $visibility:vis $name:ident, $text:expr) => {
@@ -9,10 +9,11 @@ macro_rules! category {
     };
 }
 
-/// Begins a slice, which ends with the value that this gives: `let _slice = slice!(PLANNER, "plan", "goal" => 3.5);`
+/// Begins a slice, which ends when the returned value is dropped: `let _slice = slice!(PLANNER, "plan",
+/// "goal" => 3.5);`
 ///
-/// Behind the name may come `flow = number` (events with the same number are connected by arrows), `last_flow = number`
-/// (the arrow ends here), then arguments. All of that is looked at only if the category is on.
+/// Behind the name may follow `flow = number` (arrows connect events with the same number), `last_flow =
+/// number` (the arrow ends here), then arguments. They are evaluated only if the category is on.
 #[macro_export]
 macro_rules! slice {
     ($category:expr, $name:expr $(, flow = $flow:expr)* $(, last_flow = $last:expr)*
@@ -26,7 +27,8 @@ macro_rules! slice {
     };
 }
 
-/// Marks a moment: `instant!(PLANNER, "replanned", "reason" => reason);` Otherwise as [`slice!`](crate::slice).
+/// Writes an instant: `instant!(PLANNER, "replanned", "reason" => reason);` The rest is as for
+/// [`slice!`](crate::slice).
 #[macro_export]
 macro_rules! instant {
     ($category:expr, $name:expr $(, flow = $flow:expr)* $(, last_flow = $last:expr)*
@@ -38,8 +40,7 @@ macro_rules! instant {
     };
 }
 
-/// Says what a number is from now on: `counter!(PLANNER, "candidates", 17);`. With [`Unit`](crate::Unit) as a fourth argument, of
-/// what.
+/// Sets a counter: `counter!(PLANNER, "candidates", 17);`. A fourth argument is its [`Unit`](crate::Unit).
 #[macro_export]
 macro_rules! counter {
     ($category:expr, $name:expr, $value:expr) => {

@@ -1,17 +1,17 @@
-//! Track events: categories, slices, instants, counters, arguments and flows, and what the bus does.
+//! Track events: categories, slices, instants, counters, arguments and flows, and the events of the bus.
 //!
 //! ```text
-//! macros         what a program calls: category!, slice!, instant!, counter!
-//! record         what those call: slices, instants and counters on the calling thread
+//! macros         for programs: category!, slice!, instant!, counter!
+//! record         slices, instants and counters on the calling thread
 //! layer          spans of `tracing` as slices
 //! join           when a process takes part in sessions
-//! bus            what the bus does, as events
+//! bus            the events of the bus
 //!   thread       a thread's writer, and what it has sent
 //!     bus_topics   the names of a topic's events, and its counters
 //!     counter event value   what is written, and how it is encoded
-//!     process    this process, its clock, and how it is described
-//!     category   what is switched on and off as a whole
-//!     names      names as numbers, and which a writer has sent
+//!     process    this process: its connection, its clock, its description
+//!     category   what is switched on and off together
+//!     names      names as numbers, and which of them a writer has sent
 //! ```
 
 mod bus;

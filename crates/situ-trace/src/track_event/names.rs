@@ -1,21 +1,21 @@
-//! Names that a writer sends once, and refers to by number after that.
+//! Names that a writer sends once, and then refers to by number.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The names up to this number are interned; what comes later is written out each time.
+/// Names with numbers below this are interned; others are written out each time.
 pub(super) const MAX_INTERNED: u32 = 8192;
 
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
-/// The name of an event, an argument or a category. Made once, as a static, where it is used.
+/// The name of an event, an argument or a category. Created once, as a static, where it is used.
 // The layout is that of `situ_trace_name` in C.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Name {
     text: *const u8,
     len: usize,
-    /// 0 until it is first used.
+    /// 0 until the first use.
     number: AtomicU32,
 }
 
@@ -25,17 +25,17 @@ unsafe impl Sync for Name {}
 unsafe impl Send for Name {}
 
 impl Name {
-    /// A name.
+    /// Creates a name.
     pub const fn new(text: &'static str) -> Self {
         Self { text: text.as_ptr(), len: text.len(), number: AtomicU32::new(0) }
     }
 
-    /// The text. What is not UTF-8, which only C can make it, is replaced by U+FFFD.
+    /// The text. Invalid UTF-8, which only C can pass, is replaced by U+FFFD.
     pub fn text(&self) -> Cow<'_, str> {
         if self.text.is_null() {
             return Cow::Borrowed("");
         }
-        // SAFETY: a `&'static str`, or what C promised to be as good; not null.
+        // SAFETY: a `&'static str`, or what C promised to be valid for as long; not null.
         String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(self.text, self.len) })
     }
 
@@ -51,7 +51,7 @@ impl Name {
     #[cold]
     fn take_number(&self) -> u32 {
         let number = take_number();
-        // Of two threads that come at once, the first one's number stays; the other is never used.
+        // If two threads come at once, the number of the first stays, and the other number is never used.
         match self.number.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => number,
             Err(first) => first,
@@ -59,13 +59,13 @@ impl Name {
     }
 }
 
-/// A number that nobody else has; from 1.
+/// A number that is unique in this process, from 1.
 pub(super) fn take_number() -> u32 {
     NEXT.try_update(Ordering::Relaxed, Ordering::Relaxed, |next| next.checked_add(1)).unwrap_or(u32::MAX)
 }
 
-/// Where a reader looks a name's number up. A name may stand in several: C++ has one for each literal, and in C and Rust a program may
-/// use one name for an event and for an argument.
+/// The table in which a reader looks up a name's number. A name may be in several: C++ has one name for each
+/// literal, and a program in C or Rust may use one name for an event and for an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Table {
@@ -75,15 +75,16 @@ pub(super) enum Table {
     Events = 1,
     /// `debug_annotation_names`.
     Arguments = 2,
-    /// The tracks of counters: no table of interned data, but described once, too.
+    /// The tracks of counters: not a table of interned data, but also described once.
     Counters = 3,
 }
 
-/// How many tables there are.
+/// The number of tables.
 const TABLES: u32 = 4;
 const WORDS: usize = (MAX_INTERNED * TABLES / 64) as usize;
 
-/// What a writer has sent since its state was last cleared: a bit for each table, those of a name beside each other.
+/// What a writer has sent since its state was last cleared: one bit for each table, with a name's bits side
+/// by side.
 #[derive(Debug)]
 pub(super) struct Sent([u64; WORDS]);
 
@@ -96,14 +97,14 @@ impl Sent {
         self.0.fill(0);
     }
 
-    /// Whether it was sent into this table. Of what is never interned: yes.
+    /// Whether the name was sent into this table. True for names that are never interned.
     #[inline(always)]
     pub(super) fn has(&self, table: Table, number: u32) -> bool {
         let (word, bit) = place(table, number);
         self.0.get(word).is_none_or(|word| word & bit != 0)
     }
 
-    /// Notes that it is sent into this table; whether it was not before.
+    /// Marks the name as sent into this table. Returns whether it was not before.
     pub(super) fn add(&mut self, table: Table, number: u32) -> bool {
         let is_new = !self.has(table, number);
         let (word, bit) = place(table, number);
@@ -114,7 +115,7 @@ impl Sent {
     }
 }
 
-/// The word of a name's bit, and the bit.
+/// The index of the word with a name's bit, and the bit.
 #[inline(always)]
 fn place(table: Table, number: u32) -> (usize, u64) {
     let names = 64 / TABLES;

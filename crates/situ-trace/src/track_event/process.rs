@@ -1,4 +1,4 @@
-//! This process as one that can be traced: its connection, its clock, and how it is described.
+//! This process as one that can be traced: its connection, its clock, and its description.
 
 use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -10,7 +10,7 @@ use situ_wire::protobuf::Message;
 use crate::proto::TracePacketWriter;
 use crate::{Producer, Session};
 
-/// A process that takes part in sessions. It does for as long as it lives.
+/// A process that takes part in sessions, until it ends.
 pub(super) struct Process {
     pub(super) producer: Producer,
     pid: u32,
@@ -21,7 +21,7 @@ pub(super) struct Process {
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 
-/// The process, if it takes part.
+/// This process, if it takes part.
 #[inline(always)]
 pub(super) fn current() -> Option<&'static Process> {
     let process = PROCESS.load(Ordering::Acquire);
@@ -29,8 +29,8 @@ pub(super) fn current() -> Option<&'static Process> {
     unsafe { process.as_ref() }
 }
 
-/// Connects this process to the sessions of a root directory, unless it is connected. `changed` is called with a session when it
-/// begins, with nothing when it has ended.
+/// Connects this process to the sessions of a root directory, unless it is connected. `changed` is called
+/// with a session when it begins, with `None` when it has ended.
 pub(super) fn connect(root: &Root, name: &str, changed: fn(Option<&Session>)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +41,7 @@ pub(super) fn connect(root: &Root, name: &str, changed: fn(Option<&Session>)) {
     let cmdline = command_line();
     let name = name.to_owned();
     let Ok(producer) = Producer::connect(root, &name, changed) else { return };
-    // Another one after a fork, or in a process that gets the same number later.
+    // Differs after a fork, and in a later process with the same number.
     let track = mix(mix(u64::from(pid), now_ns()), from_ref(&PROCESS).addr() as u64);
     let process = Process { producer, pid, name, cmdline, track };
     PROCESS.store(Box::into_raw(Box::new(process)), Ordering::Release);
@@ -52,7 +52,7 @@ pub fn is_traced() -> bool {
     current().is_some_and(|process| !process.producer.is_inherited())
 }
 
-/// The clock of traces: nanoseconds since the machine was started, sleep included (`CLOCK_BOOTTIME`).
+/// The clock of traces: nanoseconds since the machine started, including sleep (`CLOCK_BOOTTIME`).
 #[inline]
 pub fn now_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
@@ -64,7 +64,7 @@ pub(super) fn process_track() -> u64 {
     current().map_or(0, |process| process.track)
 }
 
-/// A thread, as the trace describes it: asked of the system once in a session, not after each loss.
+/// A thread's description in the trace. The system is asked once in a session, not after each loss.
 pub(super) struct ThreadDescription {
     id: u32,
     track: u64,
@@ -72,7 +72,6 @@ pub(super) struct ThreadDescription {
 }
 
 impl ThreadDescription {
-    /// Of this thread.
     pub(super) fn new() -> Self {
         let id = thread_id();
         Self { id, track: mix(process_track(), u64::from(id) | 1 << 63), name: thread_name(id) }
@@ -83,7 +82,7 @@ fn thread_id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
 
-/// Two numbers as one that others hardly ever make (the finalizer of splitmix64); never 0.
+/// Combines two numbers into one that other pairs hardly ever give (the finalizer of splitmix64); never 0.
 pub(super) fn mix(one: u64, other: u64) -> u64 {
     let mut mixed = one.wrapping_add(other.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -91,7 +90,7 @@ pub(super) fn mix(one: u64, other: u64) -> u64 {
     (mixed ^ mixed >> 31).max(1)
 }
 
-/// Writes the packet that describes the process, with which a thread's sequence begins anew.
+/// Writes the packet that describes the process and begins a thread's sequence anew.
 pub(super) fn describe_process(message: Message<'_>, thread: &ThreadDescription) {
     let Some(process) = current() else { return };
     let mut packet = TracePacketWriter(message);
@@ -119,7 +118,7 @@ pub(super) fn describe_thread(message: Message<'_>, thread: &ThreadDescription) 
     description.set_thread_name(&thread.name);
 }
 
-/// What the system calls a thread.
+/// The system's name of a thread.
 fn thread_name(id: u32) -> String {
     let path = format!("/proc/self/task/{id}/comm");
     let name = std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
@@ -143,12 +142,12 @@ mod tests {
 
     #[test]
     fn numbers_are_mixed_as_splitmix64_does() {
-        // What the generator's published examples give for the seed 1234567, one after the other.
+        // The first outputs that the generator's authors publish for the seed 1234567.
         let published = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         for (index, number) in (0..).zip(published) {
             assert_eq!(mix(1_234_567, index), number);
         }
-        // What the finalizer makes 0 of is 0, which is no flow.
+        // The finalizer gives 0 for this input; 0 is not a flow number.
         assert_eq!(mix(0, u64::MAX), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! What a program records on the calling thread: slices, instants, and the values of counters.
+//! Records slices, instants and the values of counters on the calling thread.
 
 use super::category::Category;
 use super::counter::Counter;
@@ -7,7 +7,7 @@ use super::names::Name;
 use super::process::now_ns;
 use super::thread;
 
-/// A slice that ends when this is dropped. Made by [`slice!`](crate::slice).
+/// A slice that ends when this is dropped. Created by [`slice!`](crate::slice).
 #[derive(Debug)]
 #[must_use = "the slice ends when this is dropped; bind it to a name such as `_slice`"]
 pub struct Slice {
@@ -15,7 +15,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// One of a category that is off.
+    /// A slice of a category that is off.
     #[inline(always)]
     pub const fn none() -> Self {
         Self { is_open: false }
@@ -82,7 +82,7 @@ fn end() {
 }
 
 impl Counter {
-    /// Says what its number is from now on.
+    /// Sets the counter's value from now on.
     #[inline(always)]
     pub fn set(&'static self, value: f64) {
         if self.category.is_enabled() {

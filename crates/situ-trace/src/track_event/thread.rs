@@ -1,7 +1,8 @@
-//! What a thread keeps while it is traced: its writer, and what that has sent.
+//! What a thread keeps while it is traced: its writer, and which names it has sent.
 //!
-//! A thread that ends leaves it to one that begins. So a thousand threads one after another need one writer, one place in the ring and one
-//! sequence of the trace, and not a thousand, of which the collector would have to free each.
+//! A thread that ends leaves this to a later thread. So a thousand threads one after another need one writer,
+//! one entry in the ring and one sequence of the trace, and the collector has one entry to free, not a
+//! thousand.
 
 use std::cell::RefCell;
 use std::sync::Mutex;
@@ -17,14 +18,16 @@ thread_local! {
     static THREAD: RefCell<OwnThread> = const { RefCell::new(OwnThread(None)) };
 }
 
-/// How many threads' things are kept for others: more than begin and end at once. Each has some 10 KiB, and a place in the ring.
+/// The most threads whose state is kept for reuse: more than begin and end at once. Each takes about 10 KiB,
+/// and an entry in the ring.
 const MAX_REUSABLE: usize = 256;
 
-/// What threads have left that have ended. Locked for a moment when a thread begins to write and when it ends, and never waited for: who
-/// does not get it does without. (In a forked child it may be locked for ever.)
+/// The state of threads that have ended. It is locked for a moment when a thread begins to write and when it
+/// ends. A thread that does not get the lock at once does without. (In a forked child it may stay locked for
+/// ever.)
 static REUSABLE: Mutex<Vec<Box<Thread>>> = Mutex::new(Vec::new());
 
-/// A thread's own; left to others when it ends.
+/// A thread's own state; kept for reuse when the thread ends.
 struct OwnThread(Option<Box<Thread>>);
 
 impl Drop for OwnThread {
@@ -41,19 +44,19 @@ impl Drop for OwnThread {
 
 pub(super) struct Thread {
     writer: Writer,
-    /// Whose writer it is: after a fork that is another one.
+    /// The writer's process: a forked child has another one.
     process: &'static Process,
-    /// The writer's epoch that `sent` is of.
+    /// The writer's epoch in which `sent` is valid.
     epoch: u64,
     sent: Sent,
-    /// How it was described in a session, and in which.
+    /// The session in which the thread was described, and its description.
     described: (u32, ThreadDescription),
-    /// Whatever the bus' events need to be found again quickly.
+    /// The topics of this thread's bus events.
     pub(super) topics: TopicCache,
 }
 
-/// Calls `work` with what this thread keeps. Not in a process that is not traced, nor at the very end of a thread, nor within itself
-/// (a signal handler).
+/// Calls `work` with this thread's state. Does nothing if the process is not traced, at the very end of a
+/// thread, and within `work` itself (a signal handler).
 #[inline]
 pub(super) fn with(work: impl FnOnce(&mut Thread)) {
     let _ = THREAD.try_with(|thread| {
@@ -66,7 +69,7 @@ pub(super) fn with(work: impl FnOnce(&mut Thread)) {
     });
 }
 
-/// Writes an event on this thread's track, if this process is being traced.
+/// Writes an event on this thread's track, if this process is traced.
 #[inline]
 pub fn write(event: &Event<'_>) {
     with(|thread| thread.write(event));
@@ -78,7 +81,7 @@ pub(super) fn count(counter: &'static Counter, at_ns: u64, value: f64) {
 }
 
 impl Thread {
-    /// For a thread that writes for the first time.
+    /// For a thread's first event.
     #[cold]
     fn begin(process: &'static Process) -> Box<Self> {
         let left = REUSABLE.try_lock().ok().and_then(|mut left| left.pop());
@@ -121,7 +124,7 @@ impl Thread {
         if counter.is_repeated(value) && is_known {
             return;
         }
-        // One whose number is too high to be remembered is described each time.
+        // A number that is too high for `sent` is described each time.
         let is_new = counter.number() >= MAX_INTERNED || self.sent.add(Table::Counters, counter.number());
         if is_new && !self.describe(|message, _| counter.describe(message)) {
             return;
@@ -131,14 +134,14 @@ impl Thread {
         }
     }
 
-    /// Whether there is a session, and whoever reads it knows what this thread is.
+    /// Whether there is a session, and its reader knows this thread's description.
     #[inline(always)]
     fn is_ready(&mut self) -> bool {
         let epoch = self.writer.state_epoch();
         epoch == self.epoch && epoch != 0 || self.describe_all(epoch)
     }
 
-    /// Says everything anew. Whether that was heard.
+    /// Describes the process and the thread anew. Returns whether no packet was lost.
     #[cold]
     #[inline(never)]
     fn describe_all(&mut self, epoch: u64) -> bool {
@@ -149,13 +152,13 @@ impl Thread {
         }
         let session = self.writer.session();
         if self.described.0 != session {
-            // It may have another name by now.
+            // The thread's name may have changed.
             self.described = (session, ThreadDescription::new());
         }
         self.describe(process::describe_process) && self.describe(process::describe_thread)
     }
 
-    /// Writes a packet that others depend on. Whether it was not lost.
+    /// Writes a packet that others depend on. Returns whether it was not lost.
     fn describe(&mut self, write: impl FnOnce(situ_wire::protobuf::Message<'_>, &ThreadDescription)) -> bool {
         match self.writer.packet() {
             Some(mut packet) => write(packet.message(), &self.described.1),
@@ -163,7 +166,7 @@ impl Thread {
         }
         let is_delivered = self.writer.state_epoch() == self.epoch;
         if !is_delivered {
-            // So that the next event says everything again.
+            // The next event describes everything again.
             self.epoch = 0;
         }
         is_delivered

@@ -3,13 +3,13 @@
 /// The value of an argument.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
-    /// A number that is not negative.
+    /// An unsigned number.
     Uint(u64),
-    /// A number.
+    /// A signed number.
     Int(i64),
-    /// A number with a fraction.
+    /// A floating-point number.
     Double(f64),
     /// A text.
     Text(&'a str),

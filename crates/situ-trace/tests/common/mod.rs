@@ -1,4 +1,5 @@
-//! What the tests of traces share: a root directory of their own, packets that can be checked, and a reader of traces.
+//! Shared by the tests of traces: a scratch root directory, packets that can be checked, and a reader of
+//! traces.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 // The same as in the tests of the bus.
@@ -16,18 +17,18 @@ use situ_memory::Root;
 use situ_trace::{Collector, CollectorOptions, Limits, Producer, Writer};
 use situ_wire::protobuf::{Fields, Message, Value};
 
-/// More than anything takes.
+/// Longer than any step of a test takes.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a process gives that waits for its collector as long as that wants it to.
+/// Limits of a process that waits for its collector as long as the session wants.
 pub const LONG_STALL: Limits = Limits::new().stall(Duration::from_secs(3600));
 
-/// Something that is seldom the same twice.
+/// A number that is seldom the same twice.
 pub fn now_ns() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64
 }
 
-/// A root directory that is removed when dropped, by its maker.
+/// A root directory. Its creator removes it on drop.
 pub struct Scratch(pub PathBuf, bool);
 
 impl Scratch {
@@ -37,7 +38,7 @@ impl Scratch {
         Self(PathBuf::from(format!("/dev/shm/situ-test-trace-{}-{count}", std::process::id())), true)
     }
 
-    /// One that belongs to somebody else.
+    /// The directory of another process, which removes it.
     pub fn shared(path: PathBuf) -> Self {
         Self(path, false)
     }
@@ -46,7 +47,7 @@ impl Scratch {
         Root::at(&self.0, None)
     }
 
-    /// Where a trace may lie.
+    /// The path of the trace.
     pub fn file(&self) -> PathBuf {
         self.root().prepare_only(&[]).unwrap();
         self.0.join("test.pftrace")
@@ -58,7 +59,7 @@ impl Scratch {
         Collector::start(&self.root(), options).unwrap()
     }
 
-    /// A producer that hears of the session.
+    /// A producer that has joined the session.
     pub fn producer(&self, name: &str) -> Producer {
         let producer = Producer::connect_within(&self.root(), name, LONG_STALL, |_| {}).unwrap();
         assert!(producer.wait_for_session(TIMEOUT));
@@ -69,13 +70,13 @@ impl Scratch {
         Trace::read(&std::fs::read(self.file()).unwrap())
     }
 
-    /// How many packets of producers the file has so far; the last one may be cut off.
+    /// How many packets of producers the file has so far; the last one may be incomplete.
     pub fn packets_so_far(&self) -> usize {
         let bytes = std::fs::read(self.file()).unwrap();
         Fields::new(&bytes).map_while(Result::ok).count().saturating_sub(1)
     }
 
-    /// What lies where sessions lie.
+    /// The names in the directory of the sessions.
     pub fn left(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.root().path().join("trace")).unwrap().flatten();
         entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
@@ -90,20 +91,20 @@ impl Drop for Scratch {
     }
 }
 
-/// The field in which the tests' packets have their content (`TracePacket.for_testing`), and those in it.
+/// The field with the content of the tests' packets (`TracePacket.for_testing`), and the fields in it.
 pub const TEST: u32 = 900;
 const NUMBER: u32 = 1;
 const NESTED: u32 = 2;
 const FILL: u32 = 3;
 const SUM: u32 = 4;
 
-/// The byte at a place of a packet's filling.
+/// The byte at an index of a packet's filling.
 fn fill(number: u64, index: usize) -> u8 {
     (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u8 ^ index as u8
 }
 
-/// Writes a packet with a number, so many bytes that follow from it, in messages nested so deep, and a sum over them. Whether there is a
-/// session.
+/// Writes a packet: a number, `bytes` bytes that follow from the number, nested `depth` messages deep, and a
+/// sum of the bytes. Returns whether there is a session.
 pub fn write(writer: &mut Writer, number: u64, bytes: usize, depth: u32) -> bool {
     write_with(writer, number, depth, |message| {
         let mut sum = 0u64;
@@ -123,7 +124,7 @@ pub fn write(writer: &mut Writer, number: u64, bytes: usize, depth: u32) -> bool
     })
 }
 
-/// The filling of a packet, made beforehand, so that writing it takes few instructions.
+/// The filling of a packet, computed beforehand, so that writing it takes few instructions.
 pub struct Prepared {
     number: u64,
     filling: Vec<u8>,
@@ -165,11 +166,11 @@ fn nest(message: &mut Message<'_>, number: u64, depth: u32, fill: &impl Fn(&mut 
         return fill(message);
     }
     nest(&mut message.message(NESTED), number, depth - 1, fill);
-    // Behind the nested message too, so that its length matters.
+    // Also behind the nested message, so that its length matters.
     message.uint64(SUM, number ^ u64::from(depth));
 }
 
-/// Checks a packet's content, and gives its number and how many bytes it was filled with.
+/// Checks a packet's content. Returns its number and the size of its filling.
 pub fn check(test: &[u8]) -> (u64, usize) {
     let mut number = None;
     let (mut level, mut depth) = (test, Vec::new());
@@ -205,27 +206,27 @@ pub fn check(test: &[u8]) -> (u64, usize) {
     }
 }
 
-/// A packet as it stands in a trace.
+/// A packet of a trace.
 #[derive(Debug, Default, Clone)]
 pub struct Found {
     pub sequence: u32,
     pub dropped: bool,
     pub first: bool,
     pub flags: u64,
-    /// Of the tests' packets: the number and how many bytes it was filled with.
+    /// For the tests' packets: the number, and the size of the filling.
     pub test: Option<(u64, usize)>,
     pub clocks: bool,
     pub interned: Vec<u8>,
     pub tracks: Vec<u8>,
 }
 
-/// A trace, read by the book: `Trace.packet` is field 1.
+/// A trace, read as its format says: `Trace.packet` is field 1.
 #[derive(Debug, Default)]
 pub struct Trace {
     pub packets: Vec<Found>,
 }
 
-/// The packets of a trace as they stand there: `Trace.packet` is field 1.
+/// The packets of a trace, unparsed: `Trace.packet` is field 1.
 fn packets(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     Fields::new(bytes).map(|field| {
         let field = field.expect("a trace consists of whole packets");
@@ -234,7 +235,7 @@ fn packets(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// A packet's fields, if it is of this sequence (or whichever); its content is checked then.
+/// A packet's fields, if it is of this sequence or `of` is `None`. Checks its content.
 fn read(packet: &[u8], of: Option<u32>) -> Option<Found> {
     let mut found = Found::default();
     let mut content = None;
@@ -259,7 +260,7 @@ fn read(packet: &[u8], of: Option<u32>) -> Option<Found> {
     Some(found)
 }
 
-/// The packets of one sequence, checked; those of others must only consist of whole fields.
+/// The packets of one sequence, checked. Other packets must only consist of whole fields.
 pub fn packets_of(bytes: &[u8], sequence: u32) -> Vec<Found> {
     packets(bytes).filter_map(|packet| read(packet, Some(sequence))).collect()
 }
@@ -269,7 +270,7 @@ impl Trace {
         Self { packets: packets(bytes).filter_map(|packet| read(packet, None)).collect() }
     }
 
-    /// The tests' packets of each sequence, in their order.
+    /// The tests' packets of each sequence, in order.
     pub fn sequences(&self) -> HashMap<u32, Vec<&Found>> {
         let mut sequences: HashMap<u32, Vec<&Found>> = HashMap::new();
         for packet in self.packets.iter().filter(|packet| packet.test.is_some()) {

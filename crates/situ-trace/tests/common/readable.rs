@@ -1,8 +1,8 @@
-//! The rules that whatever is read from a trace keeps to.
+//! Rules that every trace keeps once it is read.
 
 use situ_trace::reader::{ReadTrace, SliceEnd, TraceSummary};
 
-/// Reads it, and holds what came out to its own rules.
+/// Reads a trace, and checks the rules.
 pub fn check(bytes: &[u8]) -> ReadTrace {
     let trace = ReadTrace::read(bytes);
     let (begin, end) = trace.span();

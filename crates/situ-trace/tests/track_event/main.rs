@@ -1,5 +1,5 @@
-//! Traces as people see them, decoded by another implementation of protobuf: tracks, slices, arguments, flows, counters, and that
-//! nothing refers to what was not said before, whatever is lost.
+//! Traces decoded by another implementation of protobuf: tracks, slices, arguments, flows and counters.
+//! Nothing refers to what was not said before, even after losses.
 
 mod perfetto;
 mod rules;
@@ -33,7 +33,7 @@ fn numbers() -> TypeDescription {
     }
 }
 
-/// The tests are one process, which is traced in one session at a time: so all are one test.
+/// All tests run in one process, which takes part in one session at a time. So they are one test.
 #[test]
 fn what_happens_is_in_the_trace() {
     let recording = Recording::new();
@@ -107,7 +107,8 @@ fn events_have_names_arguments_and_flows(recording: &Recording) {
     }
 }
 
-/// One `Name`, as C++ has one for each literal: its number is explained in each table that it is looked up in.
+/// One `Name` for two uses, as C++ has one for each literal: its number is explained in each table that uses
+/// it.
 fn a_name_may_be_that_of_an_event_and_of_an_argument(recording: &Recording) {
     static STEP: Name = Name::new("step");
     static TURN: Name = Name::new("turn");
@@ -123,7 +124,7 @@ fn a_name_may_be_that_of_an_event_and_of_an_argument(recording: &Recording) {
         });
     };
     let bytes = recording.record("", || {
-        // Both in one packet; then the argument's name becomes an event's.
+        // Both in one packet; then the argument's name becomes the name of an event.
         event(&STEP, &STEP, 1);
         event(&STEP, &TURN, 2);
         event(&TURN, &STEP, 3);
@@ -173,12 +174,12 @@ fn threads_have_tracks_of_their_own(recording: &Recording) {
     );
 }
 
-/// More threads than a ring has places for writers, and more than it has chunks.
+/// More threads than a ring has entries, and more than it has chunks.
 const THREADS: u64 = 1300;
 
 fn threads_one_after_another() {
     for number in 0..THREADS {
-        // Threads that stay write in between.
+        // A long-lived thread writes in between.
         instant!(PLANNER, "next", "number" => number);
         std::thread::spawn(move || drop(slice!(PLANNER, "short", "number" => number))).join().unwrap();
     }
@@ -186,7 +187,7 @@ fn threads_one_after_another() {
 
 fn threads_that_follow_each_other_lose_nothing(recording: &Recording) {
     follow_each_other(&recording.record("", threads_one_after_another));
-    // With a collector that sleeps all the time, and so frees no place of those who have ended.
+    // With a collector that always sleeps, and so frees no entry of an ended thread.
     let asleep =
         |options| CollectorOptions { ring_bytes: 16 << 20, period: Duration::from_secs(60), ..options };
     follow_each_other(&recording.record_with(asleep, threads_one_after_another));
@@ -200,7 +201,7 @@ fn follow_each_other(bytes: &[u8]) {
     assert_eq!(trace.losses, 0);
 }
 
-/// Only the newest is kept, but nothing of that depends on what is not.
+/// Only the newest packets are kept, and they depend on nothing that is missing.
 fn threads_that_follow_each_other_leave_a_whole_ring(recording: &Recording) {
     const KEPT: usize = 64 << 10;
     let to_ring = |mut options: CollectorOptions| {
@@ -263,7 +264,7 @@ fn waits_for_room_say_which_subscriber_is_behind(recording: &Recording) {
     let offers = PublisherQos { reliability: Reliability::Reliable, depth: 1, ..PublisherQos::default() };
     let offers = PublisherQos { when_full: WhenFull::Block(Some(Duration::from_secs(60))), ..offers };
     let publisher = RawPublisher::create(&here, "full", &numbers(), offers).unwrap();
-    // That this thread uses the subscriber is known from here on.
+    // A ring of the smallest size, filled faster than it is read: no remaining packet depends on a lost one.
     assert!(subscriber.take().unwrap().is_none());
     let bytes = recording.record("bus", || {
         std::thread::scope(|scope| {
@@ -295,7 +296,7 @@ fn waits_for_room_say_which_subscriber_is_behind(recording: &Recording) {
     assert!(published[0].end <= waits[0].begin && waits[0].end <= published[1].end, "before the second");
 }
 
-/// A ring of the smallest size, filled faster than it is emptied: whatever is lost, no packet that is left depends on it.
+/// Reading checks the rules.
 fn losses_take_no_more_than_themselves(recording: &Recording) {
     const EVENTS: u64 = 20_000;
     let options = |options: CollectorOptions| CollectorOptions {

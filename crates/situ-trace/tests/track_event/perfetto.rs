@@ -1,5 +1,5 @@
-//! Perfetto's messages for another implementation (prost), written down by hand from the field numbers of its public schema: what a
-//! trace says is not asked of the code that wrote it.
+//! Perfetto's messages for another implementation (prost), written by hand from the field numbers of the
+//! public schema. So the code that wrote a trace does not decide what it says.
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Trace {

@@ -1,6 +1,7 @@
-//! The rules of the format, held against a whole trace as Perfetto's trace processor reads it: no unknown field; every number is
-//! explained before it is used, in its own table, on its own sequence, since that was cleared last; time does not run backwards on
-//! a track, slices nest. Gives what was said, with names in place of numbers.
+//! Checks a whole trace against the rules of the format, as Perfetto's trace processor applies them. There is
+//! no unknown field. Every number is explained before its use, in its own table, on its own sequence, after
+//! the last clearing. Time does not run backwards on a track, and slices nest. The result has names in place
+//! of numbers.
 
 use std::collections::HashMap;
 
@@ -23,7 +24,7 @@ pub struct Said {
     pub value: Option<f64>,
 }
 
-/// A slice, from both of its ends.
+/// A slice, from its begin and its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Whole {
     pub track: u64,
@@ -180,7 +181,7 @@ impl Checked {
         }
     }
 
-    /// The slices of a name.
+    /// The slices with a name.
     pub fn named(&self, name: &str) -> Vec<&Whole> {
         self.slices.iter().filter(|slice| slice.name == name).collect()
     }

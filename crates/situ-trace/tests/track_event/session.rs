@@ -1,4 +1,4 @@
-//! Sessions in a directory of their own.
+//! Sessions in a scratch directory.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use situ_trace::{Category, Collector, CollectorOptions, category, instant};
 
 category!(PROBE, "probe");
 
-/// This process, connected to a directory of its own, which is removed at the end.
+/// This process, connected to a scratch directory, which is removed at the end.
 pub struct Recording(PathBuf);
 
 impl Recording {

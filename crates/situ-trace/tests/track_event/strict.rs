@@ -1,7 +1,8 @@
-//! Every field of a trace, held against Perfetto's public schema: a number or a type of field that the schema does not have there
-//! is a defect of what wrote it. Written down by hand, like `perfetto.rs`, which passes over what it does not know.
+//! Checks every field of a trace against Perfetto's public schema: a number or type of field that the schema
+//! does not have at that place is a defect of the writer. Written by hand, like `perfetto.rs`, which skips
+//! unknown fields.
 
-/// What a field may be.
+/// The type of a field.
 #[derive(Clone, Copy)]
 enum Kind {
     Varint,
@@ -59,7 +60,7 @@ const PROCESS: &[(u64, Kind)] = &[(1, Varint), (2, Text), (6, Text)];
 const THREAD: &[(u64, Kind)] = &[(1, Varint), (2, Varint), (5, Text)];
 const COUNTER: &[(u64, Kind)] = &[(3, Varint)];
 
-/// Panics unless the bytes are a trace, field by field.
+/// Panics unless the bytes are a trace that matches the schema.
 pub fn check(bytes: &[u8]) {
     message("trace", bytes, TRACE);
 }

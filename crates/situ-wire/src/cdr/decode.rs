@@ -12,13 +12,14 @@ use super::encoding::Encoding;
 use super::error::{DecodeError, DecodeProblem};
 use super::reader::{Reader, Scope, TextBuffer};
 
-/// How much memory one message may take, besides 64 times its own length.
+/// The most memory that one message may take, in addition to 64 times its own length.
 pub const MAX_MEMORY: usize = 64 << 20;
 
-/// Decodes a message over whatever `message` held. Vectors keep their memory. If it fails, the message holds a mixture.
+/// Decodes a message over the previous content of `message`. Vectors keep their memory. After an error the
+/// message holds a mixture of both.
 ///
-/// Bytes behind the message are ignored. Another process may change the bytes meanwhile: then this fails, or gives some valid
-/// message.
+/// Bytes behind the message are ignored. If another process changes the bytes meanwhile, the result is an
+/// error or some valid message.
 pub fn decode<'a, T: Structure>(
     message: &mut T,
     bytes: impl Into<SharedBytes<'a>>,
@@ -26,8 +27,8 @@ pub fn decode<'a, T: Structure>(
     decode_with_body(message, &mut [], bytes)
 }
 
-/// Decodes a flat message whose bulk members go to its body, which must begin at a multiple of 64 bytes and be large
-/// enough; see [`bulk_lengths`].
+/// Decodes a flat message whose bulk members go into its body. The body must begin at a multiple of 64 bytes
+/// and be large enough; see [`bulk_lengths`].
 pub fn decode_with_body<'a, T: Structure>(
     message: &mut T,
     body: &mut [u8],
@@ -36,8 +37,8 @@ pub fn decode_with_body<'a, T: Structure>(
     run(message, Body::Write(body), bytes.into())
 }
 
-/// The lengths of the bulk members of an encoded message, for constructing the flat message that it is then decoded
-/// into.
+/// The lengths of the bulk members of an encoded message, for constructing the flat message into which it is
+/// then decoded.
 pub fn bulk_lengths<'a, T: Message>(
     bytes: impl Into<SharedBytes<'a>>,
 ) -> Result<T::BulkLengths, DecodeError> {
@@ -70,29 +71,29 @@ fn run<T: Structure>(message: &mut T, body: Body<'_>, bytes: SharedBytes<'_>) ->
     decoder.structure(message)
 }
 
-/// Where the elements of bulk members of flat messages go.
+/// The destination of the elements of bulk members.
 enum Body<'b> {
     Write(&'b mut [u8]),
-    /// Nowhere: only their number is wanted.
+    /// None: only their number is needed.
     Measure,
 }
 
-/// Sets every value it sees.
+/// Sets every value that it visits.
 struct Decoder<'a, 'b> {
     reader: Reader<'a>,
     body: Body<'b>,
     bulk: BulkCursor,
-    /// How many more bytes of memory elements may take.
+    /// How many bytes of memory elements may still take.
     memory: usize,
     memory_limit: usize,
-    /// The optional member whose value comes next, and whether its structure is mutable.
+    /// The optional member to which the next value belongs, and whether its structure is mutable.
     optional: Option<(&'static MemberInfo, bool)>,
-    /// Whether the array that comes next is the element of an array.
+    /// Whether the next array is the element of an array.
     in_array: bool,
     text: TextBuffer,
 }
 
-/// Hands the members of a structure to the decoder, in order.
+/// Passes the members of a structure to the decoder, in order.
 struct Members<'d, 'a, 'b, 'v, T> {
     decoder: &'d mut Decoder<'a, 'b>,
     value: &'v mut T,
@@ -116,7 +117,7 @@ impl<T> MemberVisitor<T> for Members<'_, '_, '_, '_, T> {
     }
 }
 
-/// Hands the one member with an id to the decoder.
+/// Passes the member with this id to the decoder.
 struct Find<'d, 'a, 'b, 'v, T> {
     decoder: &'d mut Decoder<'a, 'b>,
     value: &'v mut T,
@@ -141,7 +142,7 @@ impl<T> MemberVisitor<T> for Find<'_, '_, '_, '_, T> {
     }
 }
 
-/// Turns the bytes of every number of this size around.
+/// Reverses the bytes of every number of this size.
 fn swap_numbers(bytes: &mut [u8], size: usize) {
     if size > 1 {
         bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
@@ -174,8 +175,8 @@ impl<'a> Decoder<'a, '_> {
         }
     }
 
-    /// The bytes of `count` elements, if they lie in the message as they would lie in memory but for the byte order.
-    /// The latter holds of numbers only.
+    /// The bytes of `count` elements, if the message has them in their layout in memory. For numbers, the
+    /// byte order may differ.
     fn dense<T: Value>(&mut self, count: usize) -> Result<Option<SharedBytes<'a>>, DecodeError> {
         let is_number = T::SHAPE.element != Element::Other;
         if count == 0 || !T::DENSE || (!is_number && self.reader.is_swapped()) {
@@ -189,7 +190,7 @@ impl<'a> Decoder<'a, '_> {
         self.reader.bytes(count.saturating_mul(size_of::<T>())).map(Some)
     }
 
-    /// The elements of an array or of bulk data.
+    /// Decodes the elements of an array or of bulk data.
     fn elements<T: Value>(&mut self, elements: &mut [T]) -> Result<(), DecodeError> {
         if let Some(bytes) = self.dense::<T>(elements.len())?
             && let Some(to) = dense_bytes_mut(elements)
@@ -207,7 +208,7 @@ impl<'a> Decoder<'a, '_> {
         Ok(())
     }
 
-    /// Counts memory that an element takes which the message need not pay for with bytes of its own.
+    /// Counts memory for an element whose bytes in the message may be fewer.
     fn charge(&mut self, size: usize) -> Result<(), DecodeError> {
         self.memory = self
             .memory
@@ -216,7 +217,7 @@ impl<'a> Decoder<'a, '_> {
         Ok(())
     }
 
-    /// The length of a sequence of these elements.
+    /// Reads the length of a sequence of these elements.
     fn sequence_length<T: Value>(&mut self) -> Result<usize, DecodeError> {
         let is_number = T::SHAPE.element != Element::Other;
         self.reader.length(if is_number { size_of::<T>() } else { 1 })
@@ -231,7 +232,7 @@ impl<'a> Decoder<'a, '_> {
         }
     }
 
-    /// The members of a mutable structure: `decode` gets each id and says whether it knew it.
+    /// Reads the members of a mutable structure. `decode` gets each id, and returns whether it knows it.
     fn parameters(
         &mut self,
         mut decode: impl FnMut(&mut Self, u32) -> Result<bool, DecodeError>,
@@ -248,7 +249,7 @@ impl<'a> Decoder<'a, '_> {
         Ok(())
     }
 
-    /// What stands around the parts of a structure or union.
+    /// Reads a structure or union: its nesting level and delimiter, and its parts with `read`.
     fn composite(
         &mut self,
         info: &TypeInfo,
@@ -262,7 +263,7 @@ impl<'a> Decoder<'a, '_> {
         Ok(())
     }
 
-    /// Reads over the elements of bulk data.
+    /// Reads the elements of bulk data without storing them.
     fn skip_elements<T: Plain>(&mut self, count: usize) -> Result<(), DecodeError> {
         if self.dense::<T>(count)?.is_none() {
             let mut scratch: T = default_value();
@@ -311,8 +312,8 @@ impl VisitorMut for Decoder<'_, '_> {
             let swap = self.reader.is_swapped();
             list.clear();
             list.try_reserve(count).map_err(|error| self.reader.error(error))?;
-            // SAFETY: there are as many bytes as the elements have, so all are written; they are dense, so that any bytes will
-            // do.
+            // SAFETY: there are as many bytes as the elements have, so all are written; the elements are
+            // dense, so any bytes are valid.
             unsafe {
                 list.try_extend_with(count, |elements| {
                     debug_assert_eq!(size_of_val(elements), bytes.len());

@@ -10,12 +10,12 @@ use super::encoding::{ByteOrder, Encapsulation, Encoding};
 use super::error::{EncodeError, EncodeProblem};
 use super::writer::{BytesSink, Counter, Delimiter, Sink, SliceSink, Writer};
 
-/// The size of a message on the wire, its header included.
+/// The size of an encoded message, its header included.
 pub fn encoded_size<T: Structure>(message: &T, encoding: Encoding) -> Result<usize, EncodeError> {
     encoded_size_with_body(message, &[], encoding)
 }
 
-/// The size on the wire of a flat message with bulk members, which lie in its body.
+/// The encoded size of a flat message whose bulk members lie in `body`.
 pub fn encoded_size_with_body<T: Structure>(
     message: &T,
     body: &[u8],
@@ -24,7 +24,7 @@ pub fn encoded_size_with_body<T: Structure>(
     encode(message, body, encoding, Counter::default()).map(|counter| counter.len())
 }
 
-/// Encodes a message into a buffer and returns how many bytes it took.
+/// Encodes a message into a buffer, and returns its size.
 pub fn encode_into<T: Structure>(
     message: &T,
     buffer: &mut [u8],
@@ -33,7 +33,7 @@ pub fn encode_into<T: Structure>(
     encode_into_with_body(message, &[], buffer, encoding)
 }
 
-/// Encodes a flat message with bulk members, which lie in its body, into a buffer and returns how many bytes it took.
+/// Encodes a flat message whose bulk members lie in `body` into a buffer, and returns its size.
 pub fn encode_into_with_body<T: Structure>(
     message: &T,
     body: &[u8],
@@ -56,7 +56,7 @@ pub fn encode_to_vec<T: Structure>(message: &T, encoding: Encoding) -> Result<Ve
     encode_to_vec_with_body(message, &[], encoding)
 }
 
-/// Encodes a flat message with bulk members, which lie in its body.
+/// Encodes a flat message whose bulk members lie in `body`.
 pub fn encode_to_vec_with_body<T: Structure>(
     message: &T,
     body: &[u8],
@@ -79,17 +79,17 @@ fn encode<T: Structure, S: Sink>(
     Ok(encoder.writer.into_sink())
 }
 
-/// Writes every value it sees.
+/// Writes every value that it visits.
 struct Encoder<'b, S> {
     writer: Writer<S>,
     body: &'b [u8],
-    /// The optional member whose value comes next, and whether its structure is mutable.
+    /// The optional member to which the next value belongs, and whether its structure is mutable.
     optional: Option<(&'static MemberInfo, bool)>,
-    /// Whether the array that comes next is the element of an array.
+    /// Whether the next array is the element of an array.
     in_array: bool,
 }
 
-/// Hands the members of a structure to the encoder.
+/// Passes the members of a structure to the encoder.
 struct Members<'e, 'b, 'v, S, T> {
     encoder: &'e mut Encoder<'b, S>,
     value: &'v T,
@@ -145,7 +145,7 @@ impl<S: Sink> Encoder<'_, S> {
         Ok(delimiter.map_or(Ok(()), |delimiter| self.writer.end_delimited(delimiter))?)
     }
 
-    /// The elements of a sequence or array.
+    /// Encodes the elements of a sequence or array.
     fn elements<T: Value>(&mut self, elements: &[T]) -> Result<(), EncodeError> {
         if elements.is_empty() {
             return Ok(());
@@ -155,7 +155,8 @@ impl<S: Sink> Encoder<'_, S> {
                 self.writer.align(T::SHAPE.size)?;
                 return Ok(self.writer.bytes(bytes)?);
             }
-            // The memory of dense structures is what their members would be written as, if it begins at their alignment.
+            // Dense structures have the same bytes in memory and on the wire, if they begin at their
+            // alignment.
             if self.writer.is_aligned(align_of::<T>()) {
                 return Ok(self.writer.bytes(bytes)?);
             }
@@ -185,7 +186,8 @@ impl<S: Sink> Encoder<'_, S> {
         Ok(())
     }
 
-    /// What stands around the parts of a structure or union; `write` is told whether they are parameters.
+    /// Writes a structure or union: its nesting level and delimiter, and its parts with `write`, whose
+    /// argument says whether they are parameters.
     fn composite(
         &mut self,
         info: &TypeInfo,

@@ -5,7 +5,7 @@ use situ_layout::visit::Extensibility;
 /// The size of the encapsulation header, in bytes.
 pub const HEADER_SIZE: usize = 4;
 
-/// How deep values may be nested, every structure, union, sequence, array and map counting as one level.
+/// How deep values may be nested. Each structure, union, sequence, array and map counts as one level.
 pub const MAX_DEPTH: u32 = 128;
 
 /// The version of CDR.
@@ -38,23 +38,23 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// That of this machine.
+    /// The byte order of this machine.
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 }
 
-/// What the encapsulation header says.
+/// The content of the encapsulation header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Encapsulation {
     /// The version.
     pub encoding: Encoding,
     /// The byte order.
     pub order: ByteOrder,
-    /// How the top-level type is encoded. In version 1 appendable types look like final ones.
+    /// How the top-level type is encoded. In version 1, appendable types are encoded as final ones.
     pub extensibility: Extensibility,
 }
 
 impl Encapsulation {
-    /// From the first two bytes of a message; `None` if they name no CDR encoding.
+    /// Decodes the first two bytes of a message; `None` if they name no CDR encoding.
     pub const fn from_id(id: u16) -> Option<Self> {
         let order = if id & 1 == 0 { ByteOrder::Big } else { ByteOrder::Little };
         let (encoding, extensibility) = match id & !1 {
@@ -80,7 +80,7 @@ impl Encapsulation {
         kind | (matches!(self.order, ByteOrder::Little) as u16)
     }
 
-    /// Whether a message with this header can hold a value of a type that is so extensible.
+    /// Whether a message with this header can hold a value of a type with this extensibility.
     pub const fn fits(self, extensibility: Extensibility) -> bool {
         Self { extensibility, ..self }.id() == self.id()
     }

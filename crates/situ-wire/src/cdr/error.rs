@@ -1,4 +1,4 @@
-//! What can go wrong while encoding and decoding, and where.
+//! The errors of encoding and decoding, with the place where they occurred.
 
 use situ_layout::ros::RosidlBuffer;
 use situ_layout::visit::Extensibility;
@@ -14,29 +14,29 @@ pub enum DecodeProblem {
     /// The message ends too early.
     #[error("{needed} more bytes are needed, but only {left} are left")]
     Truncated {
-        /// How many bytes come next.
+        /// How many bytes the next value needs.
         needed: usize,
-        /// How many there are, to the end of the message or of the enclosing part.
+        /// How many bytes are left in the message, or in the enclosing part.
         left: usize,
     },
     /// The first two bytes name no CDR encoding.
-    #[error("0x{id:04x} is no CDR encapsulation; was the message encoded as CDR?")]
+    #[error("0x{id:04x} is not a CDR encapsulation; was the message encoded as CDR?")]
     UnknownEncapsulation {
         /// The bytes.
         id: u16,
     },
-    /// The message was encoded for a type that is extensible in another way.
+    /// The message was encoded for a type of another extensibility.
     #[error(
         "the encapsulation 0x{id:04x} is not that of {extensibility:?} types; writer and reader have different types"
     )]
     OtherExtensibility {
         /// The first two bytes.
         id: u16,
-        /// That of the reader's type.
+        /// The extensibility of the reader's type.
         extensibility: Extensibility,
     },
-    /// More elements or characters are announced than can follow.
-    #[error("a length of {length} cannot be, with {left} bytes left")]
+    /// The message announces more elements or characters than its rest can hold.
+    #[error("a length of {length} is impossible, with {left} bytes left")]
     LengthTooLong {
         /// The length.
         length: usize,
@@ -64,18 +64,18 @@ pub enum DecodeProblem {
         valid_up_to: usize,
     },
     /// The length of a wide string is an odd number of bytes.
-    #[error("a wide string of {bytes} bytes is no number of 16-bit units")]
+    #[error("a wide string of {bytes} bytes does not consist of whole 16-bit units")]
     OddWideText {
         /// The number of bytes.
         bytes: usize,
     },
-    /// A unit of a wide string, which has 32 bits in version 1, is no 16-bit unit.
+    /// A unit of a wide string, which has 32 bits in version 1, does not fit 16 bits.
     #[error("the unit {unit:#x} of a wide string is larger than 0xffff")]
     WideUnitTooLarge {
         /// The unit.
         unit: u32,
     },
-    /// Another member stands where an optional one belongs.
+    /// A header names another member than the optional one that is expected.
     #[error(
         "member {expected} belongs here, but the header names {found}; writer and reader have different types"
     )]
@@ -91,8 +91,8 @@ pub enum DecodeProblem {
         /// The length found.
         length: u16,
     },
-    /// A member that the reader does not know must be understood.
-    #[error("member {id} is not known here, and its writer insists on its being understood")]
+    /// The reader does not know a member that it must understand.
+    #[error("member {id} is unknown here, and its writer requires readers to understand it")]
     NotUnderstood {
         /// The member's id.
         id: u32,
@@ -106,13 +106,13 @@ pub enum DecodeProblem {
         /// The limit.
         limit: usize,
     },
-    /// There is no memory for a part of it.
-    #[error("there are no {bytes} bytes of memory for what comes next in the message")]
+    /// There is no memory for a part of the message.
+    #[error("there is no memory for the next {bytes} bytes of the decoded message")]
     NoMemory {
         /// How many bytes were asked for.
         bytes: usize,
     },
-    /// The body of the flat message that is decoded into has no room for its bulk members.
+    /// The body of the flat message has no room for its bulk members.
     #[error("bulk data needs a body of {needed} bytes, but it has {body}; see `situ_wire::bulk_lengths`")]
     BodyTooSmall {
         /// The size needed so far.
@@ -120,7 +120,7 @@ pub enum DecodeProblem {
         /// The size of the body.
         body: usize,
     },
-    /// A bulk member of the flat message that is decoded into cannot be used.
+    /// A bulk member of the flat message cannot be written.
     #[error(transparent)]
     Bulk(#[from] BulkError),
 }
@@ -141,7 +141,7 @@ impl From<BoundError> for DecodeProblem {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{path}, at byte {offset}: {problem}")]
 pub struct DecodeError {
-    /// Where in the message, its header included.
+    /// The offset in the message, its header included.
     pub offset: usize,
     /// The member.
     pub path: FieldPath,
@@ -150,19 +150,19 @@ pub struct DecodeError {
 }
 
 impl DecodeError {
-    /// An error at a byte of the message.
+    /// Creates an error at an offset of the message.
     pub fn at(offset: usize, problem: impl Into<DecodeProblem>) -> Self {
         Self { offset, path: FieldPath::default(), problem: problem.into() }
     }
 
-    /// Says that it happened within this member.
+    /// Adds a member to the path.
     #[must_use]
     pub fn in_member(mut self, name: &'static str) -> Self {
         self.path.enter_member(name);
         self
     }
 
-    /// Says that it happened within this element.
+    /// Adds an element to the path.
     #[must_use]
     pub fn in_element(mut self, index: usize) -> Self {
         self.path.enter_element(index);
@@ -174,7 +174,7 @@ impl DecodeError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EncodeProblem {
-    /// There is no room for the message.
+    /// The buffer is too small for the message.
     #[error("the message needs {needed} bytes, but the buffer has {available}")]
     BufferTooSmall {
         /// The size of the message.
@@ -197,7 +197,7 @@ pub enum EncodeProblem {
     /// Values are nested deeper than [`MAX_DEPTH`].
     #[error("values are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// A sequence lies where only ROS can read it.
+    /// A sequence lies in memory that only ROS can read.
     #[error(transparent)]
     RosidlBuffer(#[from] RosidlBuffer),
     /// A bulk member cannot be read from the message's body.
@@ -222,14 +222,14 @@ impl From<EncodeProblem> for EncodeError {
 }
 
 impl EncodeError {
-    /// Says that it happened within this member.
+    /// Adds a member to the path.
     #[must_use]
     pub fn in_member(mut self, name: &'static str) -> Self {
         self.path.enter_member(name);
         self
     }
 
-    /// Says that it happened within this element.
+    /// Adds an element to the path.
     #[must_use]
     pub fn in_element(mut self, index: usize) -> Self {
         self.path.enter_element(index);

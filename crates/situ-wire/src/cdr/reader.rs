@@ -1,7 +1,8 @@
-//! Reads the parts of a CDR message: numbers, strings, delimited parts and parameters. Never reads out of bounds.
+//! Reads the parts of a CDR message: numbers, strings, delimited parts and parameters. It never reads out of
+//! bounds.
 //!
-//! The message may lie where another process can change it at any time. So everything is copied out, each byte that decides
-//! something is read once, and what has to be checked (text) is copied first.
+//! Another process may change the message at any time. So the reader copies everything out, reads each byte
+//! that decides something only once, and copies text before it checks it.
 
 use situ_layout::SharedBytes;
 use situ_layout::visit::Number;
@@ -15,17 +16,17 @@ pub(crate) const PID_EXTENDED: u16 = 0x3f01;
 pub(crate) const PID_LIST_END: u16 = 0x3f02;
 /// The parameter id of a parameter without meaning.
 const PID_IGNORE: u16 = 0x3f03;
-/// The bits of a short header that are the id.
+/// The bits of the id in a short header.
 const SHORT_ID: u16 = 0x3fff;
 /// The must-understand flag of a short header.
 pub(crate) const SHORT_MUST_UNDERSTAND: u16 = 0x4000;
-/// The flag of a short header that gives the id a meaning of its vendor's.
+/// The flag of a short header that marks an id as its vendor's.
 const SHORT_VENDOR: u16 = 0x8000;
-/// The bits of a long id.
+/// The bits of the id in an extended header.
 pub(crate) const LONG_ID: u32 = 0x0fff_ffff;
 /// The must-understand flag of an extended header.
 pub(crate) const LONG_MUST_UNDERSTAND: u32 = 0x4000_0000;
-/// The flag of an extended header that gives the id a meaning of its vendor's.
+/// The flag of an extended header that marks an id as its vendor's.
 const LONG_VENDOR: u32 = 0x8000_0000;
 /// The must-understand flag of a member header of version 2.
 pub(crate) const MEMBER_MUST_UNDERSTAND: u32 = 0x8000_0000;
@@ -33,9 +34,9 @@ pub(crate) const MEMBER_MUST_UNDERSTAND: u32 = 0x8000_0000;
 /// The header of a member of a mutable type, or of an optional member in version 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// The member's id. Ids of a vendor's own meaning have the top bit set, so that they equal no member's.
+    /// The member's id. A vendor's own ids have the top bit set, so that they differ from all members' ids.
     pub id: u32,
-    /// Whether a reader that does not know it must refuse the message.
+    /// Whether a reader that does not know the member must refuse the message.
     pub must_understand: bool,
     /// The number of bytes of its value.
     pub length: usize,
@@ -50,7 +51,7 @@ pub struct Scope {
     outer_origin: usize,
 }
 
-/// Room for the copy of a string, which is checked there: what is short needs no memory of the heap.
+/// Memory for the copy of a string, which is checked there. Short strings need no memory of the heap.
 #[derive(Debug)]
 pub struct TextBuffer {
     short: [u8; 128],
@@ -75,19 +76,19 @@ impl TextBuffer {
     }
 }
 
-/// The 16-bit units of a wide string within a message; in version 1 each lies in 32 bits.
+/// The 16-bit units of a wide string in a message. In version 1 each takes 32 bits.
 #[derive(Clone, Debug)]
 pub struct WideUnits<'a> {
     bytes: SharedBytes<'a>,
     at: usize,
-    /// How many bytes a unit has.
+    /// The size of a unit, in bytes.
     size: usize,
     swap: bool,
 }
 
 impl Iterator for WideUnits<'_> {
-    /// A number that may be larger than a unit, because it has changed since it was checked: then it is the replacement
-    /// character.
+    /// If the message has changed after the check, a unit may be larger than 16 bits. It is then replaced by
+    /// U+FFFD.
     type Item = u16;
 
     #[inline]
@@ -162,7 +163,7 @@ impl<'a> Reader<'a> {
         self.encoding
     }
 
-    /// Whether numbers are stored in the other byte order than this machine's.
+    /// Whether the message's byte order differs from this machine's.
     #[inline]
     pub fn is_swapped(&self) -> bool {
         self.swap
@@ -174,7 +175,7 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// The number of bytes to the end of the message or of the part that was entered.
+    /// The number of bytes to the end of the message, or of the part that was entered.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.end - self.at
@@ -201,7 +202,7 @@ impl<'a> Reader<'a> {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// The next bytes.
+    /// Takes the next bytes.
     #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<SharedBytes<'a>, DecodeError> {
         match self.message.get(self.at, count) {
@@ -213,14 +214,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many bytes of padding stand in front of a number of this size.
+    /// The number of padding bytes in front of a number of this size.
     #[inline]
     fn padding(&self, size: usize) -> usize {
         let align = size.min(self.encoding.max_align()).max(1);
         (self.at - self.origin).next_multiple_of(align) - (self.at - self.origin)
     }
 
-    /// Whether a number of this size would stand here without padding.
+    /// Whether a number of this size needs no padding here.
     #[inline]
     pub fn is_aligned(&self, size: usize) -> bool {
         self.padding(size) == 0
@@ -232,7 +233,7 @@ impl<'a> Reader<'a> {
         self.bytes(self.padding(size)).map(|_| ())
     }
 
-    /// A number or character.
+    /// Reads a number or character.
     #[inline]
     pub fn number<T: Number>(&mut self) -> Result<T, DecodeError> {
         self.align(size_of::<T>())?;
@@ -240,12 +241,12 @@ impl<'a> Reader<'a> {
         const { assert!(size_of::<T>() <= 8, "numbers have at most 8 bytes") };
         let bytes = &mut bytes[..size_of::<T>()];
         self.bytes(size_of::<T>())?.copy_to(bytes);
-        // The slice has T's size, so there is a number; the default is never taken.
+        // The slice has T's size, so the default is never used.
         let number = T::from_ne_slice(bytes).unwrap_or_else(situ_layout::default_value);
         Ok(if self.swap { number.swapped() } else { number })
     }
 
-    /// A boolean.
+    /// Reads a boolean.
     #[inline]
     pub fn boolean(&mut self) -> Result<bool, DecodeError> {
         let at = self.at;
@@ -256,7 +257,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The length of a sequence, string or map of which each element takes at least `element` bytes (at least 1).
+    /// Reads the length of a sequence, string or map whose elements take at least `element` bytes each (at
+    /// least 1).
     #[inline]
     pub fn length(&mut self, element: usize) -> Result<usize, DecodeError> {
         self.align(4)?;
@@ -269,7 +271,7 @@ impl<'a> Reader<'a> {
         Ok(length)
     }
 
-    /// A string, which is copied to `buffer` and checked there.
+    /// Reads a string into `buffer`, and checks it there.
     #[inline]
     pub fn text<'b>(&mut self, buffer: &'b mut TextBuffer) -> Result<&'b str, DecodeError> {
         let length = self.length(1)?;
@@ -280,7 +282,7 @@ impl<'a> Reader<'a> {
             .map_err(|error| DecodeError::at(at, DecodeProblem::NotUtf8 { valid_up_to: error.valid_up_to() }))
     }
 
-    /// A string of 16-bit units.
+    /// Reads a string of 16-bit units.
     pub fn wide_text(&mut self) -> Result<WideUnits<'a>, DecodeError> {
         let at = self.at;
         let (bytes, size) = match self.encoding {
@@ -300,7 +302,7 @@ impl<'a> Reader<'a> {
         Ok(units)
     }
 
-    /// Enters a part of this many bytes: nothing behind it can be read until it is left.
+    /// Enters a part of `length` bytes. Until it is left, nothing behind it can be read.
     #[inline]
     pub fn enter(&mut self, length: usize) -> Result<Scope, DecodeError> {
         if length > self.remaining() {
@@ -312,7 +314,7 @@ impl<'a> Reader<'a> {
         Ok(scope)
     }
 
-    /// Goes on behind the part, whatever was read of it.
+    /// Continues behind the part, however much of it was read.
     #[inline]
     pub fn leave(&mut self, scope: Scope) {
         self.at = scope.end;
@@ -320,14 +322,15 @@ impl<'a> Reader<'a> {
         self.origin = scope.outer_origin;
     }
 
-    /// Reads a delimiter (version 2) and enters what it delimits.
+    /// Reads a delimiter (version 2) and enters the part that it delimits.
     #[inline]
     pub fn delimited(&mut self) -> Result<Scope, DecodeError> {
         let length = self.number::<u32>()? as usize;
         self.enter(length)
     }
 
-    /// The header of the next member of a mutable type, or of an optional member in version 1; `None` behind the last.
+    /// Reads the header of the next member of a mutable type, or of an optional member in version 1; `None`
+    /// behind the last.
     pub fn parameter(&mut self) -> Result<Option<Parameter>, DecodeError> {
         match self.encoding {
             Encoding::Xcdr1 => self.parameter1(),
@@ -378,7 +381,7 @@ impl<'a> Reader<'a> {
             code @ 0..4 => 1 << code,
             4 => self.number::<u32>()? as usize,
             code => {
-                // The value begins with its own length, which is looked at but not consumed.
+                // The value begins with its own length, which is part of the value.
                 let at = self.at;
                 let next = self.number::<u32>()? as usize;
                 self.at = at;
@@ -402,7 +405,7 @@ impl<'a> Reader<'a> {
         Ok(scope)
     }
 
-    /// Skips the value of a parameter that is not known, unless it must be understood.
+    /// Skips the value of an unknown parameter. An error if it must be understood.
     pub fn skip_parameter(&mut self, parameter: &Parameter) -> Result<(), DecodeError> {
         if parameter.must_understand {
             return Err(self.error(DecodeProblem::NotUnderstood { id: parameter.id }));

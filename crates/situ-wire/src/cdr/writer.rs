@@ -14,12 +14,12 @@ compile_error!("Situ's memory layouts and its encoder are little endian");
 /// The largest member id that fits a short parameter header.
 const MAX_SHORT_ID: u32 = 0x3f00;
 
-/// Where the bytes of a message go.
+/// The destination of a message's bytes.
 pub trait Sink {
-    /// How many bytes there are so far.
+    /// The number of bytes so far.
     fn len(&self) -> usize;
 
-    /// Whether there are no bytes so far.
+    /// Whether there are no bytes yet.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -30,11 +30,11 @@ pub trait Sink {
     /// Replaces bytes that were put before.
     fn patch(&mut self, at: usize, bytes: &[u8]);
 
-    /// Moves what was put from `at` on by so many bytes, which are to be patched.
+    /// Inserts `count` bytes at `at`, to be patched later.
     fn insert(&mut self, at: usize, count: usize) -> Result<(), EncodeProblem>;
 }
 
-/// Counts bytes and keeps none.
+/// Counts bytes without keeping them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counter {
     len: usize,
@@ -68,12 +68,12 @@ pub struct SliceSink<'a> {
 }
 
 impl<'a> SliceSink<'a> {
-    /// Fills the slice from its beginning.
+    /// Creates a sink that fills the slice from its beginning.
     pub fn new(slice: &'a mut [u8]) -> Self {
         Self { slice, len: 0 }
     }
 
-    /// The place for so many more bytes.
+    /// The next `count` bytes of the slice.
     #[inline]
     fn room(&mut self, count: usize) -> Result<&mut [u8], EncodeProblem> {
         let needed = self.len.saturating_add(count);
@@ -114,7 +114,7 @@ pub struct BytesSink {
 }
 
 impl BytesSink {
-    /// A vector with room for so many bytes.
+    /// Creates a sink with memory for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { bytes: Vec::with_capacity(capacity) }
     }
@@ -147,14 +147,14 @@ impl Sink for BytesSink {
     }
 }
 
-/// The place of a delimiter whose length is not known yet.
+/// A delimiter whose length is not yet known.
 #[derive(Debug)]
 #[must_use = "a delimiter that is begun must be ended"]
 pub struct Delimiter {
     at: usize,
 }
 
-/// The place of a parameter header whose length is not known yet.
+/// A parameter header whose length is not yet known.
 #[derive(Debug)]
 #[must_use = "a parameter that is begun must be ended"]
 pub struct ParameterMark {
@@ -203,7 +203,7 @@ impl<S: Sink> Writer<S> {
         self.encoding
     }
 
-    /// The sink, with the message in it.
+    /// Returns the sink, which holds the message.
     pub fn into_sink(self) -> S {
         self.sink
     }
@@ -231,7 +231,7 @@ impl<S: Sink> Writer<S> {
         at.next_multiple_of(align) - at
     }
 
-    /// Whether a number of this size would stand here without padding.
+    /// Whether a number of this size needs no padding here.
     #[inline]
     pub fn is_aligned(&self, size: usize) -> bool {
         self.padding(size) == 0
@@ -243,32 +243,32 @@ impl<S: Sink> Writer<S> {
         self.sink.put(&[0; 8][..self.padding(size)])
     }
 
-    /// Bytes as they are.
+    /// Writes bytes unchanged.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), EncodeProblem> {
         self.sink.put(bytes)
     }
 
-    /// A number or character.
+    /// Writes a number or character.
     #[inline]
     pub fn number<T: Number>(&mut self, number: T) -> Result<(), EncodeProblem> {
         self.align(size_of::<T>())?;
         number.with_ne_bytes(|bytes| self.sink.put(bytes))
     }
 
-    /// A boolean.
+    /// Writes a boolean.
     #[inline]
     pub fn boolean(&mut self, value: bool) -> Result<(), EncodeProblem> {
         self.number(u8::from(value))
     }
 
-    /// The length of a sequence or map.
+    /// Writes the length of a sequence or map.
     #[inline]
     pub fn length(&mut self, length: usize) -> Result<(), EncodeProblem> {
         self.number(u32::try_from(length).map_err(|_| EncodeProblem::TooLong { length })?)
     }
 
-    /// A string.
+    /// Writes a string.
     #[inline]
     pub fn text(&mut self, text: &str) -> Result<(), EncodeProblem> {
         self.length(text.len() + 1)?;
@@ -276,7 +276,7 @@ impl<S: Sink> Writer<S> {
         self.bytes(&[0])
     }
 
-    /// A string of 16-bit units; in version 1 each is written as 32 bits.
+    /// Writes a string of 16-bit units. In version 1 each takes 32 bits.
     pub fn wide_text(&mut self, units: &[u16]) -> Result<(), EncodeProblem> {
         match self.encoding {
             Encoding::Xcdr1 => {
@@ -290,7 +290,7 @@ impl<S: Sink> Writer<S> {
         }
     }
 
-    /// Writes a delimiter (version 2), to be ended behind what it delimits.
+    /// Writes a delimiter (version 2). [`end_delimited`](Self::end_delimited) sets its length.
     pub fn begin_delimited(&mut self) -> Result<Delimiter, EncodeProblem> {
         self.number(0u32)?;
         Ok(Delimiter { at: self.sink.len() })
@@ -304,8 +304,8 @@ impl<S: Sink> Writer<S> {
         Ok(())
     }
 
-    /// Writes the header of a member of a mutable type, or of an optional member in version 1, to be ended behind its
-    /// value. The shape is that of the value.
+    /// Writes the header of a member of a mutable type, or of an optional member in version 1. `shape` is the
+    /// value's shape. [`end_parameter`](Self::end_parameter) sets the length.
     pub fn begin_parameter(
         &mut self,
         id: u32,

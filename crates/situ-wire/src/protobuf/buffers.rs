@@ -1,4 +1,5 @@
-//! Where a writer's bytes go: a fixed array, memory that grows, or chunks.
+//! Memory for a writer: a fixed array, a growing vector, chunks, or a buffer that is passed on piece by
+//! piece.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -6,7 +7,7 @@ use std::ptr::NonNull;
 
 use super::delegate::{Chunk, Delegate, Patch, PatchList, PatchListFull};
 
-/// An array of a fixed size. A message that does not fit is an error.
+/// An array of fixed size. A message that does not fit is an error.
 #[derive(Debug)]
 pub struct Fixed<'a> {
     start: NonNull<u8>,
@@ -21,21 +22,21 @@ unsafe impl Send for Fixed<'_> {}
 unsafe impl Sync for Fixed<'_> {}
 
 impl<'a> Fixed<'a> {
-    /// Writes over a slice.
+    /// Creates a buffer over a slice.
     #[inline]
     pub fn new(slice: &'a mut [u8]) -> Self {
         let len = slice.len();
         Self { start: NonNull::from(slice).cast(), len, written: 0, memory: PhantomData }
     }
 
-    /// Writes over memory that need not be initialized.
+    /// Creates a buffer over memory that need not be initialized.
     #[inline]
     pub fn uninit(slice: &'a mut [MaybeUninit<u8>]) -> Self {
         let len = slice.len();
         Self { start: NonNull::from(slice).cast(), len, written: 0, memory: PhantomData }
     }
 
-    /// The message that was finished last; empty before that.
+    /// The last finished message; empty before the first.
     #[inline]
     pub fn written(&self) -> &[u8] {
         // SAFETY: the writer has initialized that many bytes, which are borrowed for 'a.
@@ -57,36 +58,37 @@ unsafe impl Delegate for Fixed<'_> {
     }
 }
 
-/// A vector that grows: all of a message in one piece, so that every length is minimal.
+/// A growing vector. The message is in one piece, so every length is minimal.
 #[derive(Clone, Debug, Default)]
 pub struct Growing {
     bytes: Vec<u8>,
 }
 
 impl Growing {
-    /// A vector with room for so many bytes.
+    /// Creates a vector with memory for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { bytes: Vec::with_capacity(capacity) }
     }
 
-    /// The message that was finished last; empty before that.
+    /// The last finished message; empty before the first.
     pub fn written(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The message as a vector.
+    /// Returns the message as a vector.
     pub fn into_vec(self) -> Vec<u8> {
         self.bytes
     }
 
     fn chunk(&mut self) -> Chunk {
         let len = self.bytes.capacity();
-        // A vector's pointer is never null; without capacity it is dangling, and so is a chunk of no bytes.
+        // A vector's pointer is never null. Without capacity it dangles, and the chunk has no bytes.
         Chunk { start: NonNull::new(self.bytes.as_mut_ptr()).unwrap_or(NonNull::dangling()), len }
     }
 }
 
-// SAFETY: the vector is not touched between the calls, and `reserve` keeps the first `len` bytes, which is set to what is used.
+// SAFETY: the vector is not used between the calls, and `reserve` keeps the first `len` bytes; `len` is set
+// to what is used.
 unsafe impl Delegate for Growing {
     fn first(&mut self) -> Option<Chunk> {
         self.bytes.clear();
@@ -94,7 +96,7 @@ unsafe impl Delegate for Growing {
     }
 
     fn grow(&mut self, used: usize, more: usize) -> Option<Chunk> {
-        // SAFETY: the writer has initialized so many bytes, within the capacity.
+        // SAFETY: the writer has initialized `used` bytes, within the capacity.
         unsafe { self.bytes.set_len(used) };
         self.bytes.try_reserve(more.max(64)).ok()?;
         Some(self.chunk())
@@ -106,7 +108,7 @@ unsafe impl Delegate for Growing {
     }
 }
 
-/// Chunks on the heap, all of one size. They are kept for the next message.
+/// Chunks on the heap, all of the same size. They are kept for the next message.
 #[derive(Debug)]
 pub struct Scattered {
     chunks: Vec<Box<[u8]>>,
@@ -115,17 +117,17 @@ pub struct Scattered {
 }
 
 impl Scattered {
-    /// Chunks of so many bytes each.
+    /// Creates a buffer with chunks of `chunk_size` bytes.
     pub fn new(chunk_size: usize) -> Self {
         Self { chunks: Vec::new(), used: Vec::new(), chunk_size }
     }
 
-    /// The message that was finished last, piece by piece.
+    /// The last finished message, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         self.chunks.iter().zip(&self.used).map(|(chunk, used)| &chunk[..*used])
     }
 
-    /// The message that was finished last, in one piece.
+    /// The last finished message, in one piece.
     pub fn to_vec(&self) -> Vec<u8> {
         self.pieces().collect::<Vec<_>>().concat()
     }
@@ -139,7 +141,7 @@ impl Scattered {
     }
 }
 
-// SAFETY: a box stays where it is, and is touched only by `patch`, when the writer has left it.
+// SAFETY: a box does not move, and only `patch` accesses it, after the writer has left it.
 unsafe impl Delegate for Scattered {
     fn first(&mut self) -> Option<Chunk> {
         self.used.clear();
@@ -165,24 +167,24 @@ unsafe impl Delegate for Scattered {
     }
 }
 
-/// What a [`Streamed`] writer gives away.
+/// What [`Streamed`] passes on.
 #[derive(Clone, Copy, Debug)]
 pub enum Piece<'a> {
     /// The next piece of the message.
     Chunk {
-        /// Which one, from 0.
+        /// Its number, from 0.
         number: u32,
         /// Its bytes.
         bytes: &'a [u8],
-        /// How many lengths in it will be patched.
+        /// How many lengths in it are still to be patched.
         pending: usize,
     },
-    /// Lengths in chunks that were given away before.
+    /// Lengths for chunks that were passed on before.
     Patches(&'a [Patch]),
 }
 
-/// Gives chunks away while the message is still being written, and patches later: a message of any length passes
-/// through one buffer, which is all the memory there is.
+/// Passes chunks on while the message is still being written, and patches later. A message of any length
+/// needs no other memory than one buffer.
 pub struct Streamed<'a, F> {
     buffer: &'a mut [u8],
     patches: PatchList<'a>,
@@ -191,7 +193,7 @@ pub struct Streamed<'a, F> {
 }
 
 impl<'a, F: FnMut(Piece<'_>)> Streamed<'a, F> {
-    /// Writes on `buffer`, and calls `sink` whenever it is full, and whenever `patches` is.
+    /// Creates a buffer that calls `sink` whenever `buffer` is full, and whenever `patches` is.
     pub fn new(buffer: &'a mut [u8], patches: &'a mut [Patch], sink: F) -> Self {
         Self { buffer, patches: PatchList::new(patches), number: 0, sink }
     }
@@ -209,7 +211,7 @@ impl<'a, F: FnMut(Piece<'_>)> Streamed<'a, F> {
     }
 }
 
-// SAFETY: the buffer is borrowed exclusively for as long as this lives, and read only when the writer has left it.
+// SAFETY: the buffer is borrowed exclusively while this lives, and is read only after the writer has left it.
 unsafe impl<F: FnMut(Piece<'_>)> Delegate for Streamed<'_, F> {
     fn first(&mut self) -> Option<Chunk> {
         self.number = 0;

@@ -1,12 +1,14 @@
-//! The writer's state: a cursor in a chunk, and the messages that are open.
+//! The writer's state: a cursor in a chunk, and the open messages.
 //!
-//! The length of an open message stands in a *slot* in front of its content. While the message lies in one chunk the slot
-//! is *narrow*: as wide as lengths at this depth were last time, one byte at first. When the message ends, its content is moved by
-//! a few bytes if the length needs more or fewer, so that every length is minimal. For each open narrow slot [`SPARE`] bytes
-//! at the end of the chunk are kept free, so that widening always finds room: fields need to look at one bound only.
-//! When the chunk is left, all narrow slots in it become *wide* ones of [`WIDE`] bytes, patched when their messages end.
+//! The length of an open message stands in a *slot* in front of its content. While the message lies in one
+//! chunk, the slot is *narrow*: as wide as the last length at this depth, at first one byte. If the length
+//! needs more or fewer bytes when the message ends, its content is moved, so that every length is minimal.
+//! For each open narrow slot, [`SPARE`] bytes at the end of the chunk stay free, so that widening always
+//! finds room: fields need to check one bound only. When the writer leaves the chunk, all narrow slots in it
+//! become *wide* ones of [`WIDE`] bytes, patched when their messages end.
 //!
-//! A group is a level, too, but has a tag at its end instead of a length: its slot has no bytes and never grows.
+//! A group is a level, too, but has a tag at its end instead of a length: its slot has no bytes and never
+//! grows.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -27,25 +29,25 @@ const SPARE: usize = WIDE - 1;
 /// The smallest chunk that a message can begin in, in bytes.
 pub const MIN_CHUNK: usize = WIDE;
 
-/// How many levels have a remembered width, three bits each.
+/// The number of levels whose last width is stored, in three bits each.
 const WIDTH_LEVELS: u32 = 21;
 
-/// Stands in [`Level::chunk_or_width`] of a group, which has no slot.
+/// The value of [`Level::chunk_or_width`] for a group, which has no slot.
 const GROUP: u32 = u32::MAX;
 
 /// An open message.
 #[derive(Clone, Copy)]
 struct Level {
-    /// Narrow: where its content begins. Wide: where it begins from the beginning of the whole message, in bytes.
+    /// Narrow: the address of its content. Wide: the offset of its content in the whole message, in bytes.
     content: u64,
     /// Wide: the chunk of its slot. Narrow: the width of its slot. [`GROUP`] for a group.
     chunk_or_width: u32,
-    /// Wide: where in that chunk the slot is. A group: the tag of its end.
+    /// Wide: the offset of the slot in that chunk. Group: the tag of its end.
     slot: u32,
 }
 
 impl Level {
-    /// Narrow: how many bytes the slot has.
+    /// Narrow: the slot's width in bytes.
     fn width(&self) -> usize {
         if self.chunk_or_width == GROUP { 0 } else { self.chunk_or_width as usize }
     }
@@ -56,32 +58,33 @@ impl Level {
     }
 }
 
-/// The state of a writer. What every field looks at comes first, and what begins as zero lies together: it is stored at once,
-/// and no load has to wait for two stores.
+/// The state of a writer. What every field checks comes first. What begins as zero lies together: it is
+/// stored at once, and no load has to wait for two stores.
 #[repr(C)]
 pub(super) struct Core {
     /// Where the next byte goes: `start <= cursor <= end`.
     pub(super) cursor: *mut u8,
-    /// Where fields must end: the end of the chunk less what is spare, or `cursor` after an error.
+    /// The limit for fields: the end of the chunk minus the spare bytes, or `cursor` after an error.
     pub(super) end: *mut u8,
     /// The chunk.
     start: *mut u8,
     chunk_end: *mut u8,
     delegate: NonNull<dyn Delegate>,
-    /// How many bytes were written in earlier chunks.
+    /// The number of bytes in earlier chunks.
     before: u64,
-    /// By level, the width of the slot that was closed last, less one.
+    /// By level, the width of the slot that was closed last, minus one.
     widths: u64,
-    /// Which chunk it is.
+    /// The number of the chunk.
     number: u32,
-    /// How many levels are open.
+    /// The number of open levels.
     depth: u32,
-    /// The levels from this one on are narrow, those below are wide.
+    /// Levels from this one on are narrow, those below are wide.
     narrow_from: u32,
-    /// Levels below this one need a closer look when they end: `narrow_from`, or all after an error or in the tight state.
+    /// Levels below this one end by the slow path: `narrow_from`, or all after an error or in the tight
+    /// state.
     slow_below: u32,
-    /// Levels below this one begin at once if there is room: none in the tight state. The delegate has nothing more then:
-    /// spare bytes are used up too, and widening has to look for room.
+    /// Levels below this one begin by the fast path if there is room: none in the tight state. In that state
+    /// the delegate has no more memory. The spare bytes are in use too, so widening has to check for room.
     quick_below: u32,
     error: Option<WriteError>,
     levels: [MaybeUninit<Level>; MAX_LEVELS],
@@ -115,13 +118,13 @@ impl Core {
         }
     }
 
-    /// How many bytes a field may have without asking for more.
+    /// How many bytes a field may have without more memory.
     #[inline(always)]
     pub(super) fn room(&self) -> usize {
         self.end as usize - self.cursor as usize
     }
 
-    /// How many bytes the whole message has so far.
+    /// The length of the whole message so far, in bytes.
     #[inline]
     pub(super) fn position(&self) -> u64 {
         self.before + (self.cursor as usize - self.start as usize) as u64
@@ -132,7 +135,7 @@ impl Core {
         self.depth
     }
 
-    /// Remembers the first error. From then on there is no room for anything.
+    /// Keeps the first error. From then on there is no room for anything.
     #[cold]
     #[inline(never)]
     pub(super) fn fail(&mut self, error: WriteError) {
@@ -152,7 +155,7 @@ impl Core {
         self.error
     }
 
-    /// Whether a field may have this number; if not, that is an error.
+    /// Checks a field number, and fails if it is invalid.
     #[inline(always)]
     pub(super) fn check(&mut self, field: u32) -> bool {
         if field.wrapping_sub(1) < MAX_FIELD {
@@ -211,12 +214,12 @@ impl Core {
         }
         let tag = tag(field, WireType::Bytes);
         let room = self.room();
-        // Two comparisons for a length that could overflow the first.
+        // Two comparisons, because a very long length could overflow one.
         if bytes.len() > room || room - bytes.len() < varint_size(u64::from(tag)) + MAX_TAG {
             return self.bytes_slow(tag, Some(bytes.len()), bytes);
         }
-        // SAFETY: there is room for the tag, a length of at most five bytes, as the chunk is shorter than 2^31 bytes or the
-        // length is checked below, and the bytes.
+        // SAFETY: there is room for the tag, the length and the bytes. The length has at most five bytes: the
+        // chunk is shorter than 2^31 bytes, or the length is checked below.
         unsafe {
             let at = put_varint(self.cursor, u64::from(tag));
             let at = if bytes.len() < 0x80 {
@@ -232,7 +235,7 @@ impl Core {
         }
     }
 
-    /// A tag, maybe a length, and bytes, wherever they find room.
+    /// Writes a tag, a length if there is one, and bytes, across chunks if necessary.
     #[cold]
     #[inline(never)]
     pub(super) fn bytes_slow(&mut self, tag: u32, length: Option<usize>, bytes: &[u8]) {
@@ -246,7 +249,7 @@ impl Core {
         self.put(bytes);
     }
 
-    /// A varint without a tag.
+    /// Writes a varint without a tag.
     #[inline(always)]
     pub(super) fn put_varint(&mut self, value: u64) {
         if self.room() < MAX_VARINT {
@@ -265,7 +268,7 @@ impl Core {
         self.put(&bytes[..len]);
     }
 
-    /// Bytes as they are, across as many chunks as they need.
+    /// Writes bytes, across as many chunks as they need.
     #[inline]
     pub(super) fn put(&mut self, mut bytes: &[u8]) {
         loop {
@@ -282,11 +285,11 @@ impl Core {
         }
     }
 
-    /// Begins a message, string or packed field whose length is not known yet.
+    /// Begins a message, string or packed field whose length is not yet known.
     #[inline(always)]
     pub(super) fn open(&mut self, field: u32) {
         if !self.check(field) {
-            // Counted, so that its end finds something to end.
+            // Counted, so that its end has a level to end.
             self.depth += 1;
             return;
         }
@@ -295,7 +298,7 @@ impl Core {
         if self.room() < varint_size(u64::from(tag)) + width + WIDE || self.depth >= self.quick_below {
             return self.open_slow(tag);
         }
-        // SAFETY: there is room for the tag and the slot, and for what becomes spare, and a place among the levels.
+        // SAFETY: there is room for the tag, the slot and its spare bytes, and a free place among the levels.
         unsafe {
             let content = put_varint(self.cursor, u64::from(tag)).add(width);
             self.cursor = content;
@@ -317,18 +320,18 @@ impl Core {
         self.begin_level(0, GROUP, tag(field, WireType::GroupEnd));
     }
 
-    /// The width that the length of a message at this depth will probably have.
+    /// The expected width of the length of a message at this depth.
     #[inline(always)]
     fn width(&self) -> usize {
         if self.depth < WIDTH_LEVELS { 1 + (self.widths >> (3 * self.depth) & 7) as usize } else { 1 }
     }
 
     /// # Safety
-    /// There must be a place among the levels.
+    /// A place among the levels must be free.
     #[inline(always)]
     unsafe fn push(&mut self, content: *mut u8, width: u32, slot: u32) {
         let level = Level { content: content as usize as u64, chunk_or_width: width, slot };
-        // SAFETY: as the caller says.
+        // SAFETY: the caller's promise.
         unsafe { self.levels.get_unchecked_mut(self.depth as usize).write(level) };
         self.depth += 1;
     }
@@ -343,13 +346,13 @@ impl Core {
         self.begin_level(1, 1, 0);
     }
 
-    /// Makes room for a slot of `bytes` bytes and what becomes spare, and begins a level there.
+    /// Begins a level behind a slot of `bytes` bytes, when there is room for the slot and its spare bytes.
     fn begin_level(&mut self, bytes: usize, width: u32, slot: u32) {
         while self.error.is_none() {
             let needed = if self.is_tight() { bytes } else { bytes + SPARE };
             if self.room() >= needed {
-                // SAFETY: there is room for the slot and for what becomes spare. There is a place among the levels: where
-                // there is none, that is an error.
+                // SAFETY: there is room for the slot and its spare bytes. A place among the levels is free:
+                // otherwise there would be an error.
                 unsafe {
                     self.cursor = self.cursor.add(bytes);
                     if !self.is_tight() {
@@ -371,7 +374,7 @@ impl Core {
         self.depth += 1;
     }
 
-    /// Ends the message that opened this level, counted from 1, and with it those in it whose handles were leaked.
+    /// Ends the message that opened this level, counted from 1, and messages in it whose handles were leaked.
     #[inline(always)]
     pub(super) fn close_level(&mut self, level: u32) {
         self.close_above(level);
@@ -380,7 +383,7 @@ impl Core {
         }
     }
 
-    /// Ends what is open in the message that opened this level: something only if a handle was leaked.
+    /// Ends messages within the one that opened this level. Only leaked handles leave such messages open.
     #[inline(always)]
     pub(super) fn close_above(&mut self, level: u32) {
         if self.depth > level {
@@ -396,7 +399,7 @@ impl Core {
         }
     }
 
-    /// Ends the innermost message, whose level this is.
+    /// Ends the innermost message, whose level is `depth`.
     #[inline(always)]
     fn close(&mut self, depth: u32) {
         self.depth = depth;
@@ -406,8 +409,8 @@ impl Core {
         // SAFETY: the level is narrow, or a group, and was pushed when there was no error.
         let level = unsafe { self.levels.get_unchecked(depth as usize).assume_init_ref() };
         let (content, width) = (level.content as usize, level.chunk_or_width);
-        // What was spare for this level's slot is room again.
-        // SAFETY: it was taken from the chunk's end when the level was opened.
+        // The spare bytes of this level's slot are room again. SAFETY: they were taken from the chunk's end
+        // when the level was opened.
         self.end = unsafe { self.end.add(SPARE) };
         let length = self.cursor as usize - content;
         if width != 1 || length >= 0x80 {
@@ -417,7 +420,8 @@ impl Core {
         unsafe { self.cursor.sub(length + 1).write(length as u8) };
     }
 
-    /// Writes a length into a slot of `width` bytes, moving the content if it needs more or fewer; or the end of a group.
+    /// Writes a length into a slot of `width` bytes, moving the content if the length needs more or fewer.
+    /// For a group, writes its end.
     #[inline(never)]
     fn close_moving(&mut self, width: u32, length: usize) {
         if width == GROUP {
@@ -429,11 +433,11 @@ impl Core {
         }
         let needed = varint_size(length as u64);
         if needed > width && (self.chunk_end as usize - self.cursor as usize) < needed - width {
-            // Only in the tight state is there no room.
+            // Without room: possible only in the tight state.
             let written = self.position();
             return self.fail(WriteError::Full { written });
         }
-        // SAFETY: the slot lies in front of the content, and behind it there is room for what is needed more.
+        // SAFETY: the slot lies in front of the content, and behind the content there is room for its growth.
         unsafe {
             let content = self.cursor.sub(length);
             let slot = content.sub(width);
@@ -443,7 +447,7 @@ impl Core {
             put_varint(slot, length as u64);
             self.cursor = slot.add(needed + length);
         }
-        // Whatever comes next at this depth is probably as long.
+        // The next message at this depth probably has a similar length.
         if self.depth < WIDTH_LEVELS && !self.is_tight() {
             let shift = 3 * self.depth;
             self.widths = self.widths & !(7 << shift) | (needed as u64 - 1) << shift;
@@ -494,7 +498,7 @@ impl Core {
         unsafe { self.delegate.as_mut() }
     }
 
-    /// Makes room, if there is any to be had. False after an error.
+    /// Makes room if possible. False after an error.
     #[cold]
     #[inline(never)]
     fn more(&mut self, wanted: usize) -> bool {
@@ -518,8 +522,9 @@ impl Core {
         false
     }
 
-    /// Begins the tight state: nothing is spare any more, and slots have one byte, so that a message fits if its minimal
-    /// form does. From the first to the last, what follows a slot moves by as much as all slots up to it shrink.
+    /// Begins the tight state: there are no spare bytes any more, and slots have one byte, so that a message
+    /// fits if its minimal form does. From the first slot to the last, what follows a slot moves by as much
+    /// as all slots up to it shrink.
     fn tighten(&mut self) {
         let (from, to) = (self.narrow_from as usize, self.depth as usize);
         let mut shrunk = 0;
@@ -534,9 +539,10 @@ impl Core {
             // SAFETY: as above.
             let level = unsafe { self.levels[index].assume_init_mut() };
             let content = level.content as usize;
-            // By one byte less than it has; a group has nothing that could shrink.
+            // Each slot shrinks to one byte; a group has none.
             shrunk += level.width().saturating_sub(1);
-            // SAFETY: the content lies in the chunk, and the slots in front of it have `shrunk` bytes more than they need.
+            // SAFETY: the content lies in the chunk, and the slots in front of it have `shrunk` bytes more
+            // than they need.
             unsafe {
                 let start = self.start.add(content - self.start as usize);
                 start.sub(shrunk).copy_from(start, behind - content);
@@ -546,14 +552,14 @@ impl Core {
                 level.chunk_or_width = 1;
             }
         }
-        // SAFETY: so many bytes were moved away from there.
+        // SAFETY: `shrunk` bytes were moved away from there.
         self.cursor = unsafe { self.cursor.sub(shrunk) };
         self.end = self.chunk_end;
         self.widths = 0;
         (self.slow_below, self.quick_below) = (u32::MAX, 0);
     }
 
-    /// Lets the chunk grow, so that so many bytes find room; the chunk may move.
+    /// Asks the delegate to make the chunk larger, with room for `wanted` bytes. The chunk may move.
     fn grow(&mut self, wanted: usize) -> bool {
         let used = self.cursor as usize - self.start as usize;
         let spare = self.chunk_end as usize - self.end as usize;
@@ -569,7 +575,7 @@ impl Core {
             level.content = level.content - old as u64 + start as usize as u64;
         }
         self.start = start;
-        // SAFETY: the chunk begins with the bytes that are used, and has more than is used and spare.
+        // SAFETY: the chunk begins with the used bytes, and is longer than the used and spare bytes.
         unsafe {
             self.cursor = start.add(used);
             self.chunk_end = start.add(chunk.len);
@@ -605,8 +611,8 @@ impl Core {
         true
     }
 
-    /// Makes the narrow slots wide, and returns how many there were. From the last to the first, what follows a slot moves
-    /// behind it by as much as all slots up to it grow.
+    /// Makes the narrow slots wide, and returns how many there were. From the last slot to the first, what
+    /// follows a slot moves back by as much as all slots up to it grow.
     fn widen(&mut self) -> usize {
         let (from, to) = (self.narrow_from as usize, self.depth as usize);
         let mut pending = to - from;
@@ -615,11 +621,11 @@ impl Core {
         let mut growth: usize = narrow.iter().map(Level::growth).sum();
         let start = self.start as usize;
         let mut behind = self.cursor as usize;
-        // SAFETY: for each slot, as many bytes as it grows by are spare at the chunk's end.
+        // SAFETY: for each slot, the chunk's end has as many spare bytes as it grows by.
         self.cursor = unsafe { self.cursor.add(growth) };
         for level in narrow.iter_mut().rev() {
             let (content, width) = (level.content as usize, level.width());
-            // SAFETY: the content lies in the chunk, and `growth` more bytes behind it do.
+            // SAFETY: the content lies in the chunk, with `growth` more bytes behind it.
             let from = unsafe {
                 let from = self.start.add(content - start);
                 from.add(growth).copy_from(from, behind - content);
@@ -631,9 +637,10 @@ impl Core {
                 continue;
             }
             growth -= level.growth();
-            // SAFETY: the slot lies in front of the content, and so many bytes behind where it was are free by now.
+            // SAFETY: the slot lies in front of the content, and the bytes that it grows into are free by
+            // now.
             unsafe { put_padded_varint(from.sub(width).add(growth), 0, WIDE) };
-            // Where the slot is now; its own growth is behind it.
+            // The slot's new offset; its own growth is behind it.
             level.slot = (behind - start + growth) as u32;
             level.content = self.before + u64::from(level.slot) + WIDE as u64;
             level.chunk_or_width = self.number;
@@ -642,7 +649,7 @@ impl Core {
         pending
     }
 
-    /// Ends the whole message; returns its length in bytes.
+    /// Ends the whole message, and returns its length in bytes.
     #[inline]
     pub(super) fn finish(&mut self) -> Result<u64, WriteError> {
         self.close_above(0);
@@ -652,7 +659,7 @@ impl Core {
         let used = self.cursor as usize - self.start as usize;
         self.delegate().finish(used);
         let length = self.position();
-        // The chunk is no longer ours.
+        // The delegate owns the chunk again.
         self.end = self.cursor;
         self.slow_below = u32::MAX;
         self.error = Some(WriteError::Finished);

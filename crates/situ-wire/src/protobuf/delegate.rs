@@ -1,4 +1,4 @@
-//! How a writer gets memory, and what it asks of those who supply it.
+//! How a writer gets memory: the contract between a writer and its delegate.
 
 use std::ptr::NonNull;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::wire::WIDE;
 
-/// Memory to write on.
+/// Memory for a writer.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk {
     /// Its first byte.
@@ -16,7 +16,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// All of a slice.
+    /// Creates a chunk from a whole slice.
     pub fn of(slice: &mut [u8]) -> Self {
         Self { start: NonNull::from(&mut *slice).cast(), len: slice.len() }
     }
@@ -25,16 +25,16 @@ impl Chunk {
 /// The length of a message that began in a chunk that the writer has left since.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Patch {
-    /// Which chunk, from 0.
+    /// The number of the chunk, from 0.
     pub chunk: u32,
-    /// Where in it, in bytes.
+    /// The offset in the chunk, in bytes.
     pub offset: u32,
-    /// What to put there: the length as a varint of five bytes.
+    /// The bytes to store there: the length as a varint of five bytes.
     pub bytes: [u8; WIDE],
 }
 
 impl Patch {
-    /// Puts the length where it belongs, in the chunk that it is for.
+    /// Stores the length into its chunk.
     ///
     /// # Panics
     /// If the slice is shorter than the chunk was.
@@ -45,42 +45,45 @@ impl Patch {
 
 /// Supplies a [`Writer`](super::Writer) with memory.
 ///
-/// A writer asks for the first chunk, then, whenever one is full, whether it can [`grow`](Self::grow); if not, whether there is
-/// another, and leaves it. It ends with [`finish`](Self::finish), unless it is dropped before.
+/// A writer asks for the first chunk. Whenever a chunk is full, it asks whether the chunk can
+/// [`grow`](Self::grow). If not, it asks for the [`next`](Self::next) one, and leaves the full one. It ends
+/// with [`finish`](Self::finish), unless it is dropped before.
 ///
 /// # Safety
-/// A chunk must be valid for writing, and nobody else may read or write it, until the writer has left it (by `next`, `finish`
-/// or a `grow` that moves it) or is dropped. A chunk that has grown must begin with the bytes of the old one.
+/// A chunk must be valid for writing until the writer leaves it (by `next`, `finish`, or a `grow` that moves
+/// it) or is dropped. Until then only the writer may read or write it. A chunk that has grown must begin with
+/// the bytes of the old one.
 pub unsafe trait Delegate {
-    /// The first chunk; called once for each message. `None`: there is no memory.
+    /// Returns the first chunk; called once for each message. `None`: there is no memory.
     fn first(&mut self) -> Option<Chunk>;
 
-    /// Makes the current chunk, of which the first `used` bytes are written, larger by at least so many bytes than is used.
-    /// `None`: it stays what it is.
+    /// Makes the current chunk larger. Its first `used` bytes are written; at least `more` bytes must follow
+    /// them. `None`: the chunk stays as it is.
     fn grow(&mut self, used: usize, more: usize) -> Option<Chunk> {
         let _ = (used, more);
         None
     }
 
-    /// Whether [`next`](Self::next) has something to give.
+    /// Whether [`next`](Self::next) can return another chunk.
     fn has_next(&mut self) -> bool {
         false
     }
 
-    /// Takes the current chunk, of which the first `used` bytes are written, and gives the next one. So many lengths in it
-    /// are still to be [patched](Self::patch); until then they are zero. `None`: there is no other.
+    /// Takes the current chunk, whose first `used` bytes are written, and returns the next one. `pending`
+    /// lengths in the current chunk are zero until they are [patched](Self::patch). `None`: there is no other
+    /// chunk.
     fn next(&mut self, used: usize, pending: usize) -> Option<Chunk> {
         let _ = (used, pending);
         None
     }
 
-    /// Patches a chunk that was left. Patches come in the order in which messages end.
+    /// Patches a chunk that the writer has left. Patches come in the order in which messages end.
     fn patch(&mut self, patch: Patch) -> Result<(), PatchListFull> {
         let _ = patch;
         Err(PatchListFull)
     }
 
-    /// Takes the last chunk, of which the first `used` bytes are written. All patches have come.
+    /// Takes the last chunk, whose first `used` bytes are written. All patches have come.
     fn finish(&mut self, used: usize);
 }
 
@@ -89,7 +92,7 @@ pub unsafe trait Delegate {
 #[error("the patch list is full; give it more memory, or apply its patches earlier")]
 pub struct PatchListFull;
 
-/// Patches that wait to be applied, in memory that was allocated before.
+/// Patches that wait to be applied, in memory that the caller allocated.
 #[derive(Debug)]
 pub struct PatchList<'a> {
     memory: &'a mut [Patch],
@@ -97,7 +100,7 @@ pub struct PatchList<'a> {
 }
 
 impl<'a> PatchList<'a> {
-    /// An empty list with room for as many patches as the slice is long.
+    /// Creates an empty list with room for as many patches as the slice has.
     pub fn new(memory: &'a mut [Patch]) -> Self {
         Self { memory, len: 0 }
     }
@@ -109,22 +112,22 @@ impl<'a> PatchList<'a> {
         Ok(())
     }
 
-    /// The patches, in the order in which they came.
+    /// The patches, in the order of arrival.
     pub fn as_slice(&self) -> &[Patch] {
         &self.memory[..self.len]
     }
 
-    /// Whether there is no room for another.
+    /// Whether there is no room for another patch.
     pub fn is_full(&self) -> bool {
         self.len == self.memory.len()
     }
 
-    /// Forgets all patches.
+    /// Removes all patches.
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Forgets the patches that are done, for which `done` returns true; the others stay in their order.
+    /// Removes the patches for which `done` returns true. The others keep their order.
     pub fn retain_pending(&mut self, mut done: impl FnMut(&Patch) -> bool) {
         let mut kept = 0;
         for index in 0..self.len {

@@ -1,4 +1,4 @@
-//! The fields of an encoded message, one after the other, without copying.
+//! Iterates over the fields of an encoded message, without copying.
 
 use super::error::{ReadError, ReadProblem};
 use super::wire::{MAX_LENGTH, WireType};
@@ -28,16 +28,16 @@ pub struct Field<'a> {
     pub number: u32,
     /// Its value.
     pub value: Value<'a>,
-    /// All of it, tag included.
+    /// The whole field, tag included.
     pub bytes: &'a [u8],
-    /// Where its tag begins in what is read.
+    /// The offset of its tag.
     pub(super) at: u32,
-    /// Where its value begins, behind the tag; the length of bytes belongs to the value.
+    /// The offset of its value, behind the tag. The length of a `Bytes` value is part of the value.
     pub(super) value_at: u32,
 }
 
 impl Field<'_> {
-    /// How it is stored.
+    /// Its wire type.
     pub fn wire_type(&self) -> WireType {
         match self.value {
             Value::Varint(_) => WireType::Varint,
@@ -49,7 +49,7 @@ impl Field<'_> {
     }
 }
 
-/// Bytes that are read from front to back.
+/// A position in bytes that are read from front to back.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     pub(super) bytes: &'a [u8],
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
         self.take(length as usize)
     }
 
-    /// The content of a group, to its end, which is skipped.
+    /// Reads the content of a group, and skips its end.
     fn group(&mut self, number: u32) -> Result<&'a [u8], ReadProblem> {
         let begin = self.at;
         let mut open = [0; MAX_READ_LEVELS as usize];
@@ -164,7 +164,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Iterates over the fields of a message. After an error there is nothing more.
+/// Iterates over the fields of a message. It ends after an error.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a> {
     cursor: Cursor<'a>,
@@ -176,7 +176,7 @@ impl<'a> Fields<'a> {
         Self::between(bytes, 0)
     }
 
-    /// Those from this place on.
+    /// The fields from an offset on.
     pub(super) fn between(bytes: &'a [u8], at: usize) -> Self {
         Self { cursor: Cursor { bytes, at } }
     }

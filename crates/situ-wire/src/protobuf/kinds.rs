@@ -1,4 +1,4 @@
-//! The scalar types of protobuf, as parameters of what reads them.
+//! The scalar types of protobuf, as type parameters for reading.
 
 use super::error::ReadProblem;
 use super::fields::Cursor;
@@ -17,7 +17,7 @@ pub(super) use sealed::Read;
 pub trait Kind {
     /// Its type in Rust.
     type Value: Copy + Default;
-    /// How a single one is stored.
+    /// The wire type of a single value.
     const WIRE: WireType;
     #[doc(hidden)]
     type Stored: Read;
@@ -37,7 +37,7 @@ impl Read for Varint {
     }
 }
 
-/// Bytes of a fixed number.
+/// A fixed number of bytes.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Array<const N: usize>([u8; N]);

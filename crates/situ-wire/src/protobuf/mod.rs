@@ -30,7 +30,7 @@
 //! child.int32(1, 8);
 //! ```
 //!
-//! Nor does to end the parent before the child,
+//! It also does not compile to end the parent before the child,
 //!
 //! ```compile_fail,E0505
 //! # let mut buffer = situ_wire::protobuf::Growing::default();
@@ -61,7 +61,7 @@
 //! one.int32(1, 8);
 //! ```
 //!
-//! or to look at the buffer while the writer is at it:
+//! or to read the buffer while the writer uses it:
 //!
 //! ```compile_fail,E0502
 //! # let mut buffer = situ_wire::protobuf::Growing::default();

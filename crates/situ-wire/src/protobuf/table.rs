@@ -1,4 +1,4 @@
-//! Where the fields of a message are: found in one pass, looked up in one step.
+//! Finds the fields of a message in one pass, and looks them up in one step.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,21 +9,21 @@ use super::fields::{Cursor, Field, Fields, MAX_READ_LEVELS, Value};
 use super::kinds::{Kind, Read};
 use super::wire::WireType;
 
-/// Which fields a message has. Usually generated.
+/// The fields of a message type. Usually generated.
 pub trait Layout<const N: usize> {
-    /// The slot of a field, below `N`, by its number and how it is stored. `None`: the field is unknown.
+    /// The slot of a field, below `N`, by its number and wire type. `None`: the field is unknown.
     fn slot(number: u32, wire: WireType) -> Option<usize>;
 
-    /// Whether the enum of a slot has a number, or is an open one. Of a closed enum, numbers that it does not have are unknown
-    /// fields; those in packed fields are passed over.
+    /// Whether the enum of a slot has a number. Always true for an open enum. Other numbers of a closed enum
+    /// are unknown fields, or are skipped in packed fields.
     #[inline]
     fn accepts(slot: usize, number: i32) -> bool {
         let _ = (slot, number);
         true
     }
 
-    /// For each slot the first slot of the oneof that it belongs to, and the one behind the last; the same twice: it belongs
-    /// to none.
+    /// For each slot, the first slot of its oneof, and the one behind its last. Both are equal if it belongs
+    /// to no oneof.
     const ONEOFS: [(u16, u16); N] = [(0, 0); N];
 }
 
@@ -37,20 +37,20 @@ fn slot_of<L: Layout<N>, const N: usize>(field: &Field<'_>) -> Option<usize> {
     }
 }
 
-/// Where one field is.
+/// The place of one field.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// Where the first one begins, tag included.
+    /// The offset of its first occurrence, tag included.
     first: u32,
-    /// Where the value of the last one begins; 0: there is none.
+    /// The offset of its last value; 0: it does not occur.
     last: u32,
-    /// Whether there is more than one.
+    /// Whether it occurs more than once.
     is_repeated: bool,
 }
 
-/// A message whose fields can be looked up in one step. Nested messages are looked at only when they are asked for.
+/// A message whose fields can be looked up in one step. A nested message is parsed when it is asked for.
 ///
-/// `N` is the number of fields that are known, `L` says which.
+/// `N` is the number of known fields, which `L` describes.
 pub struct Table<'a, L, const N: usize> {
     bytes: Cow<'a, [u8]>,
     entries: [Entry; N],
@@ -64,7 +64,7 @@ impl<L, const N: usize> fmt::Debug for Table<'_, L, N> {
     }
 }
 
-/// A nested message as bytes, before its fields are looked for.
+/// The bytes of a nested message, not yet parsed.
 #[derive(Clone, Debug)]
 pub struct Nested<'a> {
     bytes: Cow<'a, [u8]>,
@@ -94,7 +94,7 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
         for field in Fields::new(&bytes) {
             let field = field?;
             let Some(slot) = slot_of::<L, N>(&field) else { continue };
-            // A member takes the place of the others of its oneof.
+            // A member of a oneof replaces the others.
             let (begin, end) = L::ONEOFS[slot];
             if begin != end {
                 let this = entries[slot];
@@ -112,44 +112,44 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
         Ok(Self { bytes, entries, depth, layout: PhantomData })
     }
 
-    /// Whether a field is there.
+    /// Whether a field occurs.
     #[inline]
     pub fn has(&self, slot: usize) -> bool {
         self.entries[slot].last != 0
     }
 
-    /// A scalar field; of several, the last.
+    /// A scalar field; if it is repeated, the last one.
     #[inline]
     pub fn get<K: Kind>(&self, slot: usize) -> Option<K::Value> {
         let mut cursor = self.value(slot)?;
         K::Stored::read(&mut cursor).ok().map(K::value)
     }
 
-    /// A field of type `bytes`; of several, the last.
+    /// A field of type `bytes`; if it is repeated, the last one.
     #[inline]
     pub fn bytes(&self, slot: usize) -> Option<&[u8]> {
         self.value(slot)?.delimited().ok()
     }
 
-    /// A field of type `string`; of several, the last.
+    /// A field of type `string`; if it is repeated, the last one.
     #[inline]
     pub fn string(&self, slot: usize) -> Result<Option<&str>, ReadError> {
         self.bytes(slot).map(|bytes| self.text(bytes)).transpose()
     }
 
-    /// A nested message. Of several, one whose fields are those of all: only for that, bytes are copied.
+    /// A nested message. If it is repeated, the occurrences are merged; only then are bytes copied.
     pub fn nested(&self, slot: usize) -> Result<Option<Nested<'_>>, ReadError> {
         let Some(last) = self.bytes(slot) else { return Ok(None) };
         self.merged(slot, last).map(Some)
     }
 
-    /// A nested message that is a group, as [`nested`](Self::nested) gives others.
+    /// A nested message that is a group; otherwise like [`nested`](Self::nested).
     pub fn group(&self, slot: usize) -> Result<Option<Nested<'_>>, ReadError> {
         let Some(first) = self.all_messages(slot).next() else { return Ok(None) };
         self.merged(slot, first).map(Some)
     }
 
-    /// All occurrences of a nested message as one; of a single one, these bytes.
+    /// All occurrences of a nested message merged, or `single` if there is only one.
     fn merged<'s>(&'s self, slot: usize, single: &'s [u8]) -> Result<Nested<'s>, ReadError> {
         let depth = self.deeper()?;
         let bytes = if self.entries[slot].is_repeated {
@@ -179,25 +179,25 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
         self.all_bytes(slot).map(|bytes| self.text(bytes))
     }
 
-    /// The elements of a repeated message, groups or not, or the entries of a map.
+    /// The elements of a repeated message or group, or the entries of a map.
     #[inline]
     pub fn all_nested(&self, slot: usize) -> impl Iterator<Item = Result<Nested<'_>, ReadError>> {
         let depth = self.deeper();
         self.all_messages(slot).map(move |bytes| Ok(Nested { bytes: Cow::Borrowed(bytes), depth: depth? }))
     }
 
-    /// The contents of messages, with a length in front or delimited as the layout says.
+    /// The contents of messages and groups.
     #[inline]
     fn all_messages(&self, slot: usize) -> impl Iterator<Item = &[u8]> {
         self.occurrences(slot).filter_map(|field| field.value.as_bytes().or(field.value.as_group()))
     }
 
-    /// The same message with a layout of other fields: of its extensions.
+    /// The same message with another layout, for its extensions.
     pub fn with_layout<M: Layout<K>, const K: usize>(&self) -> Result<Table<'_, M, K>, ReadError> {
         Table::build(Cow::Borrowed(&self.bytes), self.depth)
     }
 
-    /// The fields that the layout does not know, in their order.
+    /// The fields that the layout does not know, in order.
     pub fn unknown(&self) -> impl Iterator<Item = Field<'_>> {
         let fields = Fields::new(&self.bytes).filter_map(Result::ok);
         fields.filter(|field| slot_of::<L, N>(field).is_none())
@@ -222,7 +222,7 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
         Ok(self.depth + 1)
     }
 
-    /// Behind the tag of the last one.
+    /// A cursor at the last value.
     #[inline]
     fn value(&self, slot: usize) -> Option<Cursor<'_>> {
         let last = self.entries[slot].last;
@@ -244,7 +244,7 @@ impl<'a, L: Layout<N>, const N: usize> Table<'a, L, N> {
 /// The fields of one slot.
 struct Occurrences<'t, L, const N: usize> {
     fields: Fields<'t>,
-    /// Where the value of the last one begins; 0: it has been.
+    /// The offset of the last value; 0 after it was returned.
     last: u32,
     slot: usize,
     layout: PhantomData<fn() -> L>,
@@ -270,7 +270,7 @@ impl<'t, L: Layout<N>, const N: usize> Iterator for Occurrences<'t, L, N> {
     }
 }
 
-/// The numbers of a repeated field. After an error there is nothing more.
+/// The numbers of a repeated field. It ends after an error.
 pub struct Numbers<'t, K, L, const N: usize> {
     occurrences: Occurrences<'t, L, N>,
     packed: Cursor<'t>,

@@ -1,4 +1,4 @@
-//! The words of the format: tags, varints, zigzag.
+//! Elements of the format: tags, varints, zigzag.
 
 /// The largest field number.
 pub const MAX_FIELD: u32 = (1 << 29) - 1;
@@ -15,7 +15,7 @@ pub(super) const MAX_VARINT: usize = 10;
 /// The width of the length of a message that crosses chunks, in bytes.
 pub(super) const WIDE: usize = 5;
 
-/// How a field is stored.
+/// The wire type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum WireType {
@@ -23,7 +23,7 @@ pub enum WireType {
     Varint = 0,
     /// Eight bytes.
     Fixed64 = 1,
-    /// A length and so many bytes.
+    /// A length, and as many bytes.
     Bytes = 2,
     /// The beginning of a group.
     GroupStart = 3,
@@ -34,7 +34,7 @@ pub enum WireType {
 }
 
 impl WireType {
-    /// The one with this number; `None` for 6 and 7.
+    /// The wire type with this number; `None` for 6 and 7.
     #[inline]
     pub const fn from_bits(bits: u32) -> Option<Self> {
         Some(match bits {
@@ -49,7 +49,7 @@ impl WireType {
     }
 }
 
-/// What stands in front of a field. The number must be valid.
+/// The tag in front of a field. The number must be valid.
 #[inline(always)]
 pub const fn tag(field: u32, wire: WireType) -> u32 {
     field << 3 | wire as u32
@@ -79,19 +79,19 @@ pub const fn unzigzag64(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// How many bytes a number has as a varint: 1 to 10.
+/// The length of a number as a varint: 1 to 10 bytes.
 #[inline(always)]
 pub const fn varint_size(value: u64) -> usize {
     ((63 - (value | 1).leading_zeros()) as usize * 9 + 73) / 64
 }
 
-/// Writes a varint and returns the place behind it.
+/// Writes a varint, and returns the address behind it.
 ///
 /// # Safety
-/// There must be room for its [`varint_size`], no more.
+/// There must be room for its [`varint_size`].
 #[inline(always)]
 pub(super) unsafe fn put_varint(mut at: *mut u8, mut value: u64) -> *mut u8 {
-    // SAFETY: the loop writes as many bytes as the number has, which the caller has room for.
+    // SAFETY: the loop writes as many bytes as the varint has; the caller promises room for them.
     unsafe {
         while value >= 0x80 {
             at.write(value as u8 | 0x80);
@@ -113,46 +113,46 @@ const fn spread(bits: u32) -> u32 {
     halves + (halves & 0x3f80_3f80)
 }
 
-/// Writes a varint below [`FOUR_BYTE_LIMIT`] and returns the place behind it.
+/// Writes a varint below [`FOUR_BYTE_LIMIT`], and returns the address behind it.
 ///
 /// # Safety
 /// There must be room for four bytes.
 #[inline(always)]
 unsafe fn put_up_to_four(at: *mut u8, value: u32) -> *mut u8 {
     let word = spread(value);
-    // Where the last byte is, in bits. All bytes in front of it say that more follow.
+    // The position of the last byte, in bits. All bytes in front of it have the continuation bit.
     let last = (31 - (word | 1).leading_zeros()) & 24;
     let more = 0x0080_8080 & ((1 << last) - 1);
-    // SAFETY: the caller has room for four bytes, of which one to four are the number's.
+    // SAFETY: the caller promises room for four bytes, of which one to four belong to the varint.
     unsafe {
         at.cast::<u32>().write_unaligned((word | more).to_le());
         at.add(last as usize / 8 + 1)
     }
 }
 
-/// Writes the lowest 28 bits as four bytes that say that more follow.
+/// Writes the lowest 28 bits as four bytes with continuation bits.
 ///
 /// # Safety
-/// There must be room for them.
+/// There must be room for four bytes.
 #[inline(always)]
 unsafe fn put_four(at: *mut u8, value: u64) -> *mut u8 {
     let word = spread(value as u32 & (FOUR_BYTE_LIMIT - 1) as u32) | 0x8080_8080;
-    // SAFETY: as the caller says.
+    // SAFETY: the caller's promise.
     unsafe {
         at.cast::<u32>().write_unaligned(word.to_le());
         at.add(4)
     }
 }
 
-/// Writes a varint and returns the place behind it. Bytes are written by fours, without a branch for each. One function, so
-/// that the many places that write numbers stay small.
+/// Writes a varint, and returns the address behind it. It writes four bytes at a time, without a branch for
+/// each byte. It is not inlined, so that the many places that write numbers stay small.
 ///
 /// # Safety
 /// There must be room for four bytes, or for [`MAX_VARINT`] if it has more than four.
 #[inline(never)]
 pub(super) unsafe fn put_many(mut at: *mut u8, mut value: u64) -> *mut u8 {
-    // SAFETY: four bytes are written at the beginning, and behind them another four only if the number has more; what is behind
-    // eight has one or two.
+    // SAFETY: four bytes are written first, and four more behind them only if the number has more; behind
+    // eight follow one or two.
     unsafe {
         if value >= FOUR_BYTE_LIMIT {
             (at, value) = (put_four(at, value), value >> 28);
@@ -164,14 +164,15 @@ pub(super) unsafe fn put_many(mut at: *mut u8, mut value: u64) -> *mut u8 {
     }
 }
 
-/// Writes a varint and returns the place behind it. In line are one byte, and the five that nearly all numbers of 32 bits have
-/// that are not small.
+/// Writes a varint, and returns the address behind it. One byte is written inline, and so are five, which
+/// nearly all large numbers of 32 bits have.
 ///
 /// # Safety
 /// There must be room for [`MAX_VARINT`] bytes, or for five if it is below 2^32.
 #[inline(always)]
 pub(super) unsafe fn put_number(at: *mut u8, value: u64) -> *mut u8 {
-    // SAFETY: a number of five bytes is written here, so that for `put_many` those below 2^32 have at most four.
+    // SAFETY: a number of five bytes is written here, so that those below 2^32 that `put_many` gets have at
+    // most four.
     unsafe {
         if value < 0x80 {
             at.write(value as u8);
@@ -186,7 +187,7 @@ pub(super) unsafe fn put_number(at: *mut u8, value: u64) -> *mut u8 {
     }
 }
 
-/// Writes a varint of exactly `width` bytes, with more of them than needed if need be.
+/// Writes a varint of exactly `width` bytes, padded if it needs fewer.
 ///
 /// # Safety
 /// There must be room for `width` bytes, and the number must fit.
@@ -194,7 +195,7 @@ pub(super) unsafe fn put_number(at: *mut u8, value: u64) -> *mut u8 {
 pub(super) unsafe fn put_padded_varint(at: *mut u8, mut value: u64, width: usize) {
     for index in 0..width {
         let more = if index + 1 < width { 0x80 } else { 0 };
-        // SAFETY: `index < width`, which the caller has room for.
+        // SAFETY: `index < width`; the caller promises room for `width` bytes.
         unsafe { at.add(index).write(value as u8 & 0x7f | more) };
         value >>= 7;
     }
@@ -237,7 +238,7 @@ mod tests {
             let len = fast_len as usize;
             assert_eq!(len, varint_size(value), "{value:#x}");
             assert_eq!(fast[..len], slow[..len], "{value:#x}");
-            // Nobody's bytes are touched but those there must be room for.
+            // Nothing is written behind the bytes for which room is required.
             let room = if value < 1 << 32 { 5 } else { MAX_VARINT };
             assert!(fast[room..].iter().all(|byte| *byte == 0xee), "{value:#x}");
         }

@@ -1,4 +1,4 @@
-//! The writer and its handles: a message, text or bytes in pieces, a packed field.
+//! The writer and its handles: messages, text or bytes in pieces, packed fields.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,9 +12,9 @@ use super::wire::{MAX_VARINT, WireType, zigzag32, zigzag64};
 /// The longest varint of 32 bits, in bytes.
 const MAX_VARINT32: usize = 5;
 
-/// Writes one protobuf message, front to back, where its [`Delegate`] says.
+/// Writes one protobuf message, front to back, into the memory of its [`Delegate`].
 ///
-/// Nothing is allocated, copied twice or asked of the system, unless the delegate does it.
+/// It does not allocate, copies each byte once, and makes no system call, unless the delegate does.
 pub struct Writer<'d> {
     core: Core,
     delegate: PhantomData<&'d mut dyn Delegate>,
@@ -26,39 +26,39 @@ impl<'d> Writer<'d> {
     pub fn new<D: Delegate + 'd>(delegate: &'d mut D) -> Self {
         let first = delegate.first();
         let delegate: NonNull<dyn Delegate + 'd> = NonNull::from(delegate);
-        // SAFETY: the lifetime is all that changes, and the writer, which keeps it to itself, does not outlive 'd.
+        // SAFETY: only the lifetime changes; the writer keeps the pointer to itself, and does not outlive 'd.
         let delegate =
             unsafe { std::mem::transmute::<NonNull<dyn Delegate + 'd>, NonNull<dyn Delegate>>(delegate) };
         // SAFETY: the delegate is borrowed exclusively for 'd.
         Self { core: unsafe { Core::new(delegate, first) }, delegate: PhantomData }
     }
 
-    /// The message itself, to put fields into. Called again, goes on where it was.
+    /// The message itself, for writing fields. A second call continues the same message.
     #[inline(always)]
     pub fn message(&mut self) -> Message<'_> {
         self.core.close_above(0);
         Message { depth: 0, core: &mut self.core }
     }
 
-    /// How many bytes there are so far; that of open messages' lengths is a guess.
+    /// The length so far, in bytes. The lengths of open messages are estimated.
     pub fn position(&self) -> u64 {
         self.core.position()
     }
 
-    /// What has gone wrong so far.
+    /// The first error so far.
     pub fn error(&self) -> Option<WriteError> {
         self.core.error()
     }
 
-    /// Hands the last chunk over to the delegate. Returns the length of the whole message in bytes. What is written after that
-    /// goes nowhere, until [`restart`](Self::restart).
-    // By reference: the writer is large, and to move it would take longer than a small message.
+    /// Passes the last chunk to the delegate, and returns the length of the whole message in bytes. Later
+    /// fields are discarded, until [`restart`](Self::restart).
+    // By reference: the writer is large, and moving it would take longer than writing a small message.
     #[inline]
     pub fn finish(&mut self) -> Result<u64, WriteError> {
         self.core.finish()
     }
 
-    /// Begins another message, in the first chunk of the same delegate. What was not finished is lost.
+    /// Begins another message, in the delegate's first chunk. An unfinished message is lost.
     pub fn restart(&mut self) {
         self.core.restart();
     }
@@ -70,13 +70,13 @@ impl fmt::Debug for Writer<'_> {
     }
 }
 
-/// An open message. It borrows its parent, so that the parent can be written only when this one has ended; it ends when
-/// the handle is dropped. (A handle that is leaked ends with its parent.)
+/// An open message. It borrows its parent, so that the parent can be written only when this message has
+/// ended. Dropping the handle ends it. (A leaked handle ends with its parent.)
 ///
-/// Fields are appended in the order of the calls. What goes wrong is told by [`Writer::finish`].
+/// Fields are appended in the order of the calls. [`Writer::finish`] reports errors.
 pub struct Message<'w> {
     core: &'w mut Core,
-    /// How many levels were open in front of what this one opened; 0 for the first.
+    /// The level that it opened, counted from 1; 0 for the outermost message.
     depth: u32,
 }
 
@@ -96,97 +96,97 @@ impl fmt::Debug for Message<'_> {
 }
 
 impl<'w> Message<'w> {
-    /// A field of type `int32`; negative numbers have ten bytes.
+    /// Writes a field of type `int32`; negative numbers have ten bytes.
     #[inline]
     pub fn int32(&mut self, field: u32, value: i32) {
         self.core.varint_field(field, i64::from(value) as u64, MAX_VARINT);
     }
 
-    /// A field of type `int64`.
+    /// Writes a field of type `int64`.
     #[inline]
     pub fn int64(&mut self, field: u32, value: i64) {
         self.core.varint_field(field, value as u64, MAX_VARINT);
     }
 
-    /// A field of type `uint32`.
+    /// Writes a field of type `uint32`.
     #[inline]
     pub fn uint32(&mut self, field: u32, value: u32) {
         self.core.varint_field(field, u64::from(value), MAX_VARINT32);
     }
 
-    /// A field of type `uint64`.
+    /// Writes a field of type `uint64`.
     #[inline]
     pub fn uint64(&mut self, field: u32, value: u64) {
         self.core.varint_field(field, value, MAX_VARINT);
     }
 
-    /// A field of type `sint32`: numbers of small magnitude are short.
+    /// Writes a field of type `sint32`: numbers of small magnitude are short.
     #[inline]
     pub fn sint32(&mut self, field: u32, value: i32) {
         self.core.varint_field(field, u64::from(zigzag32(value)), MAX_VARINT32);
     }
 
-    /// A field of type `sint64`: numbers of small magnitude are short.
+    /// Writes a field of type `sint64`: numbers of small magnitude are short.
     #[inline]
     pub fn sint64(&mut self, field: u32, value: i64) {
         self.core.varint_field(field, zigzag64(value), MAX_VARINT);
     }
 
-    /// A field of type `bool`.
+    /// Writes a field of type `bool`.
     #[inline]
     pub fn bool(&mut self, field: u32, value: bool) {
         self.core.varint_field(field, u64::from(value), 1);
     }
 
-    /// A field of an enum's type.
+    /// Writes a field of an enum type.
     #[inline]
     pub fn enumeration(&mut self, field: u32, value: impl Into<i32>) {
         self.int32(field, value.into());
     }
 
-    /// A field of type `fixed32`.
+    /// Writes a field of type `fixed32`.
     #[inline]
     pub fn fixed32(&mut self, field: u32, value: u32) {
         self.core.fixed_field(field, WireType::Fixed32, value.to_le_bytes());
     }
 
-    /// A field of type `fixed64`.
+    /// Writes a field of type `fixed64`.
     #[inline]
     pub fn fixed64(&mut self, field: u32, value: u64) {
         self.core.fixed_field(field, WireType::Fixed64, value.to_le_bytes());
     }
 
-    /// A field of type `sfixed32`.
+    /// Writes a field of type `sfixed32`.
     #[inline]
     pub fn sfixed32(&mut self, field: u32, value: i32) {
         self.core.fixed_field(field, WireType::Fixed32, value.to_le_bytes());
     }
 
-    /// A field of type `sfixed64`.
+    /// Writes a field of type `sfixed64`.
     #[inline]
     pub fn sfixed64(&mut self, field: u32, value: i64) {
         self.core.fixed_field(field, WireType::Fixed64, value.to_le_bytes());
     }
 
-    /// A field of type `float`.
+    /// Writes a field of type `float`.
     #[inline]
     pub fn float(&mut self, field: u32, value: f32) {
         self.core.fixed_field(field, WireType::Fixed32, value.to_le_bytes());
     }
 
-    /// A field of type `double`.
+    /// Writes a field of type `double`.
     #[inline]
     pub fn double(&mut self, field: u32, value: f64) {
         self.core.fixed_field(field, WireType::Fixed64, value.to_le_bytes());
     }
 
-    /// A field of type `string`.
+    /// Writes a field of type `string`.
     #[inline]
     pub fn string(&mut self, field: u32, value: &str) {
         self.core.bytes_field(field, value.as_bytes());
     }
 
-    /// A field of type `bytes`, or a message that is encoded already.
+    /// Writes a field of type `bytes`, or an encoded message.
     #[inline]
     pub fn bytes(&mut self, field: u32, value: &[u8]) {
         self.core.bytes_field(field, value);
@@ -204,77 +204,77 @@ impl<'w> Message<'w> {
         Bytes { message: self.message(field) }
     }
 
-    /// Begins a field of a message's type.
+    /// Begins a field of a message type.
     #[inline]
     pub fn message(&mut self, field: u32) -> Message<'_> {
         self.core.open(field);
         Message { depth: self.core.depth(), core: self.core }
     }
 
-    /// Begins a field of a message's type that is a group: it has a tag at its end instead of a length in front.
+    /// Begins a group: a message with a tag at its end instead of a length in front.
     #[inline]
     pub fn group(&mut self, field: u32) -> Message<'_> {
         self.core.open_group(field);
         Message { depth: self.core.depth(), core: self.core }
     }
 
-    /// Begins an entry of a map: put the key into field 1 and the value into field 2.
+    /// Begins an entry of a map: write the key as field 1 and the value as field 2.
     #[inline]
     pub fn entry(&mut self, field: u32) -> Message<'_> {
         self.message(field)
     }
 
-    /// Begins a packed field, filled number by number.
+    /// Begins a packed field, to which numbers are appended.
     #[inline]
     pub fn packed(&mut self, field: u32) -> Packed<'_> {
         Packed { message: self.message(field) }
     }
 
-    /// A packed field of `int32` or an enum; nothing if there are no numbers.
+    /// Writes a packed field of `int32` or an enum; nothing for an empty slice.
     pub fn packed_int32(&mut self, field: u32, values: &[i32]) {
         self.packed_varints(field, values.iter().map(|value| i64::from(*value) as u64));
     }
 
-    /// A packed field of `int64`; nothing if there are no numbers.
+    /// Writes a packed field of `int64`; nothing for an empty slice.
     pub fn packed_int64(&mut self, field: u32, values: &[i64]) {
         self.packed_varints(field, values.iter().map(|value| *value as u64));
     }
 
-    /// A packed field of `uint32`; nothing if there are no numbers.
+    /// Writes a packed field of `uint32`; nothing for an empty slice.
     pub fn packed_uint32(&mut self, field: u32, values: &[u32]) {
         self.packed_varints(field, values.iter().map(|value| u64::from(*value)));
     }
 
-    /// A packed field of `uint64`; nothing if there are no numbers.
+    /// Writes a packed field of `uint64`; nothing for an empty slice.
     pub fn packed_uint64(&mut self, field: u32, values: &[u64]) {
         self.packed_varints(field, values.iter().copied());
     }
 
-    /// A packed field of `sint32`; nothing if there are no numbers.
+    /// Writes a packed field of `sint32`; nothing for an empty slice.
     pub fn packed_sint32(&mut self, field: u32, values: &[i32]) {
         self.packed_varints(field, values.iter().map(|value| u64::from(zigzag32(*value))));
     }
 
-    /// A packed field of `sint64`; nothing if there are no numbers.
+    /// Writes a packed field of `sint64`; nothing for an empty slice.
     pub fn packed_sint64(&mut self, field: u32, values: &[i64]) {
         self.packed_varints(field, values.iter().map(|value| zigzag64(*value)));
     }
 
-    /// A packed field of `bool`; nothing if there are none.
+    /// Writes a packed field of `bool`; nothing for an empty slice.
     pub fn packed_bool(&mut self, field: u32, values: &[bool]) {
-        // A bool is a byte of 0 or 1, as it is on the wire.
+        // A bool is one byte of 0 or 1, also on the wire.
         self.packed_fixed(field, values);
     }
 
-    /// A packed field of `fixed32`, `fixed64`, `sfixed32`, `sfixed64`, `float` or `double`: one copy; nothing if there are no
-    /// numbers.
+    /// Writes a packed field of `fixed32`, `fixed64`, `sfixed32`, `sfixed64`, `float` or `double` with one
+    /// copy; nothing for an empty slice.
     pub fn packed_fixed<T: Plain>(&mut self, field: u32, values: &[T]) {
         if !values.is_empty() {
             self.bytes(field, plain_bytes(values));
         }
     }
 
-    /// Fields that are encoded already, as they are.
+    /// Writes encoded fields unchanged.
     pub fn raw(&mut self, fields: &[u8]) {
         self.core.put(fields);
     }
@@ -286,21 +286,21 @@ impl<'w> Message<'w> {
         }
     }
 
-    /// The same message for a shorter time, to be handed to somebody who wants one of his own.
+    /// Borrows the message for a shorter time, to pass it on by value.
     #[inline]
     pub fn reborrow(&mut self) -> Message<'_> {
-        // Ends nothing: what was open stays open.
+        // With depth 0, dropping the handle ends nothing.
         Message { depth: 0, core: self.core }
     }
 
-    /// The rest of a field of bytes that has no tag of its own.
+    /// Appends bytes to a field that is already begun.
     #[inline]
     fn append(&mut self, bytes: &[u8]) {
         self.core.put(bytes);
     }
 }
 
-/// Numbers that lie in memory as they do on the wire.
+/// Numbers with the same bytes in memory and on the wire.
 ///
 /// # Safety
 /// Every byte of a value must be initialized, and little endian.
@@ -326,7 +326,7 @@ fn plain_bytes<T: Plain>(values: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-/// A field of type `string` that is being written in pieces; also a target of `write!`.
+/// A field of type `string` that is written in pieces; also a target of `write!`.
 #[derive(Debug)]
 pub struct Text<'w> {
     message: Message<'w>,
@@ -347,7 +347,7 @@ impl fmt::Write for Text<'_> {
     }
 }
 
-/// A field of type `bytes` that is being written in pieces.
+/// A field of type `bytes` that is written in pieces.
 #[derive(Debug)]
 pub struct Bytes<'w> {
     message: Message<'w>,
@@ -372,7 +372,7 @@ impl std::io::Write for Bytes<'_> {
     }
 }
 
-/// A packed field that is being written; all its numbers must be of the field's type.
+/// A packed field that is written number by number; all numbers must be of the field's type.
 #[derive(Debug)]
 pub struct Packed<'w> {
     message: Message<'w>,

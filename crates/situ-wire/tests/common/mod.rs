@@ -1,6 +1,7 @@
-//! Structures by hand, in few words, for the tests of the wire.
+//! A short notation for structures in the tests of this crate.
 
-/// Defines structures without a parameter: `Name: Extensibility { 0 member: Type, 1 other: Type [flag], … }`.
+/// Defines structures without type parameters:
+/// `Name: Extensibility { 0 member: Type, 1 other: Type [flag], … }`.
 macro_rules! structures {
     ($($name:ident: $extensibility:ident { $($id:literal $member:ident: $type:ty $([$flag:ident])?,)* })*) => {$(
         #[repr(C)]

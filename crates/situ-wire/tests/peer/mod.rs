@@ -1,5 +1,5 @@
-//! A message with a field of every type, declared for prost, filled at random, written by Situ in prost's order,
-//! and read by Situ.
+//! A message with a field of every type, declared for prost, filled at random, written by Situ in prost's
+//! order, and read by Situ.
 
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ impl Everything {
         if levels == 0 {
             return Self { int64: random.number() as i64, string: random.text(), ..Self::default() };
         }
-        // Messages within have a length in front, or are groups.
+        // Nested messages have a length in front, or are groups.
         let (child, group) = match random.below(4) {
             0 => (Some(Box::new(Self::random(random, levels - 1))), None),
             1 => (None, Some(Box::new(Self::random(random, levels - 1)))),
@@ -148,7 +148,7 @@ impl Everything {
         }
     }
 
-    /// Writes all fields that are not zero, in the order of their numbers.
+    /// Writes all nonzero fields, in the order of their numbers.
     pub fn write(&self, it: &mut Message<'_>) {
         macro_rules! scalars {
             ($($number:literal $name:ident)*) => {$(
@@ -193,7 +193,7 @@ impl Everything {
         for (key, value) in &self.named {
             let mut entry = it.entry(536_870_911);
             entry.uint32(1, *key);
-            // Prost leaves a value out that has no fields.
+            // Prost omits a value without fields.
             if *value != Everything::default() {
                 value.write(&mut entry.message(2));
             }
@@ -201,10 +201,10 @@ impl Everything {
     }
 }
 
-/// What Situ knows of [`Everything`].
+/// Situ's layout of [`Everything`].
 pub enum Fields {}
 
-/// How many fields it has.
+/// The number of its fields.
 pub const COUNT: usize = 27;
 
 impl Layout<COUNT> for Fields {
@@ -230,7 +230,7 @@ impl Layout<COUNT> for Fields {
     }
 }
 
-/// A map's entry: key and value.
+/// An entry of a map: key and value.
 enum Entry<K> {
     _Never(K),
 }
@@ -264,13 +264,13 @@ impl Key for NumberToMessage {
 }
 
 impl Everything {
-    /// Reads all of it with Situ.
+    /// Reads the whole message with Situ.
     pub fn read(it: &Table<'_, Fields, COUNT>) -> Result<Self, ReadError> {
         fn number<K: Kind>(it: &Table<'_, Fields, COUNT>, slot: usize) -> K::Value {
             it.get::<K>(slot).unwrap_or_default()
         }
         if it.unknown().any(|field| matches!(field.number, 2048 | 536_870_911)) {
-            // Prost takes these for entries, so that there is nothing to compare with.
+            // Prost takes these for entries, so they cannot be compared.
             return Err(ReadError { at: 0, problem: ReadProblem::InvalidTag });
         }
         let mut message = Self {
