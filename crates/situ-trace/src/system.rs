@@ -1,8 +1,10 @@
-//! Requests to the system: files with the root's permissions, random numbers, clocks.
+//! Requests to the system: files with the root's permissions, locks, random numbers, clocks, threads.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
+use std::path::Path;
 
+use rustix::fs::FlockOperation;
 use situ_memory::{Beneath, MemoryError, Root};
 
 /// Returns a random number of 64 bits.
@@ -15,14 +17,28 @@ pub(crate) fn unique() -> u64 {
     }
 }
 
+/// An error of the system: what was tried, on which file.
+pub(crate) fn failed(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
+    MemoryError::System { action, path: path.to_owned(), source }
+}
+
 /// Creates an empty file with the permissions of the root directory.
 pub(crate) fn create(root: &Root, place: &Beneath) -> Result<File, MemoryError> {
-    let path = || place.path().to_owned();
-    place.create(root.file_mode(), root.group()).map_err(|source| MemoryError::System {
-        action: "create",
-        path: path(),
-        source,
-    })
+    place.create(root.file_mode(), root.group()).map_err(|error| failed("create", place.path(), error))
+}
+
+/// Whether the lock of a file is held, by another descriptor than this one.
+pub(crate) fn is_locked(file: &File) -> bool {
+    let is_free = rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_ok();
+    if is_free {
+        let _ = rustix::fs::flock(file, FlockOperation::Unlock);
+    }
+    !is_free
+}
+
+/// The system's number of the calling thread.
+pub(crate) fn thread_id() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
 }
 
 /// Returns `CLOCK_MONOTONIC` in nanoseconds.

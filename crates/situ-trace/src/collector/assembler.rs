@@ -224,12 +224,13 @@ fn is_well_formed(packet: &[u8]) -> bool {
 }
 
 /// Writes a varint field, and returns the offset behind it.
-pub(super) fn field(bytes: &mut [u8; 16], at: usize, number: u32, value: u32) -> usize {
-    let at = varint(bytes, at, number << 3);
-    varint(bytes, at, value)
+fn field(bytes: &mut [u8; 16], at: usize, number: u32, value: u32) -> usize {
+    let at = varint(bytes, at, (number << 3).into());
+    varint(bytes, at, value.into())
 }
 
-fn varint(bytes: &mut [u8; 16], mut at: usize, mut value: u32) -> usize {
+/// Writes a varint, and returns the offset behind it.
+pub(super) fn varint(bytes: &mut [u8], mut at: usize, mut value: u64) -> usize {
     while value >= 0x80 {
         bytes[at] = value as u8 | 0x80;
         (at, value) = (at + 1, value >> 7);

@@ -10,7 +10,6 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use rustix::fs::FlockOperation;
 use situ_memory::process::{State as Life, Watch};
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, Beneath, Mapping};
@@ -20,6 +19,7 @@ use crate::shm::format::{
     CHUNK_HEADER, EntryState, Header, Lost, MAX_NAME, NAME_OFFSET, PATCHES, PREFIX, QUIET, WriterEntry,
 };
 use crate::shm::ring::MappedRing;
+use crate::system::is_locked;
 
 use super::assembler::{Assembler, ChunkHead, MAX_PACKET, PacketSink};
 use super::summary::{ProducerSummary, WriterSummary};
@@ -131,11 +131,7 @@ impl RingReader {
     /// Whether the producer lives. In doubt, true. The lock alone does not decide: a child that was cloned
     /// from the producer holds it too.
     pub(super) fn is_alive(&self) -> bool {
-        if rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
-            return self.producer.state() != Life::Ended;
-        }
-        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
-        false
+        is_locked(&self.file) && self.producer.state() != Life::Ended
     }
 
     /// Whether the producer has noticed the session's end.

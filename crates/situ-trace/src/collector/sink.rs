@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::assembler::PacketSink;
+use super::assembler::{PacketSink, varint};
 use super::evicted_state::EvictedState;
 
 /// The tag of `Trace.packet` (field 1, bytes), which precedes each packet.
@@ -144,13 +144,8 @@ impl PacketSink for TraceOutput {
 fn write_packet(writer: &mut impl Write, parts: &[&[u8]]) -> io::Result<u64> {
     let mut front = [PACKET_TAG; 11];
     let len: usize = parts.iter().map(|part| part.len()).sum();
-    let (mut at, mut rest) = (1, len);
-    while rest >= 0x80 {
-        front[at] = rest as u8 | 0x80;
-        (at, rest) = (at + 1, rest >> 7);
-    }
-    front[at] = rest as u8;
-    writer.write_all(&front[..=at])?;
+    let at = varint(&mut front, 1, len as u64);
+    writer.write_all(&front[..at])?;
     parts.iter().try_for_each(|part| writer.write_all(part))?;
-    Ok((at + 1 + len) as u64)
+    Ok((at + len) as u64)
 }

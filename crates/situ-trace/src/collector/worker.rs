@@ -130,12 +130,8 @@ impl Worker {
                 Ok(Some(ring)) => self.rings.push(ring),
                 Ok(None) => {}
                 Err(reason) => {
-                    let name = name.to_string_lossy().into_owned();
-                    self.summary.producers.push(ProducerSummary {
-                        name,
-                        given_up: Some(reason),
-                        ..Default::default()
-                    });
+                    let (name, given_up) = (name.to_string_lossy().into_owned(), Some(reason));
+                    self.summary.producers.push(ProducerSummary { name, given_up, ..Default::default() });
                 }
             }
         }

@@ -15,7 +15,7 @@ use situ_wire::protobuf::{Chunk, Delegate, MAX_LEVELS, Patch, PatchListFull};
 use crate::shm::chunk_state::{MAX_FRAGMENTS, Word};
 use crate::shm::format::{CHUNK_HEADER, EntryState, Lost, PATCH, PATCHES, PREFIX, WriterEntry};
 use crate::shm::ring::Ring;
-use crate::system::monotonic_ns;
+use crate::system::{monotonic_ns, thread_id};
 
 use super::session_state::SessionState;
 
@@ -147,8 +147,7 @@ impl ChunkWriter {
     /// Stores the calling thread into the entry.
     pub(crate) fn adopt(&mut self) {
         if let (Some(ring), Some(slot)) = (&self.ring, self.slot) {
-            let thread = rustix::thread::gettid().as_raw_nonzero().get();
-            ring.parts.entry(slot).thread.store(thread.cast_unsigned(), Ordering::Relaxed);
+            ring.parts.entry(slot).thread.store(thread_id(), Ordering::Relaxed);
         }
     }
 

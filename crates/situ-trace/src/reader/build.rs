@@ -46,19 +46,10 @@ enum RawKind {
 
 #[derive(Default)]
 struct Details {
-    category: TextIdOrEmpty,
-    name: TextIdOrEmpty,
+    category: TextId,
+    name: TextId,
     arguments: Vec<(TextId, ArgumentValue)>,
     flows: Vec<u64>,
-}
-
-#[derive(Clone, Copy)]
-struct TextIdOrEmpty(TextId);
-
-impl Default for TextIdOrEmpty {
-    fn default() -> Self {
-        Self(Texts::EMPTY)
-    }
 }
 
 #[derive(Default)]
@@ -219,11 +210,11 @@ impl Builder {
         let texts = &mut self.trace.texts;
         let mut details = Details::default();
         if let Some(iid) = event.category_iids().next() {
-            details.category.0 = sequence.categories.get(&iid?).copied().unwrap_or(Texts::EMPTY);
+            details.category = sequence.categories.get(&iid?).copied().unwrap_or(Texts::EMPTY);
         } else if let Some(name) = event.categories().next() {
-            details.category.0 = texts.id(name?);
+            details.category = texts.id(name?);
         }
-        details.name.0 = if event.has_name_iid() {
+        details.name = if event.has_name_iid() {
             sequence.names.get(&event.name_iid()).copied().unwrap_or(Texts::EMPTY)
         } else {
             texts.id(event.name()?)
@@ -269,8 +260,8 @@ impl Builder {
                         depth,
                         begin_ns: at_ns,
                         end: SliceEnd::Open,
-                        category: category.0,
-                        name: name.0,
+                        category,
+                        name,
                         arguments,
                         flows,
                     });
@@ -286,7 +277,6 @@ impl Builder {
                 },
                 RawKind::Instant(details) => {
                     let Details { category, name, arguments, flows } = *details;
-                    let (category, name) = (category.0, name.0);
                     trace.instants.push(Instant { track, at_ns, category, name, arguments, flows });
                 }
                 RawKind::Count(value) => trace.samples.push(Sample { track, at_ns, value }),

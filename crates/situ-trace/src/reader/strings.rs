@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-/// A text of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A text of a trace. The default is the empty text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TextId(u32);
 
 /// All texts of a trace. The first is empty.

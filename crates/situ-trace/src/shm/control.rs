@@ -18,7 +18,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
@@ -30,6 +29,7 @@ use situ_memory::wake::WakeWord;
 use situ_memory::{Access, Beneath, Mapping, MemoryError, OpenRoot, Root, RootError, find_memory};
 
 use crate::shm::session::{Policy, Session};
+use crate::system::{self, failed};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"SITUTRAC");
 const VERSION: u32 = 2;
@@ -96,10 +96,6 @@ pub enum ControlError {
     Memory(#[from] MemoryError),
 }
 
-fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
-    MemoryError::System { action, path: path.to_owned(), source }
-}
-
 impl Control {
     /// Opens the file, and creates it if it does not exist.
     pub(crate) fn open(root: &Root) -> Result<Self, ControlError> {
@@ -111,7 +107,7 @@ impl Control {
                 return Ok(control);
             }
             // The file is complete before it gets its name, and gets it only if no other process was faster.
-            let hidden = directory.join(format!("{:016x}.new", crate::system::unique()));
+            let hidden = directory.join(format!("{:016x}.new", system::unique()));
             let made = Self::make(&root, &hidden).and_then(|()| match hidden.rename_new(&place) {
                 Ok(()) => Ok(()),
                 // Another process was faster, or cleans up.
@@ -121,7 +117,7 @@ impl Control {
                 {
                     Ok(())
                 }
-                Err(error) => Err(system("name", place.path(), error)),
+                Err(error) => Err(failed("name", place.path(), error)),
             });
             let _ = hidden.remove();
             made?;
@@ -137,12 +133,12 @@ impl Control {
     }
 
     fn make(root: &Root, place: &Beneath) -> Result<(), MemoryError> {
-        let (file, path) = (crate::system::create(root, place)?, place.path());
+        let (file, path) = (system::create(root, place)?, place.path());
         let map = file
             .set_len(SIZE as u64)
             .and_then(|()| find_memory(file.as_fd(), 0, SIZE as u64))
             .and_then(|()| Mapping::new(file.as_fd(), 0, SIZE, Access::ReadWrite))
-            .map_err(|error| system("allocate memory for", path, error))?;
+            .map_err(|error| failed("allocate memory for", path, error))?;
         // SAFETY: the mapping is zeroed, larger than the words, and all of them are atomics or reserved.
         let page = unsafe { &*map.base().cast::<Page>() };
         page.version.store(VERSION, Ordering::Relaxed);
@@ -157,21 +153,21 @@ impl Control {
         let file = match place.open(true) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(system("open", path, error)),
+            Err(error) => return Err(failed("open", path, error)),
         };
-        let metadata = file.metadata().map_err(|error| system("read the metadata of", path, error))?;
+        let metadata = file.metadata().map_err(|error| failed("read the metadata of", path, error))?;
         let malformed =
             |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
         if metadata.len() > SIZE as u64 {
             let reason =
                 format!("it has {} bytes, too many for a file of Situ: remove it by hand", metadata.len());
-            return Err(system("use", path, io::Error::new(io::ErrorKind::InvalidData, reason)));
+            return Err(failed("use", path, io::Error::new(io::ErrorKind::InvalidData, reason)));
         }
         if metadata.len() < SIZE as u64 {
             return Err(malformed("it is not a control file of traces"));
         }
         let map = Mapping::new(file.as_fd(), 0, SIZE, Access::ReadWrite)
-            .map_err(|error| system("map", path, error))?;
+            .map_err(|error| failed("map", path, error))?;
         let control = Self { root: root.clone(), directory, map, file, inode: metadata.ino() };
         let page = control.page();
         if page.magic.load(Ordering::Acquire) != MAGIC || page.version.load(Ordering::Relaxed) != VERSION {
@@ -294,17 +290,15 @@ impl Control {
     /// from the collector holds it too. If another collector has taken the lock and not yet announced itself,
     /// this asks about the previous one, whose session is over; so the answer is right.
     pub(crate) fn has_collector(&self) -> bool {
-        if rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockShared).is_err() {
-            let page = self.page();
-            let collector = Identity {
+        let page = self.page();
+        system::is_locked(&self.file)
+            && Identity {
                 pid: page.pid.load(Ordering::Relaxed),
                 born: page.born.load(Ordering::Relaxed),
                 namespaces: page.namespaces.load(Ordering::Relaxed),
-            };
-            return collector.state() != State::Ended;
-        }
-        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
-        false
+            }
+            .state()
+                != State::Ended
     }
 
     /// Producer: sleeps until the generation differs from `generation`, at most for `time`. May return early.

@@ -142,12 +142,9 @@ pub const PATCH: usize = 11;
 
 const _: () = {
     assert!(size_of::<Header>() == 96);
-    #[cfg(not(loom))]
-    {
-        assert!(size_of::<ChunkHeader>() == CHUNK_HEADER);
-        assert!(size_of::<WriterEntry>() == 64);
-        assert!(size_of::<Words>() == 640);
-    }
+    assert!(size_of::<ChunkHeader>() == CHUNK_HEADER);
+    assert!(size_of::<WriterEntry>() == 64);
+    assert!(size_of::<Words>() == 640);
 };
 
 impl Header {
@@ -217,7 +214,7 @@ impl Header {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use std::mem::offset_of;
 

@@ -1,8 +1,6 @@
 //! A producer's ring file: created, locked, mapped, and its parts by name.
 
-use std::io;
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::FlockOperation;
@@ -17,7 +15,7 @@ use crate::shm::format::{
 };
 use crate::shm::free_list::FreeList;
 use crate::shm::session::{Policy, Session};
-use crate::system;
+use crate::system::{self, failed};
 
 /// The extension of a ring file.
 pub(crate) const EXTENSION: &str = "ring";
@@ -84,10 +82,6 @@ pub(crate) struct Ring {
     numbers: AtomicU32,
 }
 
-fn failed(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
-    MemoryError::System { action, path: path.to_owned(), source }
-}
-
 impl Ring {
     /// Creates a ring for a session in the session's directory.
     pub(crate) fn create(
@@ -143,26 +137,18 @@ impl Ring {
 
     /// Takes an entry for a writer of this thread, and returns its index.
     pub(crate) fn enter(&self) -> Option<u32> {
+        let (free, used) = (EntryState::Free as u32, EntryState::Used as u32);
         for slot in 0..self.parts.header.writers {
             let entry = self.parts.entry(slot);
-            if entry.state.load(Ordering::Relaxed) == EntryState::Free as u32
+            if entry.state.load(Ordering::Relaxed) == free
                 // Acquire: the collector has read the counts of the previous writer.
-                && entry
-                    .state
-                    .compare_exchange(
-                        EntryState::Free as u32,
-                        EntryState::Used as u32,
-                        Ordering::Acquire,
-                        Ordering::Relaxed,
-                    )
-                    .is_ok()
+                && entry.state.compare_exchange(free, used, Ordering::Acquire, Ordering::Relaxed).is_ok()
             {
                 // A death before the last store leaves an entry with a number that no chunk has.
                 entry.packets.store(0, Ordering::Relaxed);
                 entry.lost_packets.store(0, Ordering::Relaxed);
                 entry.lost_bytes.store(0, Ordering::Relaxed);
-                let thread = rustix::thread::gettid().as_raw_nonzero().get();
-                entry.thread.store(thread.cast_unsigned(), Ordering::Relaxed);
+                entry.thread.store(system::thread_id(), Ordering::Relaxed);
                 let number = self.numbers.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
                 entry.number.store(number, Ordering::Release);
                 return Some(slot);

@@ -1,6 +1,7 @@
 //! The topics in events of the bus: the names of their events, and their counters.
 
 use std::collections::HashMap;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -63,7 +64,7 @@ impl Topic {
             skipped: event("skipped"),
             expired: event("expired"),
             unpublished: event("not published"),
-            counters: [const { AtomicPtr::new(std::ptr::null_mut()) }; 2 * MAX_MEMBERS],
+            counters: [const { AtomicPtr::new(null_mut()) }; 2 * MAX_MEMBERS],
         }))
     }
 
@@ -98,12 +99,8 @@ impl Topic {
             let what = if is_queue { "queue of" } else { "slots of" };
             let name = leak(format!("{what} {} #{member}", self.name));
             let made = Box::into_raw(Box::new(Counter::new(&BUS, name, Unit::Count)));
-            counter =
-                match place.compare_exchange(std::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire)
-                {
-                    Ok(_) => made,
-                    Err(first) => first,
-                };
+            let first = place.compare_exchange(null_mut(), made, Ordering::AcqRel, Ordering::Acquire);
+            counter = first.err().unwrap_or(made);
         }
         // SAFETY: not null, and leaked.
         unsafe { counter.as_ref() }

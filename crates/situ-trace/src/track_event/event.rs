@@ -52,6 +52,13 @@ pub struct Event<'a> {
 }
 
 impl Event<'_> {
+    /// The end of the slice that began last on this thread.
+    #[inline]
+    pub(super) const fn end(at_ns: u64) -> Self {
+        let (kind, category, name) = (Kind::End, None, None);
+        Self { kind, at_ns, category, name, flows: &[], last_flows: &[], arguments: &[] }
+    }
+
     /// Writes the fields of the event's packet, and names that were not sent yet.
     #[inline]
     pub(super) fn write(&self, message: Message<'_>, sent: &mut Sent) {

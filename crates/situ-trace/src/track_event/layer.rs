@@ -196,15 +196,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for TraceLayer {
         let begun = BEGUN.get();
         BEGUN.set(begun >> 1);
         if begun & 1 != 0 {
-            thread::write(&Event {
-                kind: Kind::End,
-                at_ns: now_ns(),
-                category: None,
-                name: None,
-                flows: &[],
-                last_flows: &[],
-                arguments: &[],
-            });
+            thread::write(&Event::end(now_ns()));
         }
     }
 

@@ -8,6 +8,7 @@ use situ_bus::Root;
 use situ_wire::protobuf::Message;
 
 use crate::proto::TracePacketWriter;
+use crate::system::thread_id;
 use crate::{Producer, Session};
 
 /// A process that takes part in sessions, until it ends.
@@ -76,10 +77,6 @@ impl ThreadDescription {
         let id = thread_id();
         Self { id, track: mix(process_track(), u64::from(id) | 1 << 63), name: thread_name(id) }
     }
-}
-
-fn thread_id() -> u32 {
-    rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
 
 /// Combines two numbers into one that other pairs hardly ever give (the finalizer of splitmix64); never 0.

@@ -70,15 +70,7 @@ impl Drop for Slice {
 
 #[inline(never)]
 fn end() {
-    thread::write(&Event {
-        kind: Kind::End,
-        at_ns: now_ns(),
-        category: None,
-        name: None,
-        flows: &[],
-        last_flows: &[],
-        arguments: &[],
-    });
+    thread::write(&Event::end(now_ns()));
 }
 
 impl Counter {
