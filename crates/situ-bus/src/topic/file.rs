@@ -1,28 +1,30 @@
 //! A topic's own file, mapped, and its parts by name; the rings and the places beside it.
 
 use std::fs::File;
-use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use situ_memory::beneath::{Beginning, beginning};
 use situ_memory::fork::Process;
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
 use situ_memory::{Access, Beneath, DomainId, HOST, Mapping, MemoryError, OpenRoot, find_memory};
 
 use super::TypeDescription;
+use super::files::{
+    FILE, HIDDEN_FILE, Identity, SUBSCRIBERS_FILE, find_column, identify, is_missing, is_topic_file,
+    leads_to, open_if_there, system,
+};
 use super::format::{
     COUNTERS_OFFSET, CopyCounters, DOMAIN_TABLE_OFFSET, DOMAIN_USED, DOMAINS, HEAD_OFFSET, HOST_COLUMN, Head,
-    Header, MAGIC, PAGE, Parts, PublisherEntry, REGISTRY_OFFSET, RING_MAGIC, ROOM_OFFSET, Registry,
-    SUBSCRIBERS_MAGIC, WAKE_OFFSET, domain_from_word, domain_to_word,
+    Header, PAGE, Parts, PublisherEntry, REGISTRY_OFFSET, ROOM_OFFSET, Registry, WAKE_OFFSET,
+    domain_from_word, domain_to_word,
 };
-use super::members::{Places, SUBSCRIBERS_FILE};
-use super::rings::Rings;
+use super::members::Places;
+use super::removal::Removal;
+use super::ring_files::Rings;
 use crate::clock::now_ns;
 use crate::node::liveness::unique;
 use crate::protocol::ring::Ring;
-use crate::topic::removal::Removal;
 use crate::wake::WakeWord;
 
 /// An open topic.
@@ -46,59 +48,8 @@ pub(crate) struct Topic {
     pub(crate) process: Process,
 }
 
-pub(super) fn system(action: &'static str, path: &Path, source: io::Error) -> MemoryError {
-    MemoryError::System { action, path: path.to_owned(), source }
-}
-
-/// The device and inode of a file.
-pub(super) type Identity = (u64, u64);
-
-/// Whether a name still leads to this file. In doubt it does.
-pub(super) fn leads_to(place: &Beneath, identity: Identity) -> bool {
-    match place.stat() {
-        Ok(stat) => (stat.st_dev, stat.st_ino) == identity,
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
-    }
-}
-
-pub(super) fn identify(file: &File) -> io::Result<Identity> {
-    let metadata = file.metadata()?;
-    Ok((metadata.dev(), metadata.ino()))
-}
-
-/// Finds memory for one column of a ring.
-pub(super) fn find_column(file: &File, columns: u64, depth: u32, column: usize) -> io::Result<()> {
-    let len = u64::from(depth) * 8;
-    find_memory(file.as_fd(), columns + column as u64 * len, len)
-}
-
-fn open_if_there(place: &Beneath, write: bool) -> Result<Option<File>, MemoryError> {
-    match place.open(write) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(system("open", place.path(), error)),
-    }
-}
-
-fn is_missing(error: &MemoryError) -> bool {
-    matches!(error, MemoryError::System { source, .. } if source.kind() == io::ErrorKind::NotFound)
-}
-
-/// The name of a topic's own file in its directory.
-pub(crate) const FILE: &str = "topic";
-/// Its name while it is made.
-pub(crate) const HIDDEN_FILE: &str = "topic.new";
-
 /// How often a reader without the topic's lock begins again because the topic was removed and made anew meanwhile.
 const TRIES: usize = 8;
-
-/// Whether a file of one of these names may be removed: it begins as the file of a topic, of a further ring or of subscribers does, or with
-/// zeroes, because its maker died before it wrote the header.
-pub(super) fn is_topic_file(file: &File) -> bool {
-    [MAGIC, RING_MAGIC, SUBSCRIBERS_MAGIC]
-        .iter()
-        .any(|magic| beginning(file, &magic.to_le_bytes()) != Beginning::Foreign)
-}
 
 impl Topic {
     /// Makes the files of a new topic. The caller holds the directory's lock. `places` is what it may do with the subscribers' places.

@@ -4,206 +4,29 @@
 //! never takes it. Whoever comes or goes first repairs (see `repair`).
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use situ_layout::foreign::{Foreign, is_name};
+use situ_layout::foreign::is_name;
 use situ_memory::sync::atomic::Ordering;
-use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, MemoryError, OpenRoot, PoolView};
+use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, OpenRoot};
 
 use super::compat::{first_difference, has_bulk, may_be_appended};
+use super::entries::active_publishers;
 use super::file::Topic;
-use super::format::{DEPTH, DOMAINS, MOST_DEPTH, PLACES, PUBLISHERS, PublisherEntry, domain_to_word, state};
+use super::format::{DEPTH, MOST_DEPTH, PLACES, PublisherEntry, domain_to_word, state};
 use super::lock::Lock;
-use super::members::{OwnPlace, PlaceView};
+use super::members::PlaceView;
+use super::own_place::OwnPlace;
+use super::register_error::RegisterError;
 use super::repair::{give_up_oldest, in_use, remove_files, remove_topic, repair};
-use super::{Encoding, TextTooLong, TypeDescription};
-use crate::node::liveness::{NodeId, has_ended, is_alive};
+use super::{Encoding, TypeDescription};
+use crate::node::liveness::NodeId;
 use crate::protocol::flow_window;
 use crate::protocol::ring::SEAL_POOL;
 use crate::qos::{QosMismatch, Terms};
-use crate::root::{RootError, file_name};
+use crate::root::file_name;
 
 /// What file systems take as a name, in bytes.
 const MOST_FILE_NAME: usize = 255;
-
-/// Why a publisher or subscriber could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum RegisterError {
-    /// The name cannot be a topic's.
-    #[error(
-        "{0:?} cannot name a topic: use 1 to 80 characters that can be seen, none of them a control character (fewer if \
-         they are not plain letters and digits: as a file name, where others are written as %XX, it must not exceed 255 \
-         bytes)"
-    )]
-    InvalidName(String),
-    /// The type's name or its schema is longer than a topic can carry.
-    #[error(transparent)]
-    TextTooLong(#[from] TextTooLong),
-    /// The root directory cannot be used.
-    #[error(transparent)]
-    Root(#[from] RootError),
-    /// A file cannot be made or used.
-    #[error(transparent)]
-    Memory(#[from] MemoryError),
-    /// A memory domain cannot be used.
-    #[error(transparent)]
-    Domain(DomainError),
-    /// Serialized messages and devices do not go together.
-    #[error(
-        "topic {topic:?}: serialized messages of {type_name} cannot be in {domain}, only flat ones can (node {node}); use \
-         storage `Flat` on both sides, or the domain host"
-    )]
-    Serialized {
-        /// The topic.
-        topic: String,
-        /// The type.
-        type_name: String,
-        /// The domain of one of the two.
-        domain: DomainId,
-        /// The node on the other side, or this one.
-        node: NodeId,
-    },
-    /// More domains are used than a topic has columns for.
-    #[error("topic {topic:?} cannot be used in {domain}: it was used in {DOMAINS} domains already")]
-    Domains {
-        /// The topic.
-        topic: String,
-        /// The domain that was asked for.
-        domain: DomainId,
-    },
-    /// The node belongs to the process that this one was forked from.
-    #[error(
-        "topic {topic:?} cannot be joined by the node of the process that this one was forked from: make a node here, and join with that"
-    )]
-    Forked {
-        /// The topic.
-        topic: String,
-    },
-    /// Somebody removed the topic's files under those who use it.
-    #[error("topic {topic:?} was removed while it was in use: leave it and join again")]
-    Removed {
-        /// The topic.
-        topic: String,
-    },
-    /// The topic carries another type.
-    #[error(
-        "topic {topic:?} carries {their_name} (schema {their_hash:016x}), not {ours} (schema {our_hash:016x}): {what}",
-        their_name = Foreign(.theirs),
-        what = Foreign(.difference)
-    )]
-    TypeMismatch {
-        /// The topic.
-        topic: String,
-        /// The type that was asked for.
-        ours: String,
-        /// Its schema hash.
-        our_hash: u64,
-        /// The type that the topic carries.
-        theirs: String,
-        /// Its schema hash.
-        their_hash: u64,
-        /// The first difference between the two schemas.
-        difference: String,
-    },
-    /// Both sides use the flat layout, or regions, but not the same layout.
-    #[error(
-        "topic {topic:?}: node {node} lays {type_name} out differently (layout {theirs:016x}, here {ours:016x}); generate \
-         both from the same schema, with the same annotations"
-    )]
-    LayoutMismatch {
-        /// The topic.
-        topic: String,
-        /// The node on the other side.
-        node: NodeId,
-        /// The type.
-        type_name: String,
-        /// The layout hash that was asked for.
-        ours: u64,
-        /// The other's.
-        theirs: u64,
-    },
-    /// Regions are published, and the subscriber is flat, of a type with bulk members: it has no room for what these hold.
-    #[error(
-        "topic {topic:?}: of {type_name}, which has @bulk members, regions and flat subscribers do not go together (node {node} \
-         is the other side): take it in a region, or on the heap"
-    )]
-    Bulk {
-        /// The topic.
-        topic: String,
-        /// The type.
-        type_name: String,
-        /// The node on the other side.
-        node: NodeId,
-    },
-    /// Flat messages are published, and the subscriber's type can only be read from serialized ones: it was written by hand.
-    #[error(
-        "topic {topic:?}: flat messages of {type_name} do not go together with a subscriber whose type has no flat form \
-         (node {node} is the other side): publish them serialized (storage `Heap`), or subscribe with a generated type"
-    )]
-    NoFlatForm {
-        /// The topic.
-        topic: String,
-        /// The type.
-        type_name: String,
-        /// The node on the other side.
-        node: NodeId,
-    },
-    /// A participant on the other side offers or asks for another quality of service.
-    #[error("topic {topic:?} has an incompatible participant, node {node}: {mismatch}")]
-    Qos {
-        /// The topic.
-        topic: String,
-        /// The node on the other side.
-        node: NodeId,
-        /// What differs.
-        mismatch: QosMismatch,
-    },
-    /// All places are taken.
-    #[error(
-        "topic {topic:?} has no place for another {role}: all {most} are taken, by nodes that live or by messages that a \
-         reliable subscriber has not taken yet (`situ topic info`)"
-    )]
-    Full {
-        /// The topic.
-        topic: String,
-        /// "subscriber" or "publisher".
-        role: &'static str,
-        /// How many there can be.
-        most: u32,
-    },
-    /// More messages are to be kept than the topic has rows.
-    #[error(
-        "a depth of {asked} does not fit topic {topic:?}: it has room for {rows}, and cannot grow; use at most 32768, and \
-         look for a reliable subscriber that takes nothing (`situ topic info`)"
-    )]
-    Depth {
-        /// The topic.
-        topic: String,
-        /// What was asked for.
-        asked: usize,
-        /// What there is room for.
-        rows: u32,
-    },
-    /// Somebody else holds the topic's lock and does not let go.
-    #[error(
-        "topic {topic:?} was locked by another process for {waited:?}; look for a stopped process (`situ doctor`)"
-    )]
-    Busy {
-        /// The topic.
-        topic: String,
-        /// How long it was waited.
-        waited: Duration,
-    },
-}
-
-impl From<DomainError> for RegisterError {
-    fn from(error: DomainError) -> Self {
-        match error {
-            DomainError::Memory(error) => Self::Memory(error),
-            error => Self::Domain(error),
-        }
-    }
-}
 
 /// What a participant is, while it registers.
 #[derive(Debug, Clone, Copy)]
@@ -627,92 +450,7 @@ fn participants(topic: &Topic) -> impl Iterator<Item = (u32, u32)> {
     topic.places.active().map(|place| (place.word, place.encoding())).chain(publishers)
 }
 
-/// Entries of publishers that are there.
-pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &PublisherEntry> {
-    used_publishers(topic)
-        .map(|(_, entry)| entry)
-        .filter(|entry| is_publisher(entry.state.load(Ordering::SeqCst)))
-}
-
-/// Whether a state word is that of a publisher that is there, and not of a pool that belongs to one.
-pub(crate) fn is_publisher(word: u32) -> bool {
-    word & (state::ACTIVE | state::BODIES | state::COPIES) == state::ACTIVE
-}
-
-pub(super) fn used_publishers(topic: &Topic) -> impl Iterator<Item = (usize, &PublisherEntry)> {
-    let used = topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
-    (0..used).map(|index| (index, topic.publisher(index)))
-}
-
 impl Topic {
-    /// Notes which subscribers are dead, without the lock: this participant stops waiting for them at once. Gives how many it did not
-    /// know of. See [`Places::mark_dead`](super::members::Places::mark_dead).
-    pub(crate) fn mark_dead_places(&self) -> usize {
-        let is_dead = |place: &PlaceView<'_>| !is_alive(&self.root, NodeId(place.node()));
-        self.places.active().filter(is_dead).filter(|place| self.places.mark_dead(*place)).count()
-    }
-
-    /// The pools whose files are there.
-    pub(crate) fn pools(&self) -> impl Iterator<Item = u64> + '_ {
-        used_publishers(self).filter_map(|(_, entry)| {
-            let word = entry.state.load(Ordering::SeqCst);
-            let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
-            there.then(|| entry.tenure.pool())
-        })
-    }
-
-    /// Repairs what the dead left, if nobody else is at it. Gives whether nobody was.
-    ///
-    /// Also looks whether its files were removed: see [`removal`](crate::topic::removal).
-    pub(crate) fn repair_if_free(&self) -> bool {
-        self.look_for_removal();
-        let Some(lock) = Lock::try_acquire(&self.directory) else { return false };
-        if self.is_current() {
-            repair(self, &lock);
-        }
-        true
-    }
-
-    /// Repairs, if nobody else is at it, should this node be dead: for who waits for something of it. Gives whether its process has ended:
-    /// then nothing of it is completed any more.
-    pub(crate) fn look_after(&self, node: NodeId) -> bool {
-        if is_alive(&self.root, node) {
-            return false;
-        }
-        self.repair_if_free();
-        has_ended(&self.root, node)
-    }
-
-    /// Whether the directory still is this topic's, and not that of another of the same name that was made after
-    /// somebody removed this one by hand.
-    ///
-    /// In a forked child it is not: what it would repair is private zeroes, by which every file in the directory looks superfluous.
-    pub(crate) fn is_current(&self) -> bool {
-        self.process.is_this() && matches!(Self::id_in(&self.directory), Ok(Some(id)) if id == self.header.id)
-    }
-
-    /// A publisher leaves, with the entries of its pools. What it published stays for those who still may take it.
-    pub(crate) fn leave_entries(&self, entries: impl IntoIterator<Item = usize>) {
-        for index in entries {
-            let entry = self.publisher(index);
-            let word = entry.state.load(Ordering::SeqCst);
-            entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
-        }
-        self.leave();
-    }
-
-    /// Gives back the entries of pools of copies of which nothing can be pinned any more: their files go at once.
-    pub(crate) fn leave_empty_copies(&self, entries: impl IntoIterator<Item = usize>) {
-        for index in entries {
-            let entry = self.publisher(index);
-            let word = entry.state.load(Ordering::SeqCst);
-            // Who dies after the files are gone leaves an entry that is repaired like any: whoever wants its copies finds none.
-            PoolView::unlink(self.pool_path(entry.tenure.pool()));
-            entry.state.store((word & !state::ACTIVE) | state::GONE | state::UNLINKED, Ordering::SeqCst);
-        }
-        self.leave();
-    }
-
     /// Takes an entry for a pool of copies into a domain that has a column, and gives the entry's number.
     pub(crate) fn take_copies(
         &self,
@@ -727,19 +465,5 @@ impl Topic {
         }
         repair(self, &lock);
         NewEntry::of_pool(state::ACTIVE | state::COPIES, node, pool, domain).take(self, create)
-    }
-
-    /// Repairs, and removes the topic if nobody is left. If the lock cannot be had, the next who comes does it.
-    pub(super) fn leave(&self) {
-        let Ok(lock) = Lock::acquire(&self.root, &self.directory, &self.name) else { return };
-        if self.is_current() {
-            repair(self, &lock);
-            if !in_use(self) {
-                remove_topic(&self.directory, &lock);
-            }
-        } else if let Ok(None) = Self::id_in(&self.directory) {
-            // Made by waiting for its lock.
-            let _ = self.directory.remove_directory();
-        }
     }
 }

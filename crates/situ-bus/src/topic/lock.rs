@@ -15,7 +15,7 @@ use situ_memory::beneath::{is_same, names};
 use situ_memory::fork::LockedFile;
 use situ_memory::{Beneath, MemoryError, OpenRoot};
 
-use super::join::RegisterError;
+use super::register_error::RegisterError;
 
 /// How long a registration waits for others that are registering.
 const PATIENCE: Duration = Duration::from_secs(5);

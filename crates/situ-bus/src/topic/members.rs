@@ -2,7 +2,7 @@
 //!
 //! A publisher maps it from a descriptor that was opened for reading: no write of its process, by mistake or on purpose, moves a cursor,
 //! and the kernel refuses to make the mapping writable. In the code it finds a [`PlaceView`], which has nothing to store with. The two
-//! that have are [`OwnPlace`], of a subscriber, and [`WritablePlaces`], of a repairer, for as long as it repairs.
+//! that have are [`OwnPlace`](super::own_place::OwnPlace), of a subscriber, and [`WritablePlaces`], of a repairer, for as long as it repairs.
 //!
 //! So a publisher that finds a subscriber dead cannot mark its place. It remembers in its own memory which places it passes over, each
 //! with the state word that it saw: the count in that word is another for each taker (`state::next`), so the next subscriber of the same
@@ -10,26 +10,22 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::Deref;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use situ_memory::sync::atomic::{AtomicU32, Ordering};
 use situ_memory::{Access, Beneath, DomainId, Mapping, MemoryError, OpenRoot, find_memory};
 
-use super::file::{Identity, Topic, identify, is_topic_file, leads_to, system};
+use super::files::{Identity, SUBSCRIBERS_FILE, identify, is_topic_file, leads_to, system};
 use super::format::{
     ARRIVALS_OFFSET, Arrivals, PLACES, PLACES_OFFSET, Place, SUBSCRIBERS_END, SubscribersHeader,
     domain_from_word, state,
 };
 use super::lock::Lock;
 use crate::protocol::flow_window::Epoch;
-
-/// The name of the file of a topic's subscribers, in the topic's directory.
-pub(super) const SUBSCRIBERS_FILE: &str = "subscribers";
 
 /// The places of a topic's subscribers, as this participant has them mapped.
 #[derive(Debug)]
@@ -146,8 +142,13 @@ impl Places {
         unsafe { &*self.map.base().add(ARRIVALS_OFFSET).cast::<Arrivals>() }
     }
 
+    /// Whether this participant may write them.
+    pub(super) fn are_writable(&self) -> bool {
+        self.map.access() == Access::ReadWrite
+    }
+
     #[inline]
-    fn raw(&self, index: usize) -> NonNull<Place> {
+    pub(super) fn raw(&self, index: usize) -> NonNull<Place> {
         assert!(index < PLACES as usize);
         // SAFETY: `PLACES` places lie there, in what is mapped; a mapping is not at address zero.
         unsafe {
@@ -259,44 +260,5 @@ impl WritablePlaces<'_> {
 
     pub(super) fn place(&self, index: usize) -> &Place {
         self.places().at(index).place
-    }
-}
-
-/// The place of a subscriber of this process, which alone writes it.
-#[derive(Debug)]
-pub(crate) struct OwnPlace {
-    place: NonNull<Place>,
-    pub(crate) index: usize,
-    /// Keeps it mapped.
-    topic: Arc<Topic>,
-}
-
-// SAFETY: a place consists of atomics, and its mapping lives as long as the topic that this keeps.
-unsafe impl Send for OwnPlace {}
-// SAFETY: as above.
-unsafe impl Sync for OwnPlace {}
-
-impl OwnPlace {
-    /// A place of a topic that was opened by a subscriber: [`Access::ReadWrite`].
-    pub(super) fn new(topic: &Arc<Topic>, index: usize) -> Self {
-        assert_eq!(topic.places.map.access(), Access::ReadWrite, "only a subscriber has a place");
-        Self { place: topic.places.raw(index), index, topic: topic.clone() }
-    }
-
-    /// The subscriber leaves, with the last of its samples.
-    pub(crate) fn leave(&self) {
-        self.state.fetch_or(state::GONE, Ordering::SeqCst);
-        self.topic.room().notify();
-        self.topic.leave();
-    }
-}
-
-impl Deref for OwnPlace {
-    type Target = Place;
-
-    #[inline]
-    fn deref(&self) -> &Place {
-        // SAFETY: it lies in a mapping that `topic` keeps, which is writable, as `new` made sure; a place consists of atomics.
-        unsafe { self.place.as_ref() }
     }
 }

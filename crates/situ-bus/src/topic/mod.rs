@@ -1,34 +1,46 @@
 //! The topic's shared files: what they hold, joining, leaving and repair.
 //!
 //! ```text
-//!   format      the bytes of the files
-//!   file        the mapped topic file and its identity
-//!   rings       rings that are added when a deeper one is asked for
-//!   members     the file with the subscribers' places
-//!   lock        the lock under which members join, leave and repair
-//!   join        registration of publishers and subscribers
-//!   compat      whether two type descriptions go together
-//!   repair      what dead members left, and topics without members
-//!   removal     whether the topic or the runtime directory was removed under its members
+//!   format            the bytes of the files
+//!   files             names and identities of the files
+//!   file              the topic's own file, mapped
+//!   rings             the ring in use, the next one, and those before; ring_files maps them
+//!   members           the file with the subscribers' places; own_place is the one that its subscriber writes
+//!   entries           the entries of publishers
+//!   lock              the lock under which members join, leave and repair
+//!   join, leave       registration, and its end
+//!   register_error    why a registration fails
+//!   compat            whether two type descriptions go together
+//!   repair            what dead members left, and topics without members
+//!   removal           what was removed under its users, which look_for_removal finds
 //! ```
 
 mod compat;
+mod entries;
 mod file;
+mod files;
 pub(crate) mod format;
 mod join;
+mod leave;
 mod lock;
+mod look_for_removal;
 mod members;
+mod own_place;
+mod register_error;
 pub(crate) mod removal;
 mod repair;
+mod ring_files;
 mod rings;
 
 pub(crate) use compat::has_bulk;
+pub(crate) use entries::is_publisher;
 pub(crate) use file::Topic;
-pub use join::RegisterError;
-pub(crate) use join::{Registration, is_publisher};
-pub(crate) use members::{OwnPlace, PlaceView};
+pub(crate) use join::Registration;
+pub(crate) use members::PlaceView;
+pub(crate) use own_place::OwnPlace;
+pub use register_error::RegisterError;
 pub(crate) use repair::{Swept, sweep};
-pub(crate) use rings::MOST_RINGS;
+pub(crate) use ring_files::MOST_RINGS;
 
 /// How the bytes of a message are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -10,11 +10,11 @@ use std::ffi::OsStr;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, Beneath, MemoryError, OpenRoot, PoolMetadata, PoolView, ViewError};
 
-use super::file::{FILE, HIDDEN_FILE, Topic, is_topic_file};
+use super::entries::{active_publishers, used_publishers};
+use super::file::Topic;
+use super::files::{FILE, HIDDEN_FILE, SUBSCRIBERS_FILE, is_topic_file};
 use super::format::{PUBLISHERS, PublisherEntry, domain_from_word, state};
-use super::join::{active_publishers, used_publishers};
 use super::lock::Lock;
-use super::members::SUBSCRIBERS_FILE;
 use crate::node::liveness::{NodeId, has_ended, is_alive, nodes};
 use crate::protocol::copy_state::Entry;
 use crate::protocol::ring::{Look, Reference, Ring};

@@ -10,96 +10,24 @@
 
 use std::fs::File;
 use std::io;
-use std::mem::offset_of;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
-use situ_memory::{Access, Beneath, Mapping, MemoryError, find_memory};
+use situ_memory::{Beneath, MemoryError, find_memory};
 
-use super::file::{FILE, HIDDEN_FILE, Topic, find_column, is_topic_file, system};
-use super::format::{DOMAINS, HEAD_OFFSET, Head, PAGE, RingHeader, RingParts};
+use super::file::Topic;
+use super::files::{FILE, HIDDEN_FILE, find_column, is_topic_file, system};
+use super::format::{DOMAINS, RingHeader, RingParts};
 use super::lock::Lock;
+use super::ring_files::{Further, MOST_RINGS};
 use crate::protocol::copy_state::Entry;
 use crate::protocol::ring::{ClaimError, Look, Ring};
 
-/// Depths are powers of two up to 65,536, and each ring is deeper than the one before it.
-pub(crate) const MOST_RINGS: usize = 17;
 /// How long a seal waits for reliable subscribers to leave it a row.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// A ring behind the first one.
-#[derive(Debug)]
-struct Further {
-    map: Mapping,
-    header: RingHeader,
-    parts: RingParts,
-    /// The number of its first message: where the ring before it was sealed.
-    base: u64,
-}
-
-/// The rings behind the first one, as far as this process knows of them.
-#[derive(Debug, Default)]
-pub(crate) struct Rings {
-    further: [OnceLock<Further>; MOST_RINGS],
-    /// How many there are. Release after the ring itself, acquire before it.
-    known: AtomicUsize,
-}
-
-impl Further {
-    /// Opens a ring whose first message has this number; without one, its header has to say it.
-    fn open(place: &Beneath, topic: u64, index: u32, base: Option<u64>) -> Result<Self, MemoryError> {
-        let path = place.path();
-        let file = place.open(true).map_err(|error| system("open", path, error))?;
-        let malformed =
-            |reason: &str| MemoryError::Malformed { path: path.to_owned(), reason: reason.to_owned() };
-        let size = file.metadata().map_err(|error| system("look at", path, error))?.len();
-        if size < PAGE as u64 {
-            return Err(malformed("it is too short"));
-        }
-        let mut bytes = [0u8; size_of::<RingHeader>()];
-        file.read_exact_at(&mut bytes, 0).map_err(|error| system("read", path, error))?;
-        // SAFETY: a header is plain numbers without padding, for which any bytes are valid.
-        let header = unsafe { bytes.as_ptr().cast::<RingHeader>().read_unaligned() };
-        let parts = header.check(topic, index, size).map_err(malformed)?;
-        let map = Mapping::new(file.as_fd(), 0, parts.end, Access::ReadWrite)
-            .map_err(|error| system("map", path, error))?;
-        let base = base.or(header.base.checked_sub(1));
-        let base =
-            base.ok_or_else(|| malformed("the ring before it is gone, and it does not say where it begins"))?;
-        Ok(Self { map, header, parts, base })
-    }
-
-    /// The word of the header that says where it begins.
-    fn base_word(&self) -> &AtomicU64 {
-        // SAFETY: the header lies at the beginning of the mapping, which is larger; any bits are a valid atomic, and sharing one is
-        // no data race.
-        unsafe { &*self.map.base().add(offset_of!(RingHeader, base)).cast::<AtomicU64>() }
-    }
-
-    fn columns(&self) -> *const u8 {
-        self.map.base().wrapping_add(self.parts.columns)
-    }
-
-    fn ring(&self) -> Ring<'_> {
-        // SAFETY: the header was checked against the file's size: `depth` words lie at `rows`, and the head in the header
-        // page. All of them are atomics, for which any bits are valid and sharing is no data race.
-        let (rows, head) = unsafe {
-            let base = self.map.base();
-            (
-                std::slice::from_raw_parts(
-                    base.add(self.parts.rows).cast::<AtomicU64>(),
-                    self.header.depth as usize,
-                ),
-                &*base.add(HEAD_OFFSET).cast::<Head>(),
-            )
-        };
-        Ring::beginning_at(self.base, rows, &head.end)
-    }
-}
 
 impl Topic {
     /// The newest ring that this process knows of.

@@ -1,0 +1,24 @@
+//! The entries of publishers, and of the pools that belong to them.
+
+use situ_memory::sync::atomic::Ordering;
+
+use super::file::Topic;
+use super::format::{PUBLISHERS, PublisherEntry, state};
+
+/// Entries of publishers that are there.
+pub(crate) fn active_publishers(topic: &Topic) -> impl Iterator<Item = &PublisherEntry> {
+    used_publishers(topic)
+        .map(|(_, entry)| entry)
+        .filter(|entry| is_publisher(entry.state.load(Ordering::SeqCst)))
+}
+
+/// Whether a state word is that of a publisher that is there, and not of a pool that belongs to one.
+pub(crate) fn is_publisher(word: u32) -> bool {
+    word & (state::ACTIVE | state::BODIES | state::COPIES) == state::ACTIVE
+}
+
+/// The publishers' entries that were ever taken, with their numbers.
+pub(super) fn used_publishers(topic: &Topic) -> impl Iterator<Item = (usize, &PublisherEntry)> {
+    let used = topic.registry().publishers_used.load(Ordering::SeqCst).min(PUBLISHERS) as usize;
+    (0..used).map(|index| (index, topic.publisher(index)))
+}

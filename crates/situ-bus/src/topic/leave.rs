@@ -1,0 +1,96 @@
+//! Leaving a topic, and what participants that stay do about those that died: they mark them, and repair.
+
+use situ_memory::PoolView;
+use situ_memory::sync::atomic::Ordering;
+
+use super::entries::used_publishers;
+use super::file::Topic;
+use super::format::state;
+use super::lock::Lock;
+use super::members::PlaceView;
+use super::repair::{in_use, remove_topic, repair};
+use crate::node::liveness::{NodeId, has_ended, is_alive};
+
+impl Topic {
+    /// Notes which subscribers are dead, without the lock: this participant stops waiting for them at once. Gives how many it did not
+    /// know of. See [`Places::mark_dead`](super::members::Places::mark_dead).
+    pub(crate) fn mark_dead_places(&self) -> usize {
+        let is_dead = |place: &PlaceView<'_>| !is_alive(&self.root, NodeId(place.node()));
+        self.places.active().filter(is_dead).filter(|place| self.places.mark_dead(*place)).count()
+    }
+
+    /// The pools whose files are there.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = u64> + '_ {
+        used_publishers(self).filter_map(|(_, entry)| {
+            let word = entry.state.load(Ordering::SeqCst);
+            let there = word & (state::ACTIVE | state::GONE) != 0 && word & state::UNLINKED == 0;
+            there.then(|| entry.tenure.pool())
+        })
+    }
+
+    /// Repairs what the dead left, if nobody else is at it. Gives whether nobody was.
+    ///
+    /// Also looks whether its files were removed: see [`removal`](crate::topic::removal).
+    pub(crate) fn repair_if_free(&self) -> bool {
+        self.look_for_removal();
+        let Some(lock) = Lock::try_acquire(&self.directory) else { return false };
+        if self.is_current() {
+            repair(self, &lock);
+        }
+        true
+    }
+
+    /// Repairs, if nobody else is at it, should this node be dead: for who waits for something of it. Gives whether its process has ended:
+    /// then nothing of it is completed any more.
+    pub(crate) fn look_after(&self, node: NodeId) -> bool {
+        if is_alive(&self.root, node) {
+            return false;
+        }
+        self.repair_if_free();
+        has_ended(&self.root, node)
+    }
+
+    /// Whether the directory still is this topic's, and not that of another of the same name that was made after
+    /// somebody removed this one by hand.
+    ///
+    /// In a forked child it is not: what it would repair is private zeroes, by which every file in the directory looks superfluous.
+    pub(crate) fn is_current(&self) -> bool {
+        self.process.is_this() && matches!(Self::id_in(&self.directory), Ok(Some(id)) if id == self.header.id)
+    }
+
+    /// A publisher leaves, with the entries of its pools. What it published stays for those who still may take it.
+    pub(crate) fn leave_entries(&self, entries: impl IntoIterator<Item = usize>) {
+        for index in entries {
+            let entry = self.publisher(index);
+            let word = entry.state.load(Ordering::SeqCst);
+            entry.state.store((word & !state::ACTIVE) | state::GONE, Ordering::SeqCst);
+        }
+        self.leave();
+    }
+
+    /// Gives back the entries of pools of copies of which nothing can be pinned any more: their files go at once.
+    pub(crate) fn leave_empty_copies(&self, entries: impl IntoIterator<Item = usize>) {
+        for index in entries {
+            let entry = self.publisher(index);
+            let word = entry.state.load(Ordering::SeqCst);
+            // Who dies after the files are gone leaves an entry that is repaired like any: whoever wants its copies finds none.
+            PoolView::unlink(self.pool_path(entry.tenure.pool()));
+            entry.state.store((word & !state::ACTIVE) | state::GONE | state::UNLINKED, Ordering::SeqCst);
+        }
+        self.leave();
+    }
+
+    /// Repairs, and removes the topic if nobody is left. If the lock cannot be had, the next who comes does it.
+    pub(super) fn leave(&self) {
+        let Ok(lock) = Lock::acquire(&self.root, &self.directory, &self.name) else { return };
+        if self.is_current() {
+            repair(self, &lock);
+            if !in_use(self) {
+                remove_topic(&self.directory, &lock);
+            }
+        } else if let Ok(None) = Self::id_in(&self.directory) {
+            // Made by waiting for its lock.
+            let _ = self.directory.remove_directory();
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Noticing that a topic's files were removed under those who use it.
+//!
+//! Somebody removes the root, or a topic's directory, or systemd does when a user logs out (`RemoveIPC`). What is mapped goes on
+//! working, so that those who were there still meet each other; but nobody who comes later meets them, and to those a node whose
+//! file is gone is dead. So a participant that finds it out ends its work with an error instead of going on in a half of the system.
+//!
+//! Nothing tells of it, and looking takes system calls. So it is looked for where files are looked at anyway: in each
+//! [repair](Topic::repair_if_free), which subscribers ask for once a second while there is nothing to take; by publishers once a second while they
+//! publish, and while they wait for room; and by everything that makes something in the root. Whatever was found stays in a
+//! flag of this process, which takes and publications read. Being wrong about it for a second does no harm: what is exchanged meanwhile is
+//! exchanged between those who share the same memory.
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use situ_memory::{Beneath, guard};
+
+use super::file::Topic;
+use super::removal::{Removed, RemovedPart};
+
+/// How often those look who have no other reason to.
+const LOOK_NS: u64 = 1_000_000_000;
+
+fn is_gone(place: &Beneath) -> bool {
+    place.stat().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+impl Topic {
+    /// Whether something was found removed. Two loads.
+    #[inline(always)]
+    pub(crate) fn is_removed(&self) -> bool {
+        self.removal.found.load(Ordering::Relaxed) != 0 || (guard::has_damage() && self.look_for_damage())
+    }
+
+    /// Whether one of its files was made shorter while it was mapped. Notes it, if so.
+    #[cold]
+    pub(crate) fn look_for_damage(&self) -> bool {
+        let is_damaged = self.is_damaged();
+        if is_damaged {
+            self.removal.found.store(4, Ordering::Relaxed);
+        }
+        is_damaged
+    }
+
+    /// What was found removed.
+    #[cold]
+    pub(crate) fn removed(&self) -> Removed {
+        let node = self.removal.node.get();
+        match (self.removal.found.load(Ordering::Relaxed), node) {
+            (3, Some(node)) => Removed { part: RemovedPart::Node, path: node.path().to_owned() },
+            (4, _) => Removed { part: RemovedPart::Contents, path: self.damaged_file().path().to_owned() },
+            (2, _) => Removed { part: RemovedPart::Topic, path: self.file().path().to_owned() },
+            (5, _) => Removed { part: RemovedPart::Topic, path: self.places.file().path().to_owned() },
+            _ => Removed { part: RemovedPart::Root, path: self.root.path().to_owned() },
+        }
+    }
+
+    /// Looks whether something was removed.
+    pub(crate) fn look_for_removal(&self) {
+        if !self.process.is_this() || self.is_removed() {
+            return;
+        }
+        let found = if self.root.check().is_err() {
+            1
+        } else if !self.is_named() {
+            2
+        } else if !self.places.is_named() {
+            5
+        } else if self.removal.node.get().is_some_and(is_gone) {
+            3
+        } else {
+            return;
+        };
+        self.removal.found.store(found, Ordering::Relaxed);
+    }
+
+    /// The same, if it was not looked for a second.
+    #[inline]
+    pub(crate) fn look_for_removal_at(&self, now_ns: u64) {
+        if now_ns.saturating_sub(self.removal.looked_ns.load(Ordering::Relaxed)) > LOOK_NS {
+            self.removal.looked_ns.store(now_ns, Ordering::Relaxed);
+            self.look_for_removal_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_for_removal_now(&self) {
+        self.look_for_removal();
+    }
+}

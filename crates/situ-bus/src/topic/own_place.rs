@@ -1,0 +1,49 @@
+//! The place of a subscriber of this process: the only one that the process writes.
+
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use situ_memory::sync::atomic::Ordering;
+
+use super::file::Topic;
+use super::format::{Place, state};
+
+/// The place of a subscriber of this process, which alone writes it.
+#[derive(Debug)]
+pub(crate) struct OwnPlace {
+    place: NonNull<Place>,
+    pub(crate) index: usize,
+    /// Keeps it mapped.
+    topic: Arc<Topic>,
+}
+
+// SAFETY: a place consists of atomics, and its mapping lives as long as the topic that this keeps.
+unsafe impl Send for OwnPlace {}
+// SAFETY: as above.
+unsafe impl Sync for OwnPlace {}
+
+impl OwnPlace {
+    /// A place of a topic that was opened by a subscriber: [`Access::ReadWrite`](situ_memory::Access).
+    pub(super) fn new(topic: &Arc<Topic>, index: usize) -> Self {
+        assert!(topic.places.are_writable(), "only a subscriber has a place");
+        Self { place: topic.places.raw(index), index, topic: topic.clone() }
+    }
+
+    /// The subscriber leaves, with the last of its samples.
+    pub(crate) fn leave(&self) {
+        self.state.fetch_or(state::GONE, Ordering::SeqCst);
+        self.topic.room().notify();
+        self.topic.leave();
+    }
+}
+
+impl Deref for OwnPlace {
+    type Target = Place;
+
+    #[inline]
+    fn deref(&self) -> &Place {
+        // SAFETY: it lies in a mapping that `topic` keeps, which is writable, as `new` made sure; a place consists of atomics.
+        unsafe { self.place.as_ref() }
+    }
+}
