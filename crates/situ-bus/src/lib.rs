@@ -32,6 +32,8 @@ mod port;
 #[cfg(not(loom))]
 mod qos;
 #[cfg(not(loom))]
+mod timeouts;
+#[cfg(not(loom))]
 mod topic;
 #[cfg(not(loom))]
 mod trust;
@@ -56,17 +58,19 @@ pub use self::{
         SubscriberBuilder, Value, describe,
     },
     clock::now_ns,
-    copy::copier::CopyError,
-    copy::take_remote::{DeviceSpan, IncompleteError, Placement},
+    copy::copy_error::CopyError,
     node::handle::{Cleaned, Node, NodeError, clean, clean_topics},
     node::liveness::{NodeId, NodeInfo},
     observe::observer::{Observer, Seen},
     observe::{hook, inspect},
+    port::device_span::DeviceSpan,
     port::growing::GROWING_ROOM,
     port::loan::{DetachedLoan, LoanError, RawLoan},
-    port::publisher::{PublishError, RawPublisher},
+    port::placement::Placement,
+    port::publish_error::{PublishError, SlowSubscriber},
+    port::publisher::RawPublisher,
     port::sample::{CopyCounter, RawSample},
-    port::slow_subscriber::SlowSubscriber,
+    port::sample_payload::IncompleteError,
     port::subscriber::{RawSubscriber, TakeError},
     qos::{Durability, History, PublisherQos, QosMismatch, Reliability, SubscriberQos, WhenFull},
     topic::removal::{Removed, RemovedPart},

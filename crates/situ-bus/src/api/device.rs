@@ -6,9 +6,10 @@ use situ_layout::{BulkRef, FlatMessage, Message, Plain};
 use situ_memory::{DomainError, DomainId, Fence, Stream, StreamOrder};
 
 use crate::api::typed::{Loan, ReceiveError, Sample, Subscriber};
-use crate::copy::take_remote::{DeviceSpan, IncompleteError};
+use crate::port::device_span::DeviceSpan;
 use crate::port::loan::LoanError;
-use crate::port::publisher::PublishError;
+use crate::port::publish_error::PublishError;
+use crate::port::sample_payload::IncompleteError;
 
 impl<T: FlatMessage> Loan<'_, T> {
     /// A bulk member's elements where a device can write them: `loan.span(|cloud| &cloud.data)`. Empty if the descriptor is

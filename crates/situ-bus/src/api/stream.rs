@@ -29,7 +29,7 @@ pub struct Messages<T: Message> {
 impl<T: Message> Messages<T> {
     pub(crate) fn new(subscriber: Subscriber<T>) -> std::io::Result<Self> {
         let raw = subscriber.raw();
-        let watch = raw.core().node.reactor()?.watch(raw);
+        let watch = raw.core().node.reactor()?.watch(raw.watched());
         Ok(Self { subscriber, watch })
     }
 
@@ -61,5 +61,12 @@ impl<T: Message + Unpin> futures_core::Stream for Messages<T> {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.get_mut().poll(context).map(Some)
+    }
+}
+
+impl<T: Message> Subscriber<T> {
+    /// The messages as they come, for async code. An error if the thread that watches for them cannot be started.
+    pub fn into_stream(self) -> std::io::Result<Messages<T>> {
+        Messages::new(self)
     }
 }

@@ -13,13 +13,13 @@ use situ_layout::{
 use situ_memory::{DomainId, Strategy};
 use situ_wire::{DecodeError, EncodeError};
 
-use crate::api::stream::Messages;
-use crate::copy::take_remote::Placement;
 use crate::node::handle::Node;
 use crate::node::liveness::NodeId;
 use crate::port::loan::LoanError;
 use crate::port::loan::RawLoan;
-use crate::port::publisher::{PublishError, RawPublisher};
+use crate::port::placement::Placement;
+use crate::port::publish_error::PublishError;
+use crate::port::publisher::RawPublisher;
 use crate::port::sample::{CopyCounter, RawSample};
 use crate::port::subscriber::{RawSubscriber, TakeError};
 use crate::qos::{Durability, History, PublisherQos, Reliability, SubscriberQos, WhenFull};
@@ -655,17 +655,12 @@ impl<T: Message> Subscriber<T> {
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
         self.raw.event_fd()
     }
-
-    /// The messages as they come, for async code. An error if the thread that watches for them cannot be started.
-    pub fn into_stream(self) -> std::io::Result<Messages<T>> {
-        Messages::new(self)
-    }
 }
 
 impl RawSubscriber {
     /// A file descriptor for epoll and the like, readable when there is something to take.
     pub fn event_fd(&self) -> std::io::Result<EventFd> {
-        self.core().node.reactor()?.event_fd(self)
+        self.core().node.reactor()?.event_fd(self.watched())
     }
 }
 

@@ -12,80 +12,34 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{
     AllocateError, Beneath, Copier, Domain, DomainError, DomainId, Enqueuing, Fence, FenceState, HOST,
-    Memory, OpenRoot, PoolOptions, PoolOwner, Registered, Sharing, SlotId, Strategy, Stream, Then, ViewError,
+    Memory, PoolOwner, Registered, SlotId, Strategy, Stream, Then, ViewError,
 };
 
+use crate::copy::await_fence::await_fence;
+use crate::copy::copy_error::{CopyError, MOST_TURNS};
 use crate::copy::copy_pool::{CopyPool, Made, begin_fence};
-use crate::node::fence_watchdog::look_after;
 use crate::node::handle::NodeInner;
-use crate::node::liveness::{NodeId, is_alive, unique};
+use crate::node::liveness::{NodeId, is_alive};
 use crate::node::process_watch::{Deaths, wait_for_the_dying};
 use crate::observe::hook::{self, Step};
 use crate::port::pool_cache::{Mapped, Pin};
-use crate::port::publisher::WARM_SIZE;
+use crate::port::pool_options::{WARM_SIZE, pool_options};
 use crate::protocol::copy_state::{Entry, Found};
 use crate::protocol::ring::Reference;
+use crate::timeouts::{COPY_TIMEOUT, FENCE_TIMEOUT, POLL_INTERVAL, copier_grace};
+use crate::topic::Topic;
 use crate::topic::format::state;
-use crate::topic::{RegisterError, Topic};
+use crate::wait::fence::repair_if_dead;
 
-/// At most half a terabyte; memory is used as messages need it.
-const MOST_CAPACITY: u64 = 1 << 39;
-/// A publisher that may use less than this would not be able to hold a few camera images.
-const LEAST_CAPACITY: u64 = 1 << 30;
-/// What a pool may take unless told otherwise, in bytes, where its memory is taken as a whole: that of a device, and a ring.
-const DEVICE_CAPACITY: u64 = 256 << 20;
 /// How many slots a pool of copies has beside those that rows can name.
 const SPARE_SLOTS: u64 = 1024;
-/// How long a copy may take before somebody else makes another: this, and so much for each byte.
-const SLOW: Duration = Duration::from_secs(1);
-const SLOW_NS_PER_BYTE: u64 = 10;
-/// How long a copy may take before it counts as failed.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long bytes may be incomplete before whoever wants to copy them gives up.
-pub(crate) const FENCE_PATIENCE: Duration = Duration::from_secs(30);
-/// How long to sleep between looks at who copies, or at a fence.
-pub(crate) const LOOK: Duration = Duration::from_millis(2);
 /// How often to look before sleeping.
 const SPINS: u32 = 500;
-/// How often somebody else may come first until that is an error.
-const MOST_TURNS: u32 = 64;
-
-/// Why a message could not be brought into a memory domain.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CopyError {
-    /// The device failed.
-    #[error(transparent)]
-    Domain(#[from] DomainError),
-    /// There is no memory for it.
-    #[error(transparent)]
-    Memory(#[from] AllocateError),
-    /// A pool of copies cannot be made.
-    #[error("no pool of copies can be made: {0}")]
-    Register(#[source] Box<RegisterError>),
-    /// A pool cannot be mapped.
-    #[error(transparent)]
-    Pool(#[from] ViewError),
-    /// Its publisher died, or failed, before its bytes were complete.
-    #[error(
-        "its bytes never became complete: the device or the process that should have written them failed"
-    )]
-    Poisoned,
-    /// Its bytes are not complete.
-    #[error("its bytes were still not complete after {waited:?}; is the publisher's device stuck?")]
-    Incomplete {
-        /// How long it was waited.
-        waited: Duration,
-    },
-    /// Others claimed it again and again, and never brought it.
-    #[error("others claimed to copy it {MOST_TURNS} times and never did; one of them is broken or hostile")]
-    Contended,
-}
 
 /// The payload of a message, as one who holds the message finds it.
 pub(crate) struct Source<'a> {
@@ -153,67 +107,9 @@ impl std::fmt::Debug for Copies {
     }
 }
 
-/// How a pool of messages, bodies or copies is made.
-pub(crate) fn pool_options(
-    node: &NodeInner,
-    domain: &dyn Domain,
-    slots: u64,
-    (capacity, strategy): (Option<u64>, Strategy),
-) -> PoolOptions {
-    let root = &node.root;
-    let usual = || match (domain.capabilities().sharing, strategy) {
-        (Sharing::File, Strategy::SizeClasses) => capacity_of(root),
-        // A ring uses all of it before it uses any of it again.
-        (Sharing::Descriptor, _) | (_, Strategy::Ring) => DEVICE_CAPACITY,
-    };
-    PoolOptions {
-        id: unique(),
-        owner: node.life.id().0,
-        slots: slots.min(1 << 16) as u32,
-        capacity: capacity.unwrap_or_else(usual),
-        strategy,
-        mode: root.file_mode(),
-        group: root.group(),
-        grows: false,
-    }
-}
-
-/// How large a pool may become: what the file system holds, within reason.
-fn capacity_of(root: &OpenRoot) -> u64 {
-    rustix::fs::fstatvfs(root.descriptor())
-        .map_or(LEAST_CAPACITY, |stat| stat.f_blocks.saturating_mul(stat.f_frsize))
-        .clamp(LEAST_CAPACITY, MOST_CAPACITY)
-}
-
 /// Whether the CPU may touch a memory.
 fn is_host(memory: &Arc<dyn Memory>) -> bool {
     matches!(memory.host(0, 0), Ok(Some(_)))
-}
-
-/// How long somebody else may take for a copy of so many bytes.
-pub(crate) fn patience_with(len: u64) -> Duration {
-    SLOW + Duration::from_nanos(len.saturating_mul(SLOW_NS_PER_BYTE))
-}
-
-/// What it takes to wait for a fence: `Ok` when it is complete. Looks now and then whether its owner is alive.
-pub(crate) fn await_fence(
-    topic: &Topic,
-    owner: NodeId,
-    fence: &Fence,
-    patience: Duration,
-) -> Result<(), CopyError> {
-    let start = Instant::now();
-    loop {
-        let left = patience.saturating_sub(start.elapsed());
-        match fence.wait(LOOK.min(left)) {
-            FenceState::Complete => return Ok(()),
-            FenceState::Poisoned => return Err(CopyError::Poisoned),
-            FenceState::Pending if left.is_zero() => {
-                return Err(CopyError::Incomplete { waited: start.elapsed() });
-            }
-            FenceState::Pending => look_after(topic, owner, fence),
-        }
-    }
 }
 
 impl Copies {
@@ -293,7 +189,7 @@ impl Copies {
                     // Before the claim, so that who claims is only copying, and can be expected to be done soon. Then another look:
                     // its publisher may have brought it meanwhile.
                     if let Some(fence) = source.fence {
-                        await_fence(&self.topic, source.owner, fence, FENCE_PATIENCE)?;
+                        await_fence(&self.topic, source.owner, fence, FENCE_TIMEOUT)?;
                     }
                     continue;
                 }
@@ -371,17 +267,17 @@ impl Copies {
         let start = Instant::now();
         let mut possible = None;
         loop {
-            match fence.wait(LOOK) {
+            match fence.wait(POLL_INTERVAL) {
                 FenceState::Complete => return Ok(true),
                 FenceState::Poisoned => return Ok(false),
-                FenceState::Pending => look_after(&self.topic, copier, fence),
+                FenceState::Pending => repair_if_dead(&self.topic, copier, fence),
             }
             if let Some(fence) = source.fence.filter(|fence| fence.state() == FenceState::Pending) {
-                look_after(&self.topic, source.owner, fence);
-                if start.elapsed() > FENCE_PATIENCE {
+                repair_if_dead(&self.topic, source.owner, fence);
+                if start.elapsed() > FENCE_TIMEOUT {
                     return Err(CopyError::Incomplete { waited: start.elapsed() });
                 }
-            } else if possible.get_or_insert_with(Instant::now).elapsed() > patience_with(source.len) {
+            } else if possible.get_or_insert_with(Instant::now).elapsed() > copier_grace(source.len) {
                 return Ok(false);
             }
         }
@@ -391,7 +287,7 @@ impl Copies {
     /// from it.
     fn wait_for(&self, entry: Entry<'_>, word: u64, by: Reference, len: u64) -> bool {
         let start = Instant::now();
-        let limit = patience_with(len);
+        let limit = copier_grace(len);
         let copier = self.topic.publisher(usize::from(by.pool));
         for _ in 0..SPINS {
             if !entry.still(word) {
@@ -404,7 +300,7 @@ impl Copies {
             if !entry.still(word) {
                 return true;
             }
-            self.topic.wake().sleep(announced, LOOK);
+            self.topic.wake().sleep(announced, POLL_INTERVAL);
             if !entry.still(word) {
                 return true;
             }
@@ -512,9 +408,9 @@ impl Copies {
         if let Some(fence) = source.fence.filter(|fence| fence.state() == FenceState::Pending) {
             // First: who looks after its owner has to know before a device waits. Without, the wait may not end.
             if self.node.fences.watch(&self.topic, source.owner, fence).is_err() {
-                await_fence(&self.topic, source.owner, fence, FENCE_PATIENCE)?;
+                await_fence(&self.topic, source.owner, fence, FENCE_TIMEOUT)?;
             }
-            stream.stream().wait(fence, PATIENCE)?;
+            stream.stream().wait(fence, COPY_TIMEOUT)?;
         }
         self.enqueue_copy(stream, entry, seen, number, source, kept)
     }
@@ -617,7 +513,7 @@ impl Copies {
         let Some(own) = &self.own else { return Ok(()) };
         let (to, (offset, _)) = (own.pool.bytes().clone(), own.pool.place(slot));
         let copier = &mut self.origin(source)?.copier;
-        copier.copy((source.memory, source.offset), (&to, offset), source.len, None, PATIENCE).map(drop)
+        copier.copy((source.memory, source.offset), (&to, offset), source.len, None, COPY_TIMEOUT).map(drop)
     }
 
     fn make_own(&mut self) -> Result<(), CopyError> {
@@ -637,7 +533,7 @@ impl Copies {
                 self.tidy(0);
                 let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
                 let mut slot = None;
-                wait_for_the_dying(&self.topic, &self.node, || {
+                wait_for_the_dying(&self.topic, &self.node.processes, || {
                     own.give_back(usize::MAX);
                     slot = own.pool.allocate(size).ok();
                     slot.is_some()
@@ -688,10 +584,12 @@ impl Copies {
     /// below `oldest`), and what everybody in this domain has passed.
     pub(crate) fn tidy(&mut self, oldest: u64) {
         if let Some(own) = &mut self.own {
-            own.tidy(&self.topic, &self.node, self.domain, oldest);
+            own.tidy(&self.topic, &self.node.processes, self.domain, oldest);
         }
         if !self.outgrown.is_empty() {
-            self.outgrown.iter_mut().for_each(|own| own.tidy(&self.topic, &self.node, self.domain, oldest));
+            self.outgrown
+                .iter_mut()
+                .for_each(|own| own.tidy(&self.topic, &self.node.processes, self.domain, oldest));
             let empty = self.outgrown.extract_if(.., |own| own.made.is_empty() && own.held.is_empty());
             let entries: Vec<usize> = empty.map(|own| own.entry).collect();
             if !entries.is_empty() {

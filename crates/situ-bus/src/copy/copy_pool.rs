@@ -7,8 +7,7 @@ use situ_memory::sync::atomic::Ordering;
 use situ_memory::{DomainId, Fence, FenceState, Held, PoolOwner, Registered, SlotId};
 
 use crate::clock::now_ns;
-use crate::node::handle::NodeInner;
-use crate::node::process_watch::Deaths;
+use crate::node::process_watch::{Deaths, Processes};
 use crate::port::pool_cache::Mapped;
 use crate::protocol::ring::Look;
 use crate::topic::Topic;
@@ -38,7 +37,7 @@ pub(crate) struct CopyPool {
 }
 
 impl CopyPool {
-    pub(crate) fn tidy(&mut self, topic: &Topic, node: &NodeInner, domain: DomainId, oldest: u64) {
+    pub(crate) fn tidy(&mut self, topic: &Topic, processes: &Processes, domain: DomainId, oldest: u64) {
         if self.made.is_empty() && self.held.is_empty() {
             return;
         }
@@ -60,7 +59,7 @@ impl CopyPool {
             self.retire(slot);
         }
         self.give_back(2);
-        if !self.held.is_empty() && self.deaths.noticed(topic, node, now_ns()) {
+        if !self.held.is_empty() && self.deaths.noticed(topic, processes, now_ns()) {
             topic.repair_if_free();
             self.give_back(usize::MAX);
         }

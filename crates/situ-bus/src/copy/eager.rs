@@ -2,15 +2,16 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Domain, DomainId, Fence, FenceState, Registered, SlotId, Stream};
 
 use crate::copy::copier::{Copies, Source};
 use crate::node::handle::NodeInner;
-use crate::port::publisher::{Inner, RawPublisher, WARM_SIZE};
-use crate::qos::Durability;
+use crate::node::liveness::NodeId;
+use crate::port::pool_options::WARM_SIZE;
+use crate::port::publisher_state::Inner;
+use crate::qos::{Durability, PublisherQos};
 use crate::topic::Topic;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 
@@ -28,31 +29,9 @@ pub(crate) struct Eager {
     done: Option<u64>,
 }
 
-/// Copies that are only enqueued, with the slots of the messages that they are of: no other message is to lie there meanwhile.
-#[derive(Default)]
-pub(crate) struct Enqueued(Vec<(SlotId, Fence)>);
-
-impl Enqueued {
-    /// Whether something is still copied from this slot.
-    #[inline]
-    pub(crate) fn use_slot(&self, slot: SlotId) -> bool {
-        self.0.iter().any(|(of, fence)| *of == slot && fence.state() == FenceState::Pending)
-    }
-
-    /// How many are not over.
-    fn pending(&self) -> usize {
-        self.0.iter().filter(|(_, fence)| fence.state() == FenceState::Pending).count()
-    }
-
-    /// Forgets those that are over.
-    fn forget(&mut self) {
-        self.0.retain(|(_, fence)| fence.state() == FenceState::Pending);
-    }
-
-    /// Waits until one of them is over, at most so long. Whether there was one, and it is.
-    pub(crate) fn wait_for_one(&mut self, patience: Duration) -> bool {
-        self.forget();
-        self.0.first().is_some_and(|(_, fence)| fence.wait(patience) != FenceState::Pending)
+impl std::fmt::Debug for Eager {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Eager").field("from", &self.from).finish_non_exhaustive()
     }
 }
 
@@ -68,7 +47,8 @@ impl Eager {
     /// who takes it on the host is woken by the end of such a copy.
     pub(crate) fn copy(
         &mut self,
-        publisher: &RawPublisher,
+        owner: NodeId,
+        qos: &PublisherQos,
         inner: &mut Inner,
         on: Option<&dyn Stream>,
     ) -> bool {
@@ -86,7 +66,7 @@ impl Eager {
         for index in last - fresh..last {
             let (number, slot) = inner.published[index];
             let on = on.filter(|_| index + 1 == last);
-            let pending = self.copy_one(publisher, inner, (number, slot), on);
+            let pending = self.copy_one(owner, qos, inner, (number, slot), on);
             wakes = pending.iter().any(Fence::tells);
             inner.enqueued.0.extend(pending.into_iter().map(|fence| (slot, fence)));
         }
@@ -117,7 +97,8 @@ impl Eager {
     /// Copies one message into all domains. Gives the fences of copies that are only enqueued.
     fn copy_one(
         &mut self,
-        publisher: &RawPublisher,
+        owner: NodeId,
+        qos: &PublisherQos,
         inner: &Inner,
         (number, slot): (u64, SlotId),
         on: Option<&dyn Stream>,
@@ -156,13 +137,13 @@ impl Eager {
             offset,
             len,
             fence: body.as_ref().map(|(_, _, fence)| fence),
-            owner: publisher.node.life.id(),
-            keeps: publisher.qos.durability == Durability::TransientLocal,
+            owner,
+            keeps: qos.durability == Durability::TransientLocal,
             origin: None,
             register: &register,
         };
         // Who is faster than the bus makes no queue of copies that nobody wants any more when they come: takers make those that they want.
-        let is_late = on.is_none() && body.is_none() && inner.enqueued.pending() > publisher.qos.depth;
+        let is_late = on.is_none() && body.is_none() && inner.enqueued.pending() > qos.depth;
         let others =
             self.copies.iter_mut().filter(|(copies, wanted)| *wanted && !is_late && copies.domain() != from);
         others.filter_map(|(copies, _)| copies.bring_if_absent(number, &source, on).ok().flatten()).collect()

@@ -11,13 +11,13 @@
 //! not matter which of them does it, how many do, or where one dies at it: it is one compare-and-swap of a word that its owner, who has
 //! ended, does not write any more.
 
+use std::any::Any;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use situ_memory::{Fence, FenceState};
 
-use crate::node::handle::NodeInner;
 use crate::node::liveness::NodeId;
 use crate::topic::Topic;
 
@@ -33,7 +33,7 @@ struct Pending {
     owner: NodeId,
     fence: Fence,
     /// The node that has to live until then.
-    _keeps: Option<Arc<NodeInner>>,
+    _keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 #[derive(Debug, Default)]
@@ -48,13 +48,6 @@ pub(crate) struct FenceWatch {
     watched: Arc<Mutex<Watched>>,
 }
 
-/// For who waits for a fence that is pending: should who completes it be dead, has the topic repaired; should its process have ended, poisons it.
-pub(crate) fn look_after(topic: &Topic, owner: NodeId, fence: &Fence) {
-    if topic.look_after(owner) {
-        fence.poison();
-    }
-}
-
 fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
     watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -67,9 +60,15 @@ impl FenceWatch {
 
     /// Keeps a node alive until a fence is complete that its publisher has left behind: nobody shall take its owner for dead
     /// and poison what a stream of this process is still going to complete.
-    pub(crate) fn keep_until(node: &Arc<NodeInner>, topic: &Arc<Topic>, fence: &Fence) {
+    pub(crate) fn keep_until(
+        &self,
+        topic: &Arc<Topic>,
+        owner: NodeId,
+        fence: &Fence,
+        node: Arc<dyn Any + Send + Sync>,
+    ) {
         // Without a thread the node is gone sooner, and the fence may be poisoned.
-        let _ = node.fences.add(topic, node.life.id(), fence, Some(node.clone()));
+        let _ = self.add(topic, owner, fence, Some(node));
     }
 
     fn add(
@@ -77,7 +76,7 @@ impl FenceWatch {
         topic: &Arc<Topic>,
         owner: NodeId,
         fence: &Fence,
-        keeps: Option<Arc<NodeInner>>,
+        keeps: Option<Arc<dyn Any + Send + Sync>>,
     ) -> io::Result<()> {
         let mut watched = lock(&self.watched);
         if !watched.running {

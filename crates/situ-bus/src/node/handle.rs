@@ -141,13 +141,13 @@ impl Node {
         Ok(Self {
             inner: Arc::new(NodeInner {
                 root,
+                processes: Processes::new(life.id()),
                 life,
                 name: name.to_owned(),
                 reactor: OnceLock::new(),
                 domains: Mutex::default(),
                 allowed: allowed_domains(),
                 fences: FenceWatch::default(),
-                processes: Processes::default(),
             }),
         })
     }

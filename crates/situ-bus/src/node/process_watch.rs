@@ -11,12 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use situ_memory::sync::atomic::Ordering;
 
-use crate::clock::coarse_ns;
-use crate::node::handle::NodeInner;
 use crate::node::liveness::{NodeId, has_ended, is_alive, process_of};
-use crate::port::subscriber::RawSubscriber;
 use crate::topic::Topic;
 use crate::topic::format::state;
 
@@ -30,13 +26,21 @@ const MOST: usize = 64;
 const ENDING: Duration = Duration::from_millis(200);
 
 /// The processes that a node has descriptors of, for all who need them.
-#[derive(Debug, Default)]
-pub(crate) struct Processes(Mutex<Vec<(NodeId, Weak<OwnedFd>)>>);
+#[derive(Debug)]
+pub(crate) struct Processes {
+    /// The node itself, of which no descriptor is needed.
+    own: NodeId,
+    known: Mutex<Vec<(NodeId, Weak<OwnedFd>)>>,
+}
 
 impl Processes {
+    pub(crate) fn new(own: NodeId) -> Self {
+        Self { own, known: Mutex::default() }
+    }
+
     /// A descriptor of a node's process. Nothing if it is this one, or has ended, or cannot be had.
     fn of(&self, topic: &Topic, id: NodeId) -> Option<Arc<OwnedFd>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(_, process)| process.strong_count() > 0);
         if let Some(process) = known.iter().find(|(node, _)| *node == id).and_then(|(_, it)| it.upgrade()) {
             return Some(process);
@@ -47,29 +51,6 @@ impl Processes {
         let process = Arc::new(process_of(&topic.root, id)?);
         known.push((id, Arc::downgrade(&process)));
         Some(process)
-    }
-}
-
-/// How often who finds nothing to take looks whether somebody has died.
-pub(crate) const LOOK_NS: u64 = 1_000_000_000;
-
-impl RawSubscriber {
-    /// Subscribers that find nothing have time: once a second they look whether a publisher died and left a pool behind. Else it costs
-    /// them one look at a coarse clock, which is no system call.
-    #[inline]
-    pub(crate) fn look_after_the_dead(&self) {
-        let now = coarse_ns();
-        if now.saturating_sub(self.core().topic.looked_ns.load(Ordering::Relaxed)) > LOOK_NS {
-            self.repair(now);
-        }
-    }
-
-    #[cold]
-    fn repair(&self, now: u64) {
-        self.core().topic.looked_ns.store(now, Ordering::Relaxed);
-        self.core().topic.repair_if_free();
-        self.copies().tidy(0);
-        self.pools().forget_gone(&self.core().topic);
     }
 }
 
@@ -87,14 +68,14 @@ pub(crate) struct Deaths {
 
 impl Deaths {
     /// Whether it pays to repair the topic: a subscriber's process has ended. Asks only now and then.
-    pub(crate) fn noticed(&mut self, topic: &Topic, node: &NodeInner, now: u64) -> bool {
+    pub(crate) fn noticed(&mut self, topic: &Topic, processes: &Processes, now: u64) -> bool {
         if now.saturating_sub(self.asked_ns) < ASK_NS {
             return false;
         }
         self.asked_ns = now;
         let epoch = topic.places.epoch().get();
         if self.epoch != Some(epoch) {
-            self.watch(topic, node);
+            self.watch(topic, processes);
             self.epoch = Some(epoch);
         }
         let ended = have_ended(&self.processes, Duration::ZERO);
@@ -107,11 +88,11 @@ impl Deaths {
         ended || all
     }
 
-    fn watch(&mut self, topic: &Topic, node: &NodeInner) {
+    fn watch(&mut self, topic: &Topic, processes: &Processes) {
         self.processes.clear();
         self.others = false;
-        for id in used_places(topic).filter(|id| *id != node.life.id()) {
-            match node.processes.of(topic, id) {
+        for id in used_places(topic).filter(|id| *id != processes.own) {
+            match processes.of(topic, id) {
                 Some(process) if self.processes.iter().any(|known| Arc::ptr_eq(known, &process)) => {}
                 Some(process) => self.processes.push(process),
                 None => self.others = true,
@@ -138,7 +119,11 @@ fn have_ended(processes: &[Arc<OwnedFd>], patience: Duration) -> bool {
 
 /// Has memory come free that the dead hold: repairs, and waits for the end of those who are dying, as long as `enough` does not
 /// say that it suffices. For owners that can do nothing without.
-pub(crate) fn wait_for_the_dying(topic: &Topic, node: &NodeInner, mut enough: impl FnMut() -> bool) -> bool {
+pub(crate) fn wait_for_the_dying(
+    topic: &Topic,
+    processes: &Processes,
+    mut enough: impl FnMut() -> bool,
+) -> bool {
     let start = std::time::Instant::now();
     loop {
         let repaired = topic.repair_if_free();
@@ -151,8 +136,8 @@ pub(crate) fn wait_for_the_dying(topic: &Topic, node: &NodeInner, mut enough: im
         if (dying.is_empty() && repaired) || start.elapsed() > ENDING {
             return false;
         }
-        let processes: Vec<_> = dying.iter().filter_map(|id| node.processes.of(topic, *id)).collect();
-        if !have_ended(&processes, Duration::from_millis(5)) && processes.is_empty() {
+        let watched: Vec<_> = dying.iter().filter_map(|id| processes.of(topic, *id)).collect();
+        if !have_ended(&watched, Duration::from_millis(5)) && watched.is_empty() {
             // Somebody else repairs, or it cannot be seen.
             std::thread::sleep(Duration::from_micros(200));
         }

@@ -4,7 +4,9 @@ use situ_memory::Stream;
 
 use crate::observe::hook::{Began, Event, Open, Step, Subject, Watcher, Why};
 use crate::port::loan::{LoanError, RawLoan};
-use crate::port::publisher::{Inner, PublishError, RawPublisher};
+use crate::port::publish_error::PublishError;
+use crate::port::publisher::RawPublisher;
+use crate::port::publisher_state::Inner;
 use crate::port::sample::RawSample;
 use crate::port::subscriber::{RawSubscriber, TakeError};
 use crate::topic::Topic;

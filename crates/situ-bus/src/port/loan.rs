@@ -1,17 +1,15 @@
 //! Loans: slots in which messages are built, until they are published.
 
-use std::time::Duration;
-
 use situ_memory::{AllocateError, Fence, SlotId, Stream};
 
-use crate::copy::take_remote::DeviceSpan;
 use crate::observe::hook;
-use crate::port::publisher::{Inner, PublishError, RawPublisher, free, is_idle};
+use crate::port::device_span::DeviceSpan;
+use crate::port::publish_error::PublishError;
+use crate::port::publisher::RawPublisher;
+use crate::port::publisher_state::{Inner, free, is_idle};
+use crate::timeouts::STREAM_TIMEOUT;
 use crate::topic::Encoding;
 use crate::topic::format::{BODY_IN_SLOT, BODY_IS_MESSAGE, DESCRIPTOR, Descriptor};
-
-/// How long publishing waits for a stream that fills host memory.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a slot could not be lent.
 #[derive(Debug, thiserror::Error)]
@@ -178,7 +176,7 @@ impl RawLoan<'_> {
         // The signal comes before the row: nobody shall wait for what was never enqueued.
         let enqueued = match &fence {
             Some(fence) => stream.signal(fence),
-            None => stream.synchronize(PATIENCE),
+            None => stream.synchronize(STREAM_TIMEOUT),
         };
         match enqueued {
             Ok(()) => {

@@ -6,8 +6,8 @@ use situ_layout::{NoMemory, SharedBytes};
 use situ_memory::sync::atomic::Ordering;
 
 use crate::clock::now_ns;
-use crate::copy::take_remote::Payload;
 use crate::node::liveness::NodeId;
+use crate::port::payload::Payload;
 use crate::port::pool_cache::Pin;
 use crate::topic::Encoding;
 use crate::topic::format::Descriptor;

@@ -7,19 +7,21 @@ use situ_memory::fork::Process;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewError, guard};
 
-use crate::clock::now_ns;
+use crate::clock::{coarse_ns, now_ns};
 use crate::copy::copier::Copies;
-use crate::copy::take_remote::{Payload, Placement};
 use crate::node::handle::Node;
 use crate::observe::hook;
+use crate::port::payload::Payload;
+use crate::port::placement::Placement;
 use crate::port::pool_cache::{Core, Pin, Pools};
 use crate::port::prefetch::prefetch;
 use crate::port::sample::{RawSample, is_expired};
-use crate::port::slow_subscriber::this_thread;
 pub use crate::port::take_error::TakeError;
+use crate::port::thread_number::this_thread;
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::periods;
 use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
+use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 use crate::topic::{Encoding, RegisterError, Registration, TypeDescription, has_bulk};
 use crate::wait::readiness::Prospect;
@@ -668,6 +670,26 @@ impl RawSubscriber {
     /// The number of the next message that it wants.
     pub(crate) fn cursor(&self) -> u64 {
         self.cursor.get()
+    }
+}
+
+impl RawSubscriber {
+    /// Subscribers that find nothing have time: once a second they look whether a publisher died and left a pool behind. Else it costs
+    /// them one look at a coarse clock, which is no system call.
+    #[inline]
+    pub(crate) fn look_after_the_dead(&self) {
+        let now = coarse_ns();
+        if now.saturating_sub(self.core().topic.looked_ns.load(Ordering::Relaxed)) > REPAIR_INTERVAL_NS {
+            self.repair(now);
+        }
+    }
+
+    #[cold]
+    fn repair(&self, now: u64) {
+        self.core().topic.looked_ns.store(now, Ordering::Relaxed);
+        self.core().topic.repair_if_free();
+        self.copies().tidy(0);
+        self.pools().forget_gone(&self.core().topic);
     }
 }
 

@@ -3,7 +3,7 @@
 use situ_layout::NoMemory;
 use situ_memory::{DomainId, ViewError};
 
-use crate::copy::copier::CopyError;
+use crate::copy::copy_error::CopyError;
 use crate::topic::removal::Removed;
 
 /// Why a message could not be taken. Unless it says otherwise, the message is passed over; the next call goes on behind it.

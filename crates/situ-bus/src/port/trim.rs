@@ -7,7 +7,8 @@
 //! neither gives nothing back by time.
 
 use crate::clock::now_ns;
-use crate::port::publisher::{Inner, RawPublisher, give_back};
+use crate::port::publisher::RawPublisher;
+use crate::port::publisher_state::{Inner, Trimming, give_back};
 use crate::port::subscriber::RawSubscriber;
 
 /// How often a publisher looks: memory goes back when it was not needed for this time to twice as much.
@@ -16,20 +17,6 @@ const INTERVAL_NS: u64 = 2_000_000_000;
 const MOST_AT_ONCE: u64 = 256 << 20;
 /// A publisher that does not stamp its messages reads the clock once in so many.
 const UNSTAMPED: u32 = 64;
-
-/// When a publisher looked, and what it was told.
-pub(crate) struct Trimming {
-    looked_ns: u64,
-    unstamped: u32,
-    /// So many bytes of free memory it keeps at most.
-    above: u64,
-}
-
-impl Trimming {
-    pub(crate) fn new(above: Option<u64>) -> Self {
-        Self { looked_ns: now_ns(), unstamped: 0, above: above.unwrap_or(u64::MAX) }
-    }
-}
 
 impl RawPublisher {
     /// Gives the memory of free slots back to the system, and says how many bytes that are. Free is what no subscriber holds,
@@ -47,7 +34,7 @@ impl RawPublisher {
         self.retire_passed(inner);
         give_back(inner, usize::MAX);
         let bodies = inner.bodies.as_mut().map_or(0, |bodies| bodies.pool.trim());
-        let copies = inner.trim_copies();
+        let copies = self.eager.as_ref().map_or(0, |eager| eager.borrow_mut().trim());
         inner.pool.trim() + bodies + copies
     }
 
@@ -87,20 +74,5 @@ fn give_idle_back(inner: &mut Inner, now_ns: u64) {
     inner.pool.give_idle_back(MOST_AT_ONCE);
     if let Some(bodies) = &mut inner.bodies {
         bodies.pool.give_idle_back(MOST_AT_ONCE);
-    }
-}
-
-/// A slot was freed: gives memory back if there is more of it free than the publisher is to keep. Half of that is kept, so that
-/// not every message pays for it.
-#[inline]
-pub(crate) fn give_excess_back(inner: &mut Inner) {
-    let above = inner.trimming.above;
-    if inner.pool.free_bytes() > above {
-        inner.pool.give_back_down_to(above / 2);
-    }
-    if let Some(bodies) = &mut inner.bodies
-        && bodies.pool.free_bytes() > above
-    {
-        bodies.pool.give_back_down_to(above / 2);
     }
 }

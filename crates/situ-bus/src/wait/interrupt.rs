@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use rustix::thread::futex;
 
-use crate::port::publisher::{PublishError, RawPublisher};
-
 /// Ends waits from another thread, or from a signal's handler.
 ///
 /// Once it is told to [`interrupt`](Self::interrupt), every wait that was given it ends at once, those that begin later too, until it is
@@ -118,23 +116,6 @@ impl<'a> Wait<'a> {
     pub(crate) fn check(&self) -> Result<(), Interrupted> {
         match self.interrupter {
             Some(interrupter) if interrupter.is_interrupted() => Err(Interrupted::ByInterrupter),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl RawPublisher {
-    /// Has an interrupter end its waits for reliable subscribers that have no room: publishing fails then with
-    /// [`PublishError::Interrupted`], also later, where it would have to wait. Nothing ends them without.
-    pub fn set_interrupter(&self, interrupter: Option<&Interrupter>) {
-        self.interrupter.replace(interrupter.cloned());
-    }
-
-    pub(crate) fn check_interrupter(&self) -> Result<(), PublishError> {
-        match &*self.interrupter.borrow() {
-            Some(interrupter) if interrupter.is_interrupted() => {
-                Err(PublishError::Interrupted { topic: self.topic.name.clone() })
-            }
             _ => Ok(()),
         }
     }

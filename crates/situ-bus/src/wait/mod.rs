@@ -6,10 +6,14 @@
 //!   readiness  whether a take would return now, and when to look again
 //!   wait_any   waiting for the first of several subscribers
 //!   reactor    the thread that wakes asynchronous tasks and event descriptors
+//!   fence           what to do about a fence whose owner died
+//!   sleep_until     sleeping until a message comes or is complete
 //! ```
 
+pub(crate) mod fence;
 pub(crate) mod interrupt;
 pub(crate) mod reactor;
 pub(crate) mod readiness;
 pub(crate) mod sleep;
+pub(crate) mod sleep_until;
 pub(crate) mod wait_any;

@@ -11,18 +11,16 @@ use std::task::Waker;
 
 use rustix::event::EventfdFlags;
 
-use situ_memory::HOST;
 use situ_memory::fork::Process;
 
 use crate::clock::coarse_ns;
-use crate::node::process_watch::LOOK_NS;
-use crate::port::subscriber::RawSubscriber;
+use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::Topic;
 use crate::wait::readiness::{Awaited, Prospect, Readiness};
-use crate::wait::wait_any::{GLANCE, announce, sleep_until_one_ends};
+use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends};
 use crate::wake::{SLICE, WakeWord};
 
-/// A file descriptor that becomes readable when there is something to take: see [`RawSubscriber::wait`]; and when a publisher is gone, so that
+/// A file descriptor that becomes readable when there is something to take: see [`RawSubscriber::wait`](crate::RawSubscriber::wait); and when a publisher is gone, so that
 /// the take that finds nothing lets go of its memory.
 #[derive(Debug, Clone)]
 pub struct EventFd {
@@ -47,6 +45,15 @@ impl AsFd for EventFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
+}
+
+/// What the thread has to know of a subscriber.
+pub(crate) struct Watched {
+    pub(crate) topic: Arc<Topic>,
+    /// The next message that the subscriber wants.
+    pub(crate) next: u64,
+    pub(crate) prospect: Prospect,
+    pub(crate) takes_on_host: bool,
 }
 
 /// One subscriber's interest in its topic; forgotten when dropped.
@@ -190,21 +197,19 @@ impl Reactor {
     }
 
     /// Watches a subscriber's topic from the next message on.
-    pub(crate) fn watch(&self, subscriber: &RawSubscriber) -> Arc<Watch> {
-        let (next, prospect) = (subscriber.cursor(), subscriber.prospect().for_watch());
-        let topic = subscriber.core().topic.clone();
+    pub(crate) fn watch(&self, watched: Watched) -> Arc<Watch> {
+        let Watched { topic, next, prospect, takes_on_host } = watched;
         let pools = topic.pools().collect();
         let state = Mutex::new(WatchState { next, prospect, waker: None, fd: None, pools });
-        let takes_on_host = subscriber.domain() == HOST;
         let watch = Arc::new(Watch { topic, takes_on_host, state, shared: self.shared.clone() });
         lock(&self.shared.watches).push(Arc::downgrade(&watch));
         watch
     }
 
     /// A descriptor that becomes readable when there is something to take.
-    pub(crate) fn event_fd(&self, subscriber: &RawSubscriber) -> io::Result<EventFd> {
+    pub(crate) fn event_fd(&self, watched: Watched) -> io::Result<EventFd> {
         let fd = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let watch = self.watch(subscriber);
+        let watch = self.watch(watched);
         lock(&watch.state).fd = Some(fd.clone());
         self.shared.kick();
         Ok(EventFd { fd, _watch: watch, process: Process::this() })
@@ -255,7 +260,7 @@ fn watch(shared: &Shared) {
         let slice = if incomplete.is_empty() { SLICE } else { GLANCE };
         sleep_until_one_ends(&mut words, &incomplete, slice, false);
         let now = coarse_ns();
-        if now.saturating_sub(looked_ns) > LOOK_NS {
+        if now.saturating_sub(looked_ns) > REPAIR_INTERVAL_NS {
             looked_ns = now;
             watches.iter().for_each(|watch| watch.look_after_the_dead());
         }

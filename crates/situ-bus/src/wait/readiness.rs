@@ -12,23 +12,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use situ_memory::sync::atomic::{Ordering, fence};
-use situ_memory::{Domains, Fence, FenceState, HOST, PoolMetadata, PoolView, SlotId};
+use situ_memory::{Domains, Fence, FenceState, PoolMetadata, PoolView, SlotId};
 
-use crate::clock::{Deadline, now_ns};
-use crate::copy::copier::{CopyError, FENCE_PATIENCE, LOOK, patience_with};
-use crate::node::fence_watchdog::look_after;
+use crate::clock::now_ns;
 use crate::node::liveness::NodeId;
-use crate::observe::hook;
-use crate::port::subscriber::{Missed, RawSubscriber, TakeError};
 use crate::protocol::copy_state::Found;
 use crate::protocol::ring::Look;
+use crate::timeouts::{FENCE_TIMEOUT, POLL_INTERVAL, copier_grace};
 use crate::topic::Topic;
 use crate::topic::format::{
     BODY_ENTRY, BODY_IN_SLOT, DESCRIPTOR, Descriptor, HOST_COLUMN, PUBLISHERS, state,
 };
-use crate::wait::interrupt::{Interrupted, Wait};
-use crate::wait::wait_any::wait_any_with;
-use crate::wake::SLICE;
+use crate::wait::fence::repair_if_dead;
 
 /// How often pools of publishers that are gone are let go of.
 const TIDY_NS: u64 = 1_000_000_000;
@@ -76,7 +71,7 @@ impl Awaited {
 
     /// Should who ends it be dead, sees to it that it ends all the same.
     pub(crate) fn look_after(&self, topic: &Topic) {
-        look_after(topic, self.owner, &self.fence);
+        repair_if_dead(topic, self.owner, &self.fence);
     }
 
     /// The same, unless it has ended.
@@ -154,6 +149,17 @@ impl Prospect {
         newest_first.find(|number| self.awaited(topic, *number).is_none()).unwrap_or(next)
     }
 
+    /// A take puts off message `number`, which is incomplete.
+    pub(crate) fn put_off(&mut self, topic: &Topic, number: u64, awaited: &Awaited) {
+        self.put_off.fetch_min(number, Ordering::AcqRel);
+        // Whoever only ever takes, and never waits, has nobody else to look. Not at once: it takes some system calls.
+        let now = now_ns();
+        if now.saturating_sub(self.since(now).max(self.looked_ns)) > POLL_INTERVAL.as_nanos() as u64 {
+            awaited.look_after(topic);
+            self.looked_ns = now;
+        }
+    }
+
     /// The first message that a take has put off since this was called last; none is the largest number.
     pub(crate) fn take_put_off(&self) -> u64 {
         self.put_off.swap(u64::MAX, Ordering::AcqRel)
@@ -175,11 +181,11 @@ impl Prospect {
             _ => found.insert((number, now)).1,
         };
         let waited = Duration::from_nanos(now.saturating_sub(since));
-        if waited > FENCE_PATIENCE {
+        if waited > FENCE_TIMEOUT {
             return Readiness::Overdue(waited);
         }
         match awaited.copy {
-            Some(len) if waited > patience_with(len) => Readiness::Stale,
+            Some(len) if waited > copier_grace(len) => Readiness::Stale,
             _ => Readiness::Incomplete(awaited),
         }
     }
@@ -259,129 +265,6 @@ impl Prospect {
             .iter_mut()
             .enumerate()
             .for_each(|(index, pool)| _ = pool.take_if(|it| gone(topic, index, it.0)));
-    }
-}
-
-impl RawSubscriber {
-    /// How the next message stands.
-    pub(crate) fn readiness(&self) -> Readiness {
-        // Nearly always there is nothing, or no device.
-        if !self.has_next() {
-            // The take tells what was removed.
-            return if self.core().topic.is_removed() { Readiness::Ready } else { Readiness::Nothing };
-        }
-        if self.is_inherited() {
-            return Readiness::Ready;
-        }
-        self.prospect().look(&self.core().topic, self.cursor()).0
-    }
-
-    /// Whether the copy of message `number`, which is published, is to be made anew. An error if the message is to be left until later,
-    /// because it is not complete.
-    pub(crate) fn is_stale(&self, number: u64) -> Result<bool, Missed> {
-        let topic = &self.core().topic;
-        let mut prospect = self.prospect();
-        match prospect.look_at(topic, number) {
-            Readiness::Nothing | Readiness::Ready => Ok(false),
-            Readiness::Stale => Ok(true),
-            Readiness::Incomplete(awaited) => {
-                prospect.put_off.fetch_min(number, Ordering::AcqRel);
-                // Whoever only ever takes, and never waits, has nobody else to look. Not at once: it takes some system calls.
-                let now = now_ns();
-                if now.saturating_sub(prospect.since(now).max(prospect.looked_ns)) > LOOK.as_nanos() as u64 {
-                    awaited.look_after(topic);
-                    prospect.looked_ns = now;
-                }
-                Err(Missed::NotYet)
-            }
-            Readiness::Overdue(waited) => Err(Missed::Failed(TakeError::Copy {
-                topic: topic.name.clone(),
-                sequence: number,
-                domain: self.domain(),
-                source: CopyError::Incomplete { waited },
-            })),
-        }
-    }
-
-    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
-    ///
-    /// On the host that is a message that is complete, or never will be; on a device, where work waits by itself, one that is published.
-    pub fn wait(&self, timeout: Option<Duration>) -> bool {
-        let mut readiness = self.readiness();
-        if readiness.is_ready() {
-            return true;
-        }
-        self.note_thread();
-        let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
-        let deadline = Deadline::after(timeout);
-        let wake = self.core().topic.wake();
-        // What a device is still filling is of use only to who works in stream order.
-        let until_complete = self.domain() == HOST;
-        loop {
-            match std::mem::replace(&mut readiness, Readiness::Nothing) {
-                Readiness::Nothing => {}
-                Readiness::Incomplete(awaited) => {
-                    let Some(slice) = deadline.slice(LOOK) else { return false };
-                    awaited.wait(&self.core().topic, slice);
-                    readiness = self.readiness();
-                    continue;
-                }
-                Readiness::Ready | Readiness::Stale | Readiness::Overdue(_) => return true,
-            }
-            let announced = if until_complete { wake.announce_until_complete() } else { wake.announce() };
-            if self.has_next() {
-                readiness = self.readiness();
-                continue;
-            }
-            let Some(slice) = deadline.slice(SLICE) else { return false };
-            if until_complete {
-                wake.sleep_until_complete(announced, slice);
-            } else {
-                wake.sleep(announced, slice);
-            }
-            readiness = self.readiness();
-            if matches!(readiness, Readiness::Nothing) {
-                self.look_after_the_dead();
-            }
-        }
-    }
-
-    /// As [`wait`](Self::wait), but something else may end it: see [`Wait`]. An error if it did, also though there is something to take.
-    pub fn wait_with(&self, how: Wait<'_>) -> Result<bool, Interrupted> {
-        wait_any_with(&[self], how).map(|index| index.is_some())
-    }
-
-    /// The same, and takes: `take` takes of this.
-    pub(crate) fn wait_with_and_take<S, E: From<Interrupted>>(
-        &self,
-        how: Wait<'_>,
-        mut take: impl FnMut() -> Result<Option<S>, E>,
-    ) -> Result<Option<S>, E> {
-        how.check()?;
-        let deadline = Deadline::after(how.timeout);
-        loop {
-            if let Some(sample) = take()? {
-                return Ok(Some(sample));
-            }
-            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
-            self.wait_with(Wait { timeout: Some(slice), ..how })?;
-        }
-    }
-
-    /// Waits until `take`, which takes of this, gives something; nothing if the time is over.
-    pub(crate) fn wait_and_take<S, E>(
-        &self,
-        timeout: Option<Duration>,
-        mut take: impl FnMut() -> Result<Option<S>, E>,
-    ) -> Result<Option<S>, E> {
-        let deadline = Deadline::after(timeout);
-        loop {
-            if let Some(sample) = take()? {
-                return Ok(Some(sample));
-            }
-            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
-            self.wait(Some(slice));
-        }
     }
 }
 

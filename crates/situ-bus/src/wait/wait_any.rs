@@ -1,6 +1,5 @@
 //! Waiting for several topics at once.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use situ_memory::HOST;
@@ -8,14 +7,11 @@ use situ_memory::HOST;
 use crate::clock::Deadline;
 use crate::observe::hook::{self, Step};
 use crate::port::subscriber::RawSubscriber;
-use crate::topic::Topic;
 use crate::wait::interrupt::{Interrupted, Wait};
-use crate::wait::readiness::{Awaited, Readiness};
-use crate::wait::sleep::{Slept, Word, sleep_on_any};
-use crate::wake::{SLICE, WakeWord};
-
-/// How long to sleep while something is not complete: devices that complete it wake nobody.
-pub(crate) const GLANCE: Duration = Duration::from_millis(1);
+use crate::wait::readiness::Readiness;
+use crate::wait::sleep::Slept;
+use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends};
+use crate::wake::SLICE;
 
 /// Waits until one of the subscribers has something to take, at most for `timeout` (for ever without one). Gives the
 /// index of the first that has; nothing if the time is over. What there is to take, [`RawSubscriber::wait`] says.
@@ -66,27 +62,4 @@ pub fn wait_any_with(subscribers: &[&RawSubscriber], how: Wait<'_>) -> Result<Op
             None => {}
         }
     }
-}
-
-/// Announces a sleeper; one that `takes_on_host` has no use for what is not complete.
-pub(crate) fn announce(word: &WakeWord, takes_on_host: bool) -> u32 {
-    if takes_on_host { word.announce_until_complete() } else { word.announce() }
-}
-
-/// Sleeps like [`sleep_on_any`], also until something becomes complete, and sees to it that it ends where its owner is dead. Not if something
-/// has become complete already.
-pub(crate) fn sleep_until_one_ends<'a>(
-    words: &mut Vec<Word<'a>>,
-    incomplete: &'a [(&Arc<Topic>, Awaited)],
-    time: Duration,
-    signals: bool,
-) -> Option<Slept> {
-    for (_, awaited) in incomplete {
-        words.push(awaited.announce()?);
-    }
-    let slept = sleep_on_any(words, time, signals);
-    for (topic, awaited) in incomplete {
-        awaited.look_after_if_pending(topic);
-    }
-    Some(slept)
 }

@@ -1,20 +1,21 @@
 //! A publisher that a reliable subscriber leaves no room: whom it waits for, for how long, and who can see that.
 
-use std::cell::Cell;
-use std::fmt;
 use std::time::Duration;
 
 use situ_memory::sync::atomic::Ordering;
 
 use crate::clock::{Deadline, now_ns};
-use crate::node::liveness::{self, NodeId, is_alive, unique};
+use crate::node::liveness::{self, NodeId, is_alive};
 use crate::observe::hook::{self, Began, Step};
-use crate::port::publisher::{Inner, PublishError, RawPublisher};
+use crate::port::publish_error::{PublishError, SlowSubscriber};
+use crate::port::publisher::RawPublisher;
+use crate::port::publisher_state::Inner;
+use crate::port::thread_number::this_thread;
 use crate::protocol::ring::{ClaimError, Reference};
 use crate::qos::WhenFull;
 use crate::topic::Topic;
 use crate::topic::format::{Descriptor, PublisherEntry};
-use situ_memory::OpenRoot;
+use crate::wait::interrupt::Interrupter;
 
 /// How long a blocked publisher sleeps before it looks again by itself.
 const BLOCKED_SLICE: Duration = Duration::from_millis(2);
@@ -24,54 +25,6 @@ const SPINS: u32 = 256;
 const LOOK_NS: u64 = 100_000_000;
 /// How long a subscriber has that was used by this very thread, to be used by another. See [`PublishError::OwnThread`].
 const GRACE: Duration = Duration::from_millis(20);
-
-/// A number that no other thread of the machine has.
-#[inline]
-pub(crate) fn this_thread() -> u64 {
-    thread_local! { static THREAD: Cell<u64> = const { Cell::new(0) } }
-    // A thread that is ending has none.
-    THREAD
-        .try_with(|thread| match thread.get() {
-            0 => {
-                thread.set(unique() | 1);
-                thread.get()
-            }
-            known => known,
-        })
-        .unwrap_or(0)
-}
-
-/// The subscriber that a publisher waits for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SlowSubscriber {
-    /// Its node.
-    pub node: NodeId,
-    /// That node's name; empty if its file is gone.
-    pub name: String,
-    /// Its process; nothing if the node's file is gone.
-    pub pid: Option<u32>,
-    /// The program that it runs.
-    pub program: String,
-}
-
-impl SlowSubscriber {
-    fn find(root: &OpenRoot, node: NodeId) -> Self {
-        let known = liveness::node(root, node);
-        let pid = known.as_ref().map(|node| node.pid);
-        let (name, program) = known.map_or_else(Default::default, |node| (node.name, node.program));
-        Self { node, name, pid, program }
-    }
-}
-
-impl fmt::Display for SlowSubscriber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.pid {
-            // What others call themselves is quoted.
-            Some(pid) => write!(f, "node {:?} (process {pid}, {:?})", self.name, self.program),
-            None => write!(f, "node {}", self.node),
-        }
-    }
-}
 
 /// Whom a publisher waits for.
 #[derive(Debug, Clone, Copy)]
@@ -186,7 +139,7 @@ impl RawPublisher {
             if self.topic.is_removed() {
                 return Err(self.publish_removed());
             }
-            let ended = inner.deaths.noticed(&self.topic, &self.node, now);
+            let ended = inner.deaths.noticed(&self.topic, &self.node.processes, now);
             let look = now.saturating_sub(looked) >= LOOK_NS;
             if look {
                 looked = now;
@@ -239,6 +192,23 @@ impl RawPublisher {
         {
             *began = Some(Began { watcher, at_ns: watcher.now_ns() });
             *step = self.tell_full(began);
+        }
+    }
+}
+
+impl RawPublisher {
+    /// Has an interrupter end its waits for reliable subscribers that have no room: publishing fails then with
+    /// [`PublishError::Interrupted`], also later, where it would have to wait. Nothing ends them without.
+    pub fn set_interrupter(&self, interrupter: Option<&Interrupter>) {
+        self.interrupter.replace(interrupter.cloned());
+    }
+
+    pub(crate) fn check_interrupter(&self) -> Result<(), PublishError> {
+        match &*self.interrupter.borrow() {
+            Some(interrupter) if interrupter.is_interrupted() => {
+                Err(PublishError::Interrupted { topic: self.topic.name.clone() })
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -1,0 +1,32 @@
+//! Waiting for a fence whose owner may die.
+
+use std::time::{Duration, Instant};
+
+use situ_memory::{Fence, FenceState};
+
+use crate::copy::copy_error::CopyError;
+use crate::node::liveness::NodeId;
+use crate::timeouts::POLL_INTERVAL;
+use crate::topic::Topic;
+use crate::wait::fence::repair_if_dead;
+
+/// What it takes to wait for a fence: `Ok` when it is complete. Looks now and then whether its owner is alive.
+pub(crate) fn await_fence(
+    topic: &Topic,
+    owner: NodeId,
+    fence: &Fence,
+    patience: Duration,
+) -> Result<(), CopyError> {
+    let start = Instant::now();
+    loop {
+        let left = patience.saturating_sub(start.elapsed());
+        match fence.wait(POLL_INTERVAL.min(left)) {
+            FenceState::Complete => return Ok(()),
+            FenceState::Poisoned => return Err(CopyError::Poisoned),
+            FenceState::Pending if left.is_zero() => {
+                return Err(CopyError::Incomplete { waited: start.elapsed() });
+            }
+            FenceState::Pending => repair_if_dead(topic, owner, fence),
+        }
+    }
+}

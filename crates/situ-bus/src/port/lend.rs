@@ -1,0 +1,139 @@
+//! Lending slots for messages that are to be published.
+
+use situ_memory::AllocateError;
+
+use crate::observe::hook;
+use crate::port::loan::{LoanError, RawLoan};
+use crate::port::pool_options::{EAGER_SIZE, WARM_SIZE};
+use crate::port::publisher::RawPublisher;
+use crate::port::publisher_state::{Inner, give_back};
+use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR};
+
+impl RawPublisher {
+    /// Lends a slot for a head and a body. The bytes are whatever was there before: write the head before publishing.
+    pub fn loan(
+        &self,
+        head_size: usize,
+        head_align: usize,
+        body_size: usize,
+    ) -> Result<RawLoan<'_>, LoanError> {
+        if self.is_inherited() {
+            return Err(self.loan_forked());
+        }
+        let size = |reason| LoanError::Size { head_size, head_align, body_size, reason };
+        if head_align > DESCRIPTOR || !head_align.is_power_of_two() {
+            return Err(size("the alignment must be a power of two up to 64"));
+        }
+        if u32::try_from(head_size).is_err() {
+            return Err(size("a head must be smaller than 4 GiB; mark large fields @bulk"));
+        }
+        if let Some(watcher) = hook::watcher() {
+            return self.lend_watched((head_size, head_align), body_size, watcher);
+        }
+        self.lend((head_size, head_align), body_size)
+    }
+
+    #[inline(always)]
+    pub(crate) fn lend(
+        &self,
+        (head_size, head_align): (usize, usize),
+        body_size: usize,
+    ) -> Result<RawLoan<'_>, LoanError> {
+        let mut inner = self.inner.borrow_mut();
+        if inner.bodies.is_some() {
+            return self.loan_in_device(&mut inner, head_size, body_size);
+        }
+        let body_offset = (DESCRIPTOR + head_size).next_multiple_of(64);
+        let total = body_offset.checked_add(body_size).ok_or(LoanError::Size {
+            head_size,
+            head_align,
+            body_size,
+            reason: "they are larger than the address space",
+        })?;
+        self.tidy_for(&mut inner, total);
+        let slot = match inner.pool.allocate(total) {
+            Ok(slot) => slot,
+            Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
+                self.recover_enough(&mut inner, |inner| inner.pool.allocate(total))?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let (memory, len) = inner.pool.memory(slot);
+        debug_assert!(len >= total);
+        Ok(RawLoan {
+            publisher: self,
+            slot,
+            memory,
+            head_size,
+            body_offset,
+            body_size,
+            encoding: self.encoding,
+            body_pool: BODY_IN_SLOT,
+            signalled: false,
+            grows: false,
+        })
+    }
+
+    /// Looks for what came free before a slot of so many bytes is lent.
+    #[inline(always)]
+    pub(crate) fn tidy_for(&self, inner: &mut Inner, total: usize) {
+        if total >= WARM_SIZE {
+            self.retire_passed(inner);
+        }
+        if !inner.held.is_empty() {
+            // Two a loan suffices: at most one is added a message.
+            give_back(inner, 2);
+        }
+    }
+
+    /// Lends a head whose body lies in another domain.
+    #[cold]
+    fn loan_in_device(
+        &self,
+        inner: &mut Inner,
+        head_size: usize,
+        body_size: usize,
+    ) -> Result<RawLoan<'_>, LoanError> {
+        give_back(inner, 2);
+        if body_size >= EAGER_SIZE {
+            self.retire_passed(inner);
+        }
+        self.copy_eagerly(inner, None);
+        let slot = match inner.pool.allocate(DESCRIPTOR + head_size) {
+            Err(AllocateError::Exhausted { .. } | AllocateError::Memory(_)) => {
+                self.recover_enough(inner, |inner| inner.pool.allocate(DESCRIPTOR + head_size))?
+            }
+            slot => slot?,
+        };
+        let add_body = |inner: &mut Inner| match &mut inner.bodies {
+            Some(bodies) if body_size > 0 => bodies.allocate(slot, body_size).map(|()| bodies.entry as u32),
+            _ => Ok(BODY_IN_SLOT),
+        };
+        let body_pool = match add_body(inner) {
+            Err(AllocateError::TooLarge { size, capacity }) => {
+                Err(AllocateError::TooLarge { size, capacity })
+            }
+            Err(_) => {
+                self.retire_passed(inner);
+                self.recover_enough(inner, add_body)
+            }
+            added => added,
+        };
+        let body_pool = body_pool.inspect_err(|_| inner.pool.deallocate(slot))?;
+        let (memory, _) = inner.pool.memory(slot);
+        let body_size = if body_pool == BODY_IN_SLOT { 0 } else { body_size };
+        let (encoding, signalled) = (self.encoding, false);
+        Ok(RawLoan {
+            publisher: self,
+            slot,
+            memory,
+            head_size,
+            body_offset: 0,
+            body_size,
+            encoding,
+            body_pool,
+            signalled,
+            grows: false,
+        })
+    }
+}

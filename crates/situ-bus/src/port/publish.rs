@@ -1,0 +1,211 @@
+//! Publishing a loan: its place in the order, waking subscribers, and what follows off the message's way.
+
+use situ_memory::sync::atomic::Ordering;
+use situ_memory::{FenceState, SlotId, Stream};
+
+use crate::clock::now_ns;
+use crate::observe::hook::{self, Began};
+use crate::port::loan::RawLoan;
+use crate::port::pool_options::{EAGER_SIZE, WARM_SIZE};
+use crate::port::publish_error::PublishError;
+use crate::port::publisher::RawPublisher;
+use crate::port::publisher_state::{Inner, retire};
+use crate::protocol::ring::{ClaimError, Reference, Ring};
+use crate::qos::{Reliability, nanoseconds, periods};
+use crate::topic::MOST_RINGS;
+use crate::topic::format::{BODY_IN_SLOT, Descriptor};
+
+impl RawPublisher {
+    /// Puts a loan into the order. `on` is the stream that completes it, if one does.
+    pub(crate) fn publish(&self, loan: &RawLoan<'_>, on: Option<&dyn Stream>) -> Result<u64, PublishError> {
+        if self.is_inherited() {
+            return Err(self.publish_forked());
+        }
+        if self.topic.is_removed() {
+            return Err(self.publish_removed());
+        }
+        match hook::watcher() {
+            None => self.publish_since(loan, on, None),
+            Some(watcher) => self.publish_watched(loan, on, watcher),
+        }
+    }
+
+    /// Publishes, and tells of it if it `began` at a time that somebody wants to know. In line, so that nothing is left of
+    /// that where nobody does.
+    #[inline(always)]
+    pub(crate) fn publish_since(
+        &self,
+        loan: &RawLoan<'_>,
+        on: Option<&dyn Stream>,
+        mut began: Option<Began>,
+    ) -> Result<u64, PublishError> {
+        let mut inner = self.inner.borrow_mut();
+        let inner = &mut *inner;
+        if let Some(bodies) = &inner.bodies
+            && !loan.signalled
+            && let Some(fence) = bodies.fence(loan.slot)
+        {
+            // Whatever fills it is done: the row publishes that.
+            fence.complete();
+        }
+        let now = if self.stamps { now_ns() } else { 0 };
+        let descriptor = loan.descriptor();
+        descriptor.published_at_ns.store(now, Ordering::Relaxed);
+        descriptor.head_size.store(loan.head_size as u32, Ordering::Relaxed);
+        descriptor.encoding.store(loan.encoding as u32, Ordering::Relaxed);
+        descriptor.body_offset.store(loan.body_offset as u64, Ordering::Relaxed);
+        descriptor.body_size.store(loan.body_size as u64, Ordering::Relaxed);
+        descriptor.body_pool.store(loan.body_pool, Ordering::Relaxed);
+        if loan.body_pool != BODY_IN_SLOT {
+            let body = inner.bodies.as_ref().and_then(|bodies| bodies.of(loan.slot));
+            descriptor.body_slot.store(body.unwrap_or_default(), Ordering::Relaxed);
+        }
+        descriptor.lifespan_ns.store(nanoseconds(self.qos.lifespan), Ordering::Relaxed);
+        descriptor.publisher.store(self.node.life.id().0, Ordering::Relaxed);
+        let reference = Reference {
+            pool: self.entry as u8,
+            slot: loan.slot as u16,
+            generation: inner.pool.share(loan.slot) as u16,
+        };
+        let number = match self.claim(inner, descriptor, reference) {
+            Ok(number) => number,
+            Err(ClaimError::Refused(())) => self.wait_and_claim(inner, descriptor, reference, &mut began)?,
+            Err(error) => return Err(self.unclaimed(error)),
+        };
+        inner.next = number.wrapping_add(1);
+        inner.published.push_back((number, loan.slot));
+        // What a device is still filling, and brings to the host by itself, is of use there only when that is done: who is woken before
+        // has nothing to do, and takes a core from those who have.
+        let brought = loan.signalled && self.eager.is_some();
+        // A copy of what is not complete is enqueued, which takes less time than waking somebody, and then the device goes on meanwhile. Any
+        // other may be made in the call.
+        let first = brought && on.is_some() && Self::is_pending(inner, loan.slot);
+        let wakes = first && self.copy_eagerly(inner, on);
+        if brought && (wakes || !first) {
+            self.topic.wake().notify_early();
+        } else {
+            self.topic.wake().notify();
+        }
+        // What follows is off the message's way.
+        self.look_around(inner, now);
+        let bytes = loan.head_size as u64 + loan.body_size as u64;
+        if let Some(began) = began {
+            self.tell_published(began, number, bytes);
+        }
+        if loan.grows {
+            inner.pool.give_tail_back(loan.slot, loan.body_offset + loan.body_size);
+        }
+        if !first && self.eager.is_some() {
+            let wakes = self.copy_eagerly(inner, on);
+            if brought && !wakes {
+                self.topic.wake().notify();
+            }
+        }
+        self.retire_oldest(inner);
+        if (EAGER_SIZE..WARM_SIZE).contains(&inner.pool.memory(loan.slot).1) {
+            self.retire_passed(inner);
+        }
+        if self.qos.deadline.is_some() {
+            inner.missed += periods(inner.published_ns, now, self.qos.deadline);
+            inner.published_ns = now;
+        }
+        if !inner.held.is_empty() {
+            let now = if self.stamps { now } else { now_ns() };
+            if inner.deaths.noticed(&self.topic, &self.node.processes, now) {
+                self.recover(inner);
+            }
+        }
+        if let Some(began) = began {
+            self.tell_done(began, inner, number, bytes);
+        }
+        Ok(number)
+    }
+
+    /// Puts a message into the order. Where the ring is sealed, goes on in the next.
+    #[inline(always)]
+    pub(crate) fn claim(
+        &self,
+        inner: &mut Inner,
+        descriptor: &Descriptor,
+        reference: Reference,
+    ) -> Result<u64, ClaimError<()>> {
+        match self.claim_in(self.topic.ring(), inner, descriptor, reference) {
+            Err(ClaimError::Sealed) => self.claim_behind_the_seal(inner, descriptor, reference),
+            result => result,
+        }
+    }
+
+    #[cold]
+    fn claim_behind_the_seal(
+        &self,
+        inner: &mut Inner,
+        descriptor: &Descriptor,
+        reference: Reference,
+    ) -> Result<u64, ClaimError<()>> {
+        // A ring cannot be sealed as often as this: each is deeper than the one before it.
+        for _ in 0..MOST_RINGS {
+            if self.topic.follow().is_err() {
+                break;
+            }
+            match self.claim_in(self.topic.ring(), inner, descriptor, reference) {
+                Err(ClaimError::Sealed) => {}
+                result => return result,
+            }
+        }
+        Err(ClaimError::Sealed)
+    }
+
+    #[inline(always)]
+    fn claim_in(
+        &self,
+        ring: Ring<'_>,
+        inner: &mut Inner,
+        descriptor: &Descriptor,
+        reference: Reference,
+    ) -> Result<u64, ClaimError<()>> {
+        let reliable = self.qos.reliability == Reliability::Reliable;
+        let room = (self.qos.depth as u64).min(ring.depth());
+        let (window, epoch) = (&mut inner.window, self.topic.places.epoch());
+        ring.publish(inner.next, reference, |number| {
+            descriptor.sequence.store(number.wrapping_add(1), Ordering::Relaxed);
+            if !reliable || window.admits(number, room, epoch, || self.slowest()) { Ok(()) } else { Err(()) }
+        })
+    }
+
+    /// Why no number could be had, other than for want of room.
+    #[cold]
+    pub(crate) fn unclaimed(&self, error: ClaimError<()>) -> PublishError {
+        let topic = self.topic.name.clone();
+        match (error, self.topic.follow()) {
+            (ClaimError::Sealed, Err(source)) => PublishError::Ring { topic, source: Box::new(source) },
+            _ => PublishError::Corrupted { topic },
+        }
+    }
+
+    /// Takes out of circulation what is beyond the depth, right after a message was published: off its way, and early
+    /// enough for the lines of the slot that comes next to be here when it is lent.
+    #[inline]
+    fn retire_oldest(&self, inner: &mut Inner) {
+        while inner.published.len() > self.qos.depth {
+            let Some(&(number, slot)) = inner.published.front() else { break };
+            if number >= inner.window.slowest() && number >= self.refresh(inner) {
+                break;
+            }
+            inner.published.pop_front();
+            retire(inner, slot);
+        }
+    }
+
+    /// Copies what was published into every domain that somebody takes in; the last message on this stream, if it completes it. Whether
+    /// the end of a copy of that wakes who takes it on the host.
+    pub(crate) fn copy_eagerly(&self, inner: &mut Inner, on: Option<&dyn Stream>) -> bool {
+        let Some(eager) = &self.eager else { return false };
+        eager.borrow_mut().copy(self.node.life.id(), &self.qos, inner, on)
+    }
+
+    /// Whether a device is still filling the body of a message.
+    fn is_pending(inner: &Inner, slot: SlotId) -> bool {
+        let fence = inner.bodies.as_ref().and_then(|bodies| bodies.fence(slot));
+        fence.is_some_and(|fence| fence.state() == FenceState::Pending)
+    }
+}

@@ -1,0 +1,110 @@
+//! What a publisher keeps between calls: its pools, and which of their slots are published, held or free.
+
+use std::collections::VecDeque;
+
+use situ_memory::{Held, PoolOwner, SlotId};
+
+use crate::clock::now_ns;
+use crate::copy::enqueued::Enqueued;
+use crate::node::process_watch::Deaths;
+use crate::port::bodies::Bodies;
+use crate::port::prefetch::prefetch_for_write;
+use crate::protocol::flow_window::Window;
+use crate::topic::format::DESCRIPTOR;
+
+pub(crate) struct Inner {
+    pub(crate) pool: PoolOwner,
+    /// The bodies, if they lie in another domain than the heads.
+    pub(crate) bodies: Option<Box<Bodies>>,
+    /// Copies that are only enqueued.
+    pub(crate) enqueued: Enqueued,
+    /// What was published and is still available, oldest first.
+    pub(crate) published: VecDeque<(u64, SlotId)>,
+    /// What was taken out of circulation while a reader held it, in the order in which it is looked at again.
+    pub(crate) held: VecDeque<SlotId>,
+    /// Where the order probably ends.
+    pub(crate) next: u64,
+    pub(crate) window: Window,
+    pub(crate) deaths: Deaths,
+    pub(crate) trimming: Trimming,
+    pub(crate) published_ns: u64,
+    pub(crate) missed: u64,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("next", &self.next).field("pool", &self.pool.statistics()).finish()
+    }
+}
+
+/// When a publisher looked, and what it was told.
+pub(crate) struct Trimming {
+    pub(crate) looked_ns: u64,
+    pub(crate) unstamped: u32,
+    /// So many bytes of free memory it keeps at most.
+    pub(crate) above: u64,
+}
+
+impl Trimming {
+    pub(crate) fn new(above: Option<u64>) -> Self {
+        Self { looked_ns: now_ns(), unstamped: 0, above: above.unwrap_or(u64::MAX) }
+    }
+}
+
+/// Takes a slot out of circulation. If nobody holds it, it is the next to be lent, so its first lines are asked for.
+#[inline]
+pub(crate) fn retire(inner: &mut Inner, slot: SlotId) {
+    match inner.pool.control(slot).retire() {
+        Held::No if is_idle(inner, slot) => {
+            free(inner, slot);
+            let memory = inner.pool.memory(slot).0;
+            prefetch_for_write(memory);
+            prefetch_for_write(memory.wrapping_add(DESCRIPTOR));
+        }
+        Held::Yes | Held::No => inner.held.push_back(slot),
+    }
+}
+
+/// Whether no device is still filling the body of a slot, or copying what is in it elsewhere: a copy would hold some of the next message.
+#[inline]
+pub(crate) fn is_idle(inner: &Inner, slot: SlotId) -> bool {
+    inner.bodies.as_ref().is_none_or(|bodies| !bodies.is_pending(slot)) && !inner.enqueued.use_slot(slot)
+}
+
+/// Frees a slot, and its body with it.
+#[inline]
+pub(crate) fn free(inner: &mut Inner, slot: SlotId) {
+    inner.pool.deallocate(slot);
+    if let Some(bodies) = &mut inner.bodies {
+        bodies.release(slot);
+    }
+    give_excess_back(inner);
+}
+
+/// Looks at the next so many slots that were held, and frees those that are not any more.
+#[inline]
+pub(crate) fn give_back(inner: &mut Inner, most: usize) {
+    for _ in 0..inner.held.len().min(most) {
+        // In turns: those that are held for long must not hide those behind them.
+        let Some(slot) = inner.held.pop_front() else { return };
+        match inner.pool.control(slot).held() {
+            Held::No if is_idle(inner, slot) => free(inner, slot),
+            Held::Yes | Held::No => inner.held.push_back(slot),
+        }
+    }
+}
+
+/// A slot was freed: gives memory back if there is more of it free than the publisher is to keep. Half of that is kept, so that
+/// not every message pays for it.
+#[inline]
+pub(crate) fn give_excess_back(inner: &mut Inner) {
+    let above = inner.trimming.above;
+    if inner.pool.free_bytes() > above {
+        inner.pool.give_back_down_to(above / 2);
+    }
+    if let Some(bodies) = &mut inner.bodies
+        && bodies.pool.free_bytes() > above
+    {
+        bodies.pool.give_back_down_to(above / 2);
+    }
+}

@@ -1,0 +1,160 @@
+//! Where a sample's payload lies, and when it is complete.
+
+use std::time::Duration;
+
+use situ_memory::{DomainError, DomainId, Fence, FenceState, HOST, StreamOrder};
+
+use crate::copy::await_fence::await_fence;
+use crate::copy::copy_error::CopyError;
+use crate::port::device_span::DeviceSpan;
+use crate::port::sample::RawSample;
+
+/// Why a message's bytes are not complete.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IncompleteError {
+    /// Its publisher died, or failed, before.
+    #[error(
+        "message {sequence} of topic {topic:?} never becomes complete: the device or the process that should have \
+         written it failed"
+    )]
+    Poisoned {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+    },
+    /// Not yet.
+    #[error("message {sequence} of topic {topic:?} was still not complete after {waited:?}")]
+    Pending {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+        /// How long it was waited.
+        waited: Duration,
+    },
+    /// It was taken by the process that this one was forked from.
+    #[error("message {sequence} of topic {topic:?} was taken by the process that this one was forked from")]
+    Forked {
+        /// The topic.
+        topic: String,
+        /// The message's number.
+        sequence: u64,
+    },
+    /// The stream cannot wait for it.
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+}
+
+impl RawSample {
+    /// The message's payload where it lies: its body if it has one, otherwise its head.
+    pub fn span(&self) -> DeviceSpan<'_, u8> {
+        if let Some(payload) = self.payload() {
+            return DeviceSpan::new(payload.mapped.view.bytes(), payload.offset, payload.len as usize);
+        }
+        let (begin, len) = self.host_payload();
+        let memory = self.pin().mapped.view.bytes();
+        // It was found there when it was taken.
+        let offset = memory.offset_of(begin as u64).unwrap_or_default();
+        DeviceSpan::new(memory, offset, len)
+    }
+
+    /// The domain that its payload lies in.
+    pub fn domain(&self) -> DomainId {
+        self.payload().map_or(HOST, |payload| payload.mapped.view.bytes().domain())
+    }
+
+    /// The size of its body in bytes, wherever it lies.
+    #[inline]
+    pub fn body_size(&self) -> usize {
+        self.payload().map_or(self.body().len(), |payload| payload.body_size)
+    }
+
+    /// Whether its payload was copied into the subscriber's domain, by whomever.
+    pub fn was_brought(&self) -> bool {
+        self.payload().is_some_and(|payload| payload._copy.is_some())
+    }
+
+    /// When its payload is complete, if a device may still be filling it. Nothing for what was complete when it was published.
+    pub fn fence(&self) -> Option<&Fence> {
+        self.payload().and_then(|payload| payload.fence.as_ref())
+    }
+
+    /// Whether, and how, work on the subscriber's streams waits for the payload: by words that the device itself waits for if it
+    /// can. [`StreamOrder::Host`] also for what is complete already.
+    pub fn order(&self) -> StreamOrder {
+        let core = &self.pin().mapped.core;
+        let order = |domain| {
+            let domains = core.node.domains_with(domain).ok()?;
+            Some(domains.get(domain).ok()?.capabilities().order)
+        };
+        self.fence().and_then(|_| order(self.domain())).unwrap_or(StreamOrder::Host)
+    }
+
+    /// Waits until its payload is complete, at most for `patience`.
+    pub fn synchronize(&self, patience: Duration) -> Result<(), IncompleteError> {
+        let Some((payload, fence)) = self.payload().and_then(|it| Some((it, it.fence.as_ref()?))) else {
+            return Ok(());
+        };
+        self.check_process()?;
+        let topic = &self.pin().mapped.core.topic;
+        match await_fence(topic, payload.owner, fence, patience) {
+            Ok(()) => Ok(()),
+            Err(CopyError::Incomplete { waited }) => {
+                Err(IncompleteError::Pending { topic: topic.name.clone(), sequence: self.sequence(), waited })
+            }
+            Err(_) => Err(self.poisoned()),
+        }
+    }
+
+    /// Has the work that is enqueued on `stream` from now on wait until the payload is complete. The call itself waits only
+    /// where the device cannot (see [`order`](Self::order)), at most for `patience`.
+    ///
+    /// Should who completes it, or copies it, die or fail before, the wait ends too: look at the [`fence`](Self::fence) when the work is done.
+    pub fn wait_on(
+        &self,
+        stream: &dyn situ_memory::Stream,
+        patience: Duration,
+    ) -> Result<(), IncompleteError> {
+        let Some((payload, fence)) = self.payload().and_then(|it| Some((it, it.fence.as_ref()?))) else {
+            return Ok(());
+        };
+        self.check_process()?;
+        match fence.state() {
+            FenceState::Complete => Ok(()),
+            FenceState::Poisoned => Err(self.poisoned()),
+            FenceState::Pending => {
+                let core = &self.pin().mapped.core;
+                // First: where the call itself waits, somebody has to look after the owner meanwhile.
+                if core.node.fences.watch(&core.topic, payload.owner, fence).is_err() {
+                    return self.synchronize(patience);
+                }
+                Ok(stream.wait(fence, patience)?)
+            }
+        }
+    }
+
+    /// Gives the message back when `stream` has passed everything that is enqueued on it so far, instead of when this is dropped: for kernels
+    /// that still read it. The call waits for nothing, unless the stream can tell nobody that it has passed
+    /// ([`Stream::complete_copy`](situ_memory::Stream::complete_copy)). On CUDA, where what the driver calls may not release it, it is given back
+    /// by whoever next enqueues something on the stream, or synchronizes with it.
+    ///
+    /// After an error the message is never given back, because the device may still be reading it: it stays until this process ends.
+    pub fn release_on(self, stream: &dyn situ_memory::Stream) -> Result<(), DomainError> {
+        stream.complete_copy(&Fence::of_process(0, 1), None, Box::new(self))
+    }
+
+    fn check_process(&self) -> Result<(), IncompleteError> {
+        let core = &self.pin().mapped.core;
+        if core.process.is_this() {
+            return Ok(());
+        }
+        Err(IncompleteError::Forked { topic: core.topic.name.clone(), sequence: self.sequence() })
+    }
+
+    fn poisoned(&self) -> IncompleteError {
+        let topic = self.pin().mapped.core.topic.name.clone();
+        IncompleteError::Poisoned { topic, sequence: self.sequence() }
+    }
+}

@@ -1,0 +1,140 @@
+//! Waiting until a subscriber has something to take.
+
+use std::time::Duration;
+
+use situ_memory::HOST;
+
+use crate::clock::Deadline;
+use crate::copy::copy_error::CopyError;
+use crate::observe::hook;
+use crate::port::subscriber::{Missed, RawSubscriber, TakeError};
+use crate::timeouts::POLL_INTERVAL;
+use crate::wait::interrupt::{Interrupted, Wait};
+use crate::wait::reactor::Watched;
+use crate::wait::readiness::Readiness;
+use crate::wait::wait_any::wait_any_with;
+use crate::wake::SLICE;
+
+impl RawSubscriber {
+    /// How the next message stands.
+    pub(crate) fn readiness(&self) -> Readiness {
+        // Nearly always there is nothing, or no device.
+        if !self.has_next() {
+            // The take tells what was removed.
+            return if self.core().topic.is_removed() { Readiness::Ready } else { Readiness::Nothing };
+        }
+        if self.is_inherited() {
+            return Readiness::Ready;
+        }
+        self.prospect().look(&self.core().topic, self.cursor()).0
+    }
+
+    /// Whether the copy of message `number`, which is published, is to be made anew. An error if the message is to be left until later,
+    /// because it is not complete.
+    pub(crate) fn is_stale(&self, number: u64) -> Result<bool, Missed> {
+        let topic = &self.core().topic;
+        let mut prospect = self.prospect();
+        match prospect.look_at(topic, number) {
+            Readiness::Nothing | Readiness::Ready => Ok(false),
+            Readiness::Stale => Ok(true),
+            Readiness::Incomplete(awaited) => {
+                prospect.put_off(topic, number, &awaited);
+                Err(Missed::NotYet)
+            }
+            Readiness::Overdue(waited) => Err(Missed::Failed(TakeError::Copy {
+                topic: topic.name.clone(),
+                sequence: number,
+                domain: self.domain(),
+                source: CopyError::Incomplete { waited },
+            })),
+        }
+    }
+
+    /// Waits until there is something to take, at most for `timeout` (for ever without one). Whether there is.
+    ///
+    /// On the host that is a message that is complete, or never will be; on a device, where work waits by itself, one that is published.
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        let mut readiness = self.readiness();
+        if readiness.is_ready() {
+            return true;
+        }
+        self.note_thread();
+        let _step = hook::watcher().map(|watcher| self.tell_waiting(watcher));
+        let deadline = Deadline::after(timeout);
+        let wake = self.core().topic.wake();
+        // What a device is still filling is of use only to who works in stream order.
+        let until_complete = self.domain() == HOST;
+        loop {
+            match std::mem::replace(&mut readiness, Readiness::Nothing) {
+                Readiness::Nothing => {}
+                Readiness::Incomplete(awaited) => {
+                    let Some(slice) = deadline.slice(POLL_INTERVAL) else { return false };
+                    awaited.wait(&self.core().topic, slice);
+                    readiness = self.readiness();
+                    continue;
+                }
+                Readiness::Ready | Readiness::Stale | Readiness::Overdue(_) => return true,
+            }
+            let announced = if until_complete { wake.announce_until_complete() } else { wake.announce() };
+            if self.has_next() {
+                readiness = self.readiness();
+                continue;
+            }
+            let Some(slice) = deadline.slice(SLICE) else { return false };
+            if until_complete {
+                wake.sleep_until_complete(announced, slice);
+            } else {
+                wake.sleep(announced, slice);
+            }
+            readiness = self.readiness();
+            if matches!(readiness, Readiness::Nothing) {
+                self.look_after_the_dead();
+            }
+        }
+    }
+
+    /// As [`wait`](Self::wait), but something else may end it: see [`Wait`]. An error if it did, also though there is something to take.
+    pub fn wait_with(&self, how: Wait<'_>) -> Result<bool, Interrupted> {
+        wait_any_with(&[self], how).map(|index| index.is_some())
+    }
+
+    /// The same, and takes: `take` takes of this.
+    pub(crate) fn wait_with_and_take<S, E: From<Interrupted>>(
+        &self,
+        how: Wait<'_>,
+        mut take: impl FnMut() -> Result<Option<S>, E>,
+    ) -> Result<Option<S>, E> {
+        how.check()?;
+        let deadline = Deadline::after(how.timeout);
+        loop {
+            if let Some(sample) = take()? {
+                return Ok(Some(sample));
+            }
+            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
+            self.wait_with(Wait { timeout: Some(slice), ..how })?;
+        }
+    }
+
+    /// Waits until `take`, which takes of this, gives something; nothing if the time is over.
+    pub(crate) fn wait_and_take<S, E>(
+        &self,
+        timeout: Option<Duration>,
+        mut take: impl FnMut() -> Result<Option<S>, E>,
+    ) -> Result<Option<S>, E> {
+        let deadline = Deadline::after(timeout);
+        loop {
+            if let Some(sample) = take()? {
+                return Ok(Some(sample));
+            }
+            let Some(slice) = deadline.slice(Duration::from_secs(3600)) else { return Ok(None) };
+            self.wait(Some(slice));
+        }
+    }
+
+    /// What a thread that watches for this has to know.
+    pub(crate) fn watched(&self) -> Watched {
+        let (next, prospect) = (self.cursor(), self.prospect().for_watch());
+        let topic = self.core().topic.clone();
+        Watched { topic, next, prospect, takes_on_host: self.domain() == HOST }
+    }
+}

@@ -1,0 +1,35 @@
+//! Sleeping until a message comes, or one that is there is complete.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::topic::Topic;
+use crate::wait::readiness::Awaited;
+use crate::wait::sleep::{Slept, Word, sleep_on_any};
+use crate::wake::WakeWord;
+
+/// How long to sleep while something is not complete: devices that complete it wake nobody.
+pub(crate) const GLANCE: Duration = Duration::from_millis(1);
+
+/// Announces a sleeper; one that `takes_on_host` has no use for what is not complete.
+pub(crate) fn announce(word: &WakeWord, takes_on_host: bool) -> u32 {
+    if takes_on_host { word.announce_until_complete() } else { word.announce() }
+}
+
+/// Sleeps like [`sleep_on_any`], also until something becomes complete, and sees to it that it ends where its owner is dead. Not if something
+/// has become complete already.
+pub(crate) fn sleep_until_one_ends<'a>(
+    words: &mut Vec<Word<'a>>,
+    incomplete: &'a [(&Arc<Topic>, Awaited)],
+    time: Duration,
+    signals: bool,
+) -> Option<Slept> {
+    for (_, awaited) in incomplete {
+        words.push(awaited.announce()?);
+    }
+    let slept = sleep_on_any(words, time, signals);
+    for (topic, awaited) in incomplete {
+        awaited.look_after_if_pending(topic);
+    }
+    Some(slept)
+}
