@@ -21,15 +21,15 @@ use situ_memory::{
 };
 
 use crate::copy::await_fence::await_fence;
-use crate::copy::copy_error::{CopyError, MOST_TURNS};
-use crate::copy::copy_pool::{CopyPool, Made, begin_fence};
+use crate::copy::copy_error::{CopyError, MAX_TURNS};
+use crate::copy::copy_pool::{CopyPool, CopyRecord, begin_fence};
 use crate::node::handle::NodeInner;
 use crate::node::liveness::{NodeId, is_alive};
-use crate::node::process_watch::{Deaths, wait_for_the_dying};
+use crate::node::process_watch::{ProcessWatch, wait_for_exiting_processes};
 use crate::observe::hook::{self, Step};
 use crate::port::pool_cache::{Mapped, Pin};
 use crate::port::pool_options::{WARM_SIZE, pool_options};
-use crate::protocol::copy_state::{Entry, Found};
+use crate::protocol::copy_state::{CopyState, Found};
 use crate::protocol::ring::Reference;
 use crate::timeouts::{COPY_TIMEOUT, FENCE_TIMEOUT, POLL_INTERVAL, copier_grace};
 use crate::topic::Topic;
@@ -60,7 +60,7 @@ pub(crate) struct Source<'a> {
 
 /// How a message is to be brought.
 #[derive(Clone, Copy)]
-pub(crate) enum How<'a> {
+pub(crate) enum CopyMode<'a> {
     /// It is complete when it is there: the call waits.
     Complete,
     /// The same, but a copy that is still not complete was waited for in vain: another is made.
@@ -71,7 +71,7 @@ pub(crate) enum How<'a> {
 }
 
 /// A message in the domain in which it was wanted.
-pub(crate) struct Brought {
+pub(crate) struct CopyHandle {
     pub pin: Pin,
     /// When it is complete, if it is not yet, and who makes the copy.
     pub fence: Option<(Fence, NodeId)>,
@@ -80,7 +80,7 @@ pub(crate) struct Brought {
 }
 
 /// The copies that one participant makes into one domain.
-pub(crate) struct Copies {
+pub(crate) struct DomainCopier {
     topic: Arc<Topic>,
     node: Arc<NodeInner>,
     domain: DomainId,
@@ -101,9 +101,9 @@ struct Origin {
     registers: Option<Arc<dyn Domain>>,
 }
 
-impl std::fmt::Debug for Copies {
+impl std::fmt::Debug for DomainCopier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Copies").field("domain", &self.domain).finish_non_exhaustive()
+        f.debug_struct("DomainCopier").field("domain", &self.domain).finish_non_exhaustive()
     }
 }
 
@@ -112,7 +112,7 @@ fn is_host(memory: &Arc<dyn Memory>) -> bool {
     matches!(memory.host(0, 0), Ok(Some(_)))
 }
 
-impl Copies {
+impl DomainCopier {
     pub(crate) fn new(
         topic: Arc<Topic>,
         node: Arc<NodeInner>,
@@ -133,9 +133,9 @@ impl Copies {
         &mut self,
         number: u64,
         source: &Source<'_>,
-        how: How<'_>,
+        how: CopyMode<'_>,
         share: impl FnMut(Reference, &dyn Fn() -> bool) -> Result<Option<Pin>, ViewError>,
-    ) -> Result<Option<Brought>, CopyError> {
+    ) -> Result<Option<CopyHandle>, CopyError> {
         // A large one is to lie where the last one was, whose pages are warm; a small one does not wait for that.
         let is_large = source.len >= WARM_SIZE as u64;
         if is_large {
@@ -152,13 +152,13 @@ impl Copies {
         &mut self,
         number: u64,
         source: &Source<'_>,
-        mut how: How<'_>,
+        mut how: CopyMode<'_>,
         mut share: impl FnMut(Reference, &dyn Fn() -> bool) -> Result<Option<Pin>, ViewError>,
-    ) -> Result<Option<Brought>, CopyError> {
+    ) -> Result<Option<CopyHandle>, CopyError> {
         let topic = self.topic.clone();
         let entry = topic.entry(self.column, number);
         let mut ordered = false;
-        for _ in 0..MOST_TURNS {
+        for _ in 0..MAX_TURNS {
             let (found, word) = entry.look();
             match found {
                 Found::Passed => return Ok(None),
@@ -167,7 +167,7 @@ impl Copies {
                     match share(slot, &|| entry.still(word)) {
                         Ok(Some(pin)) => {
                             if let Some(fence) = self.usable(&pin, source, how)? {
-                                return Ok(Some(Brought { pin, fence, ordered: ordered && ours }));
+                                return Ok(Some(CopyHandle { pin, fence, ordered: ordered && ours }));
                             }
                         }
                         // Recycled, or its pool is gone or cannot be reached from here.
@@ -180,8 +180,8 @@ impl Copies {
                 Found::Copying(_) | Found::Absent => {}
             }
             let stream = match how {
-                How::On(stream, _) => self.stream_for(Some(stream), source)?,
-                How::Complete | How::Anew => None,
+                CopyMode::On(stream, _) => self.stream_for(Some(stream), source)?,
+                CopyMode::Complete | CopyMode::Anew => None,
             };
             match source.fence.map(Fence::state) {
                 Some(FenceState::Poisoned) => return Err(CopyError::Poisoned),
@@ -196,15 +196,15 @@ impl Copies {
                 _ => {}
             }
             match (stream, how) {
-                (Some(stream), How::On(_, pin)) => {
+                (Some(stream), CopyMode::On(_, pin)) => {
                     ordered = stream.is_given();
                     self.copy_on(&stream, entry, word, number, source, Box::new(pin.clone()))?;
                 }
                 _ => self.copy(entry, word, number, source)?,
             }
-            if matches!(how, How::Anew) {
+            if matches!(how, CopyMode::Anew) {
                 // What is found from here on is new.
-                how = How::Complete;
+                how = CopyMode::Complete;
             }
         }
         Err(CopyError::Contended)
@@ -248,15 +248,15 @@ impl Copies {
         &self,
         pin: &Pin,
         source: &Source<'_>,
-        how: How<'_>,
+        how: CopyMode<'_>,
     ) -> Result<Option<Option<(Fence, NodeId)>>, CopyError> {
         let Some(fence) = pin.mapped.view.fence(pin.slot) else { return Ok(None) };
         let copier = pin.mapped.owner();
         match (fence.state(), how) {
             (FenceState::Complete, _) => Ok(Some(None)),
-            (FenceState::Poisoned, _) | (FenceState::Pending, How::Anew) => Ok(None),
-            (FenceState::Pending, How::On(..)) => Ok(Some(Some((fence, copier)))),
-            (FenceState::Pending, How::Complete) => {
+            (FenceState::Poisoned, _) | (FenceState::Pending, CopyMode::Anew) => Ok(None),
+            (FenceState::Pending, CopyMode::On(..)) => Ok(Some(Some((fence, copier)))),
+            (FenceState::Pending, CopyMode::Complete) => {
                 Ok(self.await_copy(&fence, copier, source)?.then_some(None))
             }
         }
@@ -285,7 +285,7 @@ impl Copies {
 
     /// Waits for who copies, until the entry holds another word. Not if that is dead or slow: then it has to be claimed
     /// from it.
-    fn wait_for(&self, entry: Entry<'_>, word: u64, by: Reference, len: u64) -> bool {
+    fn wait_for(&self, entry: CopyState<'_>, word: u64, by: Reference, len: u64) -> bool {
         let start = Instant::now();
         let limit = copier_grace(len);
         let copier = self.topic.publisher(usize::from(by.pool));
@@ -316,7 +316,12 @@ impl Copies {
 
     /// A slot of the own pool for a copy, and the entry claimed for it from the word that was seen. Nothing if somebody else came
     /// first.
-    fn claim(&mut self, entry: Entry<'_>, seen: u64, len: u64) -> Result<Option<(SlotId, u64)>, CopyError> {
+    fn claim(
+        &mut self,
+        entry: CopyState<'_>,
+        seen: u64,
+        len: u64,
+    ) -> Result<Option<(SlotId, u64)>, CopyError> {
         let slot = self.allocate(len)?;
         let Some(own) = &mut self.own else { return Ok(None) };
         let target =
@@ -330,7 +335,7 @@ impl Copies {
     }
 
     /// The copy failed: somebody else may try.
-    fn abandon(&mut self, entry: Entry<'_>, (slot, claim): (SlotId, u64), reuse: bool) {
+    fn abandon(&mut self, entry: CopyState<'_>, (slot, claim): (SlotId, u64), reuse: bool) {
         entry.abandon(claim);
         self.topic.wake().notify();
         // What may still be written to is never used again.
@@ -342,7 +347,7 @@ impl Copies {
     /// The copy is complete, or will be: shows it. Not if the claim was taken over: then the slot is given back.
     fn finish(
         &mut self,
-        entry: Entry<'_>,
+        entry: CopyState<'_>,
         (slot, claim): (SlotId, u64),
         number: u64,
         source: &Source<'_>,
@@ -354,7 +359,7 @@ impl Copies {
         }
         let Some(own) = &mut self.own else { return false };
         let origin = source.origin.map(|(mapped, slot, generation)| (mapped.clone(), slot, generation));
-        own.made.push_back(Made { number, slot, keeps: source.keeps, origin });
+        own.made.push_back(CopyRecord { number, slot, keeps: source.keeps, origin });
         if complete {
             self.topic.wake().notify();
         } else {
@@ -375,7 +380,7 @@ impl Copies {
     /// either end, is no error.
     fn copy(
         &mut self,
-        entry: Entry<'_>,
+        entry: CopyState<'_>,
         seen: u64,
         number: u64,
         source: &Source<'_>,
@@ -399,7 +404,7 @@ impl Copies {
     fn copy_on(
         &mut self,
         stream: &Enqueuing<'_>,
-        entry: Entry<'_>,
+        entry: CopyState<'_>,
         seen: u64,
         number: u64,
         source: &Source<'_>,
@@ -419,7 +424,7 @@ impl Copies {
     fn enqueue_copy(
         &mut self,
         stream: &Enqueuing<'_>,
-        entry: Entry<'_>,
+        entry: CopyState<'_>,
         seen: u64,
         number: u64,
         source: &Source<'_>,
@@ -533,7 +538,7 @@ impl Copies {
                 self.tidy(0);
                 let Some(own) = &mut self.own else { return Err(CopyError::Contended) };
                 let mut slot = None;
-                wait_for_the_dying(&self.topic, &self.node.processes, || {
+                wait_for_exiting_processes(&self.topic, &self.node.processes, || {
                     own.give_back(usize::MAX);
                     slot = own.pool.allocate(size).ok();
                     slot.is_some()
@@ -575,9 +580,18 @@ impl Copies {
             .take_copies(self.node.life.id(), options.id, self.domain, make)
             .map_err(|error| CopyError::Register(Box::new(error)))?;
         let Some(pool) = pool else { unreachable!("an entry is only taken with a pool") };
-        let (made, held, deaths) = (VecDeque::new(), VecDeque::new(), Deaths::default());
+        let (made, held, process_watch) = (VecDeque::new(), VecDeque::new(), ProcessWatch::default());
         let column = self.column;
-        Ok(CopyPool { entry, column, pool, registered: Registered::default(), rows, made, held, deaths })
+        Ok(CopyPool {
+            entry,
+            column,
+            pool,
+            registered: Registered::default(),
+            rows,
+            made,
+            held,
+            process_watch,
+        })
     }
 
     /// Takes out of circulation what nobody can still want: what was overwritten, what its publisher has retired (or is
@@ -620,7 +634,7 @@ impl Copies {
     }
 }
 
-impl Drop for Copies {
+impl Drop for DomainCopier {
     /// What it copied stays for those who still may take it.
     fn drop(&mut self) {
         if !self.node.life.is_ours() {

@@ -7,7 +7,7 @@ use situ_memory::{AllocateError, DomainError, ViewError};
 use crate::topic::RegisterError;
 
 /// How often somebody else may come first until that is an error.
-pub(super) const MOST_TURNS: u32 = 64;
+pub(super) const MAX_TURNS: u32 = 64;
 
 /// Why a message could not be brought into a memory domain.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,6 @@ pub enum CopyError {
         waited: Duration,
     },
     /// Others claimed it again and again, and never brought it.
-    #[error("others claimed to copy it {MOST_TURNS} times and never did; one of them is broken or hostile")]
+    #[error("others claimed to copy it {MAX_TURNS} times and never did; one of them is broken or hostile")]
     Contended,
 }

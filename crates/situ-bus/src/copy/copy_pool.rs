@@ -7,13 +7,13 @@ use situ_memory::sync::atomic::Ordering;
 use situ_memory::{DomainId, Fence, FenceState, Held, PoolOwner, Registered, SlotId};
 
 use crate::clock::now_ns;
-use crate::node::process_watch::{Deaths, Processes};
+use crate::node::process_watch::{ProcessWatch, Processes};
 use crate::port::pool_cache::Mapped;
 use crate::protocol::ring::Look;
 use crate::topic::Topic;
 
 /// A copy that was made, and what tells that nobody wants it any more.
-pub(crate) struct Made {
+pub(crate) struct CopyRecord {
     pub(crate) number: u64,
     pub(crate) slot: SlotId,
     pub(crate) keeps: bool,
@@ -30,10 +30,10 @@ pub(crate) struct CopyPool {
     pub(crate) registered: Registered,
     /// The rows of the topic when it was made.
     pub(crate) rows: u64,
-    pub(crate) made: VecDeque<Made>,
+    pub(crate) made: VecDeque<CopyRecord>,
     /// Retired while somebody held them, or a stream was still copying into them: until its fence is not pending.
     pub(crate) held: VecDeque<(SlotId, Option<Fence>)>,
-    pub(crate) deaths: Deaths,
+    pub(crate) process_watch: ProcessWatch,
 }
 
 impl CopyPool {
@@ -59,7 +59,7 @@ impl CopyPool {
             self.retire(slot);
         }
         self.give_back(2);
-        if !self.held.is_empty() && self.deaths.noticed(topic, processes, now_ns()) {
+        if !self.held.is_empty() && self.process_watch.noticed(topic, processes, now_ns()) {
             topic.repair_if_free();
             self.give_back(usize::MAX);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Domain, DomainId, Fence, FenceState, Registered, SlotId, Stream};
 
-use crate::copy::copier::{Copies, Source};
+use crate::copy::copier::{DomainCopier, Source};
 use crate::node::handle::NodeInner;
 use crate::node::liveness::NodeId;
 use crate::port::pool_options::WARM_SIZE;
@@ -22,7 +22,7 @@ pub(crate) struct Eager {
     /// Where its bodies lie.
     from: DomainId,
     /// The copies into each domain that somebody was found in, and whether there still is somebody.
-    copies: Vec<(Copies, bool)>,
+    copies: Vec<(DomainCopier, bool)>,
     /// What of the publisher's pool is registered with devices.
     registered: RefCell<Registered>,
     /// The last message that was brought, or found to be none of ours.
@@ -160,7 +160,7 @@ impl Eager {
                 None => {
                     if let Some(column) = self.topic.column(domain) {
                         let (topic, node) = (self.topic.clone(), self.node.clone());
-                        self.copies.push((Copies::new(topic, node, (column, domain), None), true));
+                        self.copies.push((DomainCopier::new(topic, node, (column, domain), None), true));
                     }
                 }
             }

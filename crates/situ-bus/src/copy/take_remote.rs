@@ -6,7 +6,7 @@ use std::sync::Arc;
 use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Domain, DomainError, Fence, FenceState, HOST, MemoryError, SlotId, Stream, ViewError};
 
-use crate::copy::copier::{Brought, How, Source};
+use crate::copy::copier::{CopyHandle, CopyMode, Source};
 use crate::copy::copy_error::CopyError;
 use crate::node::liveness::NodeId;
 use crate::port::bodies::NO_BODY;
@@ -26,8 +26,8 @@ const SHRUNK: &str = "the place of its copy became smaller while it was taken";
 
 /// Where a copy lies. Its place was checked when it was pinned; its owner may write there, so what counts is what is read and checked now, once.
 /// Nothing if the payload does not fit any more.
-fn payload_of(copy: Brought, len: u64, body_size: usize, head: Option<Arc<Pin>>) -> Option<Payload> {
-    let Brought { pin, fence, .. } = copy;
+fn payload_of(copy: CopyHandle, len: u64, body_size: usize, head: Option<Arc<Pin>>) -> Option<Payload> {
+    let CopyHandle { pin, fence, .. } = copy;
     let (offset, _) = pin.mapped.view.place(pin.slot).filter(|(_, has)| len <= *has)?;
     pin.mapped.view.bytes().find(offset, len).ok()?;
     let mapped = pin.mapped.clone();
@@ -47,9 +47,9 @@ impl RawSubscriber {
         on: Option<&dyn Stream>,
     ) -> Result<Option<RawSample>, Missed> {
         let number = taken.number;
-        let mut usual = How::Complete;
+        let mut usual = CopyMode::Complete;
         if self.domain() == HOST && !taken.is_expired() && !self.is_here(number) && self.is_stale(number)? {
-            usual = How::Anew;
+            usual = CopyMode::Anew;
         }
         let Some((sample, ordered)) = self.take_from_elsewhere(taken, on, usual)? else { return Ok(None) };
         if let Some(stream) = on.filter(|_| !ordered) {
@@ -73,7 +73,7 @@ impl RawSubscriber {
         &self,
         mut taken: Taken,
         on: Option<&dyn Stream>,
-        usual: How<'_>,
+        usual: CopyMode<'_>,
     ) -> Result<Option<(RawSample, bool)>, TakeError> {
         // Asked once: what has time to expire meanwhile is taken as it was found.
         let expired = taken.is_expired();
@@ -86,7 +86,7 @@ impl RawSubscriber {
             let slot = taken.pin.slot;
             (stream, Arc::new(std::mem::replace(&mut taken.pin, nothing)), slot)
         });
-        let how = hold.as_ref().map_or(usual, |(stream, pin, _)| How::On(*stream, pin));
+        let how = hold.as_ref().map_or(usual, |(stream, pin, _)| CopyMode::On(*stream, pin));
         let head_pin = || hold.as_ref().map(|(_, pin, _)| pin.clone());
         let head_slot = hold.as_ref().map_or(taken.pin.slot, |(.., slot)| *slot);
         let Taken { pin, memory, len, number, generation, .. } = &taken;
@@ -253,7 +253,7 @@ impl RawSubscriber {
     }
 
     /// A copy in this domain, if there is one that can be used as it is.
-    fn ready(&self, number: u64, len: u64, how: How<'_>) -> Result<Option<Brought>, TakeError> {
+    fn ready(&self, number: u64, len: u64, how: CopyMode<'_>) -> Result<Option<CopyHandle>, TakeError> {
         let entry = self.core().topic.entry(self.column(), number);
         let (Found::Ready(slot), word) = entry.look() else { return Ok(None) };
         // If it cannot be had, it is brought, and then it is an error.
@@ -263,14 +263,19 @@ impl RawSubscriber {
         let Some(fence) = pin.mapped.view.fence(pin.slot) else { return Ok(None) };
         let fence = match fence.state() {
             FenceState::Complete => None,
-            FenceState::Pending if matches!(how, How::On(..)) => Some((fence, pin.mapped.owner())),
+            FenceState::Pending if matches!(how, CopyMode::On(..)) => Some((fence, pin.mapped.owner())),
             FenceState::Pending | FenceState::Poisoned => return Ok(None),
         };
-        Ok(Some(Brought { pin, fence, ordered: false }))
+        Ok(Some(CopyHandle { pin, fence, ordered: false }))
     }
 
     /// A copy in this domain, made if need be; nothing if the message has passed.
-    fn brought(&self, number: u64, source: &Source<'_>, how: How<'_>) -> Result<Option<Brought>, TakeError> {
+    fn brought(
+        &self,
+        number: u64,
+        source: &Source<'_>,
+        how: CopyMode<'_>,
+    ) -> Result<Option<CopyHandle>, TakeError> {
         let share = |slot, still: &dyn Fn() -> bool| self.share(slot, number, source.len, still);
         self.copies().bring(number, source, how, share).map_err(|source| TakeError::Copy {
             topic: self.core().topic.name.clone(),

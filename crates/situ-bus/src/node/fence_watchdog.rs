@@ -116,7 +116,7 @@ fn look(watched: &Weak<Mutex<Watched>>) {
         };
         for (topic, owner) in owners {
             // Without the lock: a repair may take a while.
-            if topic.look_after(owner) {
+            if topic.repair_if_dead(owner) {
                 let watched = lock(&watched);
                 watched.fences.iter().filter(|it| it.owner == owner).for_each(|it| _ = it.fence.poison());
             }

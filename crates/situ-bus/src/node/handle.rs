@@ -214,7 +214,7 @@ pub fn clean(root: &Root) -> Result<Cleaned, RootError> {
 
 fn clean_open(root: &OpenRoot) -> Cleaned {
     let mut cleaned = Cleaned::default();
-    liveness::bury_unfinished(root);
+    liveness::remove_unfinished_nodes(root);
     let dead: Vec<_> =
         liveness::nodes(root).unwrap_or_default().into_iter().filter(|node| !node.alive).collect();
     if dead.is_empty() {
@@ -225,7 +225,7 @@ fn clean_open(root: &OpenRoot) -> Cleaned {
     // The nodes' files last, and only if no topic was passed over: as long as they are there, somebody will come to clean
     // the topics.
     for node in dead.into_iter().filter(|_| all_seen) {
-        liveness::bury(root, node.id);
+        liveness::remove_dead_node(root, node.id);
         cleaned.nodes.push(node.name);
     }
     cleaned

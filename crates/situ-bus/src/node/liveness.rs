@@ -52,7 +52,7 @@ const EXTENSION: &str = "node";
 /// Of a node's file while it is written.
 const UNFINISHED: &str = "new";
 /// More bytes than a node's file has.
-const MOST_TEXT: u64 = 64 << 10;
+const MAX_TEXT: u64 = 64 << 10;
 
 pub(crate) fn path_of(root: &OpenRoot, id: NodeId) -> Beneath {
     root.nodes().join(format!("{id}.{EXTENSION}"))
@@ -184,7 +184,7 @@ fn identity(text: &str) -> Identity {
 }
 
 /// How many processes are remembered.
-const MOST_KNOWN: usize = 64;
+const MAX_KNOWN: usize = 64;
 
 /// What is known of a node's process: of each once, so that another look is one system call and not those that it takes to read files.
 struct Known {
@@ -212,7 +212,7 @@ fn state_of(root: &OpenRoot, id: NodeId, file: &File) -> State {
         match (is_known, state) {
             (false, State::Runs) => {
                 // The one that was found first goes: it comes again if it is needed.
-                known.truncate(MOST_KNOWN - 1);
+                known.truncate(MAX_KNOWN - 1);
                 known.insert(0, Known { root: root.path().to_owned(), id, process });
             }
             (true, State::Ended) => known.retain(|it| !is_it(it)),
@@ -244,7 +244,7 @@ fn read(root: &OpenRoot, place: &Beneath) -> Option<NodeInfo> {
     let id = number_of(place.name(), EXTENSION)?;
     let file = place.open(false).ok()?;
     let text = read_text_of(&file).ok()?;
-    // Emptied by somebody who might not remove it: see `bury`.
+    // Emptied by somebody who might not remove it: see `remove_dead_node`.
     if text.is_empty() {
         return None;
     }
@@ -266,7 +266,7 @@ fn read_text(place: &Beneath) -> io::Result<String> {
 fn read_text_of(mut file: &File) -> io::Result<String> {
     let mut text = String::new();
     file.rewind()?;
-    file.take(MOST_TEXT).read_to_string(&mut text)?;
+    file.take(MAX_TEXT).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -286,7 +286,7 @@ fn is_node_file(file: &File) -> bool {
 }
 
 /// Removes what those left who died while they wrote their file: nobody holds its lock.
-pub(crate) fn bury_unfinished(root: &OpenRoot) {
+pub(crate) fn remove_unfinished_nodes(root: &OpenRoot) {
     let directory = root.nodes();
     for name in directory.names().unwrap_or_default() {
         if number_of(&name, UNFINISHED).is_some() {
@@ -303,7 +303,7 @@ pub(crate) fn bury_unfinished(root: &OpenRoot) {
 ///
 /// In a root of a group only the file's user and the directory's owner may remove it. Anybody else of the group empties it, after which
 /// it tells of nobody; its user's next process, or the directory's owner, removes it.
-pub(crate) fn bury(root: &OpenRoot, id: NodeId) {
+pub(crate) fn remove_dead_node(root: &OpenRoot, id: NodeId) {
     let place = path_of(root, id);
     if has_ended(root, id)
         && !place.remove_if(is_node_file)
@@ -332,7 +332,7 @@ mod tests {
         let listed = nodes(&root).unwrap();
         assert_eq!(listed.len(), 1);
         assert_eq!((listed[0].name.as_str(), listed[0].pid), ("camera front", std::process::id()));
-        bury(&root, id);
+        remove_dead_node(&root, id);
         assert!(is_alive(&root, id), "the living are not buried");
         drop(life);
         assert!(!is_alive(&root, id));
@@ -376,7 +376,7 @@ mod tests {
         fs::write(path_of(&root, NodeId(7)).path(), "situ-node 1\nname ghost\npid 1\n").unwrap();
         assert!(!is_alive(&root, NodeId(7)));
         assert!(!nodes(&root).unwrap()[0].alive);
-        bury(&root, NodeId(7));
+        remove_dead_node(&root, NodeId(7));
         assert!(nodes(&root).unwrap().is_empty());
         fs::remove_dir_all(&path).unwrap();
     }

@@ -21,7 +21,7 @@ const ASK_NS: u64 = 5_000_000;
 /// How often it has everything looked at, should there be processes that it has no descriptors of.
 const ASK_ALL_NS: u64 = 1_000_000_000;
 /// How many processes a node has descriptors of at most.
-const MOST: usize = 64;
+const MAX: usize = 64;
 /// How long somebody may take to end who has died: until then a device may be working for it.
 const ENDING: Duration = Duration::from_millis(200);
 
@@ -45,7 +45,7 @@ impl Processes {
         if let Some(process) = known.iter().find(|(node, _)| *node == id).and_then(|(_, it)| it.upgrade()) {
             return Some(process);
         }
-        if known.len() >= MOST {
+        if known.len() >= MAX {
             return None;
         }
         let process = Arc::new(process_of(&topic.root, id)?);
@@ -56,7 +56,7 @@ impl Processes {
 
 /// What one owner has seen of those who may hold its slots.
 #[derive(Debug, Default)]
-pub(crate) struct Deaths {
+pub(crate) struct ProcessWatch {
     asked_ns: u64,
     asked_all_ns: u64,
     /// The state of the registry that the rest was made for; nothing: it has to be made.
@@ -66,7 +66,7 @@ pub(crate) struct Deaths {
     others: bool,
 }
 
-impl Deaths {
+impl ProcessWatch {
     /// Whether it pays to repair the topic: a subscriber's process has ended. Asks only now and then.
     pub(crate) fn noticed(&mut self, topic: &Topic, processes: &Processes, now: u64) -> bool {
         if now.saturating_sub(self.asked_ns) < ASK_NS {
@@ -119,7 +119,7 @@ fn have_ended(processes: &[Arc<OwnedFd>], patience: Duration) -> bool {
 
 /// Has memory come free that the dead hold: repairs, and waits for the end of those who are dying, as long as `enough` does not
 /// say that it suffices. For owners that can do nothing without.
-pub(crate) fn wait_for_the_dying(
+pub(crate) fn wait_for_exiting_processes(
     topic: &Topic,
     processes: &Processes,
     mut enough: impl FnMut() -> bool,

@@ -13,7 +13,7 @@ use crate::node::liveness::{self, NodeId, NodeInfo};
 use crate::protocol::ring::{Look, Reference};
 use crate::qos::Durability;
 use crate::root::{Root, RootError, topic_name};
-use crate::topic::format::{MOST_DEPTH, PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
+use crate::topic::format::{MAX_DEPTH, PLACES, PUBLISHERS, PublisherEntry, domain_from_word, state};
 use crate::topic::{Encoding, PlaceView, Topic, TypeDescription, is_publisher};
 
 /// A topic and who takes part in it.
@@ -285,7 +285,7 @@ fn lost_by_now(topic: &Topic, place: PlaceView<'_>, end: u64) -> u64 {
     let mut number = cursor.max(joined_at).max(wants);
     let (mut lost, mut pools) = (0, HashMap::new());
     // Each step leaves a row behind; what others write to them cannot make it go on for ever.
-    for _ in 0..4 * u64::from(MOST_DEPTH) {
+    for _ in 0..4 * u64::from(MAX_DEPTH) {
         if number >= end {
             break;
         }

@@ -139,7 +139,7 @@ impl RawPublisher {
             if self.topic.is_removed() {
                 return Err(self.publish_removed());
             }
-            let ended = inner.deaths.noticed(&self.topic, &self.node.processes, now);
+            let ended = inner.process_watch.noticed(&self.topic, &self.node.processes, now);
             let look = now.saturating_sub(looked) >= LOOK_NS;
             if look {
                 looked = now;

@@ -6,9 +6,9 @@ use crate::node::handle::NodeInner;
 use crate::node::liveness::unique;
 
 /// At most half a terabyte; memory is used as messages need it.
-const MOST_CAPACITY: u64 = 1 << 39;
+const MAX_CAPACITY: u64 = 1 << 39;
 /// A publisher that may use less than this would not be able to hold a few camera images.
-const LEAST_CAPACITY: u64 = 1 << 30;
+const MIN_CAPACITY: u64 = 1 << 30;
 /// What a pool may take unless told otherwise, in bytes, where its memory is taken as a whole: that of a device, and a ring.
 const DEVICE_CAPACITY: u64 = 256 << 20;
 /// From this size on a slot that everybody has passed is reused at once, because its lines (or at least its pages)
@@ -47,6 +47,6 @@ pub(crate) fn pool_options(
 /// How large a pool may become: what the file system holds, within reason.
 fn capacity_of(root: &OpenRoot) -> u64 {
     rustix::fs::fstatvfs(root.descriptor())
-        .map_or(LEAST_CAPACITY, |stat| stat.f_blocks.saturating_mul(stat.f_frsize))
-        .clamp(LEAST_CAPACITY, MOST_CAPACITY)
+        .map_or(MIN_CAPACITY, |stat| stat.f_blocks.saturating_mul(stat.f_frsize))
+        .clamp(MIN_CAPACITY, MAX_CAPACITY)
 }

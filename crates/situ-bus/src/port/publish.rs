@@ -12,7 +12,7 @@ use crate::port::publisher::RawPublisher;
 use crate::port::publisher_state::{Inner, retire};
 use crate::protocol::ring::{ClaimError, Reference, Ring};
 use crate::qos::{Reliability, nanoseconds, periods};
-use crate::topic::MOST_RINGS;
+use crate::topic::MAX_RINGS;
 use crate::topic::format::{BODY_IN_SLOT, Descriptor};
 
 impl RawPublisher {
@@ -111,7 +111,7 @@ impl RawPublisher {
         }
         if !inner.held.is_empty() {
             let now = if self.stamps { now } else { now_ns() };
-            if inner.deaths.noticed(&self.topic, &self.node.processes, now) {
+            if inner.process_watch.noticed(&self.topic, &self.node.processes, now) {
                 self.recover(inner);
             }
         }
@@ -143,7 +143,7 @@ impl RawPublisher {
         reference: Reference,
     ) -> Result<u64, ClaimError<()>> {
         // A ring cannot be sealed as often as this: each is deeper than the one before it.
-        for _ in 0..MOST_RINGS {
+        for _ in 0..MAX_RINGS {
             if self.topic.follow().is_err() {
                 break;
             }

@@ -14,7 +14,7 @@ use crate::clock::now_ns;
 use crate::copy::eager::Eager;
 use crate::copy::enqueued::Enqueued;
 use crate::node::handle::{Node, NodeInner};
-use crate::node::process_watch::{Deaths, wait_for_the_dying};
+use crate::node::process_watch::{ProcessWatch, wait_for_exiting_processes};
 use crate::port::bodies::Bodies;
 use crate::port::placement::Placement;
 use crate::port::pool_options::pool_options;
@@ -138,7 +138,7 @@ impl RawPublisher {
                 held: VecDeque::with_capacity(depth + 2),
                 next,
                 window: Window::default(),
-                deaths: Deaths::default(),
+                process_watch: ProcessWatch::default(),
                 trimming: Trimming::new(qos.trim_above),
                 published_ns: now_ns(),
                 missed: 0,
@@ -213,7 +213,7 @@ impl RawPublisher {
         mut allocate: impl FnMut(&mut Inner) -> Result<T, AllocateError>,
     ) -> Result<T, AllocateError> {
         let mut result = None;
-        wait_for_the_dying(&self.topic, &self.node.processes, || {
+        wait_for_exiting_processes(&self.topic, &self.node.processes, || {
             give_back(inner, usize::MAX);
             let allocated = allocate(inner);
             let enough =

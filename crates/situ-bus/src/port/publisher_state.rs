@@ -6,7 +6,7 @@ use situ_memory::{Held, PoolOwner, SlotId};
 
 use crate::clock::now_ns;
 use crate::copy::enqueued::Enqueued;
-use crate::node::process_watch::Deaths;
+use crate::node::process_watch::ProcessWatch;
 use crate::port::bodies::Bodies;
 use crate::port::prefetch::prefetch_for_write;
 use crate::protocol::flow_window::Window;
@@ -25,7 +25,7 @@ pub(crate) struct Inner {
     /// Where the order probably ends.
     pub(crate) next: u64,
     pub(crate) window: Window,
-    pub(crate) deaths: Deaths,
+    pub(crate) process_watch: ProcessWatch,
     pub(crate) trimming: Trimming,
     pub(crate) published_ns: u64,
     pub(crate) missed: u64,

@@ -8,7 +8,7 @@ use situ_memory::sync::atomic::Ordering;
 use situ_memory::{Access, DomainId, HOST, Lent, PoolView, SlotId, Stream, ViewError, guard};
 
 use crate::clock::{coarse_ns, now_ns};
-use crate::copy::copier::Copies;
+use crate::copy::copier::DomainCopier;
 use crate::node::handle::Node;
 use crate::observe::hook;
 use crate::port::payload::Payload;
@@ -24,10 +24,10 @@ use crate::qos::{Durability, History, Reliability, SubscriberQos, Terms};
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::format::{BODY_IN_SLOT, DESCRIPTOR, Descriptor};
 use crate::topic::{Encoding, RegisterError, Registration, TypeDescription, has_bulk};
-use crate::wait::readiness::Prospect;
+use crate::wait::readiness::ReadinessTracker;
 
 /// How often a take goes on nearer to the newest message before it gives up.
-const MOST_ROUNDS: u64 = 32;
+const MAX_ROUNDS: u64 = 32;
 
 /// Subscribes to a topic whose type is known only at run time. One thread at a time; the samples it gives may go to
 /// others.
@@ -54,9 +54,9 @@ pub struct RawSubscriber {
     /// The domain that it takes in, with its column, and what of the topic it brought there.
     domain: DomainId,
     column: usize,
-    copies: RefCell<Copies>,
+    copies: RefCell<DomainCopier>,
     /// Which of its messages are complete.
-    prospect: RefCell<Box<Prospect>>,
+    tracker: RefCell<Box<ReadinessTracker>>,
     /// Whether the type has bulk members: then what goes to a device is the body alone.
     has_bulk: bool,
 }
@@ -113,7 +113,7 @@ impl RawSubscriber {
         let joined_at = topic.end();
         place.joined_at.store(joined_at, Ordering::Relaxed);
         let into = (column, placement.domain);
-        let copies = RefCell::new(Copies::new(topic.clone(), inner.clone(), into, placement.capacity));
+        let copies = RefCell::new(DomainCopier::new(topic.clone(), inner.clone(), into, placement.capacity));
         Ok(Self {
             core: Arc::new(Core {
                 topic,
@@ -141,7 +141,10 @@ impl RawSubscriber {
             domain: placement.domain,
             column,
             copies,
-            prospect: RefCell::new(Box::new(Prospect::new(placement.domain != HOST, keep_last as u64))),
+            tracker: RefCell::new(Box::new(ReadinessTracker::new(
+                placement.domain != HOST,
+                keep_last as u64,
+            ))),
             has_bulk: has_bulk(&description.schema),
         })
     }
@@ -337,7 +340,7 @@ impl RawSubscriber {
         loop {
             if steps == 0 {
                 rounds += 1;
-                if rounds > MOST_ROUNDS {
+                if rounds > MAX_ROUNDS {
                     self.advance(number);
                     return Err(TakeError::Malformed {
                         topic: topic.name.clone(),
@@ -354,7 +357,7 @@ impl RawSubscriber {
                 number = nearer;
                 behind = true;
                 ring = topic.ring_of(number);
-                steps = near + MOST_ROUNDS;
+                steps = near + MAX_ROUNDS;
             }
             steps -= 1;
             match ring.look(number) {
@@ -386,7 +389,7 @@ impl RawSubscriber {
                     {
                         let mut first = topic.end().saturating_sub(self.keep_last).max(next);
                         if self.domain == HOST && topic.has_devices() {
-                            first = self.prospect.borrow_mut().choose(topic, number, first);
+                            first = self.tracker.borrow_mut().choose(topic, number, first);
                             chosen = Some(first);
                         }
                         self.skipped.set(self.skipped.get().wrapping_add(first.wrapping_sub(number)));
@@ -643,8 +646,8 @@ impl RawSubscriber {
     }
 
     /// Which of its messages are complete.
-    pub(crate) fn prospect(&self) -> RefMut<'_, Prospect> {
-        RefMut::map(self.prospect.borrow_mut(), Box::as_mut)
+    pub(crate) fn tracker(&self) -> RefMut<'_, ReadinessTracker> {
+        RefMut::map(self.tracker.borrow_mut(), Box::as_mut)
     }
 
     /// The domain that it takes in.
@@ -663,7 +666,7 @@ impl RawSubscriber {
     }
 
     /// What it brought there.
-    pub(crate) fn copies(&self) -> RefMut<'_, Copies> {
+    pub(crate) fn copies(&self) -> RefMut<'_, DomainCopier> {
         self.copies.borrow_mut()
     }
 

@@ -14,7 +14,7 @@ use crate::port::subscriber::RawSubscriber;
 /// How often a publisher looks: memory goes back when it was not needed for this time to twice as much.
 const INTERVAL_NS: u64 = 2_000_000_000;
 /// About how much memory goes back at a look: it takes some milliseconds, in which the publisher does not publish.
-const MOST_AT_ONCE: u64 = 256 << 20;
+const MAX_AT_ONCE: u64 = 256 << 20;
 /// A publisher that does not stamp its messages reads the clock once in so many.
 const UNSTAMPED: u32 = 64;
 
@@ -71,8 +71,8 @@ impl Trimming {
 fn give_idle_back(inner: &mut Inner, now_ns: u64) {
     inner.trimming.looked_ns = now_ns;
     give_back(inner, usize::MAX);
-    inner.pool.give_idle_back(MOST_AT_ONCE);
+    inner.pool.give_idle_back(MAX_AT_ONCE);
     if let Some(bodies) = &mut inner.bodies {
-        bodies.pool.give_idle_back(MOST_AT_ONCE);
+        bodies.pool.give_idle_back(MAX_AT_ONCE);
     }
 }

@@ -26,22 +26,22 @@ impl RawSubscriber {
         if self.is_inherited() {
             return Readiness::Ready;
         }
-        self.prospect().look(&self.core().topic, self.cursor()).0
+        self.tracker().look(&self.core().topic, self.cursor()).0
     }
 
     /// Whether the copy of message `number`, which is published, is to be made anew. An error if the message is to be left until later,
     /// because it is not complete.
     pub(crate) fn is_stale(&self, number: u64) -> Result<bool, Missed> {
         let topic = &self.core().topic;
-        let mut prospect = self.prospect();
-        match prospect.look_at(topic, number) {
+        let mut tracker = self.tracker();
+        match tracker.look_at(topic, number) {
             Readiness::Nothing | Readiness::Ready => Ok(false),
             Readiness::Stale => Ok(true),
             Readiness::Incomplete(awaited) => {
-                prospect.put_off(topic, number, &awaited);
+                tracker.put_off(topic, number, &awaited);
                 Err(Missed::NotYet)
             }
-            Readiness::Overdue(waited) => Err(Missed::Failed(TakeError::Copy {
+            Readiness::TimedOut(waited) => Err(Missed::Failed(TakeError::Copy {
                 topic: topic.name.clone(),
                 sequence: number,
                 domain: self.domain(),
@@ -73,7 +73,7 @@ impl RawSubscriber {
                     readiness = self.readiness();
                     continue;
                 }
-                Readiness::Ready | Readiness::Stale | Readiness::Overdue(_) => return true,
+                Readiness::Ready | Readiness::Stale | Readiness::TimedOut(_) => return true,
             }
             let announced = if until_complete { wake.announce_until_complete() } else { wake.announce() };
             if self.has_next() {
@@ -133,8 +133,8 @@ impl RawSubscriber {
 
     /// What a thread that watches for this has to know.
     pub(crate) fn watched(&self) -> Watched {
-        let (next, prospect) = (self.cursor(), self.prospect().for_watch());
+        let (next, tracker) = (self.cursor(), self.tracker().for_watch());
         let topic = self.core().topic.clone();
-        Watched { topic, next, prospect, takes_on_host: self.domain() == HOST }
+        Watched { topic, next, tracker, takes_on_host: self.domain() == HOST }
     }
 }

@@ -65,12 +65,12 @@ pub enum Found {
 
 /// The entry of one message in one domain.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry<'a> {
+pub struct CopyState<'a> {
     word: &'a AtomicU64,
     mark: u64,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> CopyState<'a> {
     /// The entry of message `number` in the word of its row, in a topic of `depth` rows.
     pub fn new(word: &'a AtomicU64, number: u64, depth: u64) -> Self {
         debug_assert!(depth.is_power_of_two());
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn an_entry_goes_from_absent_to_ready_once() {
         let word = AtomicU64::new(0);
-        let entry = Entry::new(&word, 5, 4);
+        let entry = CopyState::new(&word, 5, 4);
         let (found, absent) = entry.look();
         assert_eq!(found, Found::Absent);
         let claim = entry.claim(absent, slot(3, 7)).unwrap();
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_claim_that_was_taken_over_can_neither_be_finished_nor_abandoned() {
         let word = AtomicU64::new(0);
-        let entry = Entry::new(&word, 0, 1024);
+        let entry = CopyState::new(&word, 0, 1024);
         let slow = entry.claim(0, slot(1, 1)).unwrap();
         let fast = entry.claim(slow, slot(2, 2)).unwrap();
         assert_eq!(entry.finish(slow), None);
@@ -205,13 +205,13 @@ mod tests {
         for lap in [0u64, 7, (1 << 22) - 2, (1 << 22) - 1, 1 << 22] {
             let word = AtomicU64::new(0);
             let number = lap * 8 + 3;
-            let ours = Entry::new(&word, number, 8);
+            let ours = CopyState::new(&word, number, 8);
             let ready = ours.finish(ours.claim(0, slot(0, 0)).unwrap()).unwrap();
-            assert_eq!(Entry::new(&word, number + 8, 8).look(), (Found::Absent, ready));
+            assert_eq!(CopyState::new(&word, number + 8, 8).look(), (Found::Absent, ready));
             if lap > 0 {
-                assert_eq!(Entry::new(&word, number - 8, 8).look().0, Found::Passed);
+                assert_eq!(CopyState::new(&word, number - 8, 8).look().0, Found::Passed);
             }
-            assert!(!Entry::new(&word, number + 8, 8).refers_to(0));
+            assert!(!CopyState::new(&word, number + 8, 8).refers_to(0));
         }
     }
 }

@@ -33,7 +33,7 @@ use situ_memory::sync::atomic::{AtomicU64, Ordering};
 const LAP_BITS: u32 = 24;
 const LAP_MASK: u64 = (1 << LAP_BITS) - 1;
 /// After so many steps a walk along the rows is not looking for their end any more: somebody wrote nonsense to them.
-const MOST_STEPS: u32 = 1 << 20;
+const MAX_STEPS: u32 = 1 << 20;
 
 /// What a row refers to: a slot of a publisher's pool, in one of its generations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,7 +221,7 @@ impl<'a> Ring<'a> {
         mut admit: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<u64, ClaimError<E>> {
         let mut number = from.max(self.base);
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             // Acquire, here and of the head below: whoever knows of a message knows of all before it. So the row of the
             // next number is seen at least as it was when that message was published, and never two laps behind.
             let word = self.row(number).load(Ordering::Acquire);

@@ -12,7 +12,7 @@ pub(crate) const PAGE: usize = 4096;
 
 /// How many rows a topic has unless more are asked for: rows are 8 bytes, so plenty.
 pub(crate) const DEPTH: u32 = 1024;
-pub(crate) const MOST_DEPTH: u32 = 1 << 16;
+pub(crate) const MAX_DEPTH: u32 = 1 << 16;
 /// How many subscribers a topic has places for: as many as a slot has holder bits.
 pub(crate) const PLACES: u32 = situ_memory::HOLDERS as u32;
 /// How many publishers: a row names one in 8 bits. The last entry is never given to anybody: a row that names it is a seal.
@@ -20,7 +20,7 @@ pub(crate) const PUBLISHERS: u32 = 256;
 /// How many memory domains a topic has columns for.
 pub(crate) const DOMAINS: u32 = 32;
 /// How much text (names and schema) a topic may carry.
-pub(crate) const MOST_TEXT: u32 = 1 << 24;
+pub(crate) const MAX_TEXT: u32 = 1 << 24;
 
 /// The beginning of a topic file: fixed when the topic is made.
 #[repr(C)]
@@ -337,7 +337,7 @@ impl RingHeader {
         if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
             return Err("it was written by another version of Situ");
         }
-        if !self.depth.is_power_of_two() || self.depth > MOST_DEPTH {
+        if !self.depth.is_power_of_two() || self.depth > MAX_DEPTH {
             return Err("impossible number of rows");
         }
         if *self != (Self { base: self.base, ..Self::new(topic, ring, self.depth) }) {
@@ -380,11 +380,11 @@ impl Header {
         if self.version != VERSION || self.header_size as usize != size_of::<Self>() {
             return Err("it was written by another version of Situ");
         }
-        if !self.depth.is_power_of_two() || self.depth > MOST_DEPTH {
+        if !self.depth.is_power_of_two() || self.depth > MAX_DEPTH {
             return Err("impossible number of rows");
         }
         let text = [self.topic_len, self.type_len, self.schema_len];
-        if text.iter().any(|len| *len > MOST_TEXT) {
+        if text.iter().any(|len| *len > MAX_TEXT) {
             return Err("impossibly long text");
         }
         let parts = Parts::of(self.depth, text.iter().map(|len| *len as usize).sum());

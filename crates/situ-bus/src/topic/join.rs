@@ -12,7 +12,7 @@ use situ_memory::{Access, Beneath, DomainError, DomainId, HOST, OpenRoot};
 use super::compat::{first_difference, has_bulk, may_be_appended};
 use super::entries::active_publishers;
 use super::file::Topic;
-use super::format::{DEPTH, MOST_DEPTH, PLACES, PublisherEntry, domain_to_word, state};
+use super::format::{DEPTH, MAX_DEPTH, PLACES, PublisherEntry, domain_to_word, state};
 use super::lock::Lock;
 use super::members::PlaceView;
 use super::own_place::OwnPlace;
@@ -26,7 +26,7 @@ use crate::qos::{QosMismatch, Terms};
 use crate::root::file_name;
 
 /// What file systems take as a name, in bytes.
-const MOST_FILE_NAME: usize = 255;
+const MAX_FILE_NAME: usize = 255;
 
 /// What a participant is, while it registers.
 #[derive(Debug, Clone, Copy)]
@@ -61,11 +61,11 @@ impl Registration<'_> {
     /// Opens the topic, or makes it, and repairs what the dead left in it. `places` is what it may do with the subscribers' places:
     /// publishers only read them.
     pub(crate) fn join(&self, places: Access) -> Result<Joined, RegisterError> {
-        if !is_name(self.topic, 80) || file_name(self.topic).len() > MOST_FILE_NAME {
+        if !is_name(self.topic, 80) || file_name(self.topic).len() > MAX_FILE_NAME {
             return Err(RegisterError::InvalidName(self.topic.to_owned()));
         }
         self.description.check_lengths(self.topic)?;
-        self.check_depth(MOST_DEPTH / 2)?;
+        self.check_depth(MAX_DEPTH / 2)?;
         self.root.complete()?;
         let directory = self.root.topic(self.topic);
         let lock = Lock::acquire(self.root, &directory, self.topic)?;
@@ -96,8 +96,7 @@ impl Registration<'_> {
 
     /// How many rows a ring that is made for this participant gets.
     fn rows(&self) -> u32 {
-        let rows =
-            (self.depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MOST_DEPTH)) as u32;
+        let rows = (self.depth.saturating_mul(2) as u64).clamp(u64::from(DEPTH), u64::from(MAX_DEPTH)) as u32;
         rows.next_power_of_two()
     }
 

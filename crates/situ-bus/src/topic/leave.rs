@@ -42,7 +42,7 @@ impl Topic {
 
     /// Repairs, if nobody else is at it, should this node be dead: for who waits for something of it. Gives whether its process has ended:
     /// then nothing of it is completed any more.
-    pub(crate) fn look_after(&self, node: NodeId) -> bool {
+    pub(crate) fn repair_if_dead(&self, node: NodeId) -> bool {
         if is_alive(&self.root, node) {
             return false;
         }

@@ -40,7 +40,7 @@ pub(crate) use members::PlaceView;
 pub(crate) use own_place::OwnPlace;
 pub use register_error::RegisterError;
 pub(crate) use repair::{Swept, sweep};
-pub(crate) use ring_files::MOST_RINGS;
+pub(crate) use ring_files::MAX_RINGS;
 
 /// How the bytes of a message are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,7 +84,7 @@ pub struct TypeDescription {
 impl TypeDescription {
     /// Whether a topic can carry it: nobody could join one with more text.
     fn check_lengths(&self, topic: &str) -> Result<(), TextTooLong> {
-        let limit = format::MOST_TEXT as usize;
+        let limit = format::MAX_TEXT as usize;
         let texts = [("type's name", self.name.len()), ("schema", self.schema.len())];
         match texts.into_iter().find(|(_, bytes)| *bytes > limit) {
             Some((what, bytes)) => Err(TextTooLong { topic: topic.to_owned(), what, bytes, limit }),

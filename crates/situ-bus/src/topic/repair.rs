@@ -16,7 +16,7 @@ use super::files::{FILE, HIDDEN_FILE, SUBSCRIBERS_FILE, is_topic_file};
 use super::format::{PUBLISHERS, PublisherEntry, domain_from_word, state};
 use super::lock::Lock;
 use crate::node::liveness::{NodeId, has_ended, is_alive, nodes};
-use crate::protocol::copy_state::Entry;
+use crate::protocol::copy_state::CopyState;
 use crate::protocol::ring::{Look, Reference, Ring};
 use crate::root::topic_name;
 
@@ -259,7 +259,7 @@ fn named_by<'t>(
     topic: &'t Topic,
     rings: &'t [Ring<'t>],
     pool: &PublisherEntry,
-) -> impl Iterator<Item = Entry<'t>> {
+) -> impl Iterator<Item = CopyState<'t>> {
     let column = topic.column(domain_from_word(&pool.domain));
     column.into_iter().flat_map(move |column| {
         rings.iter().flat_map(move |ring| numbers_in(ring).map(move |number| topic.entry(column, number)))

@@ -14,7 +14,7 @@ use super::format::{HEAD_OFFSET, Head, PAGE, RingHeader, RingParts};
 use crate::protocol::ring::Ring;
 
 /// Depths are powers of two up to 65,536, and each ring is deeper than the one before it.
-pub(crate) const MOST_RINGS: usize = 17;
+pub(crate) const MAX_RINGS: usize = 17;
 /// A ring behind the first one.
 #[derive(Debug)]
 pub(super) struct Further {
@@ -28,7 +28,7 @@ pub(super) struct Further {
 /// The rings behind the first one, as far as this process knows of them.
 #[derive(Debug, Default)]
 pub(crate) struct Rings {
-    pub(super) further: [OnceLock<Further>; MOST_RINGS],
+    pub(super) further: [OnceLock<Further>; MAX_RINGS],
     /// How many there are. Release after the ring itself, acquire before it.
     pub(super) known: AtomicUsize,
 }

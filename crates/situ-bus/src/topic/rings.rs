@@ -22,8 +22,8 @@ use super::file::Topic;
 use super::files::{FILE, HIDDEN_FILE, find_column, is_topic_file, system};
 use super::format::{DOMAINS, RingHeader, RingParts};
 use super::lock::Lock;
-use super::ring_files::{Further, MOST_RINGS};
-use crate::protocol::copy_state::Entry;
+use super::ring_files::{Further, MAX_RINGS};
+use crate::protocol::copy_state::CopyState;
 use crate::protocol::ring::{ClaimError, Look, Ring};
 
 /// How long a seal waits for reliable subscribers to leave it a row.
@@ -108,7 +108,7 @@ impl Topic {
     /// behind one that was removed says where it begins.
     fn open_behind(&self, known: usize, seal: u64) -> Result<(usize, Further), MemoryError> {
         let mut missing = None;
-        for index in known + 1..MOST_RINGS {
+        for index in known + 1..MAX_RINGS {
             let path = self.ring_path(index);
             let base = (index == known + 1).then_some(seal);
             match Further::open(&path, self.header.id, index as u32, base) {
@@ -167,7 +167,7 @@ impl Topic {
     }
 
     /// The entry of a message in a column that [`take_column`](Self::take_column) gave.
-    pub(crate) fn entry(&self, column: usize, number: u64) -> Entry<'_> {
+    pub(crate) fn entry(&self, column: usize, number: u64) -> CopyState<'_> {
         assert!(column < DOMAINS as usize);
         let known = self.rings.known.load(Ordering::Acquire);
         let further = self.rings.further[..known].iter().rev().filter_map(OnceLock::get);
@@ -180,7 +180,7 @@ impl Topic {
         // SAFETY: the headers were checked against the sizes of the files: `DOMAINS` columns of `depth` words lie there,
         // aligned; any bits are a valid atomic, and sharing one is no data race.
         let word = unsafe { &*columns.cast::<AtomicU64>().add(column * depth as usize + row) };
-        Entry::new(word, number, u64::from(depth))
+        CopyState::new(word, number, u64::from(depth))
     }
 
     /// The files of the further rings, each with the offset of its columns and the number of its rows.

@@ -7,7 +7,7 @@ use crate::topic::Topic;
 
 /// For who waits for a fence that is pending: should who completes it be dead, has the topic repaired; should its process have ended, poisons it.
 pub(crate) fn repair_if_dead(topic: &Topic, owner: NodeId, fence: &Fence) {
-    if topic.look_after(owner) {
+    if topic.repair_if_dead(owner) {
         fence.poison();
     }
 }

@@ -16,7 +16,7 @@ use situ_memory::fork::Process;
 use crate::clock::coarse_ns;
 use crate::timeouts::REPAIR_INTERVAL_NS;
 use crate::topic::Topic;
-use crate::wait::readiness::{Awaited, Prospect, Readiness};
+use crate::wait::readiness::{PendingFence, Readiness, ReadinessTracker};
 use crate::wait::sleep_until::{GLANCE, announce, sleep_until_one_ends};
 use crate::wake::{SLICE, WakeWord};
 
@@ -52,7 +52,7 @@ pub(crate) struct Watched {
     pub(crate) topic: Arc<Topic>,
     /// The next message that the subscriber wants.
     pub(crate) next: u64,
-    pub(crate) prospect: Prospect,
+    pub(crate) tracker: ReadinessTracker,
     pub(crate) takes_on_host: bool,
 }
 
@@ -70,7 +70,7 @@ struct WatchState {
     /// The first message that was not told of yet.
     next: u64,
     /// Which of them are complete.
-    prospect: Prospect,
+    tracker: ReadinessTracker,
     waker: Option<Waker>,
     fd: Option<Arc<OwnedFd>>,
     /// The pools that were there when it was last looked.
@@ -91,11 +91,11 @@ impl Watch {
     }
 
     /// Tells of what can be taken. Whether anybody is interested in what will be; and what the next message waits for, if it is there.
-    fn tell(&self) -> (bool, Option<Awaited>) {
+    fn tell(&self) -> (bool, Option<PendingFence>) {
         let mut state = lock(&self.state);
         // What was ready may be incomplete again: its body was complete, and then somebody enqueued the copy. Who asked for it meanwhile
         // was put off, and is to be told once more. Should it be put off right after this, the next look is for it, by the clock at the latest.
-        state.next = state.next.min(state.prospect.take_put_off());
+        state.next = state.next.min(state.tracker.take_put_off());
         let (news, awaited) = state.look(&self.topic);
         if news {
             if let Some(fd) = &state.fd {
@@ -138,15 +138,15 @@ impl Watch {
 
 impl WatchState {
     /// Goes on to the first message that cannot be taken yet. Whether any before it can, and what that one waits for, if it is there.
-    fn look(&mut self, topic: &Topic) -> (bool, Option<Awaited>) {
+    fn look(&mut self, topic: &Topic) -> (bool, Option<PendingFence>) {
         let mut news = false;
         let depth = topic.ring().depth();
         // Were the rows nonsense, it could go on for ever.
         for _ in 0..2 * depth {
-            match self.prospect.look(topic, self.next) {
+            match self.tracker.look(topic, self.next) {
                 (Readiness::Nothing, _) => break,
                 (Readiness::Incomplete(awaited), _) => return (news, Some(awaited)),
-                (Readiness::Ready | Readiness::Stale | Readiness::Overdue(_), number) => {
+                (Readiness::Ready | Readiness::Stale | Readiness::TimedOut(_), number) => {
                     news = true;
                     let end = topic.end();
                     self.next = match topic.has_devices() && self.next < end {
@@ -198,9 +198,9 @@ impl Reactor {
 
     /// Watches a subscriber's topic from the next message on.
     pub(crate) fn watch(&self, watched: Watched) -> Arc<Watch> {
-        let Watched { topic, next, prospect, takes_on_host } = watched;
+        let Watched { topic, next, tracker, takes_on_host } = watched;
         let pools = topic.pools().collect();
-        let state = Mutex::new(WatchState { next, prospect, waker: None, fd: None, pools });
+        let state = Mutex::new(WatchState { next, tracker, waker: None, fd: None, pools });
         let watch = Arc::new(Watch { topic, takes_on_host, state, shared: self.shared.clone() });
         lock(&self.shared.watches).push(Arc::downgrade(&watch));
         watch

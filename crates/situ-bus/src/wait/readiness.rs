@@ -28,7 +28,7 @@ use crate::wait::fence::repair_if_dead;
 /// How often pools of publishers that are gone are let go of.
 const TIDY_NS: u64 = 1_000_000_000;
 /// How many messages are looked at for a complete one.
-const MOST_LOOKS: usize = 64;
+const MAX_LOOKS: usize = 64;
 
 /// How the next message stands for somebody who takes on the host.
 #[derive(Debug)]
@@ -38,16 +38,16 @@ pub(crate) enum Readiness {
     /// A take finds something out, and does not wait for a device to do so.
     Ready,
     /// It is published, and not complete.
-    Incomplete(Awaited),
+    Incomplete(PendingFence),
     /// There is a copy that should be complete and is not: whoever takes it makes another.
     Stale,
     /// It is not complete for longer than anybody is patient: whoever takes it is told.
-    Overdue(Duration),
+    TimedOut(Duration),
 }
 
 /// What has to end before a message is ready, and who ends it.
 #[derive(Debug)]
-pub(crate) struct Awaited {
+pub(crate) struct PendingFence {
     fence: Fence,
     owner: NodeId,
     /// Of how many bytes, if it is a copy of what is complete.
@@ -57,11 +57,11 @@ pub(crate) struct Awaited {
 impl Readiness {
     /// Whether there is something to take.
     pub(crate) fn is_ready(&self) -> bool {
-        matches!(self, Self::Ready | Self::Stale | Self::Overdue(_))
+        matches!(self, Self::Ready | Self::Stale | Self::TimedOut(_))
     }
 }
 
-impl Awaited {
+impl PendingFence {
     /// Waits for so long that it ends. Should who ends it be dead, sees to it that it ends all the same.
     pub(crate) fn wait(&self, topic: &Topic, time: Duration) {
         if self.fence.wait(time) == FenceState::Pending {
@@ -90,7 +90,7 @@ impl Awaited {
 
 /// Looks at the messages of one topic for one subscriber.
 #[derive(Debug)]
-pub(crate) struct Prospect {
+pub(crate) struct ReadinessTracker {
     /// Whether it takes on a device: then what is published is ready.
     in_order: bool,
     keep_last: u64,
@@ -106,7 +106,7 @@ pub(crate) struct Prospect {
     looked_ns: u64,
 }
 
-impl Prospect {
+impl ReadinessTracker {
     pub(crate) fn new(in_order: bool, keep_last: u64) -> Self {
         let (heads, others) = (Vec::new(), Vec::new());
         let (since, put_off) = (Arc::default(), Arc::new(AtomicU64::new(u64::MAX)));
@@ -145,12 +145,12 @@ impl Prospect {
     /// it is incomplete, the newest before it that is not. Else, where each message is published before the one before it is complete,
     /// there would never be one to take. If none is complete, the next, so that none is passed over.
     pub(crate) fn choose(&mut self, topic: &Topic, next: u64, first: u64) -> u64 {
-        let mut newest_first = (next.saturating_add(1)..=first).rev().take(MOST_LOOKS);
+        let mut newest_first = (next.saturating_add(1)..=first).rev().take(MAX_LOOKS);
         newest_first.find(|number| self.awaited(topic, *number).is_none()).unwrap_or(next)
     }
 
     /// A take puts off message `number`, which is incomplete.
-    pub(crate) fn put_off(&mut self, topic: &Topic, number: u64, awaited: &Awaited) {
+    pub(crate) fn put_off(&mut self, topic: &Topic, number: u64, awaited: &PendingFence) {
         self.put_off.fetch_min(number, Ordering::AcqRel);
         // Whoever only ever takes, and never waits, has nobody else to look. Not at once: it takes some system calls.
         let now = now_ns();
@@ -182,7 +182,7 @@ impl Prospect {
         };
         let waited = Duration::from_nanos(now.saturating_sub(since));
         if waited > FENCE_TIMEOUT {
-            return Readiness::Overdue(waited);
+            return Readiness::TimedOut(waited);
         }
         match awaited.copy {
             Some(len) if waited > copier_grace(len) => Readiness::Stale,
@@ -191,7 +191,7 @@ impl Prospect {
     }
 
     /// What has to end before a message is ready; nothing if it is, or has passed, or makes no sense.
-    fn awaited(&mut self, topic: &Topic, number: u64) -> Option<Awaited> {
+    fn awaited(&mut self, topic: &Topic, number: u64) -> Option<PendingFence> {
         self.tidy(topic);
         let Look::Here(reference) = topic.ring_of(number).look(number) else { return None };
         let slot = SlotId::from(reference.slot);
@@ -222,7 +222,7 @@ impl Prospect {
                 match of_copy.map(|(fence, owner)| (fence.state(), fence, owner)) {
                     Some((FenceState::Complete, ..)) => return None,
                     Some((FenceState::Pending, fence, owner)) => {
-                        Some(Awaited { fence, owner, copy: Some(body_size) })
+                        Some(PendingFence { fence, owner, copy: Some(body_size) })
                     }
                     // Whoever comes makes another.
                     Some((FenceState::Poisoned, ..)) | None => None,
@@ -237,9 +237,9 @@ impl Prospect {
             .filter(|(fence, _)| fence.state() == FenceState::Pending);
         let awaited = match (awaited, of_body) {
             // A copy that waits for the body itself may take as long as that.
-            (Some(copy), Some(_)) => Some(Awaited { copy: None, ..copy }),
+            (Some(copy), Some(_)) => Some(PendingFence { copy: None, ..copy }),
             (Some(copy), None) => Some(copy),
-            (None, of_body) => of_body.map(|(fence, owner)| Awaited { fence, owner, copy: None }),
+            (None, of_body) => of_body.map(|(fence, owner)| PendingFence { fence, owner, copy: None }),
         };
         // The loads above come before those below (acquire fence): had any of them seen a later message's bytes, the
         // generation that was raised before those were written would be seen here. The body lives as long as the head. That it is the

@@ -27,9 +27,9 @@ use situ_memory::fork::Process;
 use crate::clock::now_ns;
 
 /// The kernel waits for at most this many words in one call.
-const MOST_WORDS: usize = 128;
+const MAX_WORDS: usize = 128;
 /// How many of them are words of who sleeps: one is for what ends the sleep.
-const GROUP: usize = MOST_WORDS - 1;
+const GROUP: usize = MAX_WORDS - 1;
 /// How long to sleep between looks where the kernel cannot wait for several words (before Linux 5.16, and in some
 /// sandboxes; `situ doctor` tells).
 const POLL: Duration = Duration::from_micros(200);
@@ -59,7 +59,7 @@ pub(crate) fn sleep_on_any(words: &[Word<'_>], time: Duration, signals: bool) ->
         [only] => sleep_on(*only, time),
         // A call for several words is begun again by the kernel after most signals. One for a single word never is.
         words if signals => sleep_with_help(&[], words, time),
-        words if words.len() > MOST_WORDS => {
+        words if words.len() > MAX_WORDS => {
             let (own, others) = words.split_at(GROUP);
             sleep_with_help(own, others, time)
         }
@@ -83,7 +83,7 @@ fn of_word((word, value): &Word<'_>) -> (usize, u32) {
     (std::ptr::from_ref(*word).addr(), *value)
 }
 
-/// Sleeps on at most [`MOST_WORDS`] words by one call. Whether the kernel can do that: otherwise it has slept for [`POLL`].
+/// Sleeps on at most [`MAX_WORDS`] words by one call. Whether the kernel can do that: otherwise it has slept for [`POLL`].
 fn wait_for(words: impl Iterator<Item = (usize, u32)>, time: Option<Duration>) -> bool {
     static UNSUPPORTED: AtomicBool = AtomicBool::new(false);
     let poll = || {
@@ -93,7 +93,7 @@ fn wait_for(words: impl Iterator<Item = (usize, u32)>, time: Option<Duration>) -
     if UNSUPPORTED.load(Ordering::Relaxed) {
         return poll();
     }
-    let mut waiters = [const { futex::Wait::new() }; MOST_WORDS];
+    let mut waiters = [const { futex::Wait::new() }; MAX_WORDS];
     let mut count = 0;
     for (waiter, (address, value)) in waiters.iter_mut().zip(words) {
         waiter.uaddr = futex::WaitPtr::new(std::ptr::without_provenance_mut::<c_void>(address));
@@ -162,7 +162,7 @@ fn wake(word: &AtomicU32) {
 
 /// What a helper does.
 fn help(shared: &Shared) {
-    let mut words = Vec::with_capacity(MOST_WORDS);
+    let mut words = Vec::with_capacity(MAX_WORDS);
     loop {
         let control = {
             let job = shared.job();
@@ -250,7 +250,7 @@ fn sleep_with_help(own: &[Word<'_>], others: &[Word<'_>], time: Duration) -> Sle
     };
     HELPERS.try_with(help).ok().flatten().unwrap_or_else(|| {
         // No thread is to be had, or this one is ending: at least the first words end the sleep.
-        let first = if own.is_empty() { &others[..others.len().min(MOST_WORDS)] } else { own };
+        let first = if own.is_empty() { &others[..others.len().min(MAX_WORDS)] } else { own };
         wait_for(first.iter().map(of_word), Some(time.min(WITHOUT_HELP)));
         Slept::Enough
     })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::topic::Topic;
-use crate::wait::readiness::Awaited;
+use crate::wait::readiness::PendingFence;
 use crate::wait::sleep::{Slept, Word, sleep_on_any};
 use crate::wake::WakeWord;
 
@@ -20,7 +20,7 @@ pub(crate) fn announce(word: &WakeWord, takes_on_host: bool) -> u32 {
 /// has become complete already.
 pub(crate) fn sleep_until_one_ends<'a>(
     words: &mut Vec<Word<'a>>,
-    incomplete: &'a [(&Arc<Topic>, Awaited)],
+    incomplete: &'a [(&Arc<Topic>, PendingFence)],
     time: Duration,
     signals: bool,
 ) -> Option<Slept> {

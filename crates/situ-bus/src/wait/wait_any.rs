@@ -51,7 +51,7 @@ pub fn wait_any_with(subscribers: &[&RawSubscriber], how: Wait<'_>) -> Result<Op
             match subscriber.readiness() {
                 Readiness::Nothing => {}
                 Readiness::Incomplete(awaited) => incomplete.push((&subscriber.core().topic, awaited)),
-                Readiness::Ready | Readiness::Stale | Readiness::Overdue(_) => return Ok(Some(index)),
+                Readiness::Ready | Readiness::Stale | Readiness::TimedOut(_) => return Ok(Some(index)),
             }
         }
         let slice = if incomplete.is_empty() { SLICE } else { GLANCE };

@@ -2,7 +2,7 @@
 
 use super::*;
 use loom::sync::atomic::AtomicBool;
-use situ_bus::protocol::copy_state::{Entry, Found};
+use situ_bus::protocol::copy_state::{CopyState, Found};
 use situ_memory::{Fence, FenceState};
 
 /// One message in one domain: a copy pool of one slot for each taker, and the slot of the message itself.
@@ -32,8 +32,8 @@ impl Shared {
             copies: std::sync::atomic::AtomicU32::new(0),
         })
     }
-    fn entry(&self) -> Entry<'_> {
-        Entry::new(&self.word, 0, 2)
+    fn entry(&self) -> CopyState<'_> {
+        CopyState::new(&self.word, 0, 2)
     }
     fn slot_of(&self, taker: usize) -> Reference {
         Reference { pool: taker as u8, slot: 0, generation: self.controls[taker].generation() as u16 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use loom::sync::atomic::AtomicBool;
-use situ_bus::protocol::copy_state::{Entry, Found};
+use situ_bus::protocol::copy_state::{CopyState, Found};
 
 /// Two messages in one domain, and a copy pool of one slot for each taker.
 struct Shared {
@@ -28,8 +28,8 @@ impl Shared {
             copies: std::sync::atomic::AtomicU32::new(0),
         }
     }
-    fn entry(&self, message: usize) -> Entry<'_> {
-        Entry::new(&self.words[message], message as u64, 2)
+    fn entry(&self, message: usize) -> CopyState<'_> {
+        CopyState::new(&self.words[message], message as u64, 2)
     }
     fn slot_of(&self, taker: usize) -> Reference {
         Reference { pool: taker as u8, slot: 0, generation: self.controls[taker].generation() as u16 }
@@ -56,7 +56,7 @@ impl Shared {
     }
 
     /// Waits while somebody who lives copies.
-    fn wait(&self, entry: Entry<'_>) {
+    fn wait(&self, entry: CopyState<'_>) {
         self.wake.sleep_until(|| match entry.look().0 {
             Found::Copying(slot) => self.dead[usize::from(slot.pool)].load(Ordering::SeqCst),
             _ => true,
@@ -90,7 +90,7 @@ impl Shared {
         }
     }
 
-    fn share(&self, taker: usize, entry: Entry<'_>, slot: Reference, word: u64) -> Option<u64> {
+    fn share(&self, taker: usize, entry: CopyState<'_>, slot: Reference, word: u64) -> Option<u64> {
         let (copier, place) = (usize::from(slot.pool), taker * 64);
         let control = &self.controls[copier];
         if !control.pin(place, slot.generation) {
@@ -211,7 +211,7 @@ fn a_slow_copier_may_be_overtaken() {
 
 /// A copier retires its copy of one message and brings another into the same slot, while a late taker shares the first.
 fn recycling(
-    share: impl Fn(&Shared, Entry<'_>, Reference, u64) -> Option<u64> + Copy + Send + Sync + 'static,
+    share: impl Fn(&Shared, CopyState<'_>, Reference, u64) -> Option<u64> + Copy + Send + Sync + 'static,
 ) {
     explore(3, move || {
         let shared = Arc::new(Shared::new(2));

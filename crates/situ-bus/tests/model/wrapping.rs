@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use loom::thread;
-use situ_bus::protocol::copy_state::{Entry, Found};
+use situ_bus::protocol::copy_state::{CopyState, Found};
 use situ_bus::protocol::ring::{Look, Reference, Ring};
 use situ_bus::protocol::tenure::Tenure;
 use situ_memory::sync::atomic::{AtomicU64, Ordering};
@@ -82,7 +82,7 @@ fn broken_the_row_of_a_sealed_ring_is_trusted() {
 }
 
 /// A copier uses the slot of its copy of message 0, whose row stays for ever, for two more, while a taker shares it.
-fn copies_come_round(retire: impl Fn(&SlotControl, Entry<'_>) -> Held + Copy + Send + Sync + 'static) {
+fn copies_come_round(retire: impl Fn(&SlotControl, CopyState<'_>) -> Held + Copy + Send + Sync + 'static) {
     explore(3, move || {
         let shared = Arc::new((AtomicU64::new(0), AtomicU64::new(0), SlotControl::new(), Payloads::new(1)));
         let bring = {
@@ -90,8 +90,8 @@ fn copies_come_round(retire: impl Fn(&SlotControl, Entry<'_>) -> Held + Copy + S
             move |number: u64| {
                 let (first, second, control, payloads) = &*shared;
                 let entry = match number {
-                    0 => Entry::new(first, 0, 1),
-                    _ => Entry::new(second, number, 1),
+                    0 => CopyState::new(first, 0, 1),
+                    _ => CopyState::new(second, number, 1),
                 };
                 let target = Reference { generation: control.generation() as u16, ..slot(0) };
                 let claim = entry.claim(entry.look().1, target).unwrap();
@@ -104,7 +104,7 @@ fn copies_come_round(retire: impl Fn(&SlotControl, Entry<'_>) -> Held + Copy + S
             let shared = shared.clone();
             thread::spawn(move || {
                 let (first, _, control, payloads) = &*shared;
-                let entry = Entry::new(first, 0, 1);
+                let entry = CopyState::new(first, 0, 1);
                 // As `RawSubscriber::share`.
                 if let (Found::Ready(found), word) = entry.look()
                     && control.pin(0, found.generation)
@@ -118,7 +118,7 @@ fn copies_come_round(retire: impl Fn(&SlotControl, Entry<'_>) -> Held + Copy + S
         };
         let (first, second, control, _) = &*shared;
         for number in 1..=2 {
-            let before = if number == 1 { Entry::new(first, 0, 1) } else { Entry::new(second, 1, 1) };
+            let before = if number == 1 { CopyState::new(first, 0, 1) } else { CopyState::new(second, 1, 1) };
             if retire(control, before) == Held::Yes {
                 break;
             }
